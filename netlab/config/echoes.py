@@ -33,7 +33,7 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
     expanded = expansion(matrix.pairings, matrix.grids)
     problems: dict[tuple[object, ...], Problem] = {}
     for cell, grid in zip(expanded.cells, expanded.grids, strict=True):
-        if cell.pairing not in mirrors:
+        if cell.pairing not in mirrors or "engine" in cell.settings:
             continue
         for field, level in untold(cell.setup):
             name = NAME_OF[field]
@@ -50,7 +50,7 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
 def _faults(matrix: Matrix, problems: list[Problem]) -> list[Fault]:
     document = load_document(matrix.text, matrix.file)
     model = check(document, MatrixFile)
-    # A level from `--set` is not written in the file: then the place is the test.
+    # A level from `--set` is not in the file. Its fault is placed at the test.
     return [
         document.fault(
             ("tests", problem.grid)

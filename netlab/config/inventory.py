@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.errors import Fault, MatrixError, UsageError
-from netlab.experiment.hosts import LOOPBACK, OS_NAMES, Host, Inventory, Mirror, local_os, parse_ssh
+from netlab.experiment.hosts import (
+    LOOPBACK,
+    OS_NAMES,
+    Host,
+    Inventory,
+    Mirror,
+    Service,
+    local_os,
+    parse_ssh,
+)
 
 if TYPE_CHECKING:
     from netlab.config.document import Document
@@ -67,8 +76,8 @@ def _wrong_pairs(
                 message = f"the {role} of {pairing} runs {letter}, but {name} has `os: {host.os}`"
                 yield document.fault((*place, role), message)
         server, client = (by_name.get(name) for name in pair)
-        if client is not None and client.mirror is not None:
-            message = f"{client.name} is a mirror: it answers, and cannot be the client"
+        if client is not None and not client.has_agent:
+            message = f"{client.name} {client.why_never_client}"
             yield document.fault((*place, "client"), message)
         if pair[0] == pair[1]:
             yield document.fault(place, "a host cannot be its own peer")
@@ -79,16 +88,18 @@ def _wrong_pairs(
 
 def host_of(name: str, model: Any) -> Host:
     """A host from its model, with the defaults that are known without contacting the host."""
+    usual_addresses = {} if model.mirror or model.serves else {"loopback": LOOPBACK}
     return Host(
         name=name,
         os=model.os or local_os(),
         local=model.local,
         ssh=None if model.ssh is None else parse_ssh(model.ssh),
-        addresses=model.addresses or ({} if model.mirror else {"loopback": LOOPBACK}),
+        addresses=model.addresses or usual_addresses,
         machine=model.machine,
         port_range=model.port_range,
         host_key=model.host_key,
         identity=model.identity,
         mirror=model.mirror and Mirror(model.mirror.address, model.mirror.port),
+        serves={name: Service(*place) for name, place in model.serves.items()},
         shares=model.shares,
     )

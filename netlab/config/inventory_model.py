@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from netlab.config.document import Section
-from netlab.experiment.hosts import OS_NAMES, parse_ssh
+from netlab.experiment.hosts import OS_NAMES, SERVED_PORTS, parse_ssh
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 
 
 def _letter(value: Any) -> Any:
-    """``Linux`` is ``L``, in capitals or not."""
+    """The letter of a system's name, such as ``L`` for ``Linux``; any other value is unchanged."""
     names = {name.lower(): letter for letter, name in OS_NAMES.items() if letter != "X"}
     return names.get(value.lower(), value) if isinstance(value, str) else value
 
@@ -28,7 +28,7 @@ def _ssh(value: Any) -> Any:
 
 
 def _addresses(value: Any) -> Any:
-    """``{test: [10.0.0.1, fd00::1]}`` or ``{test: 10.0.0.1}`` → tuples, checked."""
+    """Checked addresses, such as ``{test: [10.0.0.1, fd00::1]}`` or ``{test: 10.0.0.1}``."""
     if not isinstance(value, dict) or not value:
         raise ValueError("should be addresses by the name of their network: {test: 10.0.0.1}")
     return {name: _of_one_network(name, listed) for name, listed in value.items()}
@@ -59,7 +59,7 @@ def _port_range(value: Any) -> Any:
 
 
 def _shares(value: Any) -> Any:
-    """``uplink`` or ``[uplink, switch-2]``: names of links and switches."""
+    """Names of links and switches, such as ``uplink`` or ``[uplink, switch-2]``."""
     names = value if isinstance(value, list) else [value]
     for name in names:
         if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -91,6 +91,25 @@ class MirrorModel(Section):
     port: int = Field(default=7, ge=1, le=65535)
 
 
+def _servers(value: Any) -> Any:
+    """``{iperf3: 192.0.2.5:5201}`` → tool → address and port."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError("should name a tool and its server, such as {iperf3: 192.0.2.5:5201}")
+    return {name: _server(name, place) for name, place in value.items()}
+
+
+def _server(name: str, place: object) -> tuple[str, int]:
+    if name not in SERVED_PORTS:
+        raise ValueError(f"{name!r} is not one of {', '.join(SERVED_PORTS)}")
+    match = re.fullmatch(r"\[?([^\[\]]+?)\]?(?::([0-9]{1,5}))?", str(place))
+    if match is None or ("[" not in str(place) and str(place).count(":") > 1):
+        raise ValueError(f"{place!r} is not ADDRESS:PORT, such as 192.0.2.5:5201 (IPv6: [ADDRESS])")
+    port = int(match[2] or SERVED_PORTS[name])
+    if not 1 <= port <= 65535:
+        raise ValueError(f"{port} is not a port")
+    return str(_of_one_network("serves", match[1])[0]), port
+
+
 class HostModel(Section):
     """One host."""
 
@@ -104,6 +123,7 @@ class HostModel(Section):
     host_key: Annotated[str, BeforeValidator(_host_key)] | None = None
     identity: str | None = None
     mirror: MirrorModel | None = None
+    serves: Annotated[dict[str, Any], BeforeValidator(_servers)] = Field(default_factory=dict)
     shares: Annotated[tuple[str, ...], BeforeValidator(_shares)] = ()
 
     @model_validator(mode="before")
@@ -127,8 +147,8 @@ class HostModel(Section):
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:
-        if self.mirror is not None:
-            return self._only_mirrors()
+        if self.mirror is not None or self.serves:
+            return self._without_agent()
         if self.local == (self.ssh is not None):
             raise ValueError("a host has either `ssh: user@host` or `local: true`")
         if not self.local and self.os is None:
@@ -136,7 +156,9 @@ class HostModel(Section):
                 "the key `os` is missing: L (Linux), W (Windows), M (macOS) or F (FreeBSD)"
             )
         if self.os == "X":
-            raise ValueError("there is no probe for system X: such a host can only be a `mirror:`")
+            raise ValueError(
+                "there is no probe for system X: such a host has only a `mirror:` or `serves:`"
+            )
         if not self.local and not self.addresses:
             raise ValueError(
                 "the key `addresses` is missing, for example `addresses: {test: 10.0.0.1}`; "
@@ -144,16 +166,17 @@ class HostModel(Section):
             )
         return self
 
-    def _only_mirrors(self) -> Self:
+    def _without_agent(self) -> Self:
         if self.os is None:
             raise ValueError(
                 "the key `os` is missing: L (Linux), W (Windows), M (macOS), F (FreeBSD) or X "
                 "(another system)"
             )
-        idle = self.model_fields_set - {"os", "mirror", "machine", "shares"}
+        idle = self.model_fields_set - {"os", "mirror", "serves", "machine", "shares"}
         if idle:
+            what = "a mirror" if self.mirror is not None else "a host that only serves"
             raise ValueError(
-                f"a mirror runs no agent and has no login, so `{min(idle)}` has no effect"
+                f"{what} runs no agent and has no login, so `{min(idle)}` has no effect"
             )
         return self
 

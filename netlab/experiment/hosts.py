@@ -14,10 +14,14 @@ from netlab.messages import _
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": _("another system")}
-"""Letter of a pairing → operating system. On X no probe runs: such a host can only be a mirror."""
+"""Letter of a pairing → operating system. On X no probe runs: such a host can only be a mirror, or
+the server of another tool."""
 
 OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
 """A probe's name of its system → letter."""
+
+SERVED_PORTS = {"iperf3": 5201, "iperf2": 5001, "netperf": 12865, "nuttcp": 5000}
+"""Tools whose servers may run on a host without an agent → their usual ports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,17 @@ class SshTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Mirror:
-    """The address of a host without an agent that sends back what it receives (RFC 862)."""
+class Service:
+    """Where a host without an agent serves, such as an iperf3 on a router."""
 
     address: str
     port: int
     """1 to 65535; the port of the echo service is 7."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror(Service):
+    """A service that sends back what it receives (RFC 862)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +69,9 @@ class Host:
     """Private key file for the login."""
     mirror: Mirror | None = None
     """Its echo address, for a host without agent and without login."""
+    serves: Mapping[str, Service] = field(default_factory=dict)
+    """Name of another tool → its server that already runs there, for a host without agent and
+    without login."""
     shares: tuple[str, ...] = ()
     """Names of links and switches that its traffic shares with other hosts."""
     only_network: str | None = None
@@ -72,19 +84,40 @@ class Host:
         """
         return self.machine or self.name
 
+    @property
+    def has_agent(self) -> bool:
+        """Whether netlab logs in to it and runs an agent there."""
+        return self.mirror is None and not self.serves
+
+    @property
+    def why_never_client(self) -> str:
+        """The end of a sentence about a host without an agent, which cannot be the client."""
+        if self.mirror is not None:
+            return "is a mirror: it answers, and cannot be the client"
+        return "only serves: it runs no agent, and cannot be the client"
+
+    @property
+    def service_addresses(self) -> tuple[str, ...]:
+        """Addresses of the echo and of the servers of a host without an agent."""
+        services: list[Service] = [] if self.mirror is None else [self.mirror]
+        services += self.serves.values()
+        return tuple(dict.fromkeys(service.address for service in services))
+
     def address(self, network: str | None, ip_version: int = 4) -> str:
         """The host's test address in a network (``None``: the first named); UsageError if it has
         none.
 
-        A mirror has only its echo address, whatever the network's name. The network that a pairing
-        names takes precedence over the network of a cell.
+        A host without an agent has only the addresses of its services, whatever the network's name.
+        The network that a pairing names takes precedence over the network of a cell.
         """
-        if self.mirror is not None:
-            if _version_of(self.mirror.address) == ip_version:
-                return self.mirror.address
-            raise UsageError(
-                f"mirror {self.name} echoes at {self.mirror.address}, not over IPv{ip_version}"
-            )
+        if not self.has_agent:
+            for service_address in self.service_addresses:
+                if _version_of(service_address) == ip_version:
+                    return service_address
+            verb = "echoes" if self.mirror is not None else "serves"
+            places = ", ".join(self.service_addresses)
+            what = f"mirror {self.name}" if self.mirror is not None else self.name
+            raise UsageError(f"{what} {verb} at {places}, not over IPv{ip_version}")
         network = self.only_network or network
         name = network or next(iter(self.addresses), None)
         for address in self.addresses.get(name or "", ()):
@@ -119,8 +152,9 @@ class Inventory:
     def observing(self, names: Iterable[str]) -> Inventory:
         """The inventory with observed hosts; UsageError for an unknown host, or for a mirror."""
         for name in names:
-            if self.role(name).mirror is not None:
-                raise UsageError(f"{self.file}: observe: {name} is a mirror, and runs no probe")
+            if not self.role(name).has_agent:
+                what = "is a mirror" if self.role(name).mirror is not None else "only serves"
+                raise UsageError(f"{self.file}: observe: {name} {what}, and runs no probe")
         return replace(self, observed=tuple(names))
 
     def host(self, name: str) -> Host:
@@ -134,10 +168,10 @@ class Inventory:
         """Every (server, client) for ``pairing``, the first choice first.
 
         A named pair has only one choice. For letters, the choices are the servers and clients with
-        these systems, in the inventory's order, with mirrors after other servers. Two systems of
-        one machine never measure with each other, a mirror is never the client, and an observed
-        host is neither. A pairing by name means its two hosts, which may be on one machine or be
-        the same host.
+        these systems, in the inventory's order, with hosts without an agent after other servers.
+        Two systems of one machine never measure with each other, a host without an agent is never
+        the client, and an observed host is neither. A pairing by name means its two hosts, which
+        may be on one machine or be the same host.
         """
         if is_by_name(pairing):
             return self._by_name(pairing)
@@ -147,11 +181,11 @@ class Inventory:
         hosts = [host for host in self.hosts if host.name not in self.observed]
         return tuple(
             (server, client)
-            for server in sorted(hosts, key=lambda host: host.mirror is not None)
+            for server in sorted(hosts, key=lambda host: not host.has_agent)
             for client in hosts
             if (server.os + client.os) == pairing
             and server is not client
-            and client.mirror is None
+            and client.has_agent
             and (server.machine is None or server.machine != client.machine)
         )
 
@@ -175,7 +209,7 @@ class Inventory:
             raise UsageError(f"{self.file}: {message}") from None
         if role.network is None:
             return host
-        if host.mirror is not None or role.network not in host.addresses:
+        if not host.has_agent or role.network not in host.addresses:
             names = ", ".join(host.addresses) or "none"
             message = f"host {role.host} has no address in {role.network!r}; its networks: {names}"
             raise UsageError(f"{self.file}: {message}")
@@ -193,7 +227,7 @@ class Inventory:
         return every_pairing(
             names,
             machines={host.name: host.machine_name for host in hosts.values()},
-            never_clients=[role for role, host in hosts.items() if host.mirror is not None],
+            never_clients=[role for role, host in hosts.items() if not host.has_agent],
             inside=inside,
         )
 
@@ -208,14 +242,15 @@ class Inventory:
         in it, both use this network.
         """
         server, client = (self.role(str(role)) for role in roles_of(pairing))
-        if client.mirror is not None:
+        if not client.has_agent:
             return ()
         return ((_within(server, client.only_network), _within(client, server.only_network)),)
 
     def why_not(self, pairing: str) -> str:
         """Why there are no two hosts for ``pairing``."""
         if is_by_name(pairing):
-            return f"{roles_of(pairing)[1]} is a mirror: it answers, and cannot be the client"
+            client = self.role(str(roles_of(pairing)[1]))
+            return f"{client.name} {client.why_never_client}"
         return f"{pairing} needs {self.wanting(pairing)}"
 
     def wanting(self, pairing: str) -> str:
@@ -225,7 +260,7 @@ class Inventory:
         server, client = pairing[0], pairing[1]
         usable = [host for host in self.hosts if host.name not in self.observed]
         systems = {host.os for host in usable}
-        clients = {host.os for host in usable if host.mirror is None}
+        clients = {host.os for host in usable if host.has_agent}
         lacking = {server} - systems | {client} - clients
         if lacking:
             hosts = " and ".join(_a_host(letter) for letter in OS_NAMES if letter in lacking)

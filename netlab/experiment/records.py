@@ -93,13 +93,14 @@ _WORDS = {
     "id-in-use": _("the request's id was already in use"),
     "unknown-test": _("the probe knows no test of that id"),
     "too-many-tests": _("more than 64 tests at once were requested of one agent"),
+    "program-missing": _("the host has no program of that name"),
     "message-too-long": _("the message is longer than the protocol or the path can carry"),
     "no-buffers": _("the system refused every send call: it had no buffer space"),
     "capability-missing": _("the host's system cannot do what the cell requests"),
     "permission-denied": _("the host's system requires rights that the probe does not have"),
     "connect-refused": _("the other host refused the connection"),
     "unreachable": _("there was no route to the other host"),
-    "connect-timeout": _("the other host did not answer the connection in time"),
+    "connect-timeout": _("the other host did not answer the connection request in time"),
     "address-in-use": _("the address or port was already in use"),
     "address-not-available": _("the host does not have the address that it should use"),
     "no-such-interface": _("the host has no network interface of that name"),
@@ -107,24 +108,26 @@ _WORDS = {
     "peer-vanished": _("the connection was reset or ended early"),
     "no-traffic": _("the other probe came, but no message arrived"),
     "too-few-messages": _("fewer than 20 marks fell into the window: too few for a figure"),
-    "deadline": _("the trial's own deadline passed before it ended"),
+    "deadline": _("the trial did not end before its deadline"),
     "stopped": _("the trial was stopped before it had a result"),
-    "cannot-pin": _("the CPU to pin to may not be used, or spinning would occupy every CPU"),
+    "cannot-pin": _("the probe may not use the requested CPU, or spinning would occupy every CPU"),
     "out-of-memory": _("the host had no memory for the trial"),
     "system": _("a system call failed with an error that has no error word of its own"),
     "locked": _("another controller was measuring with this host"),
     # Reported by the controller.
     "host-away": _("the host did not answer, or runs its other operating system"),
     "no-host": _("the inventory has no hosts for the pairing"),
+    "engine-cannot": _("the tool that measures cannot do what the cell requests"),
+    "engine-failed": _("the tool that measures ended without a result"),
     "not-as-set-up": _("the hosts, as they are set up, cannot do what the cell requests"),
     "host-gone": _("the host stopped answering during the trial"),
     "host-refused": _("the host refused the login, or its key differs from the known key"),
     "probe-died": _("the probe ended during the trial"),
     "bad-answer": _("the probe's answer could not be read"),
-    "no-answer": _("no answer came in time: from the probe, or to any request of the test"),
+    "no-answer": _("no answer came in time, either from the probe or to any request of the test"),
     "path-blocked": _("the check before the run found that packets do not pass on this path"),
     "path-mtu": _(
-        "the path drops packets as long as those of the cell, and nothing fragments them"
+        "the path drops packets of the length that the cell sends, and nothing fragments them"
     ),
     "wrong-path": _("the traffic did not use the test network"),
     "interrupted": _("the run was interrupted during the trial"),
@@ -138,8 +141,10 @@ _WORDS = {
     "internal": _("netlab itself failed; this is a fault of the program"),
 }
 
-_LASTING = frozenset({"capability-missing"})
-_IMPOSSIBLE = _LASTING | {"not-as-set-up", "message-too-long", "no-buffers", "path-mtu"}
+_LASTING = frozenset({"capability-missing", "engine-cannot"})
+_IMPOSSIBLE = _LASTING | {
+    *("not-as-set-up", "message-too-long", "no-buffers", "path-mtu", "program-missing")
+}
 
 REASONS: Mapping[str, Reason] = MappingProxyType(
     {word: Reason(clause, word in _IMPOSSIBLE, word in _LASTING) for word, clause in _WORDS.items()}

@@ -1,16 +1,16 @@
 /* launch.exe starts a command as the sshd of OpenSSH for Windows does.
  *
- * It runs "c:\windows\system32\cmd.exe" /c "COMMAND" with the command raw between the quotes, in a
- * job object that ends what the command leaves behind once cmd.exe has ended. The command comes in
- * the environment: on wine's own command line it would be quoted again. Without a command: cmd.exe
- * for a person. */
+ * It runs "c:\windows\system32\cmd.exe" /c "COMMAND" with the command unchanged between the quotes. A
+ * job object ends all processes that are left when cmd.exe has ended. The command comes in the
+ * environment, because wine would quote it again on its own command line. Without a command, cmd.exe
+ * runs interactively. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
 #include <stdio.h>
 
 #define VARIABLE L"NETLAB_LAB_COMMAND"
-#define LONGEST 32767 /* characters of a command line, Windows' own limit */
+#define LONGEST 32767 /* Windows' limit of a command line, in characters */
 
 static wchar_t command[LONGEST + 1], line[LONGEST + 1];
 
@@ -59,7 +59,7 @@ int main(void)
     if (job != NULL)
         AssignProcessToJobObject(job, child.hProcess);
     ResumeThread(child.hThread);
-    /* Or whoever reads the command's output would wait for us as well. */
+    /* If they stayed open, a reader of the command's output would wait for this program too. */
     CloseHandle(start.hStdInput);
     CloseHandle(start.hStdOutput);
     CloseHandle(start.hStdError);

@@ -89,8 +89,10 @@ class CommonWindow:
 
 
 def is_common(setups: Sequence[TestSettings]) -> bool:
-    """Whether one window fits all of these settings: streams of equal duration."""
-    streams = [setup for setup in setups if isinstance(setup, Stream)]
+    """Whether one window fits all of these settings: streams of netlab's own probe, of equal
+    duration.
+    """
+    streams = [setup for setup in setups if isinstance(setup, Stream) and setup.engine is None]
     lengths = {stream.duration_s for stream in streams}
     return len(streams) == len(setups) and len(lengths) == 1 and None not in lengths
 

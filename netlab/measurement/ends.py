@@ -9,7 +9,7 @@ from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host, Mirror
+from netlab.experiment.hosts import Host, Mirror, Service
 from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.rendezvous import Participant
@@ -29,8 +29,10 @@ class Ends:
     """Protocol → the side that connects, ``client`` or ``server``; by default the client."""
     mirror: Mirror | None = None
     """Address and port of the echo service, if the server runs no agent."""
+    served: Mapping[str, Service] = field(default_factory=dict)
+    """Tool → its server that already runs, if the server's host runs no agent."""
     mirror_name: str = ""
-    """Name of the host with the echo service."""
+    """Name of the server's host, if it runs no agent."""
     networks: Mapping[str, str] = field(default_factory=dict)
     """``server`` or ``client`` → its network, if the pairing names one."""
     window: CommonWindow | None = None

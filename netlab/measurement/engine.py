@@ -1,4 +1,4 @@
-"""Engines measure trials. Each engine is one file here, found by its name and the kind of test."""
+"""What measures trials: an engine. The engines that netlab has are in `engines.py`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,3 @@ class Engine(Protocol):
 
         Raises ``HostGone`` if one of the hosts is lost: then nothing is known about the trial.
         """
-
-
-_ENGINES: dict[tuple[str, str], Engine] = {}
-
-
-def register(engine: Engine) -> None:
-    """Register an engine for all kinds of test that it can measure."""
-    _ENGINES.update(dict.fromkeys(((engine.name, test) for test in engine.tests), engine))
-
-
-def engine_for(name: str, test: str) -> Engine:
-    """The engine of that name for a kind of test; KeyError if it cannot measure it."""
-    return _ENGINES[name, test]

@@ -8,7 +8,6 @@ from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends, OnGoodput
-from netlab.measurement.engine import register
 from netlab.measurement.record import record_of_trial
 from netlab.measurement.rfc2544 import throughput_search
 from netlab.measurement.round_trips import latency_under_load, round_trip
@@ -37,4 +36,3 @@ class Netprobe:
 
 
 NETPROBE = Netprobe()
-register(NETPROBE)

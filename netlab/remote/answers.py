@@ -24,6 +24,8 @@ from netlab.units import plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
 """Verbs that begin a test. Only a test is answered with several records."""
+PROGRAM = "run"
+"""Verb that starts another program; it is answered with several records, too."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
 """Limits for the records of one test: `progress` once a second, and records of at most four other
@@ -31,11 +33,14 @@ types."""
 TRIPS_RECORDS = 527
 """Additional records at the end of a test that reports single round trips: a million round trips,
 1900 in each record."""
+OUTPUT_RECORDS = 160
+"""Additional records of a program whose whole output of 1 MiB arrives at once, in two streams."""
 KEYS_MOST = 512
 """Maximum number of keys in one record; a result has about 130. Each key is a column."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _OF_TESTS = frozenset({"ready", "progress", "window", "trips", "result", "error"})
+_OF_PROGRAMS = frozenset({"started", "output", "result", "error"})
 _OF_OTHERS = frozenset(
     {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "stop", "quit", "error"}
 )
@@ -64,12 +69,12 @@ class Answers:
     """The records that are valid as answers to one request."""
 
     def __init__(self, verb: str, keys: Mapping[str, Any]) -> None:
-        self.is_test = verb in TESTS
+        self.is_test = verb in TESTS or verb == PROGRAM
         self.asked = " ".join([verb, *(f"{name}={value}" for name, value in keys.items())])
         """The request in words."""
         self._verb = verb
-        at_once = TEST_RECORDS_AT_ONCE + (TRIPS_RECORDS if "trips" in keys else 0)
-        self._allowance = Allowance(at_once, TEST_RECORDS_PER_S)
+        more = OUTPUT_RECORDS if verb == PROGRAM else TRIPS_RECORDS if "trips" in keys else 0
+        self._allowance = Allowance(TEST_RECORDS_AT_ONCE + more, TEST_RECORDS_PER_S)
         checks_only = keys.get("kind") == "check"
         self._wanted = () if checks_only else _RESULT.get(verb, ())
         if verb == "receive" and not checks_only and "count" not in keys:
@@ -79,9 +84,9 @@ class Answers:
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
         """The record, or an ``error`` in its place; ``None`` for an unknown type."""
         kind = record["type"]
-        kinds = _OF_TESTS if self.is_test else {self._verb, "error"}
-        if kind not in kinds and self._verb in TESTS | _OF_OTHERS:
-            if kind not in _OF_TESTS | _OF_OTHERS:
+        kinds = self._kinds()
+        if kind not in kinds and self._verb in TESTS | _OF_OTHERS | {PROGRAM}:
+            if kind not in _OF_TESTS | _OF_OTHERS | _OF_PROGRAMS:
                 return None
             return bad_answer(record, f"it answered `{self._verb}` with `{excerpt(kind)}`")
         if self.is_test and not self._allowance.takes(1, now_s):
@@ -89,6 +94,12 @@ class Answers:
         keys = self._wanted if kind == "result" else _WANTED.get(kind, ())
         fault = fault_in_record(record, keys)
         return record if fault is None else bad_answer(record, fault)
+
+    def _kinds(self) -> frozenset[str]:
+        """The types of records that answer the request."""
+        if self._verb == PROGRAM:
+            return _OF_PROGRAMS
+        return _OF_TESTS if self.is_test else frozenset({self._verb, "error"})
 
 
 def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
@@ -223,7 +234,8 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_TEXT, "type id role sequence receive_method receive_steering send_method latency_from close"),
     (_TEXT, "closed_by stack_stamps local_address peer_address opened congestion interface"),
     (_TEXT, "receive_from"),
-    (_TEXT, "receive_chosen"),
+    (_TEXT, "receive_chosen text"),
+    (_COUNT, "descriptor exit_code signal output_bytes discarded_bytes"),
     (_WORD, "error"),
     (_TEXT, "detail key version build os os_release architecture clock capabilities"),
     (_TEXT, "machine_id kernel distribution hostname cpu_model boot_id virtual governor turbo"),
@@ -303,11 +315,14 @@ _RESULT: Mapping[str, tuple[str, ...]] = {
     "send": ("elapsed_ns", "sent_messages", "total_bytes"),
     "ask": ("elapsed_ns", "transactions", "rtt_count", "lost_messages"),
     "mirror": ("received_messages", "answered_messages"),
+    PROGRAM: ("elapsed_ns", "output_bytes", "discarded_bytes"),
 }
 """Verb → keys that the `result` of a test must have, unless it only checks the path."""
 _WANTED: Mapping[str, tuple[str, ...]] = {
     "clock": ("monotonic_ns",),
     "ready": ("port",),
+    "started": ("pid",),
+    "output": ("descriptor", "text"),
     "trips": ("window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us"),
     "error": ("error",),
 }

@@ -1,4 +1,4 @@
-"""The columns of the frame: what each holds, its dtype and its unit. Pure."""
+"""The columns of the frame: the meaning, dtype and unit of each. Pure."""
 
 from __future__ import annotations
 
@@ -227,6 +227,10 @@ _SOMETIMES: Mapping[str, Column] = {
     "late_ticks": Column(
         "string", "ns", "start and length of times in which the probe's process did not run"
     ),
+    "engine_version": Column("string", "", "what the tool that measured prints as its version"),
+    "engine_command": Column("string", "", "the tool's program and its arguments at this end"),
+    "engine_cpu_ns": Column("Int64", "ns", "CPU time of the tool's program at this end"),
+    "engine_remarks": Column("string", "", "what the tool did otherwise than the cell requests"),
     **TCP_SERIES,
     "stream_bytes": Column("string", "byte", "bytes that each stream carried in the window"),
     "stream_cpus_open": Column("string", "", "CPU of each stream's thread when the window opened"),
@@ -253,8 +257,8 @@ _SOMETIMES: Mapping[str, Column] = {
         "false: the sender was faster than the line rate, so the link has another rate",
     ),
 }
-"""Columns that only some frames have: of trials that ran at the same time or both ways at once, of
-trials with a part that failed, or of probes that record them."""
+"""Columns that only some frames have: those of trials in parallel or in both directions, those of
+failed parts, and those that only some probes record."""
 
 _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
 """Columns that a search records of its ends and of observed hosts."""

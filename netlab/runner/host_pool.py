@@ -24,7 +24,7 @@ from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.hosts.host_notes import host_descriptions, peers_of, routes_of
 from netlab.runner.hosts.path_checks import PathChecks, groups_without_overlap
 from netlab.runner.observers import active_observers
-from netlab.runner.preflight import Preflight, is_own_address, preflight, preflight_mirror
+from netlab.runner.preflight import Preflight, ends_without_agent, preflight, preflight_service
 from netlab.runner.skip_reasons import (
     Unmeasured,
     beyond_account,
@@ -92,7 +92,7 @@ class HostPool:
     def __enter__(self) -> Self:
         try:
             needed = self._inventory.needed(self._pairings)
-            ends = {host.name: host for host in needed if host.mirror is None}
+            ends = {host.name: host for host in needed if host.has_agent}
             self._onlookers = frozenset(self._inventory.observed) - ends.keys()
             observed = {name: self._inventory.host(name) for name in self._onlookers}
             errors = self._hosts.open_all((ends | observed).values())
@@ -100,7 +100,7 @@ class HostPool:
             self._pair_up()
             refusals = [error for name, error in errors.items() if name in ends]
             if not self._pairs and refusals:
-                # A person has to correct a wrong key or a refused login: its own message says how.
+                # A person must correct a wrong key or a refused login; its message explains how.
                 raise refusals[0]
             if not self._pairs:
                 raise HostError("no pairing can be measured: " + "; ".join(self.missing))
@@ -174,15 +174,8 @@ class HostPool:
         """The two ends of a cell, with the agents that their hosts have now."""
         server_host, client_host = self._pairs[cell.pairing]
         client = self._hosts.agents[client_host.name]
-        mirror = server_host.mirror
-        if mirror is not None:
-            return Ends(
-                server=None,
-                client=client,
-                same_host=is_own_address(client_host, mirror.address),
-                mirror=mirror,
-                mirror_name=server_host.name,
-            )
+        if not server_host.has_agent:
+            return ends_without_agent(server_host, client)
         server = self._hosts.agents[server_host.name]
         addresses = address_of(server_host, cell), address_of(client_host, cell)
         networks = {"server": server_host.only_network, "client": client_host.only_network}
@@ -199,9 +192,8 @@ class HostPool:
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
         """Why ``cell`` cannot be measured now; ``None`` if it can.
 
-        The caller must keep other trials off the hosts of ``cell`` during this call, because a pair
-        with a host that came back is checked again here. Raises ``HostGone`` if a host is lost
-        meanwhile.
+        The caller must keep other trials off the hosts of ``cell`` meanwhile: this call may check
+        their path again. Raises ``HostGone`` if a host is lost.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:
@@ -311,7 +303,7 @@ class HostPool:
         self._facts.note(folder, agents, peers, at)
 
     def note_routes(self, folder: RunFolder) -> None:
-        """Note the routes of each host's other test addresses: ``note_facts`` notes only one."""
+        """Note the routes of each host's other test addresses; ``note_facts`` notes only one."""
         pairs = tuple(self._pairs.values())
         agents = {name: agent for name, agent in list(self._hosts.agents.items()) if not agent.gone}
         self._facts.note_routes(folder, agents, routes_of(pairs), peers_of(pairs))
@@ -345,7 +337,7 @@ class HostPool:
         present = {name for name in self._hosts.agents if name not in self._hosts.absences}
         for pairing in self._pairings:
             for server, client in self._inventory.candidates(pairing):
-                serves = server.mirror is not None or server.name in present
+                serves = not server.has_agent or server.name in present
                 if pairing not in self._pairs and serves and client.name in present:
                     self._pairs[pairing] = (server, client)
                     self._ways.doubt([pairing])
@@ -395,6 +387,6 @@ class HostPool:
     def _try(self, pairing: str) -> Preflight:
         server, client = self._pairs[pairing]
         agents = self._hosts.agents
-        if server.mirror is not None:
-            return preflight_mirror(agents[client.name], server)
+        if not server.has_agent:
+            return preflight_service(agents[client.name], server)
         return preflight(agents[server.name], agents[client.name], (server, client))

@@ -82,9 +82,10 @@ class Preflight:
 
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
-    """Check two hosts: send packets between all pairs of their test addresses in one network and of
-    one IP version. First come one packet of each protocol each way, then the longest packets, over
-    UDP. ``pair``: the hosts as a pairing sees them, if the pairing names the networks.
+    """Check the path between all pairs of test addresses of two hosts in one network.
+
+    One packet of each protocol goes each way, then the longest packets, over UDP. ``pair``: the
+    hosts as a pairing sees them, if the pairing names the networks.
 
     Raises HostError if the traffic would not take the test network, or if no pair of addresses
     exists. A missing address does not affect cells that use another address.
@@ -92,7 +93,7 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     faults: list[Blocked | ReversedProtocol] = []
     narrow: list[NarrowPath] = []
     missing_addresses: list[MissingAddress] = []
-    # Interfaces by host and device: those whose counters do not show the packets, and the others.
+    # Interfaces by host and device; ``unproved``: those whose counters do not show the packets.
     unproved: list[tuple[str, str | None, str]] = []
     proved: set[tuple[str, str | None]] = set()
     addresses = common_addresses(*(pair or (server.host, client.host)))
@@ -162,27 +163,28 @@ def _network_of(end: RouteEnd) -> str:
     return next((name for name, listed in networks.items() if end.address in listed), "")
 
 
-def preflight_mirror(client: Agent, mirror: Host) -> Preflight:
-    """Check a host without an agent: send it a few requests of each protocol and await answers.
+def preflight_service(client: Agent, server: Host) -> Preflight:
+    """Check the path to a host without an agent. If it echoes, send it a few requests of each
+    protocol and await answers.
 
     Raises HostError if the traffic would not take the client's test network.
     """
-    echo = mirror.mirror
-    if echo is None:
-        raise ValueError(f"{mirror.name} is no mirror")
-    version = _version_of(echo.address)
+    address = server.service_addresses[0]
     try:
-        end = RouteEnd(client, client.host.address(None, version))
+        end = RouteEnd(client, client.host.address(None, _version_of(address)))
     except UsageError as error:
-        return Preflight(blocked=(), warnings=(f"{mirror.name}: {error}",))
-    own = is_own_address(client.host, echo.address)
-    peer = _Echo(mirror.name, echo.address)
+        return Preflight(blocked=(), warnings=(f"{server.name}: {error}",))
+    own = is_own_address(client.host, address)
+    peer = _Service(server.name, address)
     facts = {} if own else check_route(end, peer)
+    echo = server.mirror
+    if echo is None:
+        return Preflight(blocked=(), warnings=())
     blocked = []
     for protocol in PACKETS:
         fault = _check_echo(protocol, end, echo)
         if fault is not None:
-            sentence = f"{protocol}: {mirror.name} does not echo at port {echo.port} ({fault})"
+            sentence = f"{protocol}: {server.name} does not echo at port {echo.port} ({fault})"
             blocked.append(Blocked(protocol, echo.address, end.address, sentence))
     passed = set(PACKETS) - {fault.protocol for fault in blocked}
     unproved = None if own else check_counters(end, peer, facts, passed)
@@ -208,9 +210,21 @@ def is_own_address(host: Host, address: str) -> bool:
     )
 
 
+def ends_without_agent(server: Host, client: Agent) -> Ends:
+    """The two ends of a test whose server runs no agent."""
+    return Ends(
+        server=None,
+        client=client,
+        same_host=all(is_own_address(client.host, own) for own in server.service_addresses),
+        mirror=server.mirror,
+        served=server.serves,
+        mirror_name=server.name,
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class _Echo:
-    """The far side of a check, if it has no agent."""
+class _Service:
+    """The answering side of a check, if it has no agent."""
 
     name: str
     address: str
@@ -312,7 +326,7 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFaul
     ports = listener.agent.host.port_range
     if ports is not None:
         listen_keys["port"] = f"{ports[0]}-{ports[1]}"
-        # A port that the system chose differs each time: it is not worth naming.
+        # A port that the system chose is not named, because it differs each time.
         address_words += f", ports {listen_keys['port']}"
     receive_test = listener.agent.start("receive", open="listen", **listen_keys, **common)
     try:
@@ -333,7 +347,7 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFaul
         if not blocked:
             result = f"{way} cannot be checked: {fault}"
         elif fault.host == connector.name and protocol == "UDP" and _has_result(receive_test):
-            # The hello arrived and was answered: the answer was lost.
+            # The hello arrived and was answered, but the answer was lost.
             result = (
                 f"{way_back} is blocked ({connector.address} receives nothing from {address_words})"
             )

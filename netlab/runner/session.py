@@ -24,8 +24,7 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.measurement.common_window import CommonWindow, common_window, is_common
-from netlab.measurement.engine import engine_for
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import engine_of
 from netlab.measurement.rendezvous import Participant
 from netlab.runner.absence import PATIENCE_S
 from netlab.runner.daemon_executor import DaemonExecutor
@@ -39,9 +38,6 @@ from netlab.runner.skip_reasons import interrupted
 from netlab.runner.trial_faults import append, keep_traceback, record_of_fault
 from netlab.store.reader import IN_VAIN
 from netlab.store.run_folder import RunFolder
-
-ENGINE_OF = dict.fromkeys(NETPROBE.tests, NETPROBE.name)
-"""Kind of test → the name of the engine that measures it."""
 
 CAPTURES = "captures"
 """Name of the folder for frames captured on a host, in the run folder."""
@@ -114,7 +110,7 @@ class Session:
     # Records
 
     def _keep(self, record: Record) -> None:
-        """Write a record. A signal has to wait, so that no result is lost or written twice."""
+        """Write a record. A signal waits meanwhile, so that no result is lost or written twice."""
         with shielded():
             if self._keeps_earlier_result(record):
                 self._note_failed_repeat(record)
@@ -124,8 +120,10 @@ class Session:
         self.progress.record(record)
 
     def _keeps_earlier_result(self, record: Record) -> bool:
-        """Whether the earlier result stays because this repeat has no result. It does not stay if
-        the repeat was requested or data had stopped for good, unless the repeat is pending.
+        """Whether the earlier result stays because this repeat has no result.
+
+        The earlier result is replaced if the repeat was requested or data had stopped for good. But
+        a pending repeat replaces nothing.
         """
         earlier = self.folder.latest.get((record.cell, record.trial))
         if earlier is None or earlier.status is not Status.OK or record.status is Status.OK:
@@ -152,8 +150,9 @@ class Session:
     def _keep_finished(
         self, futures: dict[Future[Record], Trial], finished: set[Future[Record]]
     ) -> None:
-        """Keep the records of trials that finished before the signal or have a result. The others
-        were interrupted: if one probe ends, the other end's failure is no fault of a host.
+        """Keep the records of trials that finished before the signal or have a result.
+
+        All others count as interrupted: their failure is an effect of the signal, not of a host.
         """
         wait(futures, LAST_RECORDS_S)
         for future, trial in list(futures.items()):
@@ -169,7 +168,7 @@ class Session:
     # Hosts that are away
 
     def _is_left(self, trial: Trial) -> bool:
-        """Whether a trial waits for a host; then it is not measured now and gets no record yet."""
+        """Whether a trial waits for a host. Such a trial gets no record yet."""
         if not self.pool.is_away(trial.cell):
             return False
         self._begun.discard(trial)
@@ -195,7 +194,7 @@ class Session:
         return True
 
     def _give_up(self) -> None:
-        """Write a record for each trial that is left: why it was not measured."""
+        """Write a record for each trial that is left, with the reason why it was not measured."""
         for trial in self._left():
             # A trial that lost its host already has a record.
             away = None if self._losses[trial] else self.pool.reason_left(trial.cell)
@@ -212,8 +211,9 @@ class Session:
         flag(self.folder, self.cells, self.matrix.quiet, self.progress)
 
     def _next_block(self) -> tuple[Trial, ...]:
-        """The lowest block with trials that this session has not begun. Disturbed trials come last,
-        all of them together: a disturbance lasts for a while.
+        """The lowest block with trials that this session has not begun.
+
+        Disturbed trials follow after all blocks, because a disturbance lasts for a while.
         """
         trials = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
         if not trials:
@@ -373,8 +373,7 @@ class Session:
             participant=participant,
             link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
         )
-        engine = engine_for(ENGINE_OF[trial.cell.test], trial.cell.test)
-        record = engine.measure(trial, ends, attempt, self.progress.live)
+        record = engine_of(trial.cell).measure(trial, ends, attempt, self.progress.live)
         self.pool.check_path_again(record, trial.cell)
         return record
 

@@ -73,10 +73,18 @@ def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
 def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
     """The reason if the server runs no agent and the cell needs more than an echo (RFC 862)."""
     server, client = pair
-    lacking = None if server.mirror is None else _needs_agent(cell)
+    engine = cell.settings.get("engine")
+    if server.has_agent or engine in server.serves:
+        return None
+    what = "is a mirror without a probe"
+    if engine is not None or server.mirror is None:
+        what = f"runs no probe; it serves {', '.join(server.serves) or 'an echo only'}"
+        lacking: str | None = "set `engine` to one of these" if server.serves else "no other tool"
+    else:
+        lacking = _needs_agent(cell)
     if lacking is None:
         return None
-    detail = f"{server.name} is a mirror without a probe: {lacking}"
+    detail = f"{server.name} {what}: {lacking}"
     reason = "not-as-set-up"
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
 

@@ -1,4 +1,4 @@
-"""Whether hosts are fit to measure: what `netlab hosts` shows."""
+"""Whether hosts are fit to measure, for `netlab hosts`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,15 @@ class InspectedHost:
     lines: tuple[tuple[str, str], ...] = ()
     unfit: tuple[str, ...] = ()
     """Its faults, a sentence each; empty if it is fit."""
+
+
+def _served(host: Host) -> Iterator[tuple[str, str]]:
+    """The services of a host without an agent, each with its address."""
+    if host.mirror is not None:
+        place = f"{host.mirror.address}, port {host.mirror.port}"
+        yield "mirror", f"{place}; a run checks it from its client"
+    for name, server in host.serves.items():
+        yield name, f"{server.address}, port {server.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +95,11 @@ def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
 
 def inspect(host: Host, notify: Callable[[str], None] | None = None) -> InspectedHost:
     """Connect to a host and inspect it; a fault is returned as a sentence and never raised."""
-    if host.mirror is not None:
-        mirror = f"{host.mirror.address}, port {host.mirror.port}; a run checks it from its client"
-        return InspectedHost(
-            host, (("reachable", "not asked: it runs no agent"), ("mirror", mirror))
-        )
+    if not host.has_agent:
+        return InspectedHost(host, (("reachable", "not asked: it runs no agent"), *_served(host)))
     try:
         agent = Agent.open(host, notify)
-    except Exception as error:  # whatever fails at one host, the others are shown
+    except Exception as error:  # an error at one host must not hide the others
         return InspectedHost(host, (("reachable", "no"),), unfit=(in_a_sentence(host, error),))
     lines: list[tuple[str, str]] = []
     unfit: list[str] = []
@@ -187,7 +193,7 @@ def _link(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _neighbour(local: str) -> str:
-    """Another address of the same network: the route to the host's own address is the loopback."""
+    """Another address of the same network, because the route to an own address is the loopback."""
     interface = ipaddress.ip_interface(local.partition("%")[0])
     if interface.is_loopback or interface.network.num_addresses == 1:
         return str(interface.ip)

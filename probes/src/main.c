@@ -33,8 +33,11 @@ static const char help[] =
     "  send        sends a stream; keys below\n"
     "  ask         sends requests to a mirror and measures round trips; keys below\n"
     "  mirror      answers requests; keys below\n"
-    "  stop        test=ID [sent=N] [abort=1]: ends a sender; tells a receiver what was sent\n"
-    "  quit        ends all tests and the agent\n"
+    "  run         program=NAME [arguments=WORDS] deadline=S: runs another program on this host; the\n"
+    "              words are separated by %0A\n"
+    "  stop        test=ID [sent=N] [abort=1]: ends a sender or a program; tells a receiver what was\n"
+    "              sent\n"
+    "  quit        ends all tests, all programs and the agent\n"
     "\n"
     "Keys of send and receive\n"
     "  kind=stream|check       check: open the streams, one packet each way\n"
@@ -82,7 +85,8 @@ static const char help[] =
     "\n"
     "Records, one JSON object per line: hello, heartbeat, clock, facts, lock, unlock, stop, quit,\n"
     "ready (the listener's port and, by hand, its generated token), progress (once a second), window\n"
-    "(the receiver's window has closed), result, error (a word, errno, key, detail).\n"
+    "(the receiver's window has closed), started and output (of a program), result, error (a word,\n"
+    "errno, key, detail).\n"
     "docs/protocol.md explains all keys.\n";
 
 /* Reads `NAME=SECONDS`; false: it has another form. */

@@ -264,7 +264,7 @@ def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: 
         ("{os: L, mirror: {address: 0.0.0.0}}", "is not the address of one host"),
         ("{os: L, mirror: {address: [10.0.0.9]}}", "should be an IP address"),
         ("{os: L, mirror: {address: 10.0.0.9, port: 0}}", "port"),
-        ("{os: X, ssh: somebody, address: 10.0.0.9}", "can only be a `mirror:`"),
+        ("{os: X, ssh: somebody, address: 10.0.0.9}", "has only a `mirror:` or `serves:`"),
     ],
 )
 def test_what_a_mirror_cannot_be_is_said_at_its_place(

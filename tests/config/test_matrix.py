@@ -144,14 +144,14 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         opening="server-connects",
     )
     tcp_settings = {"protocol": "TCP", "message_size": 64, "count": 500, "message_rate": "5k/s"}
-    tcp_settings |= {"nodelay": True, "congestion": "bbr"}
+    tcp_settings |= {"nodelay": True, "congestion": "bbr", "engine": "iperf3"}
     tcp_settings |= {"server_cpus": [0, 2], "client_cpus": "1-3"}
     tcp_settings |= {"tcp_send_method": "batch", "tcp_receive_call": "message"}
     base["tests"] = [{"test": "stream", **tcp_settings}]
     (stream,) = streams(load(yaml.safe_dump(base)))
     assert (stream.count, stream.duration_s, stream.message_rate_per_s) == (500, None, 5000.0)
     assert (stream.nodelay, stream.congestion, stream.tcp_send_method) == (True, "bbr", "batch")
-    assert stream.tcp_receive_call == "message"
+    assert (stream.tcp_receive_call, stream.engine) == ("message", "iperf3")
     assert (stream.server_cpus, stream.client_cpus) == ("0,2", "1,2,3")
     names = {setting.name for setting in SETTINGS_OF["stream"]}
     assert names == udp_settings.keys() | tcp_settings.keys()

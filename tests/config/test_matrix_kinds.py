@@ -34,6 +34,7 @@ tests:
 
 WRITTEN: dict[str, Any] = {
     "protocol": "UDP",
+    "engine": "netperf",
     "open": "client-connects",
     "ip": 4,
     "message_size": "1KiB",
@@ -65,6 +66,7 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
     (cell,) = expand(load(yaml.safe_dump(base)))
     assert cell.setup == RoundTrip(
         protocol="UDP",
+        engine="netperf",
         opening="client-connects",
         message_bytes=1024,
         response_bytes=16,

@@ -18,7 +18,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.engine import register
+from netlab.measurement.engines import engine_of
 from netlab.remote.agent import Agent
 from netlab.runner import session as room
 from netlab.runner.due_trials import counts, outstanding
@@ -56,7 +56,7 @@ class FakePool:
     """Hosts that answer at once, as a function of the trial, and the engine that asks them."""
 
     name = "made-up"
-    tests = ("stream", "throughput_search")
+    tests: tuple[str, ...] = ("stream", "throughput_search")
     value: Callable[[Cell, int], float] = scattered
     stolen: Callable[[Trial, int], float | None] = lambda *_: None
     """What the server's hypervisor took of it, by trial and attempt."""
@@ -159,8 +159,9 @@ class Bench:
         """One session; what it measured. It may be cut."""
         matrix = self.matrix
         cells = expand(matrix)
-        register(pool)
-        self.monkeypatch.setitem(room.ENGINE_OF, "stream", pool.name)
+        self.monkeypatch.setattr(
+            room, "engine_of", lambda cell: pool if cell.test in pool.tests else engine_of(cell)
+        )
         progress = Progress()
         with RunFolder.open_for_writing(
             self.path / "run", plan_of(matrix, cells), clock=ticking()

@@ -25,7 +25,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.netprobe import NETPROBE
 from netlab.remote.agent import Agent
-from netlab.runner.preflight import preflight_mirror
+from netlab.runner.preflight import preflight_service
 from netlab.runner.survey import survey
 
 MATRIX = """\
@@ -154,7 +154,7 @@ def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
     )
     cell = Cell(pairing="XL", test="round_trip", setup=setup)
     with pair_matrix(wires, address) as host:
-        verdict = preflight_mirror(client, host)
+        verdict = preflight_service(client, host)
         assert (verdict.blocked, verdict.warnings) == ((), ())
         ends = Ends(None, client, same_host=False, mirror=host.mirror, mirror_name=host.name)
         record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
@@ -167,7 +167,7 @@ def test_an_echo_behind_a_firewall_is_named_by_protocol(wires: Wires) -> None:
     client = client_of(wires)
     wires.drop(wires.server)
     with pair_matrix(wires, TEST_SERVER) as host:
-        blockages = preflight_mirror(client, host).blocked
+        blockages = preflight_service(client, host).blocked
     assert {blockage.protocol for blockage in blockages} == {"TCP", "UDP"}
     for blockage in blockages:
         assert (blockage.server_address, blockage.client_address) == (TEST_SERVER, TEST_CLIENT)
@@ -181,10 +181,10 @@ def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -
         pair_matrix(wires, TEST_SERVER) as host,
         pytest.raises(HostError, match=r"right reaches board .* over other0"),
     ):
-        preflight_mirror(client, host)
+        preflight_service(client, host)
 
 
 def test_an_echo_of_an_ip_version_that_the_client_lacks_is_reported(wires: Wires) -> None:
     client = wires.agent("right", wires.client, TEST_CLIENT)
-    verdict = preflight_mirror(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
+    verdict = preflight_service(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
     assert verdict.warnings == ("b: host right has no IPv6 test address (addresses:)",)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
 from made_sessions import Bench, FakePool, bench
 
 from netlab.experiment.cells import Cell
@@ -12,9 +11,9 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.engine import engine_for
+from netlab.measurement.engines import engine_of
 from netlab.measurement.netprobe import NETPROBE, Netprobe
-from netlab.runner import session as room
+from netlab.measurement.tools.tool_engine import ToolEngine
 
 __all__ = ["bench"]
 
@@ -59,40 +58,40 @@ class PairsPool(FakePool):
 def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
     bench.text = TOGETHER
 
-    def run(pool: PairsPool) -> list[Trial]:
-        bench.monkeypatch.setitem(room.ENGINE_OF, "throughput_search", pool.name)
-        return bench.run(pool)
-
     def away(trial: Trial) -> Status | None:
         is_away = trial.cell.pairing == "d+c" and trial.number == 2
         return Status.PENDING if is_away and "-64-" in trial.cell.key else None
 
     first = PairsPool(value=constant, away=away)
-    assert len(run(first)) == 8
+    assert len(bench.run(first)) == 8
     # If a host is away, the other pair searches without it.
     assert sorted(first.met.values()) == [1, *[2] * 6]
     second = PairsPool(value=constant)
-    repeats = run(second)
+    repeats = bench.run(second)
     assert sorted((t.cell.pairing, t.number) for t in repeats) == [("b+a", 2), ("d+c", 2)]
     assert list(second.met.values()) == [2, 2]
     assert bench.counted == {"ok": 8}
-    assert run(PairsPool(value=constant)) == []
+    assert bench.run(PairsPool(value=constant)) == []
 
 
-def test_each_kind_of_test_is_measured_by_the_engine_that_is_named_for_it(bench: Bench) -> None:
+def test_a_cell_is_measured_by_the_engine_that_it_names(bench: Bench) -> None:
     bench.text = """\
 title: two engines
 pairings: [LL]
 tests:
   - {test: stream, protocol: UDP, message_size: 64}
-  - {test: round_trip, protocol: UDP, message_size: 64}
+  - {test: round_trip, protocol: UDP, message_size: 64, engine: [netprobe, netperf]}
 """
-    pool, by_netprobe = FakePool(), FakePool()
+    pool, by_netprobe, by_netperf = FakePool(), FakePool(), FakePool()
     bench.monkeypatch.setattr(
         Netprobe, "measure", lambda _self, *trial: by_netprobe.measure(*trial)
     )
+    bench.monkeypatch.setattr(
+        ToolEngine, "measure", lambda _self, *trial: by_netperf.measure(*trial)
+    )
+    pool.tests = ("stream",)
     assert [trial.cell.test for trial in bench.run(pool)] == ["stream"]
-    assert [trial.cell.test for trial in by_netprobe.measured] == ["round_trip"]
-    assert engine_for("netprobe", "stream") is NETPROBE
-    with pytest.raises(KeyError):
-        engine_for("made-up", "round_trip")
+    assert [trial.cell.settings.get("engine") for trial in by_netprobe.measured] == [None]
+    assert [trial.cell.settings.get("engine") for trial in by_netperf.measured] == ["netperf"]
+    assert engine_of(pool.measured[0].cell) is NETPROBE
+    assert engine_of(by_netperf.measured[0].cell).name == "netperf"

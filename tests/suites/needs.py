@@ -177,6 +177,7 @@ NEEDS = {
     ),
     "nft": Need(_program("nft"), "nft: apt-get install nftables"),
     "iperf3": Need(_program("iperf3"), "iperf3: apt-get install iperf3"),
+    "sockperf": Need(_program("sockperf"), "sockperf: apt-get install sockperf"),
     "iperf2": Need(_program("iperf"), "iperf2: apt-get install iperf"),
     "nuttcp": Need(_program("nuttcp"), "nuttcp: apt-get install nuttcp"),
     "netperf": Need(

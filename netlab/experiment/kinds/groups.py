@@ -174,8 +174,15 @@ class Directed:
 
 @of_settings
 class Talk:
-    """Settings of streams and round trips: who connects, and messages longer than a packet."""
+    """Settings of streams and round trips: what measures them, who connects, and messages longer
+    than a packet.
+    """
 
+    engine: Literal["iperf3", "iperf2", "netperf", "nuttcp", "sockperf", "neper"] | None = setting(
+        "engine", Or("netprobe"), default=None, absent=_("netprobe"), need=Need("run"),
+        about="What measures: netlab's own probe, or another tool that the hosts have.",
+        column="what measured: iperf3, iperf2, netperf, nuttcp, sockperf or neper; "
+        "NA: netprobe, netlab's own probe")
     opening: Literal["client-connects", "server-connects"] | None = setting(
         "open", default=None, label=_("who connects"), absent=_("the client, if it can"),
         about="Which side connects; without it the client, unless a firewall lets only the server.",

@@ -131,9 +131,9 @@ class _Candidate:
     def _too_few_packets(self) -> Message:
         losses = self.way.loss
         return _(
-            "{lost} of {packets} packets were lost: this shows a loss of at most one packet in "
-            "{seen}, but the model of RFC 8337 requires at most one in {length} (to show this, "
-            "{needed} packets must arrive without loss)",
+            "{lost} of {packets} packets were lost: the loss is at most one packet in {seen}, but "
+            "the model of RFC 8337 allows only one in {length} ({needed} packets without loss "
+            "would show such a low loss)",
             lost=f"{losses.lost:,}",
             packets=f"{losses.packets:,}",
             seen=f"{1 / model.loss_interval(losses.packets, losses.lost)[1]:,.0f}",

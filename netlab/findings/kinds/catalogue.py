@@ -46,9 +46,9 @@ warning(
     rank=6,
     advice=_("the trials before and after the change were measured on a host in different states: "
         "measure again"),
-    section=RUN, condition="a property of a host had different values during the run, although it "
-        "changes only if somebody changes or restarts the host (kernel, buffer limits, "
-        "interface)")
+    section=RUN, condition="a property of a host had more than one value during the run. The rule "
+        "compares properties that change only if somebody changes or restarts the host, such as "
+        "kernel, buffer limits or interface")
 warning(
     "link-speed",
     _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
@@ -78,8 +78,8 @@ warning(
         "{link_mtu_bytes}"),
     rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
     advice=_("state the MTU that the path has, or set it"),
-    section=DOUBTFUL, condition="the sender's system knows a path MTU to the receiver that is "
-        "smaller than the MTU of the stated link")
+    section=DOUBTFUL, condition="in more than half of a cell's trials, the path MTU that the "
+        "sender's system knows is smaller than the MTU of the stated link")
 warning(
     "congestion-differs",
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
@@ -96,9 +96,10 @@ warning(
     _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
     rule="stops.data_stopped:stopped", rank=1,
     advice=_("the figure includes a time without data: remove the cause, then measure again"),
-    section=DOUBTFUL, condition="[data stopped](#when-data-stop) in a trial that counts. The "
-        "finding has the duration, the start and the cause of the longest stop. If this trial was "
-        "attempted several times, the finding has the result of each attempt")
+    section=DOUBTFUL, condition="[data stopped](#when-data-stop) in the attempt at a trial that "
+        "counts (the last attempt with a result). The finding has the figures of the trial in "
+        "which data stopped for the longest time: total time, start of the longest gap, and cause. "
+        "If this trial had several attempts, the finding has the result of each")
 note(
     "measured-again",
     _("{in_trials}: measured again, because no data arrived for {stopped_ns} of {window_ns}, "
@@ -118,10 +119,11 @@ warning(
     advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, the hypervisor), then measure again"),
     section=DOUBTFUL, condition="the process of the probe at one end did not run for at least 3 % "
-        "of the window. All pauses of at least 40 ms are added up. In a pause, the timer of the "
-        "process came late (the timer wakes the process every 20 ms), and no thread of the test "
-        "had a CPU. Not stated if `data-stopped` is stated. Such a trial is not repeated, because "
-        "a quota or a busy host would have the same effect again")
+        "of the window. A timer wakes the process every 20 ms. The time in which the process did "
+        "not run is the sum of all timer delays of at least 20 ms. This time and the CPU time of "
+        "the busiest thread are together at most 110 % of the window. If they are more, the timer "
+        "was late while the thread ran. Not stated if `data-stopped` is stated. Such a trial is "
+        "not repeated, because a quota or a busy host would have the same effect again")
 warning(
     "cpus-taken",
     _("{in_trials}: {cause} for {steal_share} of the time"),
@@ -129,9 +131,9 @@ warning(
     rank=9,
     advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
         "repeat such trials"),
-    section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of one end of a "
-        "stream to other machines during a trial of at least 0.2 s. Not stated if "
-        "`process-stalled` or `data-stopped` is stated")
+    section=DOUBTFUL, condition="a hypervisor gave more than 5 % of a host's CPU time to other "
+        "machines. The host is an end of a stream, and the window has at least 0.2 s. Not stated "
+        "if `process-stalled` or `data-stopped` is stated")
 warning(
     "messages-left-out",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
@@ -142,7 +144,7 @@ warning(
     advice=_("the sender limits the figure: find what slowed it down, or request a lower rate"),
     section=DOUBTFUL, condition="a paced sender left out messages that were due, and sent less "
         "than 98 % of the requested rate. Not stated if throughput is at least 98 % of the wire "
-        "ceiling, or if `process-stalled` or `cpus-taken` gives the cause")
+        "ceiling, or if `data-stopped`, `process-stalled` or `cpus-taken` is stated")
 warning(
     "messages-late",
     _("{in_trials}: {received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the "
@@ -153,9 +155,10 @@ warning(
     advice=_("the figure includes data that waited in a queue: find what delayed the data, then "
         "repeat such trials"),
     section=DOUBTFUL, condition="a paced stream received more than 103 % of the requested rate "
-        "within the window. The receive calls were not so long that they explain the excess. The "
-        "figure includes messages that were delayed before the window, for instance in a queue "
-        "while a cable was unplugged")
+        "within the window, and its receive calls were short (the record has no `coarse`). "
+        "Throughput then includes messages that were delayed before the window, for instance in a "
+        "queue while a cable was unplugged. Not stated if `data-stopped`, `process-stalled`, "
+        "`cpus-taken` or `messages-left-out` is stated")
 note(
     "stream-silent",
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other streams "
@@ -163,8 +166,8 @@ note(
     rule="stops.data_stopped:silent_streams", rank=77,
     advice=_("check how the streams share the path, and whether the path loses packets"),
     section=DOUBTFUL, condition="one of several streams had no data for a time, while other "
-        "streams had data. This time is at least as long as `data-stopped` requires, and at least "
-        "20 times the mean interval between the data of one stream")
+        "streams had data. This time reaches the limit for [stopped data](#when-data-stop). It is "
+        "also at least 20 times the mean interval between two receive calls of a stream")
 warning(
     "clock-step", _("its clock jumped by {clock_step_ns} during a trial"),
     rule="validity:clock_steps_of_round_trips", rank=7,
@@ -175,9 +178,9 @@ warning(
     "clock-rate", _("time synchronisation changed the rate of its clock by {clock_ppm}"),
     advice=_("time synchronisation is correcting the clock: wait until the clock is right, then "
         "measure again"),
-    section=DOUBTFUL, condition="the rate of the monotonic clock differed by more than 100 ppm "
-        "from the rate of the clock that time synchronisation does not correct "
-        "(CLOCK_MONOTONIC_RAW)")
+    section=DOUBTFUL, condition="in more than half of a cell's trials, the rate of a host's "
+        "monotonic clock differed by more than 100 ppm from the rate of CLOCK_MONOTONIC_RAW. Time "
+        "synchronisation corrects the first clock, but not the second")
 note(
     "other-load",
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time, and "
@@ -185,9 +188,11 @@ note(
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time"),
     _("other work used its CPUs: at worst, {stolen} of the CPU time went to other machines"),
     advice=_("measure while nothing else runs on the host"),
-    section=DOUBTFUL, condition="a thread of the test waited for a CPU for more than 5 % of the "
-        "window, or the hypervisor gave more than 5 % of the CPU time to other machines. This was "
-        "not the bottleneck of the stream")
+    section=DOUBTFUL, condition="one of two things happened at one end, in more than half of a "
+        "cell's trials. A thread of the test waited for a CPU for more than 5 % of the window, and "
+        "no CPU quota caused the wait. Or a hypervisor gave more than 5 % of the CPU time to other "
+        "machines. The limit of these trials is none of `sender-starved`, `receiver-starved` and "
+        "`stolen-cpu`")
 note(
     "power-saving", _("power saving is on ({savings}): the speed of the host varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
@@ -199,9 +204,10 @@ warning(
     _("trials took {shortest_s} to {longest_s} instead of {asked_s} ({source})"),
     rule="durations:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
-    section=RUN, condition="a trial's window differs from the requested time by more than 2 % plus "
-        "its longest gap (for round trips: plus the longest round trip and the time-out). Also "
-        "stated if an imported document reports a difference of more than 2 % for its trials")
+    section=RUN, condition="the window of a trial is longer or shorter than the requested time. "
+        "The difference is more than 2 % of the requested time plus the longest gap (in round "
+        "trips: plus the longest round trip and the time-out of a request). Also stated if an "
+        "imported document reports a difference of more than 2 % for its trials")
 warning(
     "outlier",
     _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
@@ -209,27 +215,29 @@ warning(
     _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
     rank=9, advice=_("measure the cell again; until then use the median, or the mean without "
         "outliers"),
-    section=RUN, condition="a cell differs from m by more than 6 s. m is the median of the 6 "
-        "nearest other cells along the axis of socket buffers (at least 4 are needed). s is the "
-        "largest of 1.4826 MAD, 1 % of m, and 3 print steps. MAD is the median absolute deviation "
-        "from m. A print step is one unit of the last digit in an imported table. The finding has "
-        "the mean of the cell's column with and without its outliers, and the median (Hampel’s "
-        "identifier with a minimum for s)")
+    section=RUN, condition="the median of a cell differs from the median of its neighbours by more "
+        "than 6 times the *scale*. The neighbours are the 6 nearest other cells along the axis of "
+        "socket buffers (at least 4 are needed). The scale is the largest of three values: 1.4826 "
+        "times the median absolute deviation of the neighbours, 1 % of their median, and 3 print "
+        "steps. A print step is one unit of the last digit in an imported table. Cells of a `step` "
+        "are no outliers. The finding has the mean of the cell's column with and without its "
+        "outliers, and the median (Hampel’s identifier with a minimum for the scale)")
 note(
     "step",
     _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have {expected}"),
     rank=67, advice=_("neighbouring cells confirm each other: look for what changes at this "
         "buffer size"),
-    section=RUN, condition="two or more adjacent cells differ from m in the same direction, each "
-        "by more than 5 s: they confirm each other (m and s as for `outlier`)")
+    section=RUN, condition="two or more adjacent cells differ from the median of their neighbours "
+        "in the same direction, each by more than 5 times the scale (neighbours and scale as for "
+        "`outlier`). Such cells confirm each other")
 note(
     "stray-trial",
     _("{which_trial} is an outlier, {nor_others}: {value}; the others have {expected} ({means})"),
     _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
     rank=71, advice=_("check what happened at that time of the run; use the median"),
-    section=RUN, condition="a cell has at least 5 trials, and one of them has a modified z score "
-        "above 3.5. The scale of this score has the same minimum as s of `outlier` (Iglewicz and "
-        "Hoaglin 1993)")
+    section=RUN, condition="a cell has at least 5 trials, and at least one of them has a modified "
+        "z score above 3.5 (Iglewicz and Hoaglin 1993). The scale of this score has the same "
+        "minimum as the scale of `outlier`")
 note(
     "wire-ceiling",
     says=(_("at the wire’s limit, at least {filled} of {ceiling_bit_per_s}, {in_cells}"),
@@ -239,8 +247,8 @@ note(
     rule=lambda reported_limits: reported_limits,
     section="The bottleneck of a stream",
     condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and not "
-        "above it. The sentence says \"in every cell\" if this holds for every trial of every "
-        "cell. Otherwise it has the number of cells",
+        "above it as defined for `above-ceiling`. The sentence says \"in every cell\" if this "
+        "holds for every trial of every cell. Otherwise it has the number of cells or trials",
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning(
@@ -250,10 +258,13 @@ warning(
     rule="ceilings:above_any", rank=1, figures=("highest_ceiling_bit_per_s",),
     advice=_("no link carries that: check the stated rate, the offloads and the receiver's "
         "clock"),
-    section=DOUBTFUL, condition="throughput is above the wire ceiling by more than 0.1 % (0.2 % in "
-        "imported tables) plus its uncertainty. The ceiling is that of the possible TCP options "
-        "with the least overhead. The uncertainty is large if one receive call took many bytes "
-        "(the record then has `coarse`)")
+    section=DOUBTFUL, condition="throughput is above the wire ceiling in more than half of a "
+        "cell's trials. \"Above\" means by more than 0.1 % (0.2 % in imported tables) plus the "
+        "uncertainty of the throughput. If the TCP options are not known, the ceiling is that of "
+        "the options with the least overhead. The uncertainty is 0 if the receive calls were "
+        "short. In a record with `coarse`, the uncertainty is the largest receive call plus the "
+        "change of the receive queue, as a share of all bytes. If the message size is not known, "
+        "the rule compares the cell's median with the ceiling of the best message size")
 note(
     "one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
@@ -261,28 +272,29 @@ note(
     rule="asymmetry:one_way", rank=66,
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
-        "the other direction. Compared are the medians over those buffer sizes that were measured "
-        "in both directions")
+        "the other direction. The rule compares the medians over the socket buffer sizes that were "
+        "measured in both directions. Not stated if `slow-host`, `slow-pair` or `slow-mesh` covers "
+        "all these cells")
 note(
     "unexplained-fall",
     _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
         "nothing recorded explains it"),
     rule="ceilings:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
-    section=RUN, condition="at least 4 cells reach the wire ceiling (98 %, or 96 % with data both "
-        "ways). At least 3 cells have larger socket buffers than all of these. All cells with "
-        "these larger buffers are lower by more than 5 s (s as for `outlier`), and no rule finds "
-        "their limit")
+    section=RUN, condition="at least 4 cells reach 98 % of the wire ceiling (96 % with data both "
+        "ways). At least 3 further cells have larger socket buffers than all of these. Each "
+        "further cell is below the median of the first cells by more than 5 times the scale of the "
+        "first cells (scale as for `outlier`). No rule finds the limit of the further cells")
 note(
     "no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
     rule="ceilings:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
-    section=RUN, condition="the options of TCP are not recorded. In most cells, throughput is "
-        "above the wire ceiling with timestamps. In no cell is it above the wire ceiling without "
-        "timestamps. \"Above\" means by more than 0.1 % (0.2 % in imported tables). Timestamps "
-        "take 12 bytes of each segment (RFC 7323, section 3)")
+    section=RUN, condition="the options of TCP are not recorded. In more than half of the cells, "
+        "throughput is above the wire ceiling with timestamps. In no cell is throughput above the "
+        "wire ceiling without timestamps. \"Above\" means by more than 0.1 % (0.2 % in imported "
+        "tables). Timestamps take 12 bytes of each segment (RFC 7323, section 3)")
 warning(
     "buffer-capped",
     _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
@@ -305,8 +317,9 @@ note(
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
         "{to_socket_buffer_bytes}: {least} to {most}"),
     rank=72, advice=_("you need not vary the buffer here"),
-    section=RUN, condition="at least 4 buffer sizes were measured. The largest figure is at most "
-        "1 % above the smallest. Outliers are left out if the figures otherwise differ by more")
+    section=RUN, condition="at least 4 buffer sizes were measured. The largest median of a cell is "
+        "at most 1 % above the smallest. If the medians differ by more, the rule leaves out the "
+        "cells of `outlier`")
 note(
     "buffer-doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
     leads=False, advice=_("compare the buffers of two systems by their effective sizes"),
@@ -327,8 +340,9 @@ note(
         "(n = 1); the column means differ by {difference} Mbit/s"),
     rule="single_trials:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
-    section=RUN, condition="two pairings have one trial per cell, so no statistical test can show "
-        "whether they differ")
+    section=RUN, condition="every cell with streams has one trial, so no statistical test can show "
+        "whether two pairings differ. Not stated for more than six pairings, or if the pairings "
+        "consist of host names")
 # fmt: on
 
 # The last rows: rules run, and findings are sorted, in the order of the table.

@@ -14,9 +14,11 @@ warning(
     figures=("thread_share", "sender_run_queue_share", "calls_per_s"), of_host=True,
     advice=_("the sender limits the figure: use larger messages, more streams or a faster CPU"),
     section=_SECTION,
-    condition="the stream is not paced and has one sending thread. This thread was on a CPU for at "
+    condition="the test has one stream, which is not paced. The sending thread was on a CPU for at "
         "least 95 % of the window. It waited for a CPU for less than 2 % of the window, and for "
-        "anything else for less than 2 %")
+        "anything else for less than 2 %. If the wait for a CPU is not recorded, both waits "
+        "together are less than 4 %. Over UDP, at least 95 % of the sent data arrived, and the "
+        "sender sent less than 98 % of the wire ceiling")
 warning(
     "sender-call-rate",
     _("{calls_per_s} calls a second, median {send_call_median_ns} (90th percentile "
@@ -27,18 +29,20 @@ warning(
         *("in_ordinary_calls_share", "send_room_share", "thread_share")), of_host=True,
     advice=_("the sender's system limits the figure: use larger messages or more streams"),
     section=_SECTION,
-    condition="the stream is not paced. The send calls take at least 80 % of the window. Without "
-        "the longest 2 % of the calls, they take at least half of the window. In at least nine of "
-        "ten samples there was room in the socket buffer for the next message")
+    condition="the stream is not paced. The send calls take at least 80 % of the window. All send "
+        "calls except the longest 2 % take at least half of the window. In at least nine of ten "
+        "samples there was room in the socket buffer for the next message. The send buffer holds "
+        "at least eight messages. Over UDP, arrival and sent rate are as for `sender-cpu`")
 warning(
     "sender-cpu-quota", _("throttled in {sender_throttled_share} of the quota’s periods"),
     limit=_("the sender’s CPU quota"), figures=("sender_throttled_share", "thread_share"),
     of_host=True, advice=_("raise the sender's CPU quota, or measure outside its container"),
     section=_SECTION,
-    condition="the sender was throttled in more than 5 % of the periods of its CPU quota "
-        "(`nr_throttled` of Linux control groups). In addition, the thread waited for nothing "
-        "except a CPU, or its share of time without a CPU is at least half of the missing "
-        "throughput")
+    condition="a CPU quota throttled the sender in more than 5 % of the quota's periods "
+        "(`nr_throttled` of Linux control groups). In addition, one of two things holds. The "
+        "stream is not paced, and the sending thread was on a CPU, or waited for one, for at least "
+        "95 % of the window. Or the sender's share of time without a CPU is at least half of the "
+        "missing throughput")
 warning(
     "sender-starved",
     _("its thread was ready to run but had no CPU {sender_run_queue_share} of the time"),
@@ -46,13 +50,13 @@ warning(
     figures=("sender_run_queue_share", "thread_share"), of_host=True,
     advice=_("stop the other programs on the sender's CPU, or give the test its own CPU"),
     section=_SECTION,
-    condition="the sending thread was ready to run but had no CPU for more than 5 % of the window, "
-        "and it waited for nothing else. Also stated in two cases in which the thread waited for "
-        "something else as well. First: the share of time without a CPU is at least half of the "
-        "missing throughput, and no rule of this table except `not-determined` holds. Second: TCP "
-        "has a plateau (see `link-or-shaper`), and throughput is at least as far below the plateau "
-        "as the plateau is below the wire ceiling. The share of time without a CPU is at least "
-        "half of the distance between throughput and plateau")
+    condition="the sending thread was ready to run but had no CPU for more than 5 % of the window. "
+        "In addition, one of three things holds. First: the sending thread was on a CPU, or ready "
+        "to run, for at least 95 % of the window. For a paced stream, the share of time without a "
+        "CPU must also be at least half of the missing throughput. Second: the share of time "
+        "without a CPU is at least half of the missing throughput, and no rule of this table "
+        "except `not-determined` holds. Third: TCP has a plateau that shows the wait (see below "
+        "this table)")
 warning(
     "sender-queue-drops", _("dropped: {local_drops}"),
     limit=_("drops in the sender’s queue"),
@@ -69,7 +73,8 @@ warning(
     figures=("sndbuf_limited_share", "send_buffer_bytes", "min_rtt_us"),
     advice=_("the socket limits the figure: enlarge the sender's buffer"),
     section=_SECTION,
-    condition="TCP waited for its send buffer for at least half of the time")
+    condition="the test has one TCP stream, which waited for room in its send buffer for at least "
+        "half of the window")
 warning(
     "receiver-cpu", _("its receive queue was full in {queue_full_share} of the samples, "
     "{useful_share} of its receive calls found data"),
@@ -80,17 +85,18 @@ warning(
     of_host=True,
     advice=_("the receiver limits the figure: use larger messages, more streams or a faster CPU"),
     section=_SECTION,
-    condition="the receive queue was at least 80 % full in most samples. Also stated if at least "
-        "95 % of the receive calls that did not wait found data, and the receiving thread was on a "
-        "CPU for at least 80 % of the window")
+    condition="the receive queue was at least 80 % full in more than half of the samples (of at "
+        "least 8). Also stated if two shares are large. At least 95 % of the receive calls that "
+        "did not wait found data. The receiving thread was on a CPU for at least 80 % of the "
+        "window")
 warning(
     "receiver-cpu-quota", _("throttled in {receiver_throttled_share} of the quota’s periods"),
     limit=_("the receiver’s CPU quota"),
     figures=("receiver_throttled_share", "receiver_thread_share"), of_host=True,
     advice=_("raise the receiver's CPU quota, or measure outside its container"),
     section=_SECTION,
-    condition="the receiver was throttled in more than 5 % of the periods of its CPU quota, and it "
-        "fell behind (see `receiver-starved`)")
+    condition="a CPU quota throttled the receiver in more than 5 % of the quota's periods. In "
+        "addition, one of the cases of `receiver-starved` holds")
 warning(
     "receiver-starved",
     _("its thread was ready to run but had no CPU {receiver_run_queue_share} of the time"),
@@ -98,14 +104,16 @@ warning(
     figures=("receiver_run_queue_share", "receiver_thread_share"), of_host=True,
     advice=_("stop the other programs on the receiver's CPU, or give the test its own CPU"),
     section=_SECTION,
-    condition="a receiving thread was ready to run but had no CPU for more than 5 % of the window, "
-        "and the receiver fell behind. It fell behind in any of these cases. Its queue was full "
-        "in most samples. The thread waited for nothing except a CPU. Its socket dropped at least "
-        "half of the lost messages. Or its receive window was closed for at least half of the "
-        "time, and its share of time without a CPU is at least half of the missing throughput. "
-        "Over TCP also stated if no other rule holds and each of two shares of time is at least "
-        "half of the missing throughput: the time without a CPU, and the time with a closed window "
-        "or a full queue. If the second is not recorded, the first is enough")
+    condition="a receiving thread was ready to run but had no CPU for more than 5 % of the window. "
+        "In addition, one of these cases holds. First: the receiver does not spin, and its thread "
+        "was on a CPU, or ready to run, for at least 95 % of the window. Second: the receive queue "
+        "was full in more than half of the samples (see `receiver-cpu`). Third: loss is the limit "
+        "(see `receive-queue-drops`), and the receiving socket dropped at least half of the lost "
+        "messages. Fourth: the receive window was closed for at least half of the trial's window, "
+        "and the receiver was without a CPU for long enough (as for `sender-cpu-quota`). Fifth, "
+        "over TCP: no other rule holds, and each of two shares of time is at least half of the "
+        "missing throughput. These are the time without a CPU, and the time with a closed receive "
+        "window or a full receive queue. If the second is not recorded, the first is enough")
 warning(
     "receiver-window",
     _("TCP waited for this window {rwnd_limited_share} of the time; {window_bytes} per round trip "
@@ -114,30 +122,30 @@ warning(
     figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
     of_host=True, advice=_("the socket limits the figure: enlarge the receiver's buffer"),
     section=_SECTION,
-    condition="TCP waited for the receive window for at least half of the time. One such window "
-        "per round trip (the shortest) allows at most 1.25 times the throughput. The receive queue "
-        "was not full in most samples")
+    condition="the test has one TCP stream, which waited for the receive window for at least half "
+        "of the trial's window. One such receive window per shortest round trip allows at most "
+        "1.25 times the throughput. The receive queue was full in at most half of the samples")
 warning(
     "receive-queue-drops", _("{lost_share} lost, {lost_in_socket} of that in the socket"),
     limit=_("drops in the receiver’s queue"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
     section=_SECTION,
-    condition="loss is the limit: a UDP sender sent at least 98 % of the offered rate (or of the "
-        "wire ceiling, if that is lower) and messages were lost; or it sent less, and more than 5 "
-        "% were lost. At least half of the lost messages were dropped because the receiving socket "
-        "had no room. This finding is also stated if the drops of both hosts explain half of the "
-        "loss, and most of them were in that socket")
+    condition="loss is the limit: messages were lost, and the UDP sender sent at least 98 % of the "
+        "offered rate (or of the wire ceiling, if that is lower). Loss is also the limit if the "
+        "sender sent less, and more than 5 % of the messages were lost. In addition, the receiving "
+        "socket had no room for at least half of the lost messages, or `lost-in-socket` names the "
+        "socket as the place")
 warning(
     "host-drops", _("{lost_share} lost"), limit=_("drops at a host’s interface or backlog"),
     figures=("lost_share", "lost_messages"), of_host=True,
     advice=_("check the rings, queues, MTU and interrupts of the host that dropped the messages"),
     section=_SECTION,
-    condition="loss is the limit (see `receive-queue-drops`). The sender sent at least 98 % of the "
-        "offered rate or of the wire ceiling; or the loss is at least half of the missing "
-        "throughput, or a fifth of all messages. At least half of the loss was dropped by an "
-        "interface, its queue or the backlog of one of the two hosts. With data both ways, a drop "
-        "that may belong to the other direction is not counted")
+    condition="loss is the limit (see `receive-queue-drops`) and large enough, in one of three "
+        "ways. The sender sent at least 98 % of the offered rate (or of the wire ceiling, if that "
+        "is lower). Or the share of messages lost is at least half of the missing throughput. Or "
+        "this share is at least 20 %. In addition, the place of the loss is that of "
+        "`lost-in-backlog`, `lost-at-interface` or `lost-in-queue`")
 warning(
     "stolen-cpu", _("{most_stolen} of the CPUs’ time"),
     limit=_("CPU time given to other machines"),
@@ -145,20 +153,22 @@ warning(
     advice=_("the hypervisor gave the CPU to other machines: measure on a dedicated machine, or "
         "let `quiet` in the matrix repeat such trials"),
     section=_SECTION,
-    condition="the hypervisor gave more than 5 % of a host's CPU time to other machines. The "
-        "thread waited for a CPU for at most three times as long (a longer wait is due to other "
-        "programs). In addition, the receiver fell behind as for `receiver-starved`, or the sender "
-        "waited for nothing except a CPU. If no other rule holds, it is enough that the time "
-        "without a CPU is at least half of the missing throughput")
+    condition="the hypervisor gave more than 5 % of a host's CPU time to other machines (the "
+        "steal). A thread of the test waited for a CPU for at most three times this share of the "
+        "window (a longer wait is due to other programs). In addition, one of three things holds. "
+        "At the receiver: one of the first four cases of `receiver-starved`. At the sender: the "
+        "thread was on a CPU, or ready to run, for at least 95 % of the window. At either end: the "
+        "share of time without a CPU is at least half of the missing throughput, and no other rule "
+        "holds")
 warning(
     "saturated-core", _("it was busy {busiest_core} of the time"), limit=_("one saturated core"),
     figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
     advice=_("spread interrupts and threads over more CPUs, or pin them to different CPUs"),
     section=_SECTION,
     condition="one core was busy for at least 97 % of the window, but not because of a thread of "
-        "the test. No thread of the test waited for a CPU for more than 5 % of the window. At "
-        "least 10,000 messages were sent, or 10,000 full frames arrived, per second (fewer cannot "
-        "fill a core)")
+        "the test. Each thread of the test waited for a CPU for at most 5 % of the window. At "
+        "least 10,000 messages per second were sent, or at least 10,000 full frames per second "
+        "arrived. Fewer cannot fill a core")
 note(
     "congestion",
     _("{resent_segments} sent again; the congestion window limited TCP {cwnd_limited_share} of "
@@ -167,35 +177,37 @@ note(
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
     advice=_("check the path for a slower link or a short queue"),
     section=_SECTION,
-    condition="TCP sent segments again. For at least half of the time it had data to send, and "
-        "neither the receive window nor the send buffer limited it (by the times in TCP_INFO). Not "
-        "stated if other traffic probably used at least half of the missing throughput")
+    condition="the test has one TCP stream, and TCP sent segments again. For at least half of the "
+        "window, TCP had data to send, and neither the receive window nor the send buffer limited "
+        "it (by the times in TCP_INFO). Not stated if other traffic probably used at least half of "
+        "the missing throughput")
 warning(
     "path-loss", _("{lost_share} lost"), limit=_("loss on the path"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("check the path for a slower link, a short queue or errors"),
     section=_SECTION,
-    condition="loss is the limit, as for `host-drops`. The counters of both hosts' interfaces and "
-        "backlogs, of the sender's queue and of the receiving socket are known, and they do not "
-        "show these drops")
+    condition="loss is the limit and large enough (see `host-drops`), and its place is that of "
+        "`lost-on-path`")
 warning(
     "unplaced-loss", _("{lost_share} lost"), limit=_("loss at an unknown place"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("the two hosts do not count all their drops: watch them with the systems' own "
         "tools"),
     section=_SECTION,
-    condition="loss is the limit, as for `host-drops`, but neither `host-drops` nor `path-loss` is "
-        "shown: a counter is missing, or the hosts dropped only a part of the loss")
+    condition="loss is the limit and large enough (see `host-drops`), but its place is unknown "
+        "(see `loss-not-placed`)")
 note(
     "packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
     limit=_("packets a second"), figures=("frames_per_s",), of_host=True,
     advice=_("the forwarding device or the receiver handles this many packets a second, "
         "whatever their size"),
     section=_SECTION,
-    condition="UDP was measured with at least three message sizes that fit one frame. The largest "
-        "is at least four times the smallest. With all of them the same number of frames arrive "
-        "per second, within 5 %. Each throughput is below 95 % of its wire ceiling. No rule shows "
-        "a host as the limit")
+    condition="UDP was measured without pacing and with at least three neighbouring message sizes "
+        "that fit one frame. The largest is at least four times the smallest. The number of frames "
+        "that arrive per second is the same with all these sizes, within 5 %. Each throughput is "
+        "below 95 % of its wire ceiling. The finding replaces `path-loss`, `unplaced-loss`, "
+        "`not-determined`, and waits or other traffic without a recorded effect. If more than half "
+        "of these trials have no other limit, it also replaces waits for a CPU")
 note(
     "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
     figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),

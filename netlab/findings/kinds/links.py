@@ -29,14 +29,16 @@ warning(
     rule="link_checks:links", rank=2, limit=_("a slower link"), section="About a run",
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    condition="the best unpaced cell of a pairing reaches at most 11 % of the wire ceiling. Also "
-        "stated if the link seems to run at a lower rate that links negotiate (10, 100, 1000, "
-        "2500, 5000, 10,000 Mbit/s and higher). This rate must be at most 90 % of the stated rate, "
-        "and one of two observations must show it. Either the best cells (three, or two with "
-        "different ceilings) are between 2 % below and 0.5 % above the ceiling of that rate. Or "
-        "the streams are limited to that rate as for `slower-link` or `link-or-shaper`. If the "
-        "finding is not due to this last observation, some messages must have at least 700 bytes, "
-        "and no limit of a host may explain the best cell (IEEE 802.3)")
+    condition="one of three observations shows a slower link. First: the best unpaced cell of a "
+        "pairing reaches at most 11 % of the wire ceiling. Second: the best cell has a *lower link "
+        "rate*, and at least three cells have the same rate (two are enough if their ceilings "
+        "differ). Third: the streams are limited to a lower link rate, as for `slower-link` or "
+        "`link-or-shaper`. A lower link rate is a rate that links negotiate (10, 100, 1000, 2500, "
+        "5000, 10,000 Mbit/s and higher; IEEE 802.3), and is at most 90 % of the stated rate. A "
+        "cell has this rate if it is between 2 % below and 0.5 % above the ceiling of the rate. "
+        "The first two observations require a message size of at least 700 bytes in some cell. "
+        "They do not count if a limit of a host, or a finding about hosts against hosts, explains "
+        "the best cell")
 warning(
     "slower-link", _("{rate_limit_bit_per_s} on the wire"),
     says=(
@@ -50,15 +52,17 @@ warning(
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
     condition="the rule judges each direction of a pairing, by its unpaced streams that no other "
-        "rule explains. They have at least three wire ceilings that differ from each other by 5 "
-        "%. They are limited to one rate in bytes on the wire, within 0.5 % (TCP may be up to 3 % "
-        "below UDP). This rate fits three times as closely as one rate in bytes of frames or of "
-        "IP packets. No cell is more than 0.5 % above the rate. Streams that are below it without "
-        "a known reason, such as a wait for a CPU, are at most a third of all. Streams with loss "
-        "count only if they were sent faster than the link carries, because random loss affects "
-        "all streams alike. This is shown if other streams with the same rate lost at most a "
-        "tenth as much, or if the shares lost by different protocols and message sizes differ by "
-        "at least 2 %. Not stated with data both ways")
+        "rule explains. These streams have at least three wire ceilings, and any two of the three "
+        "differ by at least 5 %. The streams have one rate in bytes on the wire: the medians for "
+        "each protocol and message size differ by at most 0.5 %. TCP may be up to 3 % below UDP. "
+        "Counted in bytes of frames or of IP packets, the medians differ at least three times as "
+        "much. The median of each cell is at most 0.5 % above the rate, and each trial at most 2 "
+        "%. At most a third of the streams are below the rate without a known reason, such as a "
+        "wait for a CPU. Streams with loss count only if they were sent faster than the link "
+        "carries, because random loss affects all streams alike. One of two observations shows "
+        "this. Other streams at the same rate lost at most a tenth as much. Or the shares lost "
+        "with two protocols or message sizes differ by at least 2 percentage points. Not stated "
+        "with data both ways")
 warning(
     "shaper", _("{rate_limit_bit_per_s} in bytes of {counted}"),
     says=(
@@ -70,8 +74,9 @@ warning(
             "size, reach this rate and no more")),
     rank=2, limit=_("a shaper or policer"), section=_SECTION,
     advice=_("look for a rate limit on the path: in a switch, a router or a host's queue"),
-    condition="as `slower-link`, but one rate in bytes of frames (with or without FCS) or of IP "
-        "packets fits three times as closely as one rate in bytes on the wire")
+    condition="as `slower-link`, but the streams have one rate in bytes of frames (with or without "
+        "FCS) or of IP packets. Counted in bytes on the wire, the medians differ at least three "
+        "times as much")
 warning(
     "link-or-shaper", _("{rate_limit_bit_per_s} on the wire"),
     says=(
@@ -87,18 +92,21 @@ warning(
     rank=2, limit=_("a slower link or a shaper"), section=_SECTION,
     advice=_("check the speed of the links at both ends and the stated rate, and look for a "
         "rate limit on the path"),
-    condition="as `slower-link`, but the streams have fewer than three different ceilings, or none "
-        "of the ways to count bytes fits clearly better than the others. There are at least three "
-        "trials that no other rule explains, and all are limited to the same share of the wire "
-        "ceiling, within 0.5 %. A trial also counts if its only explanation is a wait for a CPU "
-        "without a recorded effect, or congestion if TCP kept a queue filled: its round trip was "
-        "at least twice the shortest, and the queue had at least 16 frames. A trial is left out if "
-        "at least half of the missing throughput is due to time in which data stopped, or to CPU "
-        "time given to other machines. If other traffic probably used at least 1.5 % of the link, "
-        "its rate is added to the stream's rate; the sum must be below 98 % of the link. The "
-        "*plateau* of TCP is the rate that it has while its data flow: the series of tcp_info is "
-        "divided into steps of at least 15 ms, and at least a quarter of them have this rate, "
-        "within 2 %. It is used in place of throughput if throughput is at least 2 % lower, since "
-        "data stood still in the rest of the time. Without a plateau, the finding is not stated if "
-        "all trials waited for a CPU to the same extent, and long enough to explain the missing "
-        "throughput")
+    condition="as `slower-link`, but the streams have fewer than three different ceilings, or no "
+        "way to count bytes fits clearly better than the others. At least three trials that no "
+        "other rule explains are limited to the same share of the wire ceiling, within 0.5 %. One "
+        "of the three may be up to 1 % lower because of a wait for a CPU. Two kinds of trials with "
+        "another limit also count. In the first kind, the only explanation is a wait for a CPU "
+        "without a recorded effect. In the second kind, the explanation is `congestion`, and TCP "
+        "kept a queue filled. The round trip was at least twice the shortest, and the queue had at "
+        "least 16 frames. A trial is left out if stopped data, or CPU time given to other "
+        "machines, explains at least half of the missing throughput. If other traffic probably "
+        "used at least 1.5 % of the link, the rule adds its rate to the rate of the stream. This "
+        "sum must be below 98 % of the link. The *plateau* of TCP is its rate while data flow. The "
+        "series of tcp_info is divided into steps of at least 15 ms. At least a quarter of the "
+        "steps have this rate, within 2 %. If throughput is more than 2 % below the plateau, the "
+        "rule uses the plateau instead, because data stood still in the rest of the time. The "
+        "trial is left out if throughput is more than 3 % below the plateau for another reason "
+        "than a wait for a CPU. Not stated if no trial has a plateau and equal waits for a CPU "
+        "explain the missing throughput in all trials. Waits are equal if the longest is at most "
+        "1.5 times the shortest")

@@ -36,15 +36,16 @@ warning(
     _("receives at most {receives_at_most_bit_per_s} from every peer; other hosts reach "
         "{others_bit_per_s}"),
     rule=lambda mesh: mesh, rank=2, section=SECTION,
-    condition="at least three hosts are compared, in streams with the same protocol, message size "
-        "and other settings. With every peer, one host as the sender or as the receiver reaches a "
-        "smaller share of the wire ceiling than the fastest pairs, by more than the margin. At "
-        "least two of its peers reach the share of the fastest pairs with other hosts. If the host "
-        "has only two peers, the finding says *consistent with*. The margin is the larger of 2 % "
-        "and 3 pooled standard deviations within pairs. More than 3 deviations are required if "
-        "there are few trials (Student's t) or many pairs (Bonferroni's bound). 5 % instead of 2 % "
-        "are required if no pair was repeated. The rule assumes that the slower link of two hosts "
-        "limits their pair",
+    condition="the rule compares at least three hosts, in streams with the same protocol, message "
+        "size and other settings. The compared figure of a pair is the share of the wire ceiling "
+        "(median of the trials). One host, as the sender or as the receiver, stays below the "
+        "fastest pair by more than the margin with every peer. At least two peers of this host "
+        "reach the share of the fastest pair, within the margin, with other hosts. If the host has "
+        "only two peers, the finding says *consistent with*. The margin is the larger of 2 % and 3 "
+        "pooled standard deviations within pairs. Few trials (Student's t) or many pairs "
+        "(Bonferroni's bound) require more than 3 deviations. If no pair was repeated, the margin "
+        "is at least 5 % instead of 2 %. The rule assumes that the slower link of two hosts limits "
+        "their pair",
     advice=_("check what only this host has: its cable and port, its driver, its CPU"))
 warning(
     "slow-pair",
@@ -53,9 +54,9 @@ warning(
     _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
         "{expected_bit_per_s} with other hosts"),
     rank=3, says_of_what=True, section=SECTION,
-    condition="a pair reaches less than its sender reaches with other hosts, and less than its "
-        "receiver reaches with other hosts. Both differences exceed the margin of `slow-host`, and "
-        "no limit of a host explains the low throughput",
+    condition="a pair is slower than the fastest pair with the same sender, and slower than the "
+        "fastest pair with the same receiver. Both differences exceed the margin of `slow-host`. "
+        "Not stated if a limit of a host explains all trials of the pair",
     advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
 warning(
@@ -64,16 +65,18 @@ warning(
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
     condition="the throughputs of all pairs of at least three hosts differ by at most the margin "
-        "of `slow-host`. No pair reaches 98 % of the wire ceiling (96 % with data both ways), "
-        "whatever the settings. In more than half of the trials, no limit of a host was found",
+        "of `slow-host`. This margin is at most the distance of the fastest pair from the wire "
+        "ceiling. With all settings, each pair stays below 98 % of the wire ceiling (96 % with "
+        "data both ways). In more than half of the trials, no limit of a host was found",
     advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
 note(
     "far-host",
     _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh.round_trips:far_hosts", rank=67, section=SECTION,
-    condition="there are at least four hosts, and all pairs were measured. The time that each host "
-        "adds to its round trips is computed by median polish of the median round trips (Tukey, "
-        "Exploratory Data Analysis, 1977). One host adds more than the median host. The difference "
-        "exceeds each of these: 10 % of the typical round trip, 3 x 1.4826 times the median of the "
-        "absolute residuals, and 3 pooled standard deviations within pairs",
+    condition="there are at least four hosts, and each was measured with at least three others. "
+        "The time that each host adds to its round trips is computed by median polish of the "
+        "median round trips (Tukey, Exploratory Data Analysis, 1977). One host adds more than the "
+        "median host. The difference exceeds each of these: 10 % of the typical round trip, 3 x "
+        "1.4826 times the median of the absolute residuals, and 3 pooled standard deviations "
+        "within pairs. The typical round trip is that between two median hosts",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))

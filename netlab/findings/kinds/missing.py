@@ -14,29 +14,31 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost: the receiving socket of {at_host} had no "
         "room for {dropped_frames}"), rule="streams.places:lost", rank=56,
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
-    section=LOST, condition="the drops of both hosts explain at least half of the loss, and most "
-        "of these drops were in the receiving socket (SO_RXQ_OVFL, SO_MEMINFO)")
+    section=LOST, condition="the drops of both hosts explain at least half of the loss, and the "
+        "receiving socket has more drops than any other place (SO_RXQ_OVFL, SO_MEMINFO). Drops "
+        "that may belong to the other direction, or to a protocol without a handler, do not count. "
+        "Of the drops in the receiver's backlog and at its interface, only the larger number "
+        "counts, because both may count the same frame")
 warning(
     "lost-in-backlog",
     _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs had no "
         "room for {those_frames}"), rank=56,
     advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog"),
-    section=LOST, condition="as `lost-in-socket`, but most of the drops were in the backlog of a "
-        "host's CPUs (softnet)")
+    section=LOST, condition="as `lost-in-socket`, but the backlog of the receiver's CPUs (softnet) "
+        "has the most drops")
 warning(
     "lost-at-interface",
     _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} dropped "
         "{those_frames}"), rank=56,
     advice=_("check the interface's rings and driver, and the MTU at both ends of its cable"),
-    section=LOST, condition="as `lost-in-socket`, but most of the drops were at a host's "
-        "interface")
+    section=LOST, condition="as `lost-in-socket`, but the interface of one host has the most drops")
 warning(
     "lost-in-queue",
     _("{lost_messages} of {sent_messages} messages lost: the queue in front of {at_host}’s "
         "interface dropped {those_frames}"), rank=56,
     advice=_("lengthen that queue, or offer a lower rate"),
-    section=LOST, condition="as `lost-in-socket`, but most of the drops were in the queue in front "
-        "of a host's interface")
+    section=LOST, condition="as `lost-in-socket`, but the queue in front of the sender's interface "
+        "has the most drops")
 warning(
     "dropped-unsent",
     _("{never_sent}: the interface of {at_host}, or the queue in front of it, refused to take "
@@ -52,9 +54,13 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
         "drops, and there were none"), rank=56,
     advice=_("check the path for a slower link, a short queue or errors"),
-    section=LOST, condition="all drop counters of both hosts are known. They grew by less than "
-        "half of the loss. Frames of protocols that Linux has no handler for (STP, LLDP) are "
-        "enough to explain the growth of each counter")
+    section=LOST, condition="all drop counters of both hosts are known, and the hosts are two "
+        "machines. The counters grew by less than half of the loss. Only counters of interfaces "
+        "grew, each by at most two frames per second: these may be frames of protocols without a "
+        "handler (STP, LLDP). The receiver reassembled all messages from their fragments. The "
+        "share of the link that others probably used is less than half of the share of messages "
+        "lost (over TCP: less than half of the link). A larger share may be our own frames, which "
+        "the receiver dropped behind its interface")
 warning(
     "loss-not-placed",
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
@@ -64,11 +70,11 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
     _("messages lost at an unknown place"), rank=58, leads=False,
     advice=_("watch both hosts with their systems' own tools while you measure again"),
-    section=LOST, condition="the counters show neither that the hosts dropped the messages nor "
-        "that the path did. This has one of three reasons. A counter is not known: on Windows and "
-        "other systems the counters of socket, queue and backlog; for a VLAN, a bond or a bridge "
-        "the counter of the interface below it. Or the counters grew, but by less than half of the "
-        "loss. Or they may have grown because of the other direction")
+    section=LOST, condition="messages were lost, and none of the findings above gives the place. A "
+        "condition of `lost-on-path` does not hold: for example, a counter is not known. On "
+        "systems other than Linux, the counters of socket, queue and backlog are not known. For a "
+        "VLAN, a bond or a bridge, the counter of the interface below is not known. As another "
+        "example, the counters grew, but their drops may belong to the other direction")
 note(
     "sent-again",
     _("{segments} sent again: {at_host} dropped {frames_here} {place}"),

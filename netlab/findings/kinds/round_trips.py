@@ -11,28 +11,28 @@ SECTION = "Round trips and connections"
 warning(
     "below-floor",
     _("{in_trials}: {what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but the "
-        "frames alone take {floor_trip_ns} on {link}: the stated rate does not delay single "
-        "frames (a shaper lets a burst pass), or the path is a different one"),
+        "frames alone take {floor_trip_ns} on {link}: a shaper lets short bursts pass faster than "
+        "the stated rate, or the path is a different one"),
     _("{what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but the frames alone take "
-        "{floor_trip_ns} on {link}: the stated rate does not delay single frames (a shaper lets "
-        "a burst pass), or the path is a different one"),
+        "{floor_trip_ns} on {link}: a shaper lets short bursts pass faster than the stated rate, "
+        "or the path is a different one"),
     _("{in_trials}: the shortest of the {what} took {shortest_trip_ns}, but the frames alone "
-        "take {floor_trip_ns} on {link}: the stated rate does not delay single frames (a shaper "
-        "lets a burst pass), or the path is a different one"),
+        "take {floor_trip_ns} on {link}: a shaper lets short bursts pass faster than the stated "
+        "rate, or the path is a different one"),
     _("the shortest of the {what} took {shortest_trip_ns}, but the frames alone take "
-        "{floor_trip_ns} on {link}: the stated rate does not delay single frames (a shaper lets "
-        "a burst pass), or the path is a different one"),
+        "{floor_trip_ns} on {link}: a shaper lets short bursts pass faster than the stated rate, "
+        "or the path is a different one"),
     rule="round_trips.floor:below_floor", rank=11,
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),
     section=SECTION,
-    condition="The shortest round trip of a trial is shorter than the time that its frames need on "
-        "the stated link, by more than 1 % plus 1 µs. The time of each direction has two parts. "
-        "The first part is the time of all frames at the link's rate, with preamble, FCS "
-        "and the gaps between them. The second part is the time of the last frame, once for each "
-        "stated router (`hops`). For a connection, the packets that open it are included, without "
-        "their options. If single times are not recorded, the mean is used [IEEE 802.3 framing; "
-        "RFC 791, RFC 8200 fragments]. Not stated if both ends are on one host.")
+    condition="The shortest round trip of a trial is below the minimum time of its frames on the "
+        "stated link, by more than 1 % plus 1 µs. The minimum time of each direction has two "
+        "parts. The first part is the time of all frames at the link's rate, with preamble, FCS "
+        "and the gaps between them. The second part is the time of the shortest frame, once for "
+        "each stated router (`hops`). For a connection, the two packets that open it are included, "
+        "without their options. If single times are not recorded, the mean is used [IEEE 802.3 "
+        "framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one host.")
 warning(
     "trip-waited-for-cpu",
     _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of "
@@ -46,16 +46,18 @@ warning(
         "quota, or let `quiet` in the matrix repeat such trials"),
     section=SECTION,
     condition="The ends of a trial waited for a CPU for at least 5 % of the time of its round "
-        "trips, in a window of at least 0.2 s. The wait of an end is its run-queue delay or the "
+        "trips. The window has at least 0.2 s. The wait of an end is its run-queue delay or the "
         "time for which its quota throttled it, whichever is longer. The waits of both ends are "
-        "added; if the steal of an end is longer than this sum, the steal counts instead. The "
-        "trial is compared with all trials of its cell that waited less than half as long. All of "
-        "these must be faster. Their median must be shorter by at least 5 % (20 % if there is only "
-        "one), and by three standard deviations if there are at least four of them. The longer "
-        "wait must explain at least half of the difference. If there are no trials with shorter "
-        "waits, only a quota is named that throttled the end in more than 5 % of its periods. Not "
-        "stated for trials in which data stopped or a process did not run [schedstat of Linux; "
-        "cgroup cpu.stat].")
+        "added; if the steal of an end is longer than this sum, the steal counts instead. The rule "
+        "compares the trial with all trials of its cell that waited less than half as long per "
+        "round trip. Each compared trial must have a shorter mean. The median of these means must "
+        "be shorter by at least 5 % of the trial's own mean (20 % with one compared trial). With "
+        "at least four compared trials, this median must also be shorter by at least 4.5 median "
+        "absolute deviations of these means (three standard deviations). The difference in waits "
+        "must explain at least half of the difference in means. Without compared trials, the "
+        "finding names only a quota, and only if it throttled the end in more than 5 % of its "
+        "periods. Not stated for trials in which data stopped or a process did not run [schedstat "
+        "of Linux; cgroup cpu.stat].")
 warning(
     "first-packet-lost",
     _("{in_trials}: {lost_connections} of {connections} connections took up to "
@@ -67,11 +69,12 @@ warning(
     rule="round_trips.connections:first_packet_lost", rank=13,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     section=SECTION,
-    condition="Some connections took about 1, 2, 3, 4, 5 or 7 s: at most an eighth longer, plus "
-        "four times the median. The median is at most 0.2 s. Of all connections that took at least "
-        "0.9 s, at least four in five took one of these times, and at least half took about 1 s. "
-        "The process of the probe did not run for less than half of the time of these connections "
-        "[RFC 6298, section 2: the first time-out of TCP is 1 s].")
+    condition="Some connections took about 1, 2, 3, 4, 5 or 7 s. \"About\" means at most 1 % "
+        "shorter, and longer by at most an eighth plus four times the median. The median is at "
+        "most 0.2 s. Of all connections that took at least 0.9 s, at least four in five took one "
+        "of these times. At least half of all these connections took about 1 s. The pauses of the "
+        "probes' processes took less than half of the total time of these slow connections [RFC "
+        "6298, section 2: the first time-out of TCP is 1 s].")
 note(
     "two-modes",
     _("{in_trials}: the times fall into two groups, {lower_share} about {lower_trip_ns} and "
@@ -88,11 +91,11 @@ note(
     section=SECTION,
     condition="In more than half of the trials, the histogram of at least 200 single times has two "
         "peaks at least 20 % apart. At least a tenth of all times is within 30 % of each peak. "
-        "Between the peaks, the density falls to half of the lower peak's or less, and by at least "
-        "5 standard deviations of the counts [Gaussian kernel of 3 % on the logarithms: Silverman, "
-        "Density Estimation, 1986]. The finding names a possible cause. One is a CPU's sleep "
-        "state, if an end sleeps while it waits and waking up may take at least a quarter of the "
-        "distance between the peaks. The other is interrupt moderation, if an interface may delay "
+        "Between the peaks, the density is at most half of the density at the lower peak. This "
+        "fall is at least 5 standard deviations of the counts [Gaussian kernel of 3 % on the "
+        "logarithms: Silverman, Density Estimation, 1986]. The finding names a possible cause. One "
+        "is a CPU's sleep state: an end sleeps while it waits, and may need at least a quarter of "
+        "the peaks' distance to wake up. The other is interrupt moderation: an interface may delay "
         "interrupts for at least a quarter of this distance.")
 note(
     "rtt-outliers",
@@ -118,13 +121,14 @@ note(
     rule="round_trips.shape:outliers", rank=68,
     advice=_("use the median, and find what delays single messages"),
     section=SECTION,
-    condition="In more than half of the trials, at least five round trips took over ten times the "
-        "median. The time by which they exceed the median is at least a tenth of the total time of "
-        "all round trips. The finding names TCP segments that were sent again as the cause, if "
-        "there are at least half as many of them as long round trips. It names waits for a CPU as "
-        "the cause, if they explain at least half of the excess time. Trials that "
-        "`trip-waited-for-cpu`, `first-packet-lost` or a finding about stopped data explains do "
-        "not count.")
+    condition="A round trip is *long* if it takes more than ten times the median. In more than "
+        "half of the trials, at least five round trips are long. The total time by which the long "
+        "round trips exceed the median is at least a tenth of the time of all round trips. The "
+        "finding names TCP segments that were sent again as the cause if there is at least one for "
+        "every two long round trips. It names waits for a CPU as the cause if they explain at "
+        "least half of the excess time. A trial does not show this finding if "
+        "`trip-waited-for-cpu` or `first-packet-lost` explains it. Trials in which data stopped or "
+        "a process did not run are left out.")
 note(
     "variants",
     _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in {differing} of "
@@ -136,14 +140,15 @@ note(
     rule="round_trips.variants:variants", rank=65,
     advice=_("the table of round trips has each cell with its interval"),
     section=SECTION,
-    condition="Cells of one pairing differ in only one setting, which has two to four values "
-        "(protocol, version of IP, how the ends receive, TCP_NODELAY, UDP's checksum, congestion "
-        "control, how connections are closed). Student's t test on the logarithms of the trials' "
-        "means compares all such pairs of cells together, paired by block (for imported figures "
-        "Welch's test). It needs at least three trials and a difference of at least 0.5 %. All "
-        "settings of a run are tested together (Benjamini and Hochberg, 1 %). In two cases the "
-        "finding has the number of differing pairs in place of the mean: if single pairs "
-        "contradict the mean, or if only single pairs show a difference.")
+    condition="Cells of one pairing differ in only one setting with two to four values. The "
+        "setting is the protocol, the IP version, how the ends receive, TCP_NODELAY, UDP's "
+        "checksum, congestion control, or how connections are closed. Student's t test compares "
+        "all such pairs of cells together. It uses the logarithms of the trials' means, paired by "
+        "block (Welch's test for imported figures). The test needs at least three trials, and the "
+        "difference must be at least 0.5 %. All settings of a run are tested together (Benjamini "
+        "and Hochberg, 1 %). In two cases the finding has the number of differing pairs in place "
+        "of the mean. Either single pairs contradict the mean, or only single pairs show a "
+        "difference.")
 note(
     "no-difference",
     _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "
@@ -162,11 +167,10 @@ note(
     section=SECTION,
     condition="The trials are not paced and have one request in flight. The finding has the parts "
         "of a mean round trip, as medians over the trials. Up to four parts are possible. First, "
-        "the minimum time on the wire (see `below-floor`), if no round trip was shorter. Second, "
-        "one of three times of the server: the time in its stack by time stamps, the time for "
-        "which it held the answer back, or the CPU time of its thread. Third, the CPU time of the "
-        "client's thread. Fourth, the time in which an end was ready to run but had no CPU. The "
-        "CPU time of an end that polls without sleeping is left out, because it includes waiting. "
-        "At least two parts are needed. Their sum must be at least a quarter of the round trip, "
-        "and not longer than it. The rest is sleeping and waking, interrupts, and the devices "
-        "between the ends.")
+        "the minimum time on the wire, if `below-floor` does not hold. Second, one of three times "
+        "of the server: the time in its stack by time stamps, the time for which it held the "
+        "answer back, or the CPU time of its thread. Third, the CPU time of the client's thread. "
+        "Fourth, the time in which an end was ready to run but had no CPU. The CPU time of an end "
+        "that spins is left out, because it includes waiting. At least two parts are needed. The "
+        "sum of the parts must be 25 to 100 % of the round trip. The rest is sleeping and waking, "
+        "interrupts, and the devices between the ends.")

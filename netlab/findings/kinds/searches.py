@@ -21,13 +21,15 @@ note(
     _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many frames "
         "of any length, as if its CPU were the limit; the link is not the limit"),
     rule="searches.limits:search_limits", rank=60, section=RATES,
-    condition="the device limits at least three neighbouring frame sizes to one frame rate. The "
-        "largest size is at least four times the smallest. For each size the common rate is "
-        "between the rate that passed and the rate that failed (within 1 %), and below 95 % of the "
-        "line rate. For at least three of the sizes, the rate that passed and the rate that failed "
-        "are at most 10 % apart. The finding names a core of the device if three things hold: the "
-        "device is observed, it is not one of the testing machines, and the core was at least 97 % "
-        "busy in the trials that failed [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
+    condition="the device is the limit at three or more neighbouring frame sizes. The largest size "
+        "is at least four times the smallest. For each size, a search gives two bounds: the "
+        "highest rate that passed, and the next rate, which failed. One frame rate is between the "
+        "bounds of every size (within 1 %). Each rate that passed is below 95 % of the line rate. "
+        "At least three of the sizes, again over a factor of four, have bounds at most 10 % apart. "
+        "The finding names a core of the device under three conditions. The device is observed, it "
+        "is not one of the testing machines, and the core was at least 97 % busy in the trials "
+        "that failed. The finding also names a device whose busiest core was less than 90 % busy "
+        "in all these trials [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
     advice=_("nothing to do: the device needs the same time for each frame, whatever its length"))
 note(
     "search-line-rate",
@@ -42,10 +44,10 @@ note(
     _("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: the limit there is a "
         "slower link, a shaper or a policer, not the time that a frame costs the device"),
     rank=62, section=RATES,
-    condition="as `search-frame-rate`, but the sizes have one common rate in bit/s. For at least "
-        "three of the sizes, the rate that passed and the rate that failed are at most 5 % apart. "
-        "The bits are counted on the wire, in frames with or without FCS, or in IP packets. If "
-        "more than one of these ways fits, all are named",
+    condition="as `search-frame-rate`, but the sizes have one common rate in bit/s. At least three "
+        "of the sizes have bounds at most 5 % apart. The bits are counted on the wire, in frames "
+        "with or without FCS, or in IP packets. If more than one of these ways fits, the finding "
+        "names all of them",
     advice=_("look for a link of that rate, a shaper or a policer behind the device"))
 note(
     "search-device",
@@ -54,9 +56,9 @@ note(
     _("the device is the limit {sizes}: above {rates} it lost or delayed frames, and our own "
         "hosts dropped too few to explain that"),
     rank=63, section=RATES,
-    condition="the search ended because frames were lost or delayed between the hosts. The hosts' "
-        "own drops do not explain the loss, and the frame sizes have neither a common frame rate "
-        "nor a common bit rate. The device's CPU is named as for `search-frame-rate`",
+    condition="the search ended because frames were lost or delayed between the hosts, and the "
+        "hosts' own drops do not explain the loss. `search-frame-rate` and `search-policer` do not "
+        "cover these frame sizes. The finding names the device's CPU as `search-frame-rate` does",
     advice=_("`observe` in the matrix records the device’s own load and drops"))
 note(
     "search-queue",
@@ -64,8 +66,9 @@ note(
         "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
     rank=64, section=RATES,
     condition="at the lowest rate that did not pass, no trial lost frames. At least one trial was "
-        "`absorbed`: receiving the frames took longer than sending them, by more than half of "
-        "`resolution` (by default 0.25 %) of the trial’s length. So a queue took the excess",
+        "`absorbed`: receiving the frames took longer than sending them. The excess is more than "
+        "the trial’s length times half of the setting `resolution` (with its default: 0.25 % of "
+        "the length). So a queue took the excess",
     advice=_("use long trials: short ones measure only the device’s queue"))
 warning(
     "search-generator-bound",
@@ -73,21 +76,22 @@ warning(
         "than {rates}"),
     _("our own sender is the limit {sizes}, not the device: it could not send more than {rates}"),
     rank=11, section=RATES,
-    condition="in three trials, the sender was slower than requested, by more than 0.1 % and by "
-        "more than half a step. No frames were lost at this rate",
+    condition="in three trials at one rate, the sender was slower than requested, by more than 0.1 "
+        "% and by more than half a step. The loss in these trials was acceptable "
+        "(`acceptable_loss`, by default 0)",
     advice=_("the device may do more: use several `streams`, `send_method: batch`, or a faster "
         "host"))
 warning(
     "search-receiver-bound",
-    _("our own receiver, {at_host}, is the limit {sizes}, not the device: above {rates} it dropped "
-        "as many frames as were lost, most of them {place}"),
-    _("our own receiver is the limit {sizes}, not the device: above {rates} it dropped as many "
-        "frames as were lost, most of them {place}"),
-    _("our own receiver is the limit {sizes}, not the device: above {rates} it dropped as many "
-        "frames as were lost"),
+    _("our own receiver, {at_host}, is the limit {sizes}, not the device: above {rates} its drops "
+        "explain the loss, most of them {place}"),
+    _("our own receiver is the limit {sizes}, not the device: above {rates} its drops explain the "
+        "loss, most of them {place}"),
+    _("our own receiver is the limit {sizes}, not the device: above {rates} its drops explain the "
+        "loss"),
     rank=11, section=RATES,
-    condition="a rate failed three times because of loss, and the drops of our own hosts "
-        "(interface, backlog, socket) explain this loss",
+    condition="in three trials at one rate, frames were lost, and the drops of our own hosts "
+        "(interface, queue, backlog, socket) explain this loss",
     advice=_("the device may do more: enlarge `socket_buffer`, or use a faster receiver"))
 warning(
     "search-no-rate",
@@ -96,10 +100,10 @@ warning(
     advice=_("check the trials of these sizes; other sizes are not affected"))
 warning(
     "search-not-monotone",
-    _("no sharp limit {sizes}: a rate above the one found passed, or one below it failed"),
+    _("no sharp limit {sizes}: a rate above the result passed, or a rate below the result failed"),
     rule="searches.doubts:doubts", rank=13, section=RATES,
-    condition="a trial of full length passed at a rate more than a step above the result, or the "
-        "device caused a failure at a rate below the result",
+    condition="a trial of full length passed at a rate more than a step above the result. Or the "
+        "device caused the failure of a trial at a rate below the result",
     advice=_("the limit is not always present: look for other work or traffic of the device"))
 warning(
     "search-outrun",
@@ -108,8 +112,8 @@ warning(
     _("frames were sent faster than the line rate {sizes}: the link has another rate, but the "
         "shares of the line rate refer to the stated one"),
     rank=14, section=RATES,
-    condition="in two trials, a sender that sent as fast as it could exceeded 1.25 times the line "
-        "rate. The excess was more frames than its socket buffer holds",
+    condition="in two trials, a sender without pacing exceeded 1.25 times the line rate. In the "
+        "second trial, the excess was more frames than its socket buffer holds",
     advice=_("state the rate that the link has"))
 warning(
     "search-buffer-capped",
@@ -130,9 +134,10 @@ note(
     "search-overload",
     _("overload slows the device {sizes}: at a higher offered rate it forwards {overloads}"),
     rule="searches.beyond:beyond", rank=65, section=RATES,
-    condition="in the frame loss test, at a rate at least 10 % above the result of the search, the "
-        "device lost frames. It forwarded fewer than 90 % of the frames per second that it "
-        "forwards without loss [RFC 2544, 26.3; Mogul and Ramakrishnan 1997: receive livelock]",
+    condition="in the frame loss test, the device lost frames at an offered rate at least 10 % "
+        "above the result of the search. The device forwarded fewer than 90 % of the frames per "
+        "second that it forwards without loss [RFC 2544, 26.3; Mogul and Ramakrishnan 1997: "
+        "receive livelock]",
     advice=_("the device spends its time on frames that it drops later: limit the rate that it "
         "accepts"))
 note(
@@ -147,18 +152,18 @@ note(
 warning(
     "search-loss-own",
     _("the frame loss rate {sizes} is partly caused by our own hosts: at {shares} of the line "
-        "rate they dropped as many frames as were lost, or sent fewer than requested"),
+        "rate their drops explain the loss, or they sent fewer frames than requested"),
     rank=55, section=RATES,
-    condition="in a trial of the frame loss test, our own hosts dropped the frames, or the sender "
-        "sent fewer frames than requested",
+    condition="in a trial of the frame loss test, the drops of our own hosts explain the loss, or "
+        "the sender sent fewer frames than requested",
     advice=_("at these rates the figure does not describe the device: use faster hosts"))
 note(
     "search-burst",
     _("{sizes} the device passes a burst of {bursts} at line rate"),
     rank=80, leads=False, section=RATES,
     condition="the search for back-to-back frames ended because the device lost frames. The "
-        "finding has the number of frames that waited in the device: those of the burst that it "
-        "had not yet forwarded [RFC 2544, 26.4; RFC 9004]",
+        "finding has the length of the longest burst that passed. It also has the number of frames "
+        "that waited in the device while the burst arrived [RFC 2544, 26.4; RFC 9004]",
     advice=_("the device’s queue has room for this many frames of that size"))
 warning(
     "search-burst-own",
@@ -173,11 +178,11 @@ warning(
     _("{way} packets of more than {path_mtu_bytes} bytes vanish without an ICMP message to the "
         "sender: a black hole"),
     rule="searches.payloads:payloads", rank=5, section=PAYLOADS,
-    condition="the search sends messages that must not be fragmented, or TCP segments. Those up to "
-        "a length below the MTU of the sender’s interface are answered. Longer ones are not "
-        "answered in three tries, and the sender receives no ICMP message [RFC 2923]. The finding "
-        "names the receiving host if the MTU of its interface is equal to the longest length that "
-        "was answered",
+    condition="the search sends messages that must not be fragmented, or TCP segments. The sender "
+        "gets answers up to a length below the MTU of its interface. For longer messages the "
+        "sender gets neither an answer (UDP: to none of three messages) nor an ICMP message [RFC "
+        "2923]. The finding names the receiving host if the MTU of its interface is the longest "
+        "answered packet length, or up to 4 bytes less",
     advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends of each "
         "cable one MTU"))
 warning(
@@ -203,7 +208,7 @@ warning(
         "fragment them: fragments do not pass"),
     rank=5, section=PAYLOADS,
     condition="UDP messages one byte longer than the result were sent three times without DF. The "
-        "sender knows the path MTU and fragments these messages, but none was answered",
+        "sender knows the path MTU and fragments these messages, but no answer came",
     advice=_("look for a firewall that drops fragments; until you have corrected it, send no "
         "messages that need fragments"))
 note(

@@ -17,9 +17,9 @@ warning(
     rule="under_load:under_load", rank=20, section=SECTION,
     advice=_("raise the rate, use more streams, or load for longer if TCP has not reached the "
         "rate yet"),
-    condition="The load's throughput is less than 90 % of the wire ceiling of the stated link (if "
-        "both directions carry load, the better one counts), and both medians are known. Not "
-        "stated with a `standing-queue`: it shows that the path is full, whatever rate is stated.")
+    condition="The load's throughput is less than 90 % of the wire ceiling of the stated link, and "
+        "both medians are known. If both directions carry load, the better one counts. Not stated "
+        "together with `standing-queue`, because a standing queue shows that the path is full.")
 note(
     "standing-queue",
     _("{in_trials}: under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} "
@@ -31,9 +31,9 @@ note(
     rank=30, section=SECTION,
     advice=_("other traffic on the path waits for the same time: use a shorter queue, one with "
         "CoDel, or a congestion control that does not fill the queue"),
-    condition="The loaded median exceeds the idle one by at least 5 ms and by at least half of the "
-        "idle one. If the load has only one direction, the amount of data in the queue is the "
-        "increase x the load's throughput (5 ms: RFC 8289, CoDel's target).")
+    condition="The loaded median exceeds the idle median by at least 5 ms and by at least half of "
+        "the idle median. If the load has only one direction, the amount of data in the queue is "
+        "the increase x the load's throughput (5 ms: RFC 8289, CoDel's target).")
 note(
     "no-standing-queue",
     _("{in_trials}: the path is full but has no significant queue: the median round trip is "
@@ -42,8 +42,8 @@ note(
         "under load, {idle_rtt_ns} before the load"),
     rank=31, section=SECTION,
     advice=_("nothing to do: other traffic on the path hardly waits"),
-    condition="The loaded median exceeds the idle one by less than 5 ms or by less than half of "
-        "the idle one, and the load is at least 90 % of the wire ceiling.")
+    condition="The loaded median exceeds the idle median by less than 5 ms or by less than half of "
+        "the idle median. The load is at least 90 % of the wire ceiling.")
 note(
     "requests-lost-under-load",
     _("{in_trials}: {lost_requests} of {requests} requests were lost under load "
@@ -53,5 +53,5 @@ note(
     rank=32, section=SECTION,
     advice=_("a full tail-drop queue drops packets of every flow; a queue that serves flows fairly "
         "(fq_codel) does not"),
-    condition="At least five requests were lost while the load ran, and the share lost is at least "
-        "ten times that of the idle phase.")
+    condition="At least five requests were lost while the load ran. The share of requests lost is "
+        "at least ten times that of the idle phase.")

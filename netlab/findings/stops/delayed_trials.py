@@ -50,8 +50,8 @@ class _Delay:
 def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
     """Warnings about delayed trials.
 
-    They concern processes that did not run for at least 3 % of their window, hosts that lost at
-    least 5 % of their CPU time, senders that sent less than requested, and windows in which more
+    They concern processes that did not run for at least 3 % of their window, hosts that lost more
+    than 5 % of their CPU time, senders that sent less than requested, and windows in which more
     arrived than was offered. A trial has at most one of these warnings. If data stopped, it has
     none, since another finding reports this. Imported tables have no windows.
     """
@@ -108,7 +108,7 @@ def _process_pause(record: Record, flow: str) -> _Delay | None:
 
 
 def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
-    """The end of a stream that lost the most CPU time to a hypervisor, if it lost at least 5 %.
+    """The end of a stream that lost the most CPU time to a hypervisor, if that is more than 5 %.
 
     Round trips are left out: stolen CPU time hardly changes their median.
     """

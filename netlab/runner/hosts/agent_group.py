@@ -40,7 +40,7 @@ class AgentGroup:
                     Agent.open, host, self._notify, connections=self.connections
                 )
                 for host in hosts
-                if host.mirror is None and host.name not in self._agents
+                if host.has_agent and host.name not in self._agents
             }
             for name, future in futures.items():
                 try:
@@ -55,7 +55,7 @@ class AgentGroup:
             raise error
 
     def hello(self, host: Host) -> Mapping[str, Any]:
-        """The greeting of the host's probe; empty for a mirror."""
+        """The greeting of the host's probe; empty without an agent."""
         agent = self._agents.get(host.name)
         return {} if agent is None else agent.hello
 
@@ -69,7 +69,9 @@ class AgentGroup:
         return replace(host, os=letter)
 
     def facts(self, host: Host, to: str | None = None) -> Mapping[str, Any]:
-        """The facts of the host, with ``to`` also its route to an address; empty for a mirror."""
+        """The facts of the host, with ``to`` also its route to an address; empty if it has no
+        agent.
+        """
         agent = self._agents.get(host.name)
         if agent is None:
             return {}

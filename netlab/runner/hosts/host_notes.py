@@ -15,18 +15,10 @@ Pairs = Collection[tuple[Host, Host]]
 
 
 def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    """Each host with its data from the inventory and from its agent's ``hello``; a mirror with its
-    data from the inventory only."""
-    mirrors = {
-        server.name: {
-            "os": server.os,
-            "machine": server.machine,
-            "mirror": f"{server.mirror.address} port {server.mirror.port}",
-        }
-        for server, _ in pairs
-        if server.mirror is not None
-    }
-    return mirrors | {
+    """Each host with its data from the inventory and from its agent's ``hello``; a host without an
+    agent with its data from the inventory only."""
+    without_agent = {server.name: _services(server) for server, _ in pairs if not server.has_agent}
+    return without_agent | {
         name: {
             "os": agent.host.os,
             "machine": agent.host.machine,
@@ -38,17 +30,26 @@ def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, An
     }
 
 
+def _services(server: Host) -> dict[str, Any]:
+    """A host without an agent: the places of its echo and of its servers."""
+    services = dict(server.serves)
+    if server.mirror is not None:
+        services["mirror"] = server.mirror
+    places = {name: f"{at.address} port {at.port}" for name, at in services.items()}
+    return {"os": server.os, "machine": server.machine, **places}
+
+
 def peers_of(pairs: Pairs) -> dict[str, str]:
     """Host name → test address of a peer, preferably one on another machine."""
     peers: dict[str, str] = {}
     for server, client in sorted(pairs, key=_within_a_machine):
-        if server.mirror is not None:
-            peers.setdefault(client.name, server.mirror.address)
+        if not server.has_agent:
+            peers.setdefault(client.name, server.service_addresses[0])
             continue
         try:
             server_address, client_address = common_addresses(server, client)[0]
         except HostError:
-            # The pair is by name and has no common network. Its own trials report that.
+            # The pair is by name and has no common network. Its trials report this.
             continue
         peers.setdefault(server.name, client_address)
         peers.setdefault(client.name, server_address)
@@ -62,7 +63,7 @@ def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
     """
     routes: dict[str, dict[str, tuple[str, str]]] = {}
     for server, client in sorted(pairs, key=_within_a_machine):
-        if server.mirror is not None:
+        if not server.has_agent:
             continue
         try:
             addresses = common_addresses(server, client)

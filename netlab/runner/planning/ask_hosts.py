@@ -22,7 +22,7 @@ class HostAnswer:
     capabilities: frozenset[str] | None
     """Words of docs/protocol.md; ``None``: unknown."""
     fault: str | None = None
-    """A sentence: why the host could not be asked."""
+    """A sentence with the reason why the host could not be asked."""
     values: HostValues = field(default_factory=HostValues)
 
 
@@ -31,7 +31,7 @@ AskHosts = Callable[[Sequence[Host]], Mapping[str, HostAnswer]]
 
 
 def asking(notify: Callable[[str], None]) -> AskHosts:
-    """A function that asks all hosts at the same time, over SSH or on this machine; no lock.
+    """A function that asks all hosts at the same time, without a lock.
 
     ``notify`` gets messages about slow steps; several threads call it.
     """
@@ -51,7 +51,7 @@ def _answer(agents: AgentGroup, host: Host, failure: Exception | None) -> HostAn
         raise failure
     if failure is not None:
         return HostAnswer(None, in_a_sentence(host, failure))
-    if host.mirror is not None:
+    if not host.has_agent:
         return HostAnswer(None)
     try:
         hello = agents.hello(host)
@@ -71,7 +71,7 @@ def in_a_sentence(host: Host, error: Exception) -> str:
 def beyond_hosts(
     cells: Collection[Cell], inventory: Inventory, answers: Mapping[str, HostAnswer]
 ) -> tuple[dict[Cell, str], tuple[str, ...]]:
-    """Cells that a host cannot run, each with a sentence; and notes about the others."""
+    """Cells that a host cannot run, each with a sentence; and notes about the other cells."""
     refusals: dict[Cell, str] = {}
     notes = dict.fromkeys(
         f"capabilities unknown: {answer.fault}" for answer in answers.values() if answer.fault

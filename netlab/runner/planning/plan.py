@@ -23,6 +23,7 @@ from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.findings.finding import Kind
 from netlab.measurement.common_window import is_common, lead_s
 from netlab.measurement.ends import address_of
+from netlab.measurement.engines import cannot
 from netlab.runner.planning.ask_hosts import AskHosts, beyond_hosts
 from netlab.runner.planning.choice import chosen_of
 from netlab.runner.planning.possible import Possible, possible_of
@@ -40,8 +41,8 @@ class Planned:
     matrix: Matrix
     cells: tuple[Cell, ...]
     refused: Mapping[Cell, str]
-    """Cells that the inventory or the hosts cannot measure, each with a sentence; they take no
-    time."""
+    """Cells that their engine, the inventory or the hosts cannot measure, each with a sentence;
+    they take no time."""
     notes: tuple[str, ...] = ()
     """Sentences about hosts that measure without a setting, and hosts that could not be asked."""
     rounds: tuple[Round, ...]
@@ -52,7 +53,7 @@ class Planned:
     paired: frozenset[str]
     """Pairings that the inventory has hosts for; all of them without an inventory."""
     shortfall: str = ""
-    """What the inventory can do and what it lacks; empty if it lacks nothing."""
+    """The pairings that the inventory has hosts for, and the hosts that it lacks; may be empty."""
     inventory: str | None
     """File of the hosts; ``None``: two hosts of each system are assumed."""
 
@@ -109,7 +110,7 @@ def plan_of(
     overrides: Mapping[str, str] | None = None,
     ask: AskHosts | None = None,
 ) -> Planned:
-    """Plan a matrix. No host is asked, unless ``ask`` is given: it returns their capabilities.
+    """Plan a matrix. Hosts are asked for their capabilities only if ``ask`` is given.
 
     Raises MatrixError and UsageError as `netlab run` does. Without an inventory, two hosts of each
     system are assumed: then LL and WW share no host.
@@ -126,7 +127,8 @@ def plan_of(
         present = [pairing for pairing in pairings if pairing not in possible.lacking]
         pairs = {pairing: inventory.pair(pairing) for pairing in present}
         feasible = _feasible(cells, possible, inventory, pairs, ask)
-    refusals = feasible.refused
+    beyond_engines = {cell: sentence for cell in cells if (sentence := cannot(cell)) is not None}
+    refusals = beyond_engines | dict(feasible.refused)
     ends = _ends(pairings, pairs)
     busy = {pairing: kept_busy(pair) for pairing, pair in pairs.items()}
     busy = busy or {pairing: frozenset(machines) for pairing, machines in ends.items()}
@@ -197,7 +199,7 @@ def _lead_s(round_: Round, *, common: bool) -> float:
 
 
 def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
-    """Cells that the inventory alone rules out: a host has no agent, or no address for the cell."""
+    """Cells that the inventory rules out: a host has no agent, or no address for the cell."""
     refusals = {}
     for cell in cells:
         pair = pairs[cell.pairing]

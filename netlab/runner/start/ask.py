@@ -29,7 +29,7 @@ VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bo
 """Drivers whose stated speed is not that of a real link."""
 
 MOST_MTU_BYTES = 9216
-"""Maximum MTU of an Ethernet. An interface with a larger MTU is no Ethernet and has no wire
+"""Maximum MTU of Ethernet. An interface with a larger MTU is no Ethernet, so it has no wire
 ceiling."""
 
 Choose = Callable[[Sequence[Common]], Common]
@@ -44,7 +44,7 @@ class EndHosts:
     client: Host
     ip_version: int
     link: Link | None
-    """As both interfaces report it; ``None`` if one does not, or is virtual."""
+    """The link as both interfaces report it; ``None`` if one does not, or is virtual."""
 
 
 def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Host]:
@@ -58,8 +58,8 @@ def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Hos
     hosts = [by_name.get(word) or host_by_ssh(word) for word in words]
     own_host = this_machine()
     server, client = (*hosts, own_host, own_host)[:2]
-    if client.mirror is not None:
-        raise UsageError(f"{client.name} is a mirror: it answers, and cannot be the client")
+    if not client.has_agent:
+        raise UsageError(f"{client.name} {client.why_never_client}")
     if server.name == client.name and server != client:
         client = replace(client, name=f"{client.name}-2")
     return server, client
@@ -117,9 +117,9 @@ def _common(
     ip_version: int | None,
     choose: Choose,
 ) -> Common:
-    mirror_address = None if server.mirror is None else server.mirror.address
-    if to is not None or mirror_address is not None:
-        return _by_route(agents, server, client, str(to or mirror_address))
+    service_address = next(iter(server.service_addresses), None)
+    if to is not None or service_address is not None:
+        return _by_route(agents, server, client, str(to or service_address))
     common = _in_inventory(server, client, ip_version)
     if common is not None:
         return common
@@ -169,7 +169,7 @@ def _link(agents: AgentGroup, server: Host, client: Host, common: Common) -> Lin
     """The rate of the slower interface and the smaller MTU."""
     ways = [
         agents.facts(client, common.server_address),
-        *([] if server.mirror is not None else [agents.facts(server, common.client_address)]),
+        *([agents.facts(server, common.client_address)] if server.has_agent else []),
     ]
     return link_of(ways)
 
@@ -195,4 +195,4 @@ def _speed(facts: Mapping[str, Any]) -> float | None:
 
 
 def _at(host: Host, address: str) -> Host:
-    return host if host.mirror is not None else replace(host, addresses={NETWORK: (address,)})
+    return replace(host, addresses={NETWORK: (address,)}) if host.has_agent else host

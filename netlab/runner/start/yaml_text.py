@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from netlab.experiment.hosts import Host
+from netlab.experiment.hosts import Host, Service
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 _NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -33,7 +33,9 @@ def entry_of(host: Host) -> Mapping[str, Any]:
     entry["os"] = host.os
     if host.mirror is not None:
         entry["mirror"] = {"address": host.mirror.address, "port": host.mirror.port}
-    else:
+    if host.serves:
+        entry["serves"] = {name: _place(server) for name, server in host.serves.items()}
+    if host.has_agent:
         entry["addresses"] = {name: list(listed) for name, listed in host.addresses.items()}
     optional = {"machine": host.machine, "identity": host.identity, "host_key": host.host_key}
     entry |= {name: value for name, value in optional.items() if value is not None}
@@ -42,8 +44,14 @@ def entry_of(host: Host) -> Mapping[str, Any]:
     return entry
 
 
+def _place(server: Service) -> str:
+    """``192.0.2.5:5201``, an IPv6 address in brackets."""
+    address = f"[{server.address}]" if ":" in server.address else server.address
+    return f"{address}:{server.port}"
+
+
 def flow(value: Any) -> str:
-    """YAML's flow style, on one line: JSON is YAML (1.2, chapter 1.3), and keys need no quotes."""
+    """A value in YAML's flow style, on one line: JSON (YAML 1.2, 1.3), with keys without quotes."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-/* The control thread reads requests, answers them, and starts and stops tests. It waits, and
+/* The control thread reads requests, answers them, and starts and stops tests and programs. It waits, and
  * never spins. */
 #include "agent/agent.h"
 
@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "agent/calibration.h"
-#include "agent/test_run.h"
+#include "agent/running/program.h"
+#include "agent/running/running.h"
 #include "platform/plat.h"
+#include "protocol/program_settings.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"
 #include "pure/json.h"
@@ -20,36 +22,8 @@
 
 struct agent {
     bool by_hand, quitting;
-    struct test *test[AGENT_TESTS_MAX];
-    unsigned count;
+    struct running running;
 };
-
-/* ---- tests ---- */
-
-static void reap(struct agent *agent)
-{
-    for (unsigned i = agent->count; i-- > 0;)
-        if (test_answered(agent->test[i])) {
-            test_join(agent->test[i]);
-            agent->test[i] = agent->test[--agent->count];
-        }
-}
-
-static struct test *find_test(struct agent *agent, const char *id)
-{
-    for (unsigned i = 0; i < agent->count; i++)
-        if (strcmp(agent->test[i]->settings.id, id) == 0)
-            return agent->test[i];
-    return NULL;
-}
-
-static void end_all(struct agent *agent)
-{
-    for (unsigned i = 0; i < agent->count; i++)
-        test_tell(agent->test[i], true, false, 0);
-    while (agent->count > 0)
-        test_join(agent->test[--agent->count]);
-}
 
 /* ---- verbs ---- */
 
@@ -84,7 +58,7 @@ static struct error do_hello(struct agent *agent, const struct request *request)
     json_u64(&record, "clock_step_ns", calibration_clock_step_ns());
     json_u64(&record, "worst_sleep_ns", calibration_worst_sleep_ns());
     char capabilities[400];
-    snprintf(capabilities, sizeof capabilities, "%s,round_trip,connect", self.capabilities);
+    snprintf(capabilities, sizeof capabilities, "%s,round_trip,connect,run", self.capabilities);
     json_text(&record, "capabilities", capabilities);
     json_u64(&record, "pid", self.pid);
     json_text(&record, "machine_id", self.machine_id[0] != 0 ? self.machine_id : NULL);
@@ -182,18 +156,12 @@ static struct error do_test(struct agent *agent, const struct request *request)
     struct error error = settings_read(request, agent->by_hand, &settings);
     if (error.word != NULL)
         return error;
-    if (find_test(agent, request->id) != NULL)
-        return error_about("id-in-use", "", "a test of this id is running");
-    if (agent->count == AGENT_TESTS_MAX)
-        return error_about("too-many-tests", "", "64 tests are running already");
-    int number = test_start(&agent->test[agent->count], &settings, requested_ns);
-    if (number != 0) {
-        error = error_about("out-of-memory", "", "no room for another test");
-        error.number = number > 0 ? number : 0;
-        return error;
-    }
-    agent->count++;
-    return nothing_wrong();
+    return running_start_test(&agent->running, &settings, requested_ns);
+}
+
+static struct error do_run(struct agent *agent, const struct request *request)
+{
+    return running_start_program(&agent->running, request, plat_now_ns());
 }
 
 static struct error do_stop(struct agent *agent, const struct request *request)
@@ -208,11 +176,14 @@ static struct error do_stop(struct agent *agent, const struct request *request)
         return error_about("bad-value", "sent", "a whole number");
     if (request_flag(request, "abort", &abort) != NULL)
         return error_about("bad-value", "abort", "0 or 1");
-    struct test *test = find_test(agent, id);
-    if (test == NULL)
+    const struct running_one one = running_find(&agent->running, id);
+    if (one.test == NULL && one.program == NULL)
         return error_about("unknown-test", "test", "no test of this id is running");
     print_answer(request);
-    test_tell(test, abort, with_sent, sent);
+    if (one.test != NULL)
+        test_tell(one.test, abort, with_sent, sent);
+    else
+        program_tell(one.program, abort);
     return nothing_wrong();
 }
 
@@ -237,7 +208,8 @@ static const struct verb {
     {"lock", lock_keys, do_lock},        {"unlock", no_keys, do_unlock},
     {"receive", settings_keys, do_test}, {"send", settings_keys, do_test},
     {"ask", settings_ask_keys, do_test}, {"mirror", settings_mirror_keys, do_test},
-    {"stop", stop_keys, do_stop},        {"quit", no_keys, do_quit},
+    {"stop", stop_keys, do_stop},        {"run", program_settings_keys, do_run},
+    {"quit", no_keys, do_quit},
 };
 
 static size_t count_of(const char *const *keys)
@@ -250,7 +222,7 @@ static size_t count_of(const char *const *keys)
 
 static struct error handle(struct agent *agent, const struct request *request)
 {
-    reap(agent);
+    running_reap(&agent->running);
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         const char *unknown;
         if (strcmp(verbs[i].name, request->verb) != 0)
@@ -316,8 +288,8 @@ static void take_byte(struct agent *agent, struct line_reader *reader, char byte
     }
 }
 
-/* How long to wait for input: until the lease ends; after that until the last test ends, but no longer
- * than a controller may be silent. */
+/* How long to wait for input: until the lease ends; after that until the last test or program ends, but
+ * no longer than a controller may be silent. */
 static int patience_ms(struct agent *agent, const struct agent_patience *patience,
                        uint64_t silent_ns)
 {
@@ -325,8 +297,8 @@ static int patience_ms(struct agent *agent, const struct agent_patience *patienc
         uint64_t left_ms = (patience->lease_ns - silent_ns) / MILLISECOND_NS + 1;
         return left_ms > 60000 ? 60000 : (int)left_ms;
     }
-    reap(agent);
-    return agent->count > 0 && silent_ns < patience->silence_ns ? LOOK_MS : 0;
+    running_reap(&agent->running);
+    return running_any(&agent->running) && silent_ns < patience->silence_ns ? LOOK_MS : 0;
 }
 
 /* Reads input, unless too much output waits for its reader: then no input is read, and so nothing
@@ -365,7 +337,7 @@ int agent_run(const struct agent_patience *patience)
 {
     struct agent agent = {.quitting = false};
     bool heard = serve(&agent, patience);
-    end_all(&agent);
+    running_end(&agent.running);
     plat_lock_release();
     calibration_end();
     record_finish(LAST_WORDS_NS);
@@ -384,8 +356,7 @@ int agent_by_hand(unsigned count, char **words)
         answer_fault(&request, &fault);
     else
         fine = answer_request(&agent, &request);
-    while (agent.count > 0)
-        fine = test_join(agent.test[--agent.count]) && fine;
+    fine = running_wait(&agent.running) && fine;
     calibration_end();
     record_finish(NEVER_NS);
     return fine ? 0 : 1;

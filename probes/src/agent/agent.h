@@ -4,11 +4,10 @@
 
 #include <stdint.h>
 
-#define AGENT_TESTS_MAX 64
 #define AGENT_LEASE_NS (12 * UINT64_C(1000000000))
 #define AGENT_SILENCE_NS (60 * UINT64_C(1000000000))
 
-/* How long an agent stays after the controller's last line, without and with running tests. */
+/* How long an agent stays after the controller's last line, without and with running tests or programs. */
 struct agent_patience {
     uint64_t lease_ns, silence_ns;
 };

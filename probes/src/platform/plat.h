@@ -120,6 +120,31 @@ void plat_cond_destroy(plat_cond *cond);
 void plat_cond_wait(plat_cond *cond, plat_mutex *mutex, uint64_t until_ns);
 void plat_cond_wake(plat_cond *cond); /* wakes all threads that wait */
 
+/* ---- programs ---- */
+
+/* Another program, a child of this process; it ends with this process, however that ends. It inherits
+ * no descriptor, and not NETPROBE_TOKEN; LC_ALL is C, its standard input empty. */
+struct plat_program {
+    unsigned pid;
+    intptr_t system[4]; /* the system's own handles */
+};
+struct plat_program_end {
+    bool known, by_signal, timed; /* false: nothing is known; it exited; its CPU time is unknown */
+    unsigned code;                /* the signal's number, or the exit code */
+    uint64_t user_ns, system_ns;
+};
+/* Starts it by its words, its name first, NULL last; the name is an absolute path or one on PATH. The
+ * calling thread must live until plat_program_close. */
+int plat_program_start(struct plat_program *out, char *const *words);
+bool plat_is_missing(int error); /* there is no such program */
+/* Reads, without waiting, what it prints on descriptor 1 or 2. 0: that is closed; below 0: not yet. */
+ptrdiff_t plat_program_read(struct plat_program *program, unsigned descriptor, void *into, size_t most);
+/* Waits until it prints, ends, or plat_now_ns() reaches until_ns. Returns whether it has ended. */
+bool plat_program_wait(struct plat_program *program, uint64_t until_ns);
+/* Asks it and what it started to end, or kills them at once; also what is left of an ended one. */
+void plat_program_stop(struct plat_program *program, bool at_once);
+void plat_program_close(struct plat_program *program, struct plat_program_end *out);
+
 /* ---- CPU and counters ---- */
 
 /* CPU time of this process so far. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pure/text.h"
+
 #define END_BYTES 2 /* "}\n" always fits */
 
 static bool put(struct json *json, const char *bytes, size_t length)
@@ -22,50 +24,14 @@ static bool put_text(struct json *json, const char *text)
     return put(json, text, strlen(text));
 }
 
-/* Length of the well-formed UTF-8 sequence at the start of `bytes` (Unicode, table 3-7); 0: none. */
-static size_t sequence_length(const unsigned char *bytes, size_t size)
-{
-    unsigned char lead = bytes[0], low = 0x80, high = 0xbf;
-    size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (lead > 0xf4 || length == 0 || length > size)
-        return 0;
-    if (lead == 0xe0)
-        low = 0xa0; /* overlong */
-    else if (lead == 0xed)
-        high = 0x9f; /* surrogates */
-    else if (lead == 0xf0)
-        low = 0x90; /* overlong */
-    else if (lead == 0xf4)
-        high = 0x8f; /* beyond U+10FFFF */
-    for (size_t i = 1; i < length; i++) {
-        if (bytes[i] < low || bytes[i] > high)
-            return 0;
-        low = 0x80;
-        high = 0xbf;
-    }
-    return length;
-}
-
 static bool put_quoted(struct json *json, const unsigned char *bytes, size_t length)
 {
     bool fits = put(json, "\"", 1);
     for (size_t i = 0; fits && i < length;) {
-        size_t whole = sequence_length(bytes + i, length - i);
-        char escape[8];
-        if (whole == 0) {
-            fits = put_text(json, "\xef\xbf\xbd"); /* U+FFFD */
-            whole = 1;
-        } else if (bytes[i] == '"' || bytes[i] == '\\') {
-            escape[0] = '\\';
-            escape[1] = (char)bytes[i];
-            fits = put(json, escape, 2);
-        } else if (bytes[i] < 0x20 || bytes[i] == 0x7f) {
-            snprintf(escape, sizeof escape, "\\u%04x", bytes[i]);
-            fits = put(json, escape, 6);
-        } else {
-            fits = put(json, (const char *)bytes + i, whole);
-        }
-        i += whole;
+        char escaped[TEXT_ESCAPED_MAX];
+        size_t escaped_length;
+        i += text_escape(bytes + i, length - i, escaped, &escaped_length);
+        fits = put(json, escaped, escaped_length);
     }
     return fits && put(json, "\"", 1);
 }

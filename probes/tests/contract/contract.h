@@ -1,4 +1,4 @@
-/* Tests of the platform contract, plat.h: the same program on every system. */
+/* Declares the tests of the platform contract, plat.h. They are the same on every system. */
 #ifndef CONTRACT_H
 #define CONTRACT_H
 
@@ -9,12 +9,12 @@
 
 extern const struct unit_test contract_process_tests[], contract_thread_tests[],
     contract_address_tests[], contract_tcp_tests[], contract_udp_tests[],
-    contract_round_trip_tests[], contract_watch_tests[];
+    contract_round_trip_tests[], contract_watch_tests[], contract_program_tests[];
 
-/* Whether the system is played by wine or qemu, said on the command line. */
+/* Whether wine or qemu emulates the system, according to the command line. */
 extern bool emulated;
 
-/* Whether this system says that it can do that: a word of `capabilities`. */
+/* Whether the system reports a capability; `word` is a word of `capabilities`. */
 bool capable(const char *word);
 
 static inline uint64_t soon_ns(uint64_t milliseconds)
@@ -22,7 +22,7 @@ static inline uint64_t soon_ns(uint64_t milliseconds)
     return plat_now_ns() + milliseconds * MILLISECOND_NS;
 }
 
-/* 0, or what went wrong is printed with its number: a check of an error number. */
+/* Checks that a call returns 0; otherwise prints its error number and the text of the error. */
 #define CHECK_ERROR(call)                                                                          \
     do {                                                                                           \
         int error_ = (call);                                                                       \

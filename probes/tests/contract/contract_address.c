@@ -1,4 +1,4 @@
-/* Addresses and interfaces. */
+/* Tests addresses and interfaces. */
 #include "contract/contract.h"
 
 TEST(addresses_are_read_written_and_compared)

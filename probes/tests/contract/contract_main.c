@@ -1,6 +1,6 @@
-/* Runs the tests of the platform contract. Standard input is part of them: whoever starts this
- * answers the line "say something" with "something" and its end.
- *   contract [emulated]     emulated: by wine or qemu, whose few refusals are then allowed */
+/* Runs the tests of the platform contract. They also test standard input: when the program prints
+ * "say something", the caller must write the line "something" and close standard input.
+ *   contract [emulated]     emulated: under wine or qemu, which may refuse a few calls */
 #include "contract/contract.h"
 
 #include "platform/comma_list.h"
@@ -18,7 +18,8 @@ int main(int count, char **words)
 {
     static const struct unit_test *const tables[] = {
         contract_process_tests, contract_thread_tests, contract_address_tests, contract_tcp_tests,
-        contract_udp_tests, contract_round_trip_tests, contract_watch_tests};
+        contract_udp_tests, contract_round_trip_tests, contract_watch_tests,
+        contract_program_tests};
     emulated = count == 2 && strcmp(words[1], "emulated") == 0;
     setvbuf(stdout, NULL, _IONBF, 0);
     if (plat_start() != 0)

@@ -1,4 +1,4 @@
-/* The process, the lock, facts, clocks, CPU and counters. */
+/* Tests the process, the lock, facts, clocks, CPU times and counters. */
 #include "contract/contract.h"
 
 #include "pure/json.h"
@@ -93,7 +93,7 @@ TEST(counters_are_facts_that_say_nothing_of_the_machine)
     free(facts);
 }
 
-/* Another process of this machine may hold it: then it has to say who that is. */
+/* Another process of this machine may hold the lock. Then the call must name the holder. */
 TEST(the_lock_is_taken_once_and_given_back)
 {
     char holder[200] = "";
@@ -140,7 +140,7 @@ TEST(a_host_that_is_awake_is_not_suspended)
     bool is_known = plat_suspended_ns(&before);
     plat_sleep_ns(30 * MILLISECOND_NS);
     CHECK(plat_suspended_ns(&after) == is_known);
-    /* The two clocks it is read off are not read at the same moment. */
+    /* The time of suspension is the difference of two clocks, which are read one after the other. */
     CHECK(after < before + 20 * MILLISECOND_NS && before < after + 20 * MILLISECOND_NS);
 }
 
@@ -158,7 +158,7 @@ TEST(cpu_times_grow_with_work_and_cover_every_cpu)
     plat_cpu_times(&close);
     CHECK(plat_process_cpu_ns(&user_after, &system_after));
     CHECK(plat_own_cpu_ns(&own_after));
-    /* Coarse as some systems count, and shared as this machine may be. */
+    /* Any growth is enough: some systems count coarsely, and other processes may use the CPU. */
     CHECK(user_after + system_after > user + system);
     CHECK(own_after > own);
     CHECK_U64(close.count, open.count);

@@ -1,4 +1,4 @@
-/* What round trips need of datagrams: waiting for a limited time, checksums, stamps, the path. */
+/* Tests datagrams as round trips use them: bounded waits, checksums, stamps, the path MTU. */
 #include "contract/contract.h"
 
 #include <stdlib.h>
@@ -46,7 +46,8 @@ TEST(a_receive_waits_no_longer_than_it_may)
     close_ends(&ends);
 }
 
-/* The best of some tries: a busy machine may be late each time, and its timer is never early. */
+/* The shortest of several waits counts, because a busy machine may wake late in most of them. No timer
+ * may be early. */
 TEST(a_wait_of_less_than_a_millisecond_is_one_where_the_system_has_such)
 {
     const uint64_t limit_ns = MILLISECOND_NS / 5;
@@ -139,8 +140,8 @@ TEST(counters_of_fragments_grow_or_are_absent)
     }
 }
 
-/* Stamps are of the wall clock: the pair of one datagram is apart by less than the test took, and
- * each is younger than the one before. */
+/* Stamps are by the wall clock. Each must be no earlier than the one before, and all must be within
+ * the time of the test, give or take a second. */
 static void stamp_some(struct ends *ends)
 {
     char text[64] = "a datagram";

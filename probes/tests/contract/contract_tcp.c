@@ -1,4 +1,4 @@
-/* TCP sockets over loopback. */
+/* Tests TCP sockets over loopback. */
 #include "contract/contract.h"
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ static void connect_pair(struct pair *pair)
     struct plat_address caller, peer;
     struct plat_wait wait = {.socket = pair->listener};
     int error = plat_accept(pair->listener, &pair->called, &peer);
-    CHECK(plat_is_transient(error)); /* nobody has called */
+    CHECK(plat_is_transient(error)); /* nothing has connected yet */
     CHECK_ERROR(plat_socket_open(&pair->caller, false, &pair->address));
     CHECK_ERROR(plat_connect(pair->caller, &pair->address, soon_ns(5000)));
     plat_wait_any(&wait, 1, soon_ns(5000));
@@ -94,7 +94,7 @@ TEST(bytes_go_both_ways_over_ipv6)
         printf("  no IPv6 loopback here\n");
 }
 
-/* From any byte of them on, of which a message may be cut. */
+/* A send may begin at any byte of the messages, also in the middle of one. */
 TEST(messages_that_are_alike_are_sent_together)
 {
     struct pair pair;
@@ -159,7 +159,7 @@ TEST(a_reset_is_read_as_a_peer_that_is_gone)
     plat_wait_any(&wait, 1, soon_ns(5000));
     CHECK(wait.ready);
     ptrdiff_t got = plat_receive(pair.called, text, sizeof text);
-    /* Wine's server has read the error away by then, and an end is left. */
+    /* Wine's server may have taken the error already; then the call returns the end of the stream. */
     if (!emulated || got != 0) {
         CHECK(got < 0 && plat_is_peer_gone((int)-got));
         CHECK(got < 0 && strcmp(plat_word((int)-got), "peer-vanished") == 0);
@@ -267,7 +267,7 @@ static void wake_who_blocks(bool sends)
     CHECK_ERROR(plat_thread_start(&thread, block_on_it, &blocked));
     while (!blocked.at_work)
         plat_sleep_ns(MILLISECOND_NS);
-    /* Until the buffers are full; a receiver blocks at once. */
+    /* A sender blocks only when the buffers are full; a receiver blocks at once. */
     for (uint64_t before = 1; sends && before != blocked.moved;) {
         before = blocked.moved;
         plat_sleep_ns(200 * MILLISECOND_NS);

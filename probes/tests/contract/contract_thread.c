@@ -1,4 +1,4 @@
-/* Threads, and what they wait with. */
+/* Tests threads, mutexes and condition variables. */
 #include "contract/contract.h"
 
 struct meeting {
@@ -57,7 +57,7 @@ TEST(a_wait_that_nobody_ends_ends_by_its_time)
     unsigned rounds = 0;
     while (plat_now_ns() < until && rounds++ < 1000)
         plat_cond_wait(&meeting.changed, &meeting.lock, until);
-    CHECK(rounds < 1000); /* it waits, and does not spin */
+    CHECK(rounds < 1000); /* the thread waited instead of spinning */
     CHECK(plat_now_ns() - before < 10 * SECOND_NS);
     plat_cond_wait(&meeting.changed, &meeting.lock, before);
     plat_mutex_unlock(&meeting.lock);
@@ -79,7 +79,7 @@ TEST(the_time_of_a_thread_that_has_ended_is_its_own_or_not_told)
     while (!ends)
         plat_sleep_ns(MILLISECOND_NS);
     for (uint64_t until = soon_ns(100); plat_now_ns() < until;)
-        ; /* it is gone by now, and this thread's time is another */
+        ; /* by then the thread has ended, and this one has used 100 ms of CPU time */
     if (plat_thread_cpu_ns(thread, &used))
         CHECK(used < 50 * MILLISECOND_NS);
     plat_thread_join(thread);
@@ -111,7 +111,7 @@ TEST(a_thread_is_tied_to_a_cpu_where_the_system_does_that)
 
 static void tell_its_place(void *argument)
 {
-    unsigned *places = argument; /* where it is tied to, and where it finds itself */
+    unsigned *places = argument; /* [0]: the CPU to bind to; [1]: the CPU on which the thread runs */
     places[1] = places[0];
     if (plat_pin(places[0]) == 0)
         plat_own_place(&places[1]);

@@ -1,4 +1,4 @@
-/* UDP sockets over loopback. */
+/* Tests UDP sockets over loopback. */
 #include "contract/contract.h"
 
 #include <stdatomic.h>
@@ -72,8 +72,8 @@ TEST(a_datagram_longer_than_the_room_fills_the_room)
     plat_close(sender);
 }
 
-/* As many as have come, in order, each in its place with its length; one that is too long fills
- * its place. */
+/* A call returns queued datagrams in order, each in its own place with its length. A datagram that is
+ * too long fills its place. */
 TEST(datagrams_that_stand_in_the_queue_are_taken_together)
 {
     static const char *const texts[] = {"one", "twenty-two", "three and more", "4"};
@@ -103,7 +103,7 @@ TEST(datagrams_that_stand_in_the_queue_are_taken_together)
     plat_close(sender);
 }
 
-/* Each place as long as the room, from any place on; who connects has an order. */
+/* Each place holds one message of the full length. A send may begin at any place. */
 TEST(places_of_a_batch_are_sent_in_their_order)
 {
     static unsigned char bytes[] = "onetwotenend";
@@ -131,7 +131,7 @@ TEST(places_of_a_batch_are_sent_in_their_order)
     plat_close(sender);
 }
 
-/* A host passes no frame of ours to itself; where there are none, a word says so. */
+/* Our own frames cannot be sent over loopback. A system without such frames returns an error word. */
 TEST(there_are_no_frames_of_our_own_over_loopback)
 {
     struct plat_headers headers;
@@ -151,7 +151,7 @@ TEST(there_are_no_frames_of_our_own_over_loopback)
     plat_close(sender);
 }
 
-/* The same of those from memory. */
+/* The same for frames from shared memory. */
 TEST(there_are_no_frames_from_memory_over_loopback)
 {
     struct plat_headers headers;
@@ -175,7 +175,7 @@ TEST(there_are_no_frames_from_memory_over_loopback)
     plat_close(sender);
 }
 
-/* Over loopback a frame passes once out and once in. */
+/* Over loopback a frame passes the interface twice, outgoing and incoming; it must be taken once. */
 TEST(frames_that_arrive_are_taken_in_place_of_the_socket)
 {
     unsigned char bytes[4 * 16];
@@ -215,7 +215,7 @@ TEST(frames_that_arrive_are_taken_in_place_of_the_socket)
     plat_close(sender);
 }
 
-/* Who has the capability is refused nothing; a system without such sockets tells of no right. */
+/* A host with the capability must not report a refusal. */
 TEST(a_right_to_frames_of_our_own_is_refused_or_had)
 {
     int refusal = plat_frames_refusal();
@@ -235,7 +235,7 @@ TEST(what_no_datagram_can_carry_is_too_long)
     plat_close(sender);
 }
 
-/* The host answers that nobody is there; the socket may say so, and goes on. */
+/* The host reports that nobody listens. The socket may return this error, but must stay usable. */
 TEST(a_closed_port_does_not_break_the_socket)
 {
     plat_socket sender, receiver;

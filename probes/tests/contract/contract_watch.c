@@ -1,7 +1,7 @@
-/* Waiting for many sockets in one thread. */
+/* Tests waiting for many sockets in one thread. */
 #include "contract/contract.h"
 
-#define SOCKETS 300 /* more than one answer has */
+#define SOCKETS 300 /* more than one wait returns */
 
 static plat_socket sockets[SOCKETS];
 static struct plat_address at[SOCKETS];
@@ -22,7 +22,7 @@ static void close_all(void)
         plat_close(sockets[i]);
 }
 
-/* A byte from the first one to another. */
+/* Sends a byte from the first socket to another one. */
 static void say_to(unsigned number)
 {
     CHECK_ERROR(plat_connect(sockets[0], &at[number], soon_ns(1000)));

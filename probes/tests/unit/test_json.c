@@ -1,4 +1,4 @@
-/* Records. */
+/* Tests how records are written. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -106,7 +106,7 @@ def test_auto_tunings_limits_are_those_of_the_hosts(tmp_path: Path) -> None:
     # 100,000 packets are far from 56 million.
     assert finding.kind is Kind.TARGET_CANNOT_TELL
     assert finding.words["doubts"].startswith(
-        "0 of 100,000 packets were lost: this shows a loss of at most one packet in "
+        "0 of 100,000 packets were lost: the loss is at most one packet in "
     )
 
 

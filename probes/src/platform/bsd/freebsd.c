@@ -6,11 +6,15 @@
 #include <net/if_dl.h>
 #include <netinet/in_systm.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/cpuset.h>
+#include <sys/procctl.h>
 #include <sys/resource.h>
 #include <sys/sysctl.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <netinet/ip.h>
 #include <netinet/ip_var.h>
@@ -101,6 +105,25 @@ void plat_cpu_times(struct plat_cpu_times *out)
         out->core[i].total = busy + (uint64_t)times[i][CP_IDLE];
         out->count++;
     }
+}
+
+/* ---- programs ---- */
+
+/* FreeBSD 11.2 and newer. */
+void posix_child_begins(int parent)
+{
+#if defined(PROC_PDEATHSIG_CTL)
+    int number = SIGKILL;
+    procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &number);
+#endif
+    if (getppid() != parent)
+        _exit(1);
+}
+
+bool posix_close_from(int first)
+{
+    closefrom(first);
+    return true;
 }
 
 /* ---- sockets ---- */

@@ -125,6 +125,21 @@ void plat_cpu_times(struct plat_cpu_times *out)
     mach_port_deallocate(mach_task_self(), host);
 }
 
+/* ---- programs ---- */
+
+/* macOS has no signal for the end of a parent: what ends the program then is its keeper. */
+void posix_child_begins(int parent)
+{
+    if (getppid() != parent)
+        _exit(1);
+}
+
+bool posix_close_from(int first)
+{
+    (void)first;
+    return false;
+}
+
 /* ---- sockets ---- */
 
 int plat_interface_set(plat_socket socket, const char *name)

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -131,5 +132,29 @@ bool plat_suspended_ns(uint64_t *out)
 void posix_thread_begins(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+}
+
+/* ---- programs ---- */
+
+/* The signal comes when the thread ends that forked the child. If that has ended already, the child has
+ * another parent by now. Sleeps of a program end as late as they do elsewhere: 50 us is the kernel's
+ * own value, and what the forking thread has set is inherited. */
+void posix_child_begins(int parent)
+{
+    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+    if (getppid() != parent)
+        _exit(1);
+    prctl(PR_SET_TIMERSLACK, 50000UL, 0UL, 0UL, 0UL);
+}
+
+/* Linux 5.9 and newer. */
+bool posix_close_from(int first)
+{
+#ifdef SYS_close_range
+    return syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0;
+#else
+    (void)first;
+    return false;
+#endif
 }
 

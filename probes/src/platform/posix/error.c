@@ -84,3 +84,8 @@ bool plat_is_address_in_use(int error)
 {
     return error == EADDRINUSE;
 }
+
+bool plat_is_missing(int error)
+{
+    return error == ENOENT;
+}

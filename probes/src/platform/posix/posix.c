@@ -27,6 +27,7 @@ static void allow_sockets(void)
 int plat_start(void)
 {
     allow_sockets();
+    signal(SIGCHLD, SIG_DFL); /* who ignores it learns nothing of its children's ends */
     return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? errno : 0;
 }
 
@@ -54,13 +55,18 @@ static uint64_t in_ns(struct timeval time)
     return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_usec * 1000;
 }
 
+void posix_cpu_ns(const struct rusage *usage, uint64_t *user, uint64_t *system)
+{
+    *user = in_ns(usage->ru_utime);
+    *system = in_ns(usage->ru_stime);
+}
+
 bool plat_process_cpu_ns(uint64_t *user, uint64_t *system)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) != 0)
         return false;
-    *user = in_ns(usage.ru_utime);
-    *system = in_ns(usage.ru_stime);
+    posix_cpu_ns(&usage, user, system);
     return true;
 }
 

@@ -92,3 +92,8 @@ bool plat_is_address_in_use(int error)
 {
     return error == WSAEADDRINUSE || error == WSAEACCES;
 }
+
+bool plat_is_missing(int error)
+{
+    return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND;
+}

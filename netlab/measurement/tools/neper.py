@@ -1,0 +1,157 @@
+"""neper as an engine: its programs tcp_stream, udp_stream, tcp_rr and udp_rr. Pure.
+
+No system has it as a package. It was tried over IPv4 and IPv6 with its main branch of 2026 (version
+1.1.0), built from https://github.com/google/neper; ``--no-delay`` and ``--no-cork`` are from
+September 2025, ``--congestion-control`` from October 2025. Throughput is what the side that reads
+counted: neper exchanges the rates of both ends. With ``-M`` or with ``-r`` and ``-w``, both ends
+need the option.
+
+Its number of transactions is left out: it is that of its last sample, up to a fifth of the
+test before its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from netlab.errors import MatrixError
+from netlab.experiment.feasibility import SettingFault
+from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.experiment.records import Value
+from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.neper import parse_neper
+from netlab.measurement.tools.tool import ToolTrial
+from netlab.measurement.tools.words import (
+    FOR_BOTH,
+    ONE_MESSAGE_A_CALL,
+    ONE_THREAD,
+    WAITS_FOR_THE_LOST,
+    Setup,
+    duration_of,
+    faults_of_seconds,
+    flag,
+    only,
+    option,
+)
+from netlab.remote.protocol import decimal
+
+_OF_BOTH_TESTS = FOR_BOTH | {"source_port"}
+_PROGRAMS = {
+    ("stream", "TCP"): "tcp_stream",
+    ("stream", "UDP"): "udp_stream",
+    ("round_trip", "TCP"): "tcp_rr",
+    ("round_trip", "UDP"): "udp_rr",
+}
+_DIRECTIONS = {"client-sends": (), "server-sends": ("-M",), "both": ("-r", "-w")}
+PERCENTILES = "50,90,99,99.9,99.99"
+
+
+class NeperTool:
+    """neper: streams and round trips over TCP and UDP."""
+
+    name = "neper"
+    version_words = ("tcp_rr", "--version")
+    serves_once = True
+    follows: Mapping[tuple[str, str], frozenset[str]] = {
+        ("stream", "TCP"): _OF_BOTH_TESTS
+        | {"direction", "streams", "congestion", "nodelay", "tcp_receive_call"},
+        ("stream", "UDP"): _OF_BOTH_TESTS | {"streams"},
+        ("round_trip", "TCP"): _OF_BOTH_TESTS | {"response_bytes", "congestion", "nodelay"},
+        ("round_trip", "UDP"): _OF_BOTH_TESTS | {"response_bytes"},
+    }
+
+    def limits(self, setup: Setup) -> Iterator[SettingFault]:
+        """The settings whose levels it cannot follow, each with a sentence."""
+        yield from faults_of_seconds(setup, self.name)
+
+    def remarks(self, setup: Setup) -> Iterator[str]:
+        """What it does otherwise than asked, a sentence each."""
+        yield "its rate is the slope of a line through about ten samples"
+        if isinstance(setup, Stream):
+            yield from _remarks_of_stream(setup)
+        elif setup.protocol == "UDP":
+            yield WAITS_FOR_THE_LOST
+
+    def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
+        """The program and its arguments at the server."""
+        return _common(trial)
+
+    def client_words(self, trial: ToolTrial) -> tuple[str, ...]:
+        """The program and its arguments at the client."""
+        setup = trial.setup
+        return (
+            *_common(trial),
+            "-c",
+            # It binds to an address or to a port.
+            *option("-L", trial.client_address if setup.source_port is None else None),
+            *option("--source-port", setup.source_port),
+            *option("-p", PERCENTILES if isinstance(setup, RoundTrip) else None),
+        )
+
+    def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
+        """What the client printed, and the time of the server if it received.
+
+        Raises MatrixError if the client's output is none of neper.
+        """
+        result = only(parse_neper(client, "client"), "client")
+        values = {name: v for name, v in result.values.items() if name != "transactions"}
+        if result.reason is None:
+            values |= _received(trial.setup, server)
+        # An option of ours is nothing strange.
+        unread = tuple(sentence for sentence in result.unread if "`no_cork`" not in sentence)
+        return replace(result, values=values, unread=unread)
+
+
+def _remarks_of_stream(setup: Stream) -> Iterator[str]:
+    if setup.streams > 1:
+        yield ONE_THREAD
+    if setup.protocol == "TCP" and not setup.nodelay:
+        yield "sends with MSG_MORE, so that TCP fills its segments"
+    if setup.protocol == "TCP" and setup.tcp_receive_call is None:
+        yield ONE_MESSAGE_A_CALL
+
+
+def _common(trial: ToolTrial) -> tuple[str, ...]:
+    """What both ends get; ``-H`` is the server's address, where it listens as well."""
+    setup = trial.setup
+    is_tcp = setup.protocol == "TCP"
+    return (
+        *(_PROGRAMS[trial.test, setup.protocol], f"-{setup.ip_version}"),
+        *("-H", trial.server_address),
+        *("-C", str(trial.ports[0]), "-P", str(trial.ports[1]), "-l", decimal(duration_of(setup))),
+        *(_stream(setup) if isinstance(setup, Stream) else _round_trip(setup)),
+        *flag("--no-delay", when=setup.nodelay),
+        *option("--congestion-control", setup.congestion if is_tcp else None),
+    )
+
+
+def _stream(setup: Stream) -> tuple[str, ...]:
+    return (
+        *("-B", str(setup.message_bytes)),
+        *option("-F", setup.streams if setup.streams > 1 else None),
+        *_DIRECTIONS[setup.direction],
+        # With MSG_MORE, small messages would wait for more in spite of TCP_NODELAY.
+        *flag("--no-cork", when=setup.nodelay),
+    )
+
+
+def _round_trip(setup: RoundTrip) -> tuple[str, ...]:
+    answer = setup.message_bytes if setup.response_bytes is None else setup.response_bytes
+    return ("-Q", str(setup.message_bytes), "-R", str(answer))
+
+
+def _received(setup: Setup, server: str) -> dict[str, Value]:
+    """What only the server prints of what it received: the time."""
+    if not isinstance(setup, Stream):
+        return {}
+    try:
+        result = only(parse_neper(server, "server"), "server")
+    except MatrixError:
+        return {}
+    name = "to_server_elapsed_ns" if setup.direction == "both" else "elapsed_ns"
+    is_receiver = setup.direction != "server-sends" and name in result.values
+    return {name: result.values[name]} if is_receiver else {}
+
+
+NEPER = NeperTool()

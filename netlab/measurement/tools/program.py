@@ -1,0 +1,113 @@
+"""A program that an agent runs on its host for a while: its words, its output, its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from netlab.errors import ProbeError
+from netlab.remote.agent import Agent
+from netlab.remote.pending import Pending
+from netlab.remote.protocol import decimal
+
+STARTS_S = 10.0
+"""Time in which a host starts a program."""
+
+ENDS_S = 5.0
+"""Time in which the agent reports the end of a program after the program's deadline."""
+
+STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
+
+
+@dataclass(slots=True)
+class Program:
+    """A program on a host. Its agent ends it at its deadline, and when the agent itself ends."""
+
+    agent: Agent
+    words: Sequence[str]
+    pending: Pending
+    deadline_at: float
+    """Time of the controller's monotonic clock by which its end is reported."""
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    result: Mapping[str, Any] | None = None
+    """The agent's last record about it; ``None`` as long as it runs."""
+
+    @classmethod
+    def start(cls, agent: Agent, words: Sequence[str], deadline_s: float) -> Program:
+        """Start a program and wait until it runs.
+
+        Raises ProbeError, for example ``program-missing``, and HostGone.
+        """
+        keys = {"program": words[0]}
+        if len(words) > 1:
+            keys["arguments"] = "\n".join(words[1:])
+        pending = agent.start("run", **keys, deadline=decimal(deadline_s))
+        program = cls(agent, words, pending, time.monotonic() + deadline_s + ENDS_S)
+        try:
+            pending.record(STARTS_S)
+        except ProbeError as error:
+            program.abort()
+            detail = f"{words[0]}: {error.detail or error.word}"
+            raise ProbeError(error.host, error.word, errno=error.errno, detail=detail) from None
+        return program
+
+    def wait(self) -> Mapping[str, Any]:
+        """Its last record, as soon as it has ended.
+
+        Raises ProbeError if its deadline or its agent ended it, HostGone if the host is lost.
+        """
+        while self.result is None:
+            record = self.pending.record(max(0.0, self.deadline_at - time.monotonic()))
+            if record["type"] == "output":
+                self.texts.setdefault(record["descriptor"], []).append(record["text"])
+            elif record["type"] == "result":
+                self.result = record
+        return self.result
+
+    def end(self, within_s: float) -> None:
+        """Let it end by itself within a time, then ask it to end, and wait for that."""
+        deadline_at = self.deadline_at
+        self.deadline_at = min(deadline_at, time.monotonic() + within_s)
+        try:
+            self.wait()
+        except ProbeError as error:
+            if error.word != "no-answer":
+                raise
+            self._stop()
+            self.deadline_at = time.monotonic() + ENDS_S
+            self.wait()
+
+    def abort(self) -> None:
+        """End it at once, without a result."""
+        if self.result is None:
+            self._stop(abort=1)
+
+    def _stop(self, **keys: Any) -> None:
+        self.agent.start("stop", test=self.pending.id, **keys)
+
+    def text(self, descriptor: int = STANDARD_OUTPUT) -> str:
+        """What it has printed so far."""
+        return "".join(self.texts.get(descriptor, ()))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a part of its output was discarded, because it was too long."""
+        return self.result is not None and bool(self.result["discarded_bytes"])
+
+    @property
+    def cpu_ns(self) -> int | None:
+        """CPU time of the ended program; ``None`` if its system does not report it."""
+        if self.result is None or "user_ns" not in self.result:
+            return None
+        return int(self.result["user_ns"]) + int(self.result.get("system_ns", 0))
+
+    @property
+    def last_words(self) -> str:
+        """The last line that it printed: for people, if it gave no result."""
+        for descriptor in (STANDARD_ERROR, STANDARD_OUTPUT):
+            lines = [line.strip() for line in self.text(descriptor).splitlines() if line.strip()]
+            if lines:
+                return lines[-1]
+        return ""

@@ -1,0 +1,151 @@
+"""What netlab knows of another tool that it can measure with. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from netlab.experiment.feasibility import SettingFault
+from netlab.experiment.kinds import ROWS, RoundTrip, Stream
+from netlab.imports.common.tool_result import ToolResult
+
+BY_NETLAB = frozenset({"engine", "network", "protocol", "ip_version"})
+"""Settings that netlab itself follows, by the choice of the tool and of the addresses."""
+
+OTHERWISE: Mapping[str, str] = {
+    "warm_up_s": "no warm-up: the figure covers the beginning",
+    "receive": "waits for data in its own way",
+    "server_receive": "waits for requests in its own way",
+    "client_receive": "waits for answers in its own way",
+}
+"""Setting → what a tool without it does instead. It measures anyway, and the record has the
+sentence. Without another setting, it does not measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTrial:
+    """One trial of a tool: what is asked of it, and where."""
+
+    setup: Stream | RoundTrip
+    server_address: str
+    client_address: str
+    ports: tuple[int, int]
+    """Two ports that nobody uses at the server: for the tool's control connection, and for its
+    data if they need a port of their own."""
+
+    @property
+    def test(self) -> str:
+        """The kind of test: ``stream`` or ``round_trip``."""
+        return "stream" if isinstance(self.setup, Stream) else "round_trip"
+
+
+class Tool(Protocol):
+    """Another tool: the words that start it, and how its output is read."""
+
+    @property
+    def name(self) -> str:
+        """Its name as an engine."""
+
+    @property
+    def version_words(self) -> tuple[str, ...]:
+        """The program and the options with which it prints its version."""
+
+    @property
+    def follows(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """(Kind of test, protocol) that it can measure → the settings that it can follow."""
+
+    @property
+    def serves_once(self) -> bool:
+        """Whether its server ends by itself after one test."""
+
+    def limits(self, setup: Stream | RoundTrip) -> Iterator[SettingFault]:
+        """The settings whose levels it cannot follow, each with a sentence."""
+
+    def remarks(self, setup: Stream | RoundTrip) -> Iterator[str]:
+        """What it does otherwise than asked, a sentence each, beside those of ``OTHERWISE``."""
+
+    def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
+        """The program and its arguments at the server."""
+
+    def client_words(self, trial: ToolTrial) -> tuple[str, ...]:
+        """The program and its arguments at the client."""
+
+    def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
+        """The result in the standard output of the server and of the client.
+
+        Raises MatrixError if it is no output of the tool.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A setting that a tool cannot follow."""
+
+    setting: str
+    """Its key in a matrix; ``test`` or ``protocol`` if the tool has none of the kind."""
+    sentence: str
+
+
+def refusal(tool: Tool, setup: Stream | RoundTrip) -> Refusal | None:
+    """The first setting that keeps a tool from measuring; ``None``: it can."""
+    test = "stream" if isinstance(setup, Stream) else "round_trip"
+    follows = tool.follows.get((test, setup.protocol))
+    if follows is None:
+        tests = {test for test, _ in tool.follows}
+        key = "protocol" if test in tests else "test"
+        what = f"{test} over {setup.protocol}" if key == "protocol" else test
+        return Refusal(key, f"{tool.name} has no test {what}")
+    for name in changed_settings(setup):
+        if name not in follows | BY_NETLAB | OTHERWISE.keys():
+            key = ROWS[name].key
+            return Refusal(key, f"{tool.name} has no setting for `{key}`")
+    fault = next(tool.limits(setup), None)
+    return None if fault is None else Refusal(ROWS[fault[0]].key, fault[1])
+
+
+def remarks_of(tool: Tool, setup: Stream | RoundTrip) -> tuple[str, ...]:
+    """What a tool does otherwise than asked, a sentence each."""
+    test = "stream" if isinstance(setup, Stream) else "round_trip"
+    follows = tool.follows.get((test, setup.protocol), frozenset())
+    unmet = [name for name in changed_settings(setup) if name in OTHERWISE and name not in follows]
+    return (*(OTHERWISE[name] for name in unmet), *tool.remarks(setup))
+
+
+def changed_settings(setup: Stream | RoundTrip) -> Collection[str]:
+    """The settings that are not at their defaults; those without a default are always named."""
+    defaults = {**setup.defaults(), "opening": "client-connects"}
+    return [
+        name
+        for name in setup.names()
+        if (level := getattr(setup, name)) is not None and level != defaults[name]
+    ]
+
+
+def stream_of(trial: ToolTrial) -> Stream:
+    """The settings of a stream; TypeError for another test, which the tool does not have."""
+    if not isinstance(trial.setup, Stream):
+        raise TypeError(f"{trial.test}: a stream was expected")
+    return trial.setup
+
+
+def whole_seconds(setup: Stream | RoundTrip, name: str) -> Iterator[SettingFault]:
+    """The fault of a duration for a tool that takes whole seconds."""
+    if setup.duration_s is not None and (setup.duration_s % 1 or setup.duration_s < 1):
+        yield "duration_s", f"{name} takes whole seconds"
+
+
+def limits_of_sizes(
+    setup: Stream | RoundTrip, name: str, least_udp_bytes: int, most_tcp_bytes: int
+) -> Iterator[SettingFault]:
+    """The faults of the message size."""
+    if setup.protocol == "UDP" and setup.message_bytes < least_udp_bytes:
+        yield "message_bytes", f"UDP messages of {name} have {least_udp_bytes} bytes at least"
+    if setup.protocol == "TCP" and setup.message_bytes > most_tcp_bytes:
+        yield "message_bytes", f"messages of {name} have {most_tcp_bytes} bytes at most"
+
+
+def limits_of_rate(setup: Stream | RoundTrip, name: str) -> Iterator[SettingFault]:
+    """The fault of a rate with several streams, which these tools apply to each of them."""
+    if isinstance(setup, Stream) and setup.rate_bit_per_s is not None and setup.streams > 1:
+        yield "rate_bit_per_s", f"the rate of {name} is that of each stream: take one stream"

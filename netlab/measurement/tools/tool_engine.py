@@ -1,0 +1,239 @@
+"""The engines that measure with another tool: its server and its client, run by the two agents.
+
+A server may also run already on a host without an agent; then only the client is started. Otherwise
+the server's agent starts the tool's server on a free port of the test address, and the client's
+agent its client. Both end with the trial, and with their agents. The figures are those that the
+tool printed; what it did otherwise than asked is beside them.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from netlab.errors import HostGone, MatrixError, ProbeError
+from netlab.experiment.kinds import ROWS, RoundTrip, Stream
+from netlab.experiment.records import Record, Value
+from netlab.experiment.schedule import Trial
+from netlab.imports.common.tool_result import ToolResult
+from netlab.measurement.ends import Ends, OnGoodput
+from netlab.measurement.flow import PROBE_SLACK_S
+from netlab.measurement.host_watch import DropWatch
+from netlab.measurement.record import record_of_trial
+from netlab.measurement.tools.program import Program
+from netlab.measurement.tools.tool import Tool, ToolTrial, refusal, remarks_of
+from netlab.measurement.tools.words import duration_of
+from netlab.remote.agent import Agent
+from netlab.remote.pending import Pending
+from netlab.terminal import excerpt
+
+SETTLE_S = 0.15
+"""Time that a server gets to open its port before the client starts."""
+
+RETRY_S = 5.0
+"""A client that ends before its duration is started again for so long: a host under load may open
+the server's port late."""
+
+LAST_S = 3.0
+"""Time that a server gets to print its result and to end by itself."""
+
+VERSION_S = 10.0
+WORDS_MOST = 500
+"""Characters of a program's words or sentences in a record."""
+
+
+class ToolEngine:
+    """The engine that measures with one tool."""
+
+    def __init__(self, tool: Tool) -> None:
+        """``tool``: the words and the reader of the tool."""
+        self._tool = tool
+        self._versions: dict[tuple[str, str], str] = {}
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self._tool.name
+
+    @property
+    def tests(self) -> Collection[str]:
+        """The kinds of test with the setting ``engine``, also those that the tool does not have:
+        their records say so.
+        """
+        return ("stream", "round_trip")
+
+    def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
+        """Measure one trial; a ``ProbeError`` leads to a record of a failure."""
+        return record_of_trial(trial, ends, attempt, lambda: self._values(trial, ends))
+
+    def _values(self, trial: Trial, ends: Ends) -> Mapping[str, Value]:
+        setup = trial.cell.setup
+        assert isinstance(setup, Stream | RoundTrip)  # noqa: S101  (for the type checker)
+        refused = refusal(self._tool, setup)
+        if refused is not None:
+            detail = f"`{refused.setting}`: {refused.sentence}"
+            raise ProbeError(self.name, "engine-cannot", detail=detail)
+        agents = {"client": ends.client}
+        if ends.server is not None:
+            agents["server"] = ends.server
+        versions: dict[str, Value] = {
+            f"{end}_engine_version": self._version(agent) for end, agent in agents.items()
+        }
+        tool_trial = self._placed(setup, ends)
+        watch = None
+        if isinstance(setup, Stream) and ends.server is not None:
+            watch = DropWatch(ends, setup)
+        if watch is not None:
+            watch.ask()
+        server, client = self._run(tool_trial, ends)
+        drops: Mapping[str, Value] = {}
+        if watch is not None:
+            watch.ask_again()
+            drops = watch.end()
+        result = self._result(tool_trial, server, client)
+        return {**result.values, **drops, **versions, **self._beside(setup, result, server, client)}
+
+    def _placed(self, setup: Stream | RoundTrip, ends: Ends) -> ToolTrial:
+        """The trial with its addresses and ports; ProbeError if no port is free."""
+        client = ends.address("client", setup)
+        if ends.server is None:
+            served = ends.served[self.name]
+            return ToolTrial(setup, served.address, client, (served.port, 0))
+        server = ends.address("server", setup)
+        if ends.connects(setup.protocol) == "server":
+            detail = f"only the server can connect on this path, and {self.name}'s client connects"
+            raise ProbeError(ends.client.host.name, "path-blocked", detail=detail)
+        return ToolTrial(setup, server, client, _free_ports(ends.server, server))
+
+    def _version(self, agent: Agent) -> str:
+        """What the tool of a host prints as its version; asked once."""
+        key = agent.identity
+        if key not in self._versions:
+            program = Program.start(agent, self._tool.version_words, VERSION_S)
+            program.wait()
+            lines = (program.text() or program.text(2)).strip().splitlines()
+            self._versions[key] = excerpt(lines[0].strip() if lines else "unknown", 100)
+        return self._versions[key]
+
+    def _run(self, trial: ToolTrial, ends: Ends) -> tuple[Program | None, Program]:
+        """Run server and client until both have ended; no server if one runs there already."""
+        limit_s = trial.setup.warm_up_s + duration_of(trial.setup) + PROBE_SLACK_S
+        if ends.server is None:
+            return None, self._client(trial, ends, limit_s)
+        server = Program.start(
+            ends.server, self._tool.server_words(trial), limit_s + RETRY_S + LAST_S
+        )
+        client: Program | None = None
+        try:
+            client = self._client(trial, ends, limit_s)
+            server.end(LAST_S if self._tool.serves_once else 0.0)
+        except BaseException:
+            for program in (server, client):
+                if program is not None:
+                    program.abort()
+            raise
+        return server, client
+
+    def _client(self, trial: ToolTrial, ends: Ends, limit_s: float) -> Program:
+        """The client after its end. If it ends early, the server was not ready: it is started
+        again.
+        """
+        duration_s = duration_of(trial.setup)
+        give_up = time.monotonic() + RETRY_S
+        settle_s = SETTLE_S
+        while True:
+            time.sleep(settle_s)
+            program = Program.start(ends.client, self._tool.client_words(trial), limit_s)
+            try:
+                last = program.wait()
+            except BaseException:
+                program.abort()
+                raise
+            # Some tools end with the exit code 0 if their server does not listen yet.
+            is_early = last["elapsed_ns"] < duration_s * 1e9
+            if not is_early or time.monotonic() > give_up:
+                return program
+            settle_s *= 2
+
+    def _result(self, trial: ToolTrial, server: Program | None, client: Program) -> ToolResult:
+        """The result that the tool printed; ProbeError if there is none."""
+        programs = [client] if server is None else [client, server]
+        for program in programs:
+            if program.is_cut:
+                detail = "it printed more than netlab keeps: take a shorter duration"
+                raise ProbeError(program.agent.host.name, "engine-failed", detail=detail)
+        words = filter(None, (program.last_words for program in programs))
+        last_words = excerpt(next(words, "it printed nothing"), WORDS_MOST)
+        server_text = "" if server is None else server.text()
+        try:
+            result = self._tool.result(trial, server=server_text, client=client.text())
+        except MatrixError:
+            detail = f"{self.name} printed no result: {last_words}"
+            raise ProbeError(client.agent.host.name, "engine-failed", detail=detail) from None
+        if result.reason is not None:
+            known = result.reason not in ("unknown-error", "not-recorded")
+            reason = result.reason if known else "engine-failed"
+            detail = excerpt(result.detail or last_words, WORDS_MOST)
+            raise ProbeError(client.agent.host.name, reason, detail=f"{self.name}: {detail}")
+        return result
+
+    def _beside(
+        self,
+        setup: Stream | RoundTrip,
+        result: ToolResult,
+        server: Program | None,
+        client: Program,
+    ) -> dict[str, Value]:
+        """What is in the record beside the tool's figures."""
+        remarks = [*remarks_of(self._tool, setup), *_otherwise(setup, result), *result.unread]
+        values: dict[str, Value] = {}
+        if remarks:
+            values["engine_remarks"] = excerpt("; ".join(dict.fromkeys(remarks)), WORDS_MOST)
+        for end, program in (("server", server), ("client", client)):
+            if program is None:
+                continue
+            values[f"{end}_engine_command"] = excerpt(" ".join(program.words), WORDS_MOST)
+            if program.cpu_ns is not None:
+                values[f"{end}_engine_cpu_ns"] = program.cpu_ns
+        return values
+
+
+def _otherwise(setup: Stream | RoundTrip, result: ToolResult) -> Iterator[str]:
+    """The settings that the tool printed and that differ from those asked."""
+    for name, printed in result.settings.items():
+        asked = getattr(setup, name, None)
+        if name in ROWS and asked is not None and asked != printed:
+            yield f"`{ROWS[name].key}` was {printed}, {asked} was asked"
+
+
+def _free_ports(agent: Agent, address: str) -> tuple[int, int]:
+    """Two TCP ports that nobody uses at an address, of the host's range.
+
+    The agent listens on both at the same time, so that they differ. Raises ProbeError, HostGone.
+    """
+    keys: dict[str, Any] = {"kind": "stream", "open": "listen", "bind": address, "message": 64}
+    if agent.host.port_range is not None:
+        keys["port"] = "{}-{}".format(*agent.host.port_range)
+    tests: list[Pending] = []
+    try:
+        ports = []
+        for _ in range(2):
+            test = agent.start("receive", proto="tcp", token=secrets.token_hex(16), **keys)
+            tests.append(test)
+            ports.append(int(test.record(PROBE_SLACK_S)["port"]))
+        return ports[0], ports[1]
+    finally:
+        for test in tests:
+            agent.start("stop", test=test.id, abort=1)
+        for test in tests:
+            _wait_for_end(test)
+
+
+def _wait_for_end(test: Pending) -> None:
+    try:
+        while test.record(PROBE_SLACK_S)["type"] != "result":
+            pass
+    except (ProbeError, HostGone):
+        return

@@ -1,0 +1,283 @@
+/* Leads a program from its start to its last record. */
+#include "agent/running/program.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/plat.h"
+#include "protocol/program_settings.h"
+#include "pure/text.h"
+#include "test/records.h"
+
+#define TEXT_BYTES 16000              /* of the program's output, in one record */
+#define TEXT_ESCAPED 65000            /* the same as printed; the rest of the line is for other keys */
+#define OUTPUT_BYTES (1u << 20)       /* printed in all; what follows is counted */
+#define READS 16                      /* at once, before anything else is looked at */
+#define HOLD_NS (200 * MILLISECOND_NS) /* output waits so long for more */
+#define GRACE_NS SECOND_NS            /* for a program that was asked to end */
+#define KILLED_NS (3 * SECOND_NS)     /* after it the system cannot kill the program */
+#define REST_NS (500 * MILLISECOND_NS) /* for output of a program that has ended */
+
+/* What the program prints on one descriptor. */
+struct output {
+    bool closed;
+    size_t held;       /* bytes that were read and not printed yet */
+    uint64_t since_ns; /* since when the first of them has been held */
+    unsigned char bytes[TEXT_BYTES];
+};
+
+struct program {
+    struct program_settings settings;
+    uint64_t requested_ns, started_ns, ended_ns;
+    plat_thread thread;
+    struct plat_program child;
+    struct plat_program_end end;
+    struct output output[2];
+    uint64_t printed_bytes, discarded_bytes;
+    uint64_t asked_ns, killed_ns; /* when it was asked to end, and killed; 0: not yet */
+    struct error failure;
+    _Atomic bool told_stop, told_abort; /* by the control thread */
+    _Atomic bool answered;
+};
+
+/* ---- records ---- */
+
+static void record_started(const struct program *program)
+{
+    struct json record;
+    json_begin(&record, "started", program->settings.id);
+    json_u64(&record, "pid", program->child.pid);
+    record_print(&record);
+}
+
+static void record_output(const struct program *program, unsigned descriptor, size_t length)
+{
+    struct json record;
+    json_begin(&record, "output", program->settings.id);
+    json_u64(&record, "descriptor", descriptor);
+    json_text_of(&record, "text", program->output[descriptor - 1].bytes, length);
+    record_print(&record);
+}
+
+static void record_last(const struct program *program)
+{
+    struct json record;
+    const struct plat_program_end *end = &program->end;
+    if (program->failure.word != NULL) {
+        record_error(program->settings.id, &program->failure);
+        return;
+    }
+    json_begin(&record, "result", program->settings.id);
+    json_u64(&record, "elapsed_ns", program->ended_ns - program->started_ns);
+    if (end->known && end->by_signal)
+        json_u64(&record, "signal", end->code);
+    else if (end->known)
+        json_u64(&record, "exit_code", end->code);
+    json_u64(&record, "output_bytes", program->printed_bytes);
+    json_u64(&record, "discarded_bytes", program->discarded_bytes);
+    if (end->timed) {
+        json_u64(&record, "user_ns", end->user_ns);
+        json_u64(&record, "system_ns", end->system_ns);
+    }
+    record_print(&record);
+}
+
+/* ---- output ---- */
+
+/* Prints what is held: at once if no more fits or `last`, otherwise when it has been held for a while. The
+ * beginning of a character stays until its rest is there. */
+static void print_held(struct program *program, unsigned descriptor, bool last)
+{
+    struct output *output = &program->output[descriptor - 1];
+    while (output->held > 0 && (last || output->held == TEXT_BYTES ||
+                                plat_now_ns() - output->since_ns >= HOLD_NS)) {
+        const size_t length = text_cut(output->bytes, output->held, TEXT_ESCAPED, last);
+        if (length == 0)
+            return;
+        record_output(program, descriptor, length);
+        output->held -= length;
+        output->since_ns = plat_now_ns();
+        memmove(output->bytes, output->bytes + length, output->held);
+    }
+}
+
+/* Keeps what was read at the end of the held bytes, as far as so much may be printed. */
+static void keep(struct program *program, struct output *output, size_t length)
+{
+    const uint64_t room = OUTPUT_BYTES - program->printed_bytes;
+    const size_t kept = length < room ? length : (size_t)room;
+    if (output->held == 0)
+        output->since_ns = plat_now_ns();
+    output->held += kept;
+    program->printed_bytes += kept;
+    program->discarded_bytes += length - kept;
+}
+
+/* Reads and prints what the program has printed by now. Returns whether there was anything. */
+static bool take_output(struct program *program, unsigned descriptor)
+{
+    struct output *output = &program->output[descriptor - 1];
+    bool moved = false;
+    for (int i = 0; i < READS && !output->closed; i++) {
+        ptrdiff_t got = plat_program_read(&program->child, descriptor, output->bytes + output->held,
+                                          TEXT_BYTES - output->held);
+        if (got < 0)
+            break;
+        moved = true;
+        output->closed = got == 0;
+        keep(program, output, (size_t)got);
+        print_held(program, descriptor, false);
+    }
+    print_held(program, descriptor, false);
+    return moved;
+}
+
+static bool take_both(struct program *program)
+{
+    const bool first = take_output(program, 1), second = take_output(program, 2);
+    return first || second;
+}
+
+/* ---- the life of a program, in a thread of its own ---- */
+
+static void kill_program(struct program *program, const char *word, const char *detail)
+{
+    plat_program_stop(&program->child, true);
+    program->killed_ns = plat_now_ns();
+    if (word != NULL)
+        program->failure = error_about(word, "", detail);
+}
+
+/* Ends the program if it is time. False: it cannot be ended. */
+static bool end_in_time(struct program *program)
+{
+    const uint64_t now = plat_now_ns();
+    if (program->killed_ns > 0)
+        return now - program->killed_ns < KILLED_NS;
+    if (atomic_load(&program->told_abort)) {
+        kill_program(program, "stopped", "");
+    } else if (now >= program->requested_ns + program->settings.deadline_ns) {
+        kill_program(program, program->asked_ns > 0 ? NULL : "deadline", "the program still ran");
+    } else if (program->asked_ns > 0 && now - program->asked_ns >= GRACE_NS) {
+        kill_program(program, NULL, "");
+    } else if (program->asked_ns == 0 && atomic_load(&program->told_stop)) {
+        program->asked_ns = now;
+        plat_program_stop(&program->child, false);
+    }
+    return true;
+}
+
+/* Waits for the end. As long as nothing happens it looks ever more seldom. */
+static void watch_program(struct program *program)
+{
+    uint64_t pause_ns = MILLISECOND_NS;
+    do {
+        pause_ns = take_both(program) ? MILLISECOND_NS : 2 * pause_ns;
+        if (pause_ns > NOTICE_NS)
+            pause_ns = NOTICE_NS;
+        if (!end_in_time(program)) {
+            program->failure = error_about("system", "", "the program was killed, and did not end");
+            break;
+        }
+    } while (!plat_program_wait(&program->child, plat_now_ns() + pause_ns));
+    program->ended_ns = plat_now_ns();
+}
+
+/* What it started ends with it. One that has left its group may still have the output, and is not waited
+ * for. */
+static void close_program(struct program *program)
+{
+    plat_program_stop(&program->child, true);
+    const uint64_t until_ns = plat_now_ns() + REST_NS;
+    for (;;) {
+        const bool moved = take_both(program);
+        if ((program->output[0].closed && program->output[1].closed) || plat_now_ns() >= until_ns)
+            break;
+        if (!moved)
+            plat_sleep_ns(MILLISECOND_NS);
+    }
+    plat_program_close(&program->child, &program->end);
+    for (unsigned descriptor = 1; descriptor <= 2; descriptor++)
+        print_held(program, descriptor, true);
+}
+
+static struct error not_started(const char *name, int number)
+{
+    char detail[400], text[120];
+    const char *word = plat_word(number);
+    if (plat_is_missing(number)) {
+        snprintf(detail, sizeof detail, "this host has no program %s", name);
+        word = "program-missing";
+    } else {
+        plat_describe(number, text, sizeof text);
+        snprintf(detail, sizeof detail, "%s: %s", name, text);
+        if (strcmp(word, "permission-denied") != 0 && strcmp(word, "out-of-memory") != 0)
+            word = "system"; /* other words are about sockets */
+    }
+    struct error error = error_about(word, "", detail);
+    error.number = number;
+    return error;
+}
+
+static void lead_program(void *argument)
+{
+    struct program *program = argument;
+    int number = plat_program_start(&program->child, program->settings.words);
+    program->started_ns = plat_now_ns();
+    if (number != 0) {
+        program->failure = not_started(program->settings.name, number);
+    } else {
+        record_started(program);
+        watch_program(program);
+        close_program(program);
+    }
+    atomic_store(&program->answered, true);
+    record_last(program);
+}
+
+struct error program_start(struct program **out, const struct request *request,
+                           uint64_t requested_ns)
+{
+    struct program *program = calloc(1, sizeof *program);
+    if (program == NULL)
+        return error_about("out-of-memory", "", "no room for another program");
+    struct error error = program_settings_read(request, &program->settings);
+    if (error.word == NULL) {
+        program->requested_ns = requested_ns;
+        error.number = plat_thread_start(&program->thread, lead_program, program);
+        if (error.number != 0) {
+            const int number = error.number;
+            error = error_about("out-of-memory", "", "no room for another thread");
+            error.number = number;
+        }
+    }
+    if (error.word != NULL)
+        free(program);
+    else
+        *out = program;
+    return error;
+}
+
+const char *program_id(const struct program *program)
+{
+    return program->settings.id;
+}
+
+void program_tell(struct program *program, bool abort)
+{
+    atomic_store(abort ? &program->told_abort : &program->told_stop, true);
+}
+
+bool program_answered(const struct program *program)
+{
+    return atomic_load(&program->answered);
+}
+
+bool program_join(struct program *program)
+{
+    plat_thread_join(program->thread);
+    const bool fine = program->failure.word == NULL;
+    free(program);
+    return fine;
+}

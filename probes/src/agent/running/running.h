@@ -1,0 +1,42 @@
+/* Has the tests and the programs that an agent runs at present. */
+#ifndef RUNNING_H
+#define RUNNING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol/error.h"
+#include "protocol/request.h"
+#include "protocol/settings.h"
+
+#define RUNNING_TESTS_MAX 64
+#define RUNNING_PROGRAMS_MAX 8
+
+struct running {
+    struct test *test[RUNNING_TESTS_MAX];
+    struct program *program[RUNNING_PROGRAMS_MAX];
+    unsigned tests, programs;
+};
+
+struct error running_start_test(struct running *running, const struct settings *settings,
+                                uint64_t requested_ns);
+struct error running_start_program(struct running *running, const struct request *request,
+                                   uint64_t requested_ns);
+
+/* Removes those that have ended. */
+void running_reap(struct running *running);
+bool running_any(const struct running *running);
+
+/* A test or a program of that id; both NULL: none. */
+struct running_one {
+    struct test *test;
+    struct program *program;
+};
+struct running_one running_find(const struct running *running, const char *id);
+
+/* Ends them all at once, and waits for that. */
+void running_end(struct running *running);
+/* Waits until each has ended by itself. False: the last record of one was an error. */
+bool running_wait(struct running *running);
+
+#endif

@@ -1,0 +1,361 @@
+/* Runs other programs as children of this process on Linux, macOS and FreeBSD. */
+#define _GNU_SOURCE
+#include "platform/posix/posix.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Where programs are that a login without a profile does not find. */
+#define MORE_FOLDERS "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define DESCRIPTORS_MAX 65536 /* closed one by one if the system has no call that closes all */
+#define REPORT 3              /* the child's descriptor for the reason why nothing was started */
+
+/* Places of plat_program.system. */
+enum { LIFELINE, KEEPER, OUTPUT /* of descriptor 1; the next is of descriptor 2 */ };
+
+/* Descriptors with which a program is started; from the second on they are pipes, reading end first. */
+enum end {
+    NOTHING,
+    OUTPUT_READ, OUTPUT_WRITE, ERRORS_READ, ERRORS_WRITE,
+    REPORT_READ, REPORT_WRITE,
+    LIFELINE_READ, LIFELINE_WRITE,
+    ENDS
+};
+
+/* All that a child needs. It is made before the fork: other threads may hold any lock at that time, so
+ * a child must not allocate. */
+struct launch {
+    int end[ENDS];
+    char *paths; /* under which the program is looked for, each with its NUL; the last is empty */
+    char **environment;
+    char *const *words;
+    int parent;
+    int descriptors; /* upper limit of their numbers */
+};
+
+/* ---- before the fork ---- */
+
+static size_t count_folders(const char *path)
+{
+    size_t count = 1;
+    for (; *path != 0; path++)
+        count += *path == ':';
+    return count;
+}
+
+/* Without folders that are not absolute: a program's working directory is not that of its caller. */
+static char *make_paths(const char *name)
+{
+    const char *path = getenv("PATH") != NULL ? getenv("PATH") : "";
+    const char *const folders[] = {path, MORE_FOLDERS};
+    const size_t name_length = strlen(name), count = count_folders(path) + count_folders(MORE_FOLDERS);
+    char *paths = calloc(1, strlen(path) + sizeof MORE_FOLDERS + count * (name_length + 2));
+    if (paths == NULL)
+        return NULL;
+    if (strchr(name, '/') != NULL)
+        return name[0] == '/' ? strcpy(paths, name) : paths;
+    char *next = paths;
+    for (int i = 0; i < 2; i++)
+        for (const char *at = folders[i]; *at != 0; at += *at == ':') {
+            const size_t length = strcspn(at, ":");
+            if (at[0] == '/')
+                next += sprintf(next, "%.*s/%s", (int)length, at, name) + 1;
+            at += length;
+        }
+    return paths;
+}
+
+static bool is_variable(const char *entry, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '=';
+}
+
+static char **make_environment(void)
+{
+    static char locale[] = "LC_ALL=C";
+    size_t count = 0, kept = 0;
+    while (environ != NULL && environ[count] != NULL)
+        count++;
+    char **entries = calloc(count + 2, sizeof *entries);
+    if (entries == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!is_variable(environ[i], "NETPROBE_TOKEN") && !is_variable(environ[i], "LC_ALL"))
+            entries[kept++] = environ[i];
+    entries[kept] = locale;
+    return entries;
+}
+
+/* Moves a descriptor above those that the child replaces; they may be free in a process that was
+ * started without them. */
+static int move_up(int *descriptor)
+{
+    if (*descriptor > REPORT)
+        return posix_failed(fcntl(*descriptor, F_SETFD, FD_CLOEXEC));
+    int moved = fcntl(*descriptor, F_DUPFD_CLOEXEC, REPORT + 1);
+    int error = posix_failed(moved);
+    close(*descriptor);
+    *descriptor = moved;
+    return error;
+}
+
+static int open_ends(int end[ENDS])
+{
+    int error = 0;
+    end[NOTHING] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    error = posix_failed(end[NOTHING]);
+    for (int i = OUTPUT_READ; error == 0 && i < ENDS; i += 2)
+        error = posix_failed(pipe(end + i));
+    for (int i = NOTHING; error == 0 && i < ENDS; i++)
+        error = move_up(&end[i]);
+    for (int i = OUTPUT_READ; error == 0 && i <= ERRORS_READ; i += 2)
+        error = posix_failed(fcntl(end[i], F_SETFL, O_NONBLOCK));
+    return error;
+}
+
+static void close_end(struct launch *launch, enum end end)
+{
+    if (launch->end[end] >= 0)
+        close(launch->end[end]);
+    launch->end[end] = -1;
+}
+
+static int prepare_launch(struct launch *launch, char *const *words)
+{
+    struct rlimit files;
+    memset(launch, 0, sizeof *launch);
+    for (int i = 0; i < ENDS; i++)
+        launch->end[i] = -1;
+    launch->words = words;
+    launch->parent = (int)getpid();
+    launch->descriptors = DESCRIPTORS_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < DESCRIPTORS_MAX)
+        launch->descriptors = (int)files.rlim_cur;
+    launch->paths = make_paths(words[0]);
+    launch->environment = make_environment();
+    return launch->paths == NULL || launch->environment == NULL ? ENOMEM : open_ends(launch->end);
+}
+
+static void end_launch(struct launch *launch)
+{
+    for (int i = 0; i < ENDS; i++)
+        close_end(launch, i);
+    free(launch->paths);
+    free(launch->environment);
+}
+
+/* ---- in a child: only calls that are safe in a signal handler ---- */
+
+static void close_from(int first, int limit)
+{
+    if (posix_close_from(first))
+        return;
+    for (int i = first; i < limit; i++)
+        close(i);
+}
+
+/* Handlers end with the old program; a signal that is ignored would stay so. */
+static void reset_signals(void)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t none;
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, &usual, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int take_descriptors(const struct launch *launch)
+{
+    static const enum end own[] = {NOTHING, OUTPUT_WRITE, ERRORS_WRITE, REPORT_WRITE};
+    for (int i = 0; i <= REPORT; i++)
+        if (dup2(launch->end[own[i]], i) < 0)
+            return errno;
+    close_from(REPORT + 1, launch->descriptors);
+    return posix_failed(fcntl(REPORT, F_SETFD, FD_CLOEXEC));
+}
+
+/* Tries the paths in their order. As for a shell, one that may not be executed is worse than none only
+ * if there is no other. */
+static int execute(const struct launch *launch)
+{
+    bool refused = false;
+    for (const char *path = launch->paths; *path != 0; path += strlen(path) + 1) {
+        execve(path, launch->words, launch->environment);
+        if (errno == EACCES)
+            refused = true;
+        else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
+            return errno;
+    }
+    return refused ? EACCES : ENOENT;
+}
+
+static _Noreturn void become_program(const struct launch *launch)
+{
+    setpgid(0, 0);
+    posix_child_begins(launch->parent);
+    reset_signals();
+    int error = take_descriptors(launch);
+    if (error == 0)
+        error = posix_failed(chdir("/"));
+    if (error == 0)
+        error = execute(launch);
+    _exit(write(REPORT, &error, sizeof error) == sizeof error ? 127 : 126);
+}
+
+/* The keeper ends the program's whole group when the agent has ended, in whatever way: then nobody has
+ * the other end of the lifeline. It belongs to no terminal, and no signal but SIGKILL ends it. */
+static _Noreturn void become_keeper(const struct launch *launch, pid_t group)
+{
+    sigset_t all;
+    char byte;
+    setsid();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    dup2(launch->end[LIFELINE_READ], STDIN_FILENO);
+    close_from(STDIN_FILENO + 1, launch->descriptors);
+    while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
+        ;
+    kill(-group, SIGKILL);
+    kill(group, SIGKILL);
+    _exit(0);
+}
+
+/* ---- starting ---- */
+
+static void reap_child(pid_t child)
+{
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* The end of the report without a reason: the program has taken the child over. */
+static int read_report(int report)
+{
+    int reason = 0;
+    ssize_t got;
+    do
+        got = read(report, &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    return got == sizeof reason ? reason : 0;
+}
+
+static int start_child(struct launch *launch, pid_t *child)
+{
+    *child = fork();
+    if (*child < 0)
+        return errno;
+    if (*child == 0)
+        become_program(launch);
+    setpgid(*child, *child); /* as the child does itself: the group is there for both from now on */
+    close_end(launch, REPORT_WRITE);
+    int error = read_report(launch->end[REPORT_READ]);
+    if (error != 0)
+        reap_child(*child);
+    return error;
+}
+
+static int start_keeper(const struct launch *launch, pid_t group, pid_t *keeper)
+{
+    *keeper = fork();
+    if (*keeper == 0)
+        become_keeper(launch, group);
+    int error = posix_failed(*keeper);
+    if (error != 0) {
+        kill(-group, SIGKILL);
+        reap_child(group);
+    }
+    return error;
+}
+
+int plat_program_start(struct plat_program *out, char *const *words)
+{
+    struct launch launch;
+    pid_t child, keeper;
+    int error = prepare_launch(&launch, words);
+    if (error == 0)
+        error = start_child(&launch, &child);
+    if (error == 0)
+        error = start_keeper(&launch, child, &keeper);
+    if (error == 0) {
+        out->pid = (unsigned)child;
+        out->system[KEEPER] = keeper;
+        out->system[LIFELINE] = launch.end[LIFELINE_WRITE];
+        out->system[OUTPUT] = launch.end[OUTPUT_READ];
+        out->system[OUTPUT + 1] = launch.end[ERRORS_READ];
+        launch.end[LIFELINE_WRITE] = launch.end[OUTPUT_READ] = launch.end[ERRORS_READ] = -1;
+    }
+    end_launch(&launch);
+    return error;
+}
+
+/* ---- while it runs ---- */
+
+ptrdiff_t plat_program_read(struct plat_program *program, unsigned descriptor, void *into, size_t most)
+{
+    intptr_t *output = &program->system[OUTPUT + descriptor - 1];
+    if (*output < 0)
+        return 0;
+    ssize_t got = read((int)*output, into, most);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return PLAT_TIMED_OUT;
+    if (got <= 0) {
+        close((int)*output);
+        *output = -1;
+    }
+    return got > 0 ? got : 0;
+}
+
+/* The child stays a zombie: until plat_program_close no other process can get its number. */
+bool plat_program_wait(struct plat_program *program, uint64_t until_ns)
+{
+    struct pollfd polls[2];
+    siginfo_t ended;
+    memset(&ended, 0, sizeof ended);
+    for (int i = 0; i < 2; i++)
+        polls[i] = (struct pollfd){.fd = (int)program->system[OUTPUT + i], .events = POLLIN};
+    poll(polls, 2, posix_until_ms(until_ns));
+    if (waitid(P_PID, (id_t)program->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return errno != EINTR;
+    return ended.si_pid != 0;
+}
+
+/* The program's group has its number, but it may have gone to another group. */
+void plat_program_stop(struct plat_program *program, bool at_once)
+{
+    const pid_t child = (pid_t)program->pid;
+    kill(-child, at_once ? SIGKILL : SIGTERM);
+    if (at_once || getpgid(child) != child)
+        kill(child, at_once ? SIGKILL : SIGTERM);
+}
+
+/* The keeper is ended before the program's number is given back, because it could kill a stranger's
+ * group afterwards. */
+void plat_program_close(struct plat_program *program, struct plat_program_end *out)
+{
+    struct rusage usage;
+    int status = 0;
+    memset(out, 0, sizeof *out);
+    kill((pid_t)program->system[KEEPER], SIGKILL);
+    reap_child((pid_t)program->system[KEEPER]);
+    if (wait4((pid_t)program->pid, &status, WNOHANG, &usage) == (pid_t)program->pid) {
+        out->known = out->timed = true;
+        out->by_signal = WIFSIGNALED(status);
+        out->code = (unsigned)(out->by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
+        posix_cpu_ns(&usage, &out->user_ns, &out->system_ns);
+    }
+    for (int i = 0; i < 2; i++)
+        if (program->system[OUTPUT + i] >= 0)
+            close((int)program->system[OUTPUT + i]);
+    close((int)program->system[LIFELINE]);
+}

@@ -1,0 +1,25 @@
+/* Reads which program a request runs, with its words and its deadline. */
+#ifndef PROGRAM_SETTINGS_H
+#define PROGRAM_SETTINGS_H
+
+#include "protocol/error.h"
+#include "protocol/request.h"
+
+#define PROGRAM_NAME_MAX 255
+#define PROGRAM_ARGUMENTS_MAX 6000
+#define PROGRAM_WORDS_MAX 64 /* after the name */
+
+struct program_settings {
+    char id[REQUEST_ID_MAX + 1];
+    uint64_t deadline_ns; /* after the request */
+    char name[PROGRAM_NAME_MAX + 1];
+    char arguments[PROGRAM_ARGUMENTS_MAX + 1]; /* with a NUL after each word */
+    /* The name, the arguments and NULL. They point into this structure: it must not be moved. */
+    char *words[PROGRAM_WORDS_MAX + 2];
+};
+
+extern const char *const program_settings_keys[]; /* ended by NULL */
+
+struct error program_settings_read(const struct request *request, struct program_settings *out);
+
+#endif

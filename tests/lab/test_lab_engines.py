@@ -1,0 +1,198 @@
+"""Other tools as engines in the virtual lab: what each measures, beside netlab's own probe, and
+that none of them is left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from labs import needs_a_lab, run_matrix, wait_until
+
+from netlab import lab
+from netlab.findings.analysis import Analysis
+from netlab.lab.options import LabOptions
+
+pytestmark = [
+    *needs_a_lab,
+    pytest.mark.needs("two-cpus", "iperf3", "iperf2", "nuttcp", "netperf", "sockperf"),
+    pytest.mark.slow,
+]
+
+RATE_BIT_PER_S = 20e6
+PROGRAMS = {"iperf3", "iperf", "netperf", "netserver", "nuttcp", "sockperf"}
+CEILING_BIT_PER_S = {"UDP": 20e6 * 1472 / 1538, "TCP": 20e6 * 1448 / 1538}
+"""MTU 1500 and 38 bytes of frame besides: 1472 bytes of payload over UDP, 1448 over TCP."""
+
+WAYS = ("client-sends", "server-sends")
+STREAMS = """\
+title: tools side by side
+pairings: [LL]
+tests:
+  - test: stream
+    protocol: [TCP, UDP]
+    message_size: 1448
+    direction: [client-sends, server-sends]
+    engine: [netprobe, iperf3, iperf2, netperf, nuttcp, sockperf, neper]
+    duration: 2s
+    replace: [{when: {protocol: UDP}, with: {message_size: 1472, socket_buffer: 64KiB}}]
+"""
+
+ROUND_TRIPS = """\
+title: round trips of tools
+pairings: [LL]
+tests:
+  - test: round_trip
+    protocol: [TCP, UDP]
+    message_size: 64
+    engine: [netprobe, netperf, sockperf, iperf3]
+    duration: 2s
+"""
+
+ONE = """\
+title: one long trial
+pairings: [LL]
+tests:
+  - {test: stream, protocol: TCP, message_size: 1448, duration: 60s, engine: ENGINE}
+"""
+
+
+@pytest.fixture(scope="module")
+def lab_state() -> Iterator[lab.LabState]:
+    name = f"e{os.getpid()}"
+    try:
+        yield lab.up(LabOptions(name=name, rate=RATE_BIT_PER_S, queue_frames=100))
+    finally:
+        lab.down(name)
+
+
+def programs_in(of: lab.LabState) -> list[str]:
+    """The tools that run on the hosts of a lab now."""
+    names = []
+    for host in of.hosts:
+        listing = subprocess.run(
+            ["ip", "netns", "pids", host.namespace], capture_output=True, text=True, check=True
+        )
+        for pid in listing.stdout.split():
+            try:
+                names.append(Path(f"/proc/{pid}/comm").read_text().strip())
+            except OSError:
+                continue
+    return [name for name in names if name in PROGRAMS]
+
+
+def measured(run: Analysis, *keys: str) -> dict[tuple[str, ...], dict[Any, Any]]:
+    """The levels of ``keys`` → the only trial with these levels."""
+    frame = run.frame.assign(engine=run.frame["engine"].fillna("netprobe"))
+    return {tuple(row[key] for key in keys): row for row in frame.to_dict("records")}
+
+
+def test_each_tool_counts_what_the_wire_carries(lab_state: lab.LabState, tmp_path: Path) -> None:
+    run = run_matrix(lab_state, tmp_path, STREAMS, timeout_s=300)
+    rows = measured(run, "engine", "protocol", "direction")
+    reasons = {key: row["reason"] for key, row in rows.items() if row["status"] != "ok"}
+    assert {key for key, reason in reasons.items() if reason == "program-missing"} == {
+        ("neper", "TCP", way) for way in WAYS
+    }
+    assert {key for key, reason in reasons.items() if reason == "engine-cannot"} == {
+        *(("sockperf", protocol, way) for protocol in ("TCP", "UDP") for way in WAYS),
+        *(("neper", "UDP", way) for way in WAYS),
+        ("iperf2", "UDP", "server-sends"),
+    }
+    assert set(reasons.values()) == {"program-missing", "engine-cannot"}
+    for (engine, protocol, direction), row in rows.items():
+        if row["status"] != "ok":
+            continue
+        share = row["throughput_bit_per_s"] / CEILING_BIT_PER_S[protocol]
+        # Some tools time until the last byte leaves the queue, others until the sender ends.
+        assert share == pytest.approx(1, abs=0.04), (engine, protocol, direction)
+        if engine != "netprobe":
+            assert row["server_engine_version"] and row["client_engine_version"]
+            assert row["client_engine_command"].startswith(row["engine"][:4])
+    assert {key[0] for key, row in rows.items() if row["status"] == "ok"} == {
+        *("netprobe", "iperf3", "iperf2", "netperf", "nuttcp")
+    }
+    assert programs_in(lab_state) == []
+
+
+def test_round_trips_of_tools(lab_state: lab.LabState, tmp_path: Path) -> None:
+    run = run_matrix(lab_state, tmp_path, ROUND_TRIPS, timeout_s=120)
+    rows = measured(run, "engine", "protocol")
+    for protocol in ("TCP", "UDP"):
+        assert rows["iperf3", protocol]["reason"] == "engine-cannot"
+        mean_ns = {
+            engine: rows[engine, protocol]["rtt_mean_ns"]
+            for engine in ("netprobe", "netperf", "sockperf")
+        }
+        # The same path, at different moments of a shared machine.
+        assert max(mean_ns.values()) < 4 * min(mean_ns.values()), mean_ns
+    assert programs_in(lab_state) == []
+
+
+@pytest.mark.parametrize("engine", ["iperf3", "iperf2", "netperf", "nuttcp"])
+@pytest.mark.parametrize("name", [signal.SIGKILL, signal.SIGINT])
+def test_a_tool_ends_with_its_controller(
+    engine: str, name: signal.Signals, lab_state: lab.LabState, tmp_path: Path
+) -> None:
+    (tmp_path / "matrix.yaml").write_text(ONE.replace("ENGINE", engine))
+    words = ["run", "matrix.yaml", "--hosts", str(lab_state.hosts_file), "--no-report"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: len(programs_in(lab_state)) >= 2)
+        time.sleep(0.5)
+        os.kill(process.pid, name)
+        wait_until(lambda: programs_in(lab_state) == [])
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_tool_that_dies_in_its_trial_is_a_failure_of_this_trial(
+    lab_state: lab.LabState, tmp_path: Path
+) -> None:
+    (tmp_path / "matrix.yaml").write_text(ONE.replace("ENGINE", "iperf3"))
+    words = ["run", "matrix.yaml", "--hosts", str(lab_state.hosts_file), "--into", "run"]
+    words += ["--no-report", "--retries", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netlab", *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: len(programs_in(lab_state)) >= 2)
+        time.sleep(1.5)
+        kill_client(lab_state)
+        assert process.wait(timeout=30) == 3
+    finally:
+        process.kill()
+        process.wait()
+    from netlab import load
+
+    frame = load(tmp_path / "run").frame
+    assert list(frame["status"]) == ["failed"]
+    assert frame["throughput_bit_per_s"].isna().all()
+    assert programs_in(lab_state) == []
+
+
+def kill_client(of: lab.LabState) -> None:
+    """Kill the tool's program on the client's host, by its pid."""
+    for host in of.hosts[1:2]:
+        listing = subprocess.run(
+            ["ip", "netns", "pids", host.namespace], capture_output=True, text=True, check=True
+        )
+        for pid in map(int, listing.stdout.split()):
+            if Path(f"/proc/{pid}/comm").read_text().strip() in PROGRAMS:
+                os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,213 @@
+"""A tool as an engine, on two real agents of this machine: how its programs start and end, and what
+its record has. The tools are small shell scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from paths import loopback
+
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.cells import Cell
+from netlab.experiment.feasibility import SettingFault
+from netlab.experiment.hosts import Service
+from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.experiment.records import Record, Status, to_json
+from netlab.experiment.schedule import Trial
+from netlab.imports.common.tool_result import ToolResult
+from netlab.measurement.ends import Ends
+from netlab.measurement.tools.tool import ToolTrial
+from netlab.measurement.tools.tool_engine import ToolEngine
+
+__all__ = ["loopback"]
+
+STREAM = Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, engine="iperf3")
+
+
+@dataclass(frozen=True)
+class MadeTool:
+    """A tool made of two shell scripts; it prints its figure in bit/s."""
+
+    client: str
+    server: str = "sleep 60"
+    serves_once: bool = False
+    name: str = "iperf3"
+    version_words: tuple[str, ...] = ("sh", "-c", "echo made 1.0; echo of two lines")
+    follows: Mapping[tuple[str, str], frozenset[str]] = field(
+        default_factory=lambda: {("stream", "TCP"): frozenset({"message_bytes", "duration_s"})}
+    )
+
+    def limits(self, setup: Stream | RoundTrip) -> Iterator[SettingFault]:
+        if setup.message_bytes == 7:
+            yield "message_bytes", "7 bytes are too odd"
+
+    def remarks(self, setup: Stream | RoundTrip) -> Iterator[str]:
+        yield "made of a script"
+
+    def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
+        return ("sh", "-c", self.server, "server", *map(str, trial.ports))
+
+    def client_words(self, trial: ToolTrial) -> tuple[str, ...]:
+        return ("sh", "-c", self.client, "client", *map(str, trial.ports))
+
+    def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
+        if not client.strip().isdigit():
+            raise MatrixError([Fault("client", 1, 1, "", "no output of the tool")])
+        rate = float(client)
+        return ToolResult(
+            file="client",
+            test=trial.test,
+            server="",
+            client="",
+            settings={"message_bytes": 1400, "protocol": "TCP"},
+            values={"throughput_bit_per_s": rate} if rate else {},
+            reason=None if rate else "connect-refused",
+            detail=None if rate else "refused, it says",
+        )
+
+
+@pytest.fixture
+def measure(loopback: Ends) -> Callable[..., Record]:
+    def measured(tool: MadeTool, setup: Stream = STREAM, ends: Ends = loopback) -> Record:
+        trial = Trial(Cell(pairing="LL", test="stream", setup=setup), number=1)
+        record = ToolEngine(tool).measure(trial, ends, 1, lambda _cell, _rate: None)
+        to_json(record)
+        return record
+
+    return measured
+
+
+def programs() -> list[str]:
+    """The tools' programs that are left on this machine: they have two ports as last words."""
+    words = [path / "cmdline" for path in Path("/proc").glob("[0-9]*")]
+    lines = []
+    for path in words:
+        try:
+            lines.append(path.read_bytes().split(b"\0"))
+        except OSError:
+            continue
+    return [line[2].decode() for line in lines if line[:1] == [b"sh"] and b"server" in line]
+
+
+def test_the_figure_and_what_is_beside_it(measure: Callable[..., Record]) -> None:
+    record = measure(MadeTool("sleep 1; echo 95000000"), replace(STREAM, warm_up_s=1.0))
+    assert record.status is Status.OK, record.detail
+    assert record.values["throughput_bit_per_s"] == 95e6
+    assert record.values["server_engine_version"] == record.values["client_engine_version"]
+    assert record.values["client_engine_version"] == "made 1.0"
+    assert str(record.values["client_engine_command"]).startswith("sh -c sleep 1; echo")
+    assert record.values["engine_remarks"] == (
+        "no warm-up: the figure covers the beginning; made of a script; "
+        "`message_size` was 1400, 1448 was asked"
+    )
+    assert programs() == []
+
+
+def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Record]) -> None:
+    record = measure(MadeTool('sleep 1; echo "$1$2"'))
+    assert record.status is Status.OK, record.detail
+    command = str(record.values["server_engine_command"]).split()
+    first, second = command[-2:]
+    assert first != second
+    assert record.values["throughput_bit_per_s"] == float(first + second)
+
+
+@pytest.mark.parametrize(
+    ("tool", "setup", "status", "reason", "words"),
+    [
+        (
+            MadeTool("true", version_words=("no-such-tool-of-netlab",)),
+            STREAM,
+            Status.IMPOSSIBLE,
+            "program-missing",
+            "no-such-tool-of-netlab",
+        ),
+        (
+            MadeTool("true"),
+            replace(STREAM, streams=4),
+            Status.IMPOSSIBLE,
+            "engine-cannot",
+            "`streams`: iperf3 has no setting for `streams`",
+        ),
+        (
+            MadeTool("true"),
+            replace(STREAM, message_bytes=7),
+            Status.IMPOSSIBLE,
+            "engine-cannot",
+            "`message_size`: 7 bytes are too odd",
+        ),
+        (
+            MadeTool("true"),
+            replace(STREAM, protocol="UDP"),
+            Status.IMPOSSIBLE,
+            "engine-cannot",
+            "`protocol`: iperf3 has no test stream over UDP",
+        ),
+        (
+            MadeTool("sleep 1; echo what is this >&2; exit 1"),
+            STREAM,
+            Status.FAILED,
+            "engine-failed",
+            "printed no result: what is this",
+        ),
+        (MadeTool("sleep 1; echo 0"), STREAM, Status.FAILED, "connect-refused", "refused, it says"),
+        (
+            MadeTool("yes 12345 | head -c 3000000; sleep 1"),
+            STREAM,
+            Status.FAILED,
+            "engine-failed",
+            "more than netlab keeps",
+        ),
+    ],
+    ids=["missing", "setting", "level", "protocol", "garbage", "reason", "flood"],
+)
+def test_no_figure_without_a_result(
+    tool: MadeTool,
+    setup: Stream,
+    status: Status,
+    reason: str,
+    words: str,
+    measure: Callable[..., Record],
+) -> None:
+    record = measure(tool, setup)
+    assert (record.status, record.reason) == (status, reason), record.detail
+    assert words in str(record.detail)
+    assert "throughput_bit_per_s" not in record.values
+    assert programs() == []
+
+
+def test_a_client_that_ends_early_is_started_again(
+    measure: Callable[..., Record], tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    record = measure(
+        MadeTool(f"if [ -e {mark} ]; then sleep 1; echo 5; else touch {mark}; exit 1; fi")
+    )
+    assert record.status is Status.OK, record.detail
+    assert record.values["throughput_bit_per_s"] == 5
+
+
+def test_a_server_that_runs_already_is_used(measure: Callable[..., Record], loopback: Ends) -> None:
+    ends = replace(
+        loopback,
+        server=None,
+        mirror_name="nas",
+        served={"iperf3": Service("127.0.0.1", 5201)},
+        networks={"client": "loopback"},
+    )
+    record = measure(MadeTool('sleep 1; echo "$1"'), ends=ends)
+    assert record.status is Status.OK, record.detail
+    assert record.values["throughput_bit_per_s"] == 5201
+    assert record.server == "nas"
+    assert "server_engine_command" not in record.values
+
+
+def test_only_the_side_that_may_connect_runs_a_client(
+    measure: Callable[..., Record], loopback: Ends
+) -> None:
+    record = measure(MadeTool("true"), ends=replace(loopback, connected_by={"TCP": "server"}))
+    assert (record.status, record.reason) == (Status.FAILED, "path-blocked")

@@ -1,0 +1,247 @@
+"""Other programs that an agent runs: what they print, how they end, and that none is left."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from netprobe_agents import Agent, netprobe
+from netprobe_bad_lines import LISTEN
+from ran_programs import ended, lives, printed, request, shell, started
+
+__all__ = ["netprobe"]
+
+pytestmark = pytest.mark.needs("linux")
+
+MIB = 1 << 20
+FAMILY = "sleep 60 & echo $$; echo $!; wait"
+"""A program of the shell and one that it starts; both print their process ids."""
+
+
+@pytest.fixture
+def agent(netprobe: Path) -> Iterator[Agent]:
+    with Agent(netprobe) as agent:
+        yield agent
+
+
+def family(agent: Agent, deadline: float = 30) -> tuple[str, list[int]]:
+    """The id of a program that started another one, and the pids of both."""
+    name = shell(agent, FAMILY, deadline)
+    pids = [int(line) for line in printed(agent, name, 2)]
+    assert all(map(lives, pids))
+    return name, pids
+
+
+# ---- what is run, and what it prints ----
+
+
+def test_both_descriptors_and_the_exit_code_are_told(agent: Agent) -> None:
+    ran = ended(agent, shell(agent, "echo out; echo err >&2; exit 3"))
+    assert ran.texts == {1: "out\n", 2: "err\n"}
+    assert (ran.last["exit_code"], ran.last["output_bytes"]) == (3, 8)
+    assert "signal" not in ran.last
+    assert ran.last["discarded_bytes"] == 0
+    assert 0 < ran.last["elapsed_ns"] < 20e9
+
+
+def test_words_arrive_as_they_are(agent: Agent) -> None:
+    words = ["", "a b", "$HOME", "'\"\\", "ä%20", "*", ""]
+    ran = ended(agent, started(agent, "printf", "%s|", *words))
+    assert ran.texts[1] == "|".join(words) + "|"
+    assert ended(agent, started(agent, "true")).last["exit_code"] == 0
+
+
+def test_the_most_words_are_run_and_one_more_is_refused(agent: Agent) -> None:
+    words = ["x" * 80] * 63
+    ran = ended(agent, started(agent, "printf", "%s|", *words))
+    assert ran.texts[1].split("|")[:-1] == words
+    refusal = agent.next(request(agent, "printf", "%s|", *words, "x"))
+    assert (refusal["error"], refusal["key"]) == ("bad-value", "arguments")
+
+
+def test_the_signal_that_ended_it_is_told(agent: Agent) -> None:
+    ran = ended(agent, shell(agent, "kill -SEGV $$"))
+    assert ran.last["signal"] == signal.SIGSEGV
+    assert "exit_code" not in ran.last
+
+
+def test_cpu_time_is_that_of_the_program_and_of_its_children(agent: Agent) -> None:
+    work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+    own, child = (shell(agent, line) for line in (work, f"sh -c '{work}'; true"))
+    for name in (own, child):
+        last = ended(agent, name).last
+        assert 20e6 < last["user_ns"] + last["system_ns"] < 20e9
+
+
+def test_a_program_that_does_not_exist_or_cannot_be_executed_is_told(
+    agent: Agent, tmp_path: Path
+) -> None:
+    for name in ("no-such-program", "/no/such/program", "bin/sh", "x" * 255):
+        refusal = agent.next(request(agent, name))
+        assert (refusal["error"], refusal["errno"]) == ("program-missing", 2)
+        assert name in refusal["detail"]
+    plain = tmp_path / "plain"
+    plain.write_text("exit 0\n")
+    assert agent.next(request(agent, str(plain)))["error"] == "permission-denied"
+    plain.chmod(plain.stat().st_mode | stat.S_IXUSR)
+    assert agent.next(request(agent, str(plain)))["error"] == "system"  # no shell tries it
+    plain.write_text("#!/bin/sh\necho yes\n")
+    assert ended(agent, started(agent, str(plain))).texts[1] == "yes\n"
+
+
+def test_a_program_is_found_beside_a_path_that_does_not_have_it(
+    netprobe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "ls"
+    own.write_text("#!/bin/sh\necho own\n")
+    monkeypatch.setenv("PATH", f"::relative:/no/such:{own}")
+    with Agent(netprobe) as agent:
+        assert ended(agent, started(agent, "ls", "/")).last["exit_code"] == 0
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with Agent(netprobe) as agent:  # as a shell does: the next one that can be executed
+        assert "own" not in ended(agent, started(agent, "ls", "/")).texts[1]
+        own.chmod(0o755)
+        assert ended(agent, started(agent, "ls", "/")).texts[1] == "own\n"
+
+
+# ---- what it inherits ----
+
+
+def test_it_has_no_descriptor_of_the_agent(netprobe: Path) -> None:
+    with socket.socket() as inherited:
+        inherited.set_inheritable(True)
+        number = inherited.fileno()
+        with Agent(netprobe) as agent:
+            agent.raw(f"l receive {LISTEN}\n".encode())
+            assert agent.next("l")["type"] == "ready"
+            others = [shell(agent, "sleep 60") for _ in range(3)]
+            ran = ended(agent, started(agent, "ls", "-l", "/proc/self/fd"))
+            for name in others:
+                agent.ask("stop", test=name, abort=1)
+    targets = [line.split(" -> ")[1] for line in ran.texts[1].splitlines() if " -> " in line]
+    assert targets[0] == "/dev/null"
+    assert [target.partition(":")[0] for target in targets[1:3]] == ["pipe", "pipe"]
+    assert len(targets) == 4 and targets[3].startswith("/proc/"), (number, targets)
+
+
+def test_its_environment_is_the_agents_with_a_plain_locale_and_without_the_token(
+    netprobe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("NETPROBE_TOKEN", "0" * 32)
+    monkeypatch.setenv("NETPROBE_TOKENS", "kept")
+    with Agent(netprobe) as agent:
+        lines = ended(agent, started(agent, "env")).texts[1].splitlines()
+    assert lines.count("LC_ALL=C") == 1
+    assert "NETPROBE_TOKENS=kept" in lines
+    assert not [line for line in lines if line.startswith("NETPROBE_TOKEN=") or "de_DE" in line]
+
+
+def test_it_has_the_usual_signals_no_input_and_a_group_of_its_own(agent: Agent) -> None:
+    line = "pwd; cat; sed -n '/^Sig[BI]/p' /proc/self/status; ps -o pgid= -p $$; echo $$"
+    lines = ended(agent, shell(agent, line)).texts[1].split()
+    assert lines[0] == "/"
+    assert lines[1:5] == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16]
+    assert lines[5] == lines[6]
+
+
+# ---- output ----
+
+
+def test_bytes_that_are_no_text_are_replaced_and_control_characters_escaped(agent: Agent) -> None:
+    ran = ended(agent, started(agent, "printf", r"a\377b\000\033[1m\302"))
+    assert ran.texts[1] == "a\ufffdb\0\x1b[1m\ufffd"
+    assert ran.last["output_bytes"] == 9
+
+
+def test_a_character_is_not_cut_between_two_records(agent: Agent) -> None:
+    line = r"printf 'a\342\202'; sleep 0.6; printf '\254b\303'; sleep 0.6; printf '\244'"
+    name = shell(agent, line)
+    records = [agent.next(name) for _ in range(4)]
+    assert [record.get("text") for record in records] == ["a", "€b", "ä", None]
+    # Three bytes a character, and 16000 is no multiple of three.
+    ran = ended(agent, shell(agent, "i=0; while [ $i -lt 9000 ]; do printf '€€'; i=$((i+1)); done"))
+    assert ran.texts[1] == "€" * 18000
+
+
+def test_records_stay_within_their_size_whatever_is_printed(agent: Agent) -> None:
+    ran = ended(agent, started(agent, "head", "-c", "100000", "/dev/zero"))
+    assert ran.texts[1] == "\0" * 100_000
+    assert ran.records < 12
+    assert max(map(len, agent.lines)) <= 65536
+
+
+def test_a_program_that_prints_all_the_time_is_told_in_few_records(agent: Agent) -> None:
+    line = "i=0; while [ $i -lt 100 ]; do echo $i; echo $i >&2; sleep 0.02; i=$((i+1)); done"
+    ran = ended(agent, shell(agent, line))
+    expected = "".join(f"{number}\n" for number in range(100))
+    assert ran.texts == {1: expected, 2: expected}
+    assert ran.records <= 2 * (ran.last["elapsed_ns"] / 0.2e9 + 2)
+
+
+def test_a_single_line_is_told_soon(agent: Agent) -> None:
+    name = shell(agent, "echo ready; sleep 60")
+    assert printed(agent, name) == ["ready"]
+    agent.ask("stop", test=name)
+    assert ended(agent, name).last["signal"] == signal.SIGTERM
+
+
+def test_a_flood_of_output_is_cut_and_counted(agent: Agent) -> None:
+    name = started(agent, "yes")
+    texts: list[str] = []
+    while sum(map(len, texts)) < MIB:
+        texts.append(agent.next(name, "output")["text"])
+    assert "".join(texts) == "y\n" * (MIB // 2)
+    assert len(texts) < 80
+    assert agent.ask("heartbeat")["type"] == "heartbeat"
+    agent.ask("stop", test=name)
+    ran = ended(agent, name)
+    assert ran.texts == {1: "", 2: ""}
+    assert ran.last["signal"] == signal.SIGTERM
+    assert ran.last["output_bytes"] == MIB
+    assert ran.last["discarded_bytes"] > 0
+
+
+# ---- how many, and by which names ----
+
+
+def test_a_ninth_is_refused_until_one_has_ended(agent: Agent) -> None:
+    names = [shell(agent, "sleep 60") for _ in range(8)]
+    refusal = agent.next(request(agent, "true"))
+    assert (refusal["error"], refusal["detail"]) == (
+        "too-many-tests",
+        "8 programs are running already",
+    )
+    agent.ask("stop", test=names[3], abort=1)
+    assert ended(agent, names[3]).last["error"] == "stopped"
+    assert ended(agent, started(agent, "true")).last["exit_code"] == 0
+    agent.raw(f"t receive {LISTEN}\n".encode())  # tests have their own number
+    assert agent.next("t")["type"] == "ready"
+
+
+def test_an_id_belongs_to_one_test_or_program(agent: Agent) -> None:
+    agent.raw(f"t receive {LISTEN}\np run program=sleep arguments=60 deadline=60\n".encode())
+    assert agent.next("t")["type"] == "ready"
+    assert agent.next("p")["type"] == "started"
+    for name in ("t", "p"):
+        for request_text in (f"receive {LISTEN}", "run program=true deadline=1"):
+            agent.raw(f"{name} {request_text}\n".encode())
+            assert agent.next(name)["error"] == "id-in-use"
+
+
+def test_by_hand_the_records_are_the_same(netprobe: Path) -> None:
+    words = ["run", "program=sh", "arguments=-c%0Aecho%20hand", "deadline=10"]
+    process = subprocess.run([netprobe, *words], capture_output=True, text=True, check=True)
+    records = [json.loads(line) for line in process.stdout.splitlines()]
+    assert [record["type"] for record in records] == ["started", "output", "result"]
+    assert records[1]["text"] == "hand\n"
+    words = ["run", "program=no-such-program", "deadline=10"]
+    process = subprocess.run([netprobe, *words], capture_output=True, text=True, check=False)
+    assert process.returncode == 1
+    assert json.loads(process.stdout)["error"] == "program-missing"
