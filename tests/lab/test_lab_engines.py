@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from labs import needs_a_lab, run_matrix, wait_until
 
-from netlab import lab
+from netlab import lab, load
 from netlab.findings.analysis import Analysis
 from netlab.lab.options import LabOptions
 
@@ -179,8 +179,6 @@ def test_a_tool_that_dies_in_its_trial_is_a_failure_of_this_trial(
     finally:
         process.kill()
         process.wait()
-    from netlab import load
-
     frame = load(tmp_path / "run").frame
     assert list(frame["status"]) == ["failed"]
     assert frame["throughput_bit_per_s"].isna().all()
@@ -196,3 +194,45 @@ def kill_client(of: lab.LabState) -> None:
         for pid in map(int, listing.stdout.split()):
             if Path(f"/proc/{pid}/comm").read_text().strip() in PROGRAMS:
                 os.kill(pid, signal.SIGKILL)
+
+
+SERVED = """\
+title: a server that runs already
+pairings: [nas+linux-b]
+tests:
+  - test: stream
+    protocol: [TCP, UDP]
+    message_size: 1448
+    direction: [client-sends, server-sends]
+    engine: [iperf3, netprobe]
+    duration: 1s
+"""
+
+
+def test_a_server_that_runs_already_can_be_the_other_end(
+    lab_state: lab.LabState, tmp_path: Path
+) -> None:
+    address = lab_state.hosts[0].addresses[0]
+    assert lab_state.hosts_file is not None
+    hosts = lab_state.hosts_file.read_text()
+    hosts += f"  nas: {{os: X, serves: {{iperf3: '{address}:5999'}}}}\n"
+    (tmp_path / "hosts.yaml").write_text(hosts)
+    (tmp_path / "matrix.yaml").write_text(SERVED)
+    serve = ["iperf3", "-s", "-B", address, "-p", "5999"]
+    words = ["run", "matrix.yaml", "--hosts", "hosts.yaml", "--into", "run", "--no-report"]
+    with subprocess.Popen(
+        ["ip", "netns", "exec", lab_state.hosts[0].namespace, *serve], stdout=subprocess.DEVNULL
+    ) as server:
+        try:
+            subprocess.run([sys.executable, "-m", "netlab", *words], cwd=tmp_path, check=True)
+        finally:
+            server.kill()
+    rows = measured(load(tmp_path / "run"), "engine", "protocol", "direction")
+    for (engine, protocol, direction), row in rows.items():
+        if engine == "netprobe":
+            assert row["reason"] == "not-as-set-up"
+            continue
+        assert row["status"] == "ok", row["detail"]
+        share = row["throughput_bit_per_s"] / CEILING_BIT_PER_S[protocol]
+        assert 0.9 < share < 1.05, (engine, protocol, direction)
+        assert row["server"] == "nas"

@@ -24,6 +24,7 @@ from netlab.imports.neper import parse_neper
 from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
+    LISTENS_ON_ALL,
     ONE_MESSAGE_A_CALL,
     ONE_THREAD,
     WAITS_FOR_THE_LOST,
@@ -67,6 +68,7 @@ class NeperTool:
 
     def remarks(self, setup: Setup) -> Iterator[str]:
         """What it does otherwise than asked, a sentence each."""
+        yield LISTENS_ON_ALL
         yield "its rate is the slope of a line through about ten samples"
         if isinstance(setup, Stream):
             yield from _remarks_of_stream(setup)

@@ -17,6 +17,7 @@ from netlab.imports.nuttcp import parse_nuttcp
 from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
+    LISTENS_ON_ALL,
     ONE_MESSAGE_A_CALL,
     ONE_THREAD,
     Setup,
@@ -76,6 +77,7 @@ class NuttcpTool:
     def remarks(self, setup: Setup) -> Iterator[str]:
         """What it does otherwise than asked, a sentence each."""
         stream = stream_of(setup)
+        yield LISTENS_ON_ALL
         if stream.streams > 1:
             yield ONE_THREAD
         if setup.protocol == "UDP" and stream.direction == "server-sends":

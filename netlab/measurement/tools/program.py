@@ -40,7 +40,7 @@ class Program:
 
         Raises ProbeError, for example ``program-missing``, and HostGone.
         """
-        keys = {"program": words[0]}
+        keys: dict[str, Any] = {"program": words[0]}
         if len(words) > 1:
             keys["arguments"] = "\n".join(words[1:])
         pending = agent.start("run", **keys, deadline=decimal(deadline_s))
