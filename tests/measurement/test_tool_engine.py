@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from paths import loopback
@@ -20,7 +21,10 @@ from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_result import ToolResult
 from netlab.measurement.ends import Ends
-from netlab.measurement.tools.tool import ToolTrial
+from netlab.measurement.tools.iperf2 import IPERF2
+from netlab.measurement.tools.iperf3 import IPERF3
+from netlab.measurement.tools.nuttcp import NUTTCP
+from netlab.measurement.tools.tool import Tool, ToolTrial, refusal_of_running_server
 from netlab.measurement.tools.tool_engine import ToolEngine
 
 __all__ = ["loopback"]
@@ -204,6 +208,23 @@ def test_a_server_that_runs_already_is_used(measure: Callable[..., Record], loop
     assert record.values["throughput_bit_per_s"] == 5201
     assert record.server == "nas"
     assert "server_engine_command" not in record.values
+
+
+@pytest.mark.parametrize(
+    ("tool", "levels", "setting"),
+    [
+        (IPERF3, {"server_cpu": 1}, "server_cpu"),
+        (IPERF2, {"socket_buffer_bytes": 65536}, "socket_buffer"),
+        (IPERF3, {"streams": 2, "socket_buffer_bytes": 65536}, None),
+        (NUTTCP, {"ip_version": 6, "engine": "nuttcp"}, None),
+    ],
+)
+def test_a_setting_that_only_the_start_of_the_server_applies_is_refused_if_it_runs_already(
+    tool: Tool, levels: Mapping[str, Any], setting: str | None
+) -> None:
+    trial = ToolTrial(replace(STREAM, **levels), "192.0.2.5", "192.0.2.7", (5201, 0))
+    refused = refusal_of_running_server(tool, trial)
+    assert (refused and refused.setting) == setting
 
 
 def test_only_the_side_that_may_connect_runs_a_client(

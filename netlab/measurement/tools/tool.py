@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, replace
 from typing import Protocol
 
 from netlab.experiment.feasibility import SettingFault
@@ -102,6 +102,21 @@ def refusal(tool: Tool, setup: Stream | RoundTrip) -> Refusal | None:
             return Refusal(key, f"{tool.name} has no setting for `{key}`")
     fault = next(tool.limits(setup), None)
     return None if fault is None else Refusal(ROWS[fault[0]].key, fault[1])
+
+
+def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
+    """The first setting that only the start of the server could apply; ``None``: there is none.
+
+    It is a setting without which netlab would start the server with other words.
+    """
+    words, defaults = tool.server_words(trial), trial.setup.defaults()
+    for name in changed_settings(trial.setup):
+        if name in BY_NETLAB or defaults[name] is MISSING:
+            continue
+        plain = replace(trial, setup=replace(trial.setup, **{name: defaults[name]}))
+        if tool.server_words(plain) != words:
+            return Refusal(ROWS[name].key, "the server runs already, and netlab cannot set this")
+    return None
 
 
 def remarks_of(tool: Tool, setup: Stream | RoundTrip) -> tuple[str, ...]:

@@ -23,7 +23,14 @@ from netlab.measurement.flow import PROBE_SLACK_S
 from netlab.measurement.host_watch import DropWatch
 from netlab.measurement.record import record_of_trial
 from netlab.measurement.tools.program import Program
-from netlab.measurement.tools.tool import Tool, ToolTrial, refusal, remarks_of
+from netlab.measurement.tools.tool import (
+    Refusal,
+    Tool,
+    ToolTrial,
+    refusal,
+    refusal_of_running_server,
+    remarks_of,
+)
 from netlab.measurement.tools.words import duration_of
 from netlab.remote.agent import Agent
 from netlab.remote.pending import Pending
@@ -71,10 +78,7 @@ class ToolEngine:
     def _values(self, trial: Trial, ends: Ends) -> Mapping[str, Value]:
         setup = trial.cell.setup
         assert isinstance(setup, Stream | RoundTrip)  # noqa: S101  (for the type checker)
-        refused = refusal(self._tool, setup)
-        if refused is not None:
-            detail = f"`{refused.setting}`: {refused.sentence}"
-            raise ProbeError(self.name, "engine-cannot", detail=detail)
+        self._raise(refusal(self._tool, setup))
         agents = {"client": ends.client}
         if ends.server is not None:
             agents["server"] = ends.server
@@ -95,12 +99,20 @@ class ToolEngine:
         result = self._result(tool_trial, server, client)
         return {**result.values, **drops, **versions, **self._beside(setup, result, server, client)}
 
+    def _raise(self, refused: Refusal | None) -> None:
+        """Raise ProbeError if a setting is refused."""
+        if refused is not None:
+            detail = f"`{refused.setting}`: {refused.sentence}"
+            raise ProbeError(self.name, "engine-cannot", detail=detail)
+
     def _placed(self, setup: Stream | RoundTrip, ends: Ends) -> ToolTrial:
         """The trial with its addresses and ports; ProbeError if no port is free."""
         client = ends.address("client", setup)
         if ends.server is None:
             served = ends.served[self.name]
-            return ToolTrial(setup, served.address, client, (served.port, 0))
+            trial = ToolTrial(setup, served.address, client, (served.port, 0))
+            self._raise(refusal_of_running_server(self._tool, trial))
+            return trial
         server = ends.address("server", setup)
         if ends.connects(setup.protocol) == "server":
             detail = f"only the server can connect on this path, and {self.name}'s client connects"
