@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
@@ -113,7 +113,8 @@ def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
     for name in changed_settings(trial.setup):
         if name in BY_NETLAB or defaults[name] is MISSING:
             continue
-        plain = replace(trial, setup=replace(trial.setup, **{name: defaults[name]}))
+        level: dict[str, Any] = {name: defaults[name]}
+        plain = replace(trial, setup=replace(trial.setup, **level))
         if tool.server_words(plain) != words:
             return Refusal(ROWS[name].key, "the server runs already, and netlab cannot set this")
     return None
