@@ -107,7 +107,7 @@ def _server(name: str, place: object) -> tuple[str, int]:
     port = int(match[2] or SERVED_PORTS[name])
     if not 1 <= port <= 65535:
         raise ValueError(f"{port} is not a port")
-    return str(_of_one_network("serves", match[1])[0]), port
+    return str(_of_one_network(name, match[1])[0]), port
 
 
 class HostModel(Section):

@@ -50,6 +50,9 @@ LEAST_MESSAGE_BYTES = {"TCP": 1, "UDP": 16}
 SETTLE_TCP_S = 1.0
 """Time that a lost TCP message takes in addition to its time-out."""
 
+PROGRAMS_S = 0.6
+"""Time in which another tool's server and client start and end, beyond the window."""
+
 _GUESSES = 2
 """Sizes tried before halving begins: the interface's limit, and one byte more."""
 _AGAIN = 3
@@ -108,7 +111,7 @@ def estimate(
                 continue
             asked_s = window_s(setup)
             known_s = least_s(trial.cell, link) if asked_s is None else asked_s
-            times_s.append(known_s or 0.0)
+            times_s.append((known_s or 0.0) + _programs_s(setup))
             if known_s is None:
                 counts += 1
             elif asked_s is None:
@@ -118,6 +121,12 @@ def estimate(
         number += 1
     time_s += pause_s * max(0, number - 1)
     return Estimate(time_s, longest_s, at_link_rate, counts, searching, unbounded)
+
+
+def _programs_s(setup: TestSettings) -> float:
+    """Time in which the programs of another tool start and end; 0 for netlab's own probe."""
+    is_tool = isinstance(setup, Stream | RoundTrip) and setup.engine is not None
+    return PROGRAMS_S if is_tool else 0.0
 
 
 def window_s(setup: TestSettings) -> float | None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import least_s
+from netlab.experiment.estimate import PROGRAMS_S, least_s
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
 from netlab.experiment.matrix import Link, expand
 from netlab.runner.planning.plan import plan_json, plan_of
@@ -47,6 +47,21 @@ def test_the_text_says_how_many_how_long_and_what_is_measured() -> None:
     assert "16 KiB, 20 KiB, … 64 KiB (13)" in text
     assert "64, 576, 1500, 64512" in text
     assert "One trial at a time" in text
+
+
+def test_cells_that_their_engine_cannot_measure_take_no_time_and_are_named(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(
+        "pairings: [LL]\n"
+        "tests:\n"
+        "  - {test: round_trip, protocol: TCP, message_size: 64, duration: 2s,"
+        " engine: [netprobe, netperf, iperf3], outstanding: [1, 4]}\n"
+    )
+    plan = plan_of(tmp_path / "m.yaml", None)
+    assert set(plan.refused.values()) == {"`test`: iperf3 has no test round_trip"}
+    assert (len(plan.cells), len(plan.refused), plan.trials) == (6, 2, 4)
+    assert plan.time.time_s == pytest.approx(4 * (2 + OVERHEAD_S) + 2 * PROGRAMS_S)
+    text = plan_text(plan)
+    assert "Cannot be measured: 2 cells of LL: `test`: iperf3 has no test round_trip" in text
 
 
 def test_the_text_lists_every_cell_with_its_key_where_asked() -> None:

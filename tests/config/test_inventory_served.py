@@ -1,0 +1,80 @@
+"""Hosts without an agent on which another tool's server already runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netlab.config.inventory import load_inventory
+from netlab.errors import MatrixError, UsageError
+from netlab.experiment.hosts import Inventory, Service
+
+HOSTS = """\
+hosts:
+  nas: {os: X, serves: {iperf3: "192.0.2.5:5999", netperf: 192.0.2.5}}
+  six: {os: X, serves: {iperf3: "[2001:db8::5]:5201", nuttcp: "[2001:db8::5]"}}
+  desk: {ssh: lab@198.51.100.7, os: L, address: 192.0.2.7}
+"""
+
+
+def inventory(folder: Path, text: str = HOSTS) -> Inventory:
+    (folder / "hosts.yaml").write_text(text)
+    return load_inventory(folder / "hosts.yaml")
+
+
+def test_a_server_has_its_address_and_the_usual_port_if_none_is_given(tmp_path: Path) -> None:
+    hosts = inventory(tmp_path)
+    assert hosts.host("nas").serves == {
+        "iperf3": Service("192.0.2.5", 5999),
+        "netperf": Service("192.0.2.5", 12865),
+    }
+    assert hosts.host("six").serves == {
+        "iperf3": Service("2001:db8::5", 5201),
+        "nuttcp": Service("2001:db8::5", 5000),
+    }
+
+
+def test_it_runs_no_agent_and_is_a_server_only(tmp_path: Path) -> None:
+    hosts = inventory(tmp_path)
+    assert not hosts.host("nas").has_agent
+    assert [server.name for server, _ in hosts.candidates("XL")] == ["nas", "six"]
+    assert hosts.candidates("LX") == ()
+    with pytest.raises(UsageError, match="nas only serves: it runs no agent, and cannot be the"):
+        hosts.pair("desk+nas")
+    with pytest.raises(UsageError, match="nas only serves, and runs no probe"):
+        hosts.observing(["nas"])
+
+
+def test_its_address_is_that_of_its_servers(tmp_path: Path) -> None:
+    hosts = inventory(tmp_path)
+    assert hosts.host("nas").address("any") == "192.0.2.5"
+    assert hosts.host("six").address(None, 6) == "2001:db8::5"
+    with pytest.raises(UsageError, match=r"nas serves at 192\.0\.2\.5, not over IPv6"):
+        hosts.host("nas").address(None, 6)
+
+
+@pytest.mark.parametrize(
+    ("serves", "message"),
+    [
+        ("{iperf: 192.0.2.5}", "'iperf' is not one of iperf3, iperf2, netperf, nuttcp"),
+        ("{iperf3: 192.0.2.5:99999}", "99999 is not a port"),
+        ("{iperf3: 192.0.2.5:0}", "0 is not a port"),
+        ("{iperf3: nas.local}", "'nas.local' is not an IP address"),
+        ("{iperf3: 2001:db8::5}", "is not ADDRESS:PORT, such as 192.0.2.5:5201 (IPv6: [ADDRESS])"),
+        ("{}", "should name a tool and its server"),
+        ("iperf3", "should name a tool and its server"),
+    ],
+)
+def test_what_is_no_server_is_said_at_its_place(tmp_path: Path, serves: str, message: str) -> None:
+    with pytest.raises(MatrixError) as error:
+        inventory(tmp_path, f"hosts:\n  nas: {{os: X, serves: {serves}}}\n")
+    (fault,) = error.value.faults
+    assert (fault.line, fault.path) == (2, "hosts.nas.serves")
+    assert message in fault.message
+
+
+def test_a_login_of_a_host_that_only_serves_is_refused(tmp_path: Path) -> None:
+    text = "hosts:\n  nas: {os: X, serves: {iperf3: 192.0.2.5}, ssh: somebody}\n"
+    with pytest.raises(MatrixError, match="a host that only serves runs no agent and has no login"):
+        inventory(tmp_path, text)
