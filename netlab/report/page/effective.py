@@ -205,4 +205,7 @@ _UNASKED: Mapping[str, str] = {
     "connected_by": _("connected by"),
     "tcp_timestamps": _("TCP timestamps"),
     "receiver_receive_chosen": _("receive call chosen in the warm-up"),
+    "server_engine_version": _("version of the tool at the server"),
+    "client_engine_version": _("version of the tool at the client"),
+    "engine_remarks": _("what the tool did otherwise"),
 }

@@ -18,6 +18,18 @@ def methods(
     if len(readings) > len({reading.cell for reading in readings}):
         paragraphs.append(_REPEATS)
     paragraphs.append(_WITH_LINK if link is not None else _WITHOUT_LINK)
+    engines = dict.fromkeys(
+        str(reading.settings["engine"]) for reading in readings if "engine" in reading.settings
+    )
+    if engines:
+        paragraphs.append(
+            _(
+                "The figures of {engines} are those that the tool printed for its receiver, by the "
+                "tool’s own clock. The details of a cell have the tool’s version, and what it did "
+                "otherwise than the cell requests.",
+                engines=joined(", ", engines),
+            )
+        )
     if any(reading.settings.get("direction") == "both" for reading in readings):
         paragraphs.append(_BOTH)
     if any(reading.same_host for reading in readings):

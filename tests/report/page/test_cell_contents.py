@@ -166,6 +166,19 @@ def test_what_took_effect_stands_beside_what_was_asked_and_what_differs_is_marke
     assert by_name["maximum segment size"].effective == "1448 B"
 
 
+def test_a_tool_that_measured_is_told_with_its_version_and_what_it_did_otherwise() -> None:
+    values = {
+        "server_engine_version": "iperf 3.12",
+        "client_engine_version": "iperf 3.16",
+        "engine_remarks": "no warm-up",
+    }
+    by_name = {row.name: row for row in effective_settings({"engine": "iperf3"}, [values])}
+    assert (by_name["engine"].asked, by_name["engine"].differs) == ("iperf3", False)
+    assert by_name["version of the tool at the server"].effective == "iperf 3.12"
+    assert by_name["version of the tool at the client"].effective == "iperf 3.16"
+    assert by_name["what the tool did otherwise"].effective == "no warm-up"
+
+
 def test_lists_of_cpus_are_those_of_the_end_that_was_asked_for_them() -> None:
     settings = {"direction": "client-sends", "client_cpus": "0,1", "server_cpus": "2,3"}
     values = {"sender_cpus": [0, 1], "receiver_cpus": [2, 4]}

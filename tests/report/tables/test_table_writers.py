@@ -90,6 +90,15 @@ def test_a_terminal_gets_no_escape_sequence() -> None:
     assert "word" in plain(table)
 
 
+def test_the_methods_say_whose_figures_those_of_other_tools_are_and_only_there() -> None:
+    plain, by_tool = reading(94), reading(94, engine="iperf3")
+    (sentence,) = [
+        text for text in methods((plain, by_tool), None, source=None) if "iperf3" in text
+    ]
+    assert sentence.startswith("The figures of iperf3 are those that the tool printed")
+    assert not any("the tool" in text for text in methods((plain,), None, source=None))
+
+
 def test_the_methods_name_where_the_server_connected_and_only_there() -> None:
     reverse_reading = reading(94, pairing="WL", flow={"connected_by": "server"})
     plain = reading(94, pairing="LW", flow={"connected_by": "client"})
