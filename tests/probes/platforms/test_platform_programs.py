@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from netprobe_agents import PATIENCE_S, Agent
-from ran_programs import ended, request, started
+from netprobe_agents import PATIENCE_S, Agent, ended, request, started
 from runners import Runner
 
 

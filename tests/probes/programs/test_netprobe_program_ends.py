@@ -13,8 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from netprobe_agents import PATIENCE_S, Agent, netprobe
-from ran_programs import ended, gone, lives, printed, shell, started
+from netprobe_agents import PATIENCE_S, Agent, ended, gone, lives, netprobe, printed, shell, started
 
 __all__ = ["netprobe"]
 
