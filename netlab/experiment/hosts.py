@@ -117,7 +117,7 @@ class Host:
             verb = "echoes" if self.mirror is not None else "serves"
             places = ", ".join(self.service_addresses)
             what = f"mirror {self.name}" if self.mirror is not None else self.name
-            raise UsageError(f"{what} {verb} at {places}, not over IPv{ip_version}")
+            raise UsageError(f"{what} has no IPv{ip_version} address: it {verb} at {places}")
         network = self.only_network or network
         name = network or next(iter(self.addresses), None)
         for address in self.addresses.get(name or "", ()):

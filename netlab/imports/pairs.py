@@ -82,7 +82,9 @@ def import_pairs(
     hosts = dict.fromkeys(host for row in rows for host in (row.server, row.client))
     machine_of = {host: one_of.get(host, host) for host in hosts}
     for stranger in sorted(one_of.keys() - hosts.keys()):
-        raise UsageError(f"no host of {csv_path.name} is called {stranger!r}; {', '.join(hosts)}")
+        raise UsageError(
+            f"no host of {csv_path.name} is called {stranger!r}; there are {', '.join(hosts)}"
+        )
     return write_run(
         into,
         source,

@@ -138,11 +138,13 @@ class LabOptions:
         if self.topology not in TOPOLOGIES:
             raise UsageError(f"--topology {self.topology}: cable, star or router")
         if not 0 <= self.windows <= MOST_WINDOWS_HOSTS:
-            raise UsageError(f"--windows {self.windows}: 1 to {MOST_WINDOWS_HOSTS} Windows hosts")
+            raise UsageError(
+                f"--windows {self.windows}: a lab has 0 to {MOST_WINDOWS_HOSTS} Windows hosts"
+            )
         if self.routed:
             self._check_ends()
         elif self.linux is not None and not 2 <= self.linux <= MOST_LINUX_HOSTS:
-            raise UsageError(f"--linux {self.linux}: 2 to {MOST_LINUX_HOSTS} Linux hosts")
+            raise UsageError(f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts")
         if len(self.hosts) >= UIDS_A_LAB:
             hosts = f"--linux {self.linux} --windows {self.windows}"
             raise UsageError(f"{hosts}: a lab has at most {UIDS_A_LAB - 1} hosts")
@@ -182,7 +184,9 @@ class LabOptions:
         ):
             for host in hosts:
                 if host not in names:
-                    raise UsageError(f"{option} {host}: this lab has {', '.join(names)}")
+                    raise UsageError(
+                        f"{option} {host}: no such host; this lab has {', '.join(names)}"
+                    )
         if (self.rates or self.mtus) and not (self.switched or self.routed):
             raise UsageError(
                 "--rate-of, --mtu-of: the two hosts share one cable with one --rate and --mtu; "

@@ -1,10 +1,11 @@
 """One session of a run: block after block, round after round.
 
-Each record is written before the next trial begins. Only its sync to the disk overlaps that trial;
-if the machine fails before the sync ends, the trial is measured again.
+Each record is written before the next trial begins. Only the sync of the record to the disk
+overlaps the next trial. If the machine fails before the sync ends, the record may be lost; its own
+trial is then measured again.
 
-The folder says at the beginning of a block which trials the block holds. If a cell is measured
-until it is precise, it gets another trial only if its records so far require one.
+A block is chosen when it begins, from the trials that are due by the records in the run folder. If
+a cell is measured until it is precise, it gets another trial only if its records require one.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ class Session:
     redo: frozenset[str]
     retries: int
     patience_s: float = PATIENCE_S
-    """How long to wait for a lost host, counted from its loss, once nothing else is left."""
+    """How long after its loss the run waits for a host, if nothing else is left to measure."""
     on_hosts: Callable[[], None] = lambda: None
-    """Called when hosts appear that were not there when the session began."""
+    """Called when hosts that were away are connected; they may be new to the session."""
     _begun: set[Trial] = field(default_factory=set)
     """Trials that this session has measured or is about to measure."""
     _losses: Counter[Trial] = field(default_factory=Counter)
@@ -90,10 +91,10 @@ class Session:
                     break
             self._give_up()
         except BaseException as error:
-            # Running trials end with their agents; the end does not wait for a host.
+            # Closing the pool ends the agents, and so the running trials, within a time limit.
             finished = {future for future in futures if future.done()}
             self.pool.close()
-            # A full disk takes no record. Any other end of a session loses no result.
+            # If the disk refused a line, it takes no further record. Otherwise results are kept.
             if isinstance(error, Exception) and not isinstance(error, StoreError):
                 self._keep_finished(futures, finished)
             raise
@@ -122,8 +123,8 @@ class Session:
     def _keeps_earlier_result(self, record: Record) -> bool:
         """Whether the earlier result stays because this repeat has no result.
 
-        The earlier result is replaced if the repeat was requested or data had stopped for good. But
-        a pending repeat replaces nothing.
+        The earlier result is replaced if the repeat was requested (``redo``), or if the data of the
+        earlier trial had stopped for good. A repeat with the status pending replaces nothing.
         """
         earlier = self.folder.latest.get((record.cell, record.trial))
         if earlier is None or earlier.status is not Status.OK or record.status is Status.OK:
@@ -150,9 +151,9 @@ class Session:
     def _keep_finished(
         self, futures: dict[Future[Record], Trial], finished: set[Future[Record]]
     ) -> None:
-        """Keep the records of trials that finished before the signal or have a result.
+        """Keep the records of trials that finished before the agents were ended, or with a result.
 
-        All others count as interrupted: their failure is an effect of the signal, not of a host.
+        All others count as interrupted, because the end of their agents stopped them.
         """
         wait(futures, LAST_RECORDS_S)
         for future, trial in list(futures.items()):
@@ -175,7 +176,7 @@ class Session:
         return True
 
     def _ask_again(self) -> None:
-        """Try hosts that are away again, and note the facts of those that came back."""
+        """Try to reach the hosts that are away, and note the facts of those that came back."""
         with self._defects_kept("hosts"):
             self.pool.ask_again()
             returned = self.pool.returned()
@@ -202,7 +203,7 @@ class Session:
                 self._keep(away.record(trial, self._begin(trial)))
 
     def _left(self) -> list[Trial]:
-        """Due trials that this session has not begun, or has lost."""
+        """Due trials that this session has not begun, or must repeat because a host was lost."""
         due = outstanding(self.folder, self.cells, self.redo)
         return [trial for trial in due if trial not in self._begun]
 
@@ -307,7 +308,7 @@ class Session:
         return attempt
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
-        """One window for the trials of a round, if there are several and one window fits all."""
+        """One window for all trials of a round; ``None`` if there is only one or they differ."""
         if not self.matrix.common_window:
             return None
         pairs = {trial: self.pool.agents_of(trial.cell) for trial in trials}
@@ -323,7 +324,7 @@ class Session:
 
     @contextmanager
     def _defects_kept(self, name: str) -> Iterator[None]:
-        """A context that saves defects. It ignores faults of hosts: the trials report these."""
+        """Save the traceback of a defect. Ignore faults of hosts, which the trials report."""
         try:
             yield
         except (StoreError, Interrupted):
@@ -379,7 +380,7 @@ class Session:
 
 
 class _Pause:
-    """The pause between two trials, only after a trial that used its hosts."""
+    """The pause between two trials; it is skipped if the earlier one did not use its hosts."""
 
     def __init__(self, pause_s: float, progress: Progress) -> None:
         self._pause_s = pause_s

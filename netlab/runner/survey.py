@@ -80,7 +80,7 @@ class Survey:
         """Raise HostError if a host is not fit."""
         names = [inspected.host.name for inspected in self.hosts if inspected.unfit]
         if names:
-            raise HostError(f"not fit: {', '.join(names)}")
+            raise HostError(f"hosts not fit for measuring: {', '.join(names)}")
 
 
 def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:

@@ -5,7 +5,8 @@ percent down have equal weight. Trials of one run are paired by their block, so 
 lab cancels out. Trials of two runs are not paired. Two runs are made at different times: no test of
 their trials can distinguish a change of the environment from the effect under study.
 
-Rank tests are not offered: with some hundred comparisons they cannot reject at 3 or 5 trials.
+Rank tests are not offered: with 3 or 5 trials, even their smallest possible p value is too large to
+reject one hypothesis among some hundred.
 """
 
 from __future__ import annotations
@@ -72,14 +73,15 @@ def compare(
 
     The verdict is "different" if p is under 1 - confidence and the ratio differs from 1 by
     ``margin`` or more. It is "same within the margin" if two one-sided tests at 1 - confidence
-    reject (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). It is "cannot tell" with fewer than
-    two trials on a side, otherwise "not shown to be different". The margin applies to ratios,
-    1 / (1 + margin) to 1 + margin, so that exchanging the sides changes no verdict.
-    ``smallest_ratio`` uses Bloom's multiple of the standard error (Evaluation Review 19, 1995).
+    reject both hypotheses, that the ratio is above the margin and that it is below (Schuirmann, J.
+    Pharmacokinet. Biopharm. 15, 1987). It is "cannot tell" with fewer than two trials on a side,
+    otherwise "not shown to be different". The margin reaches from 1 / (1 + margin) to 1 + margin,
+    so that exchanging the sides changes no verdict. ``smallest_ratio`` uses Bloom's multiple of the
+    standard error (Evaluation Review 19, 1995).
 
     Assumes independent trials (independent blocks if paired) with approximately normal logarithms.
     Without any scatter (printed tables) the interval is a point. ValueError for values that are not
-    above 0, an unequal number of pairs, or a margin or confidence outside of 0 to 1.
+    finite and above 0, for unequal paired sides, and for a margin or confidence outside of 0 to 1.
     """
     if not 0 < margin < 1 or not 0 < confidence < 1:
         raise ValueError(f"margin {margin}, confidence {confidence}: each lies between 0 and 1")
@@ -130,9 +132,9 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
     """The p values adjusted for their number.
 
     An adjusted p is the lowest false discovery rate at which ``benjamini_hochberg`` rejects the
-    hypothesis. It is m p / k for rank k, or the adjusted value of a larger p if that is smaller
-    (Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999). ValueError for a p outside of 0 to
-    1.
+    hypothesis. For the p of rank k among m values it is m p / k, or the adjusted value of the next
+    larger p if that is smaller (Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999).
+    ValueError for a p outside of 0 to 1.
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise ValueError("a p value lies between 0 and 1")
@@ -149,8 +151,8 @@ def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[b
     """The hypotheses to reject among many, with a false discovery rate of at most ``rate``.
 
     The false discovery rate is the average share of rejected hypotheses that are rejected wrongly
-    (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). Let k be the highest rank whose p is at
-    most k / m times ``rate``: all hypotheses up to this rank are rejected.
+    (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). Among m hypotheses, let k be the highest
+    rank whose p is at most k / m times ``rate``: all hypotheses up to this rank are rejected.
 
     Assumes tests that are independent or positively dependent. ValueError for a p outside of 0 to
     1.
@@ -164,8 +166,8 @@ def judged_together(
     """The comparisons with their verdicts corrected for the number of comparisons.
 
     "different" remains if ``benjamini_hochberg`` rejects as well; otherwise it is replaced by "not
-    shown to be different". ``smallest_ratio`` is replaced by the ratio that is detectable among all
-    comparisons: at the level for one more rejection, ``rate`` (rejected + 1) / m.
+    shown to be different". ``smallest_ratio`` is computed again for the stricter level that one
+    more rejection would need among the m comparisons with a p value: ``rate`` (rejected + 1) / m.
     """
     tested = [at for at, result in enumerate(comparisons) if result.p is not None]
     p_values = [comparisons[at].p or 0.0 for at in tested]

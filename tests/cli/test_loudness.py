@@ -68,7 +68,7 @@ def test_of_hosts_quiet_shows_those_that_are_not_fit_alone(tmp_path: Path) -> No
     assert quiet.returncode == verbose.returncode == 4
     assert "good" not in quiet.stdout
     assert "bad: not fit" in quiet.stdout
-    assert quiet.stderr == "netlab: not fit: bad\n"
+    assert quiet.stderr == "netlab: hosts not fit for measuring: bad\n"
     assert "good: fit" in verbose.stdout
     assert re.search(
         r"^good: asked facts to=127\.0\.0\.1: \d+ keys after .*s$", verbose.stderr, re.M

@@ -234,7 +234,7 @@ def test_a_mirror_is_an_address_and_a_port_and_nothing_to_log_in_to(tmp_path: Pa
     assert (echo.ssh, echo.local, dict(echo.addresses)) == (None, False, {})
     assert echo.address(None) == echo.address("fibre") == "10.0.0.9"
     assert strange.address(None, 6) == "fd00::9"
-    with pytest.raises(UsageError, match=r"strange echoes at fd00::9, not over IPv4"):
+    with pytest.raises(UsageError, match=r"strange has no IPv4 address: it echoes at fd00::9"):
         strange.address(None, 4)
 
 

@@ -50,7 +50,7 @@ def test_its_address_is_that_of_its_servers(tmp_path: Path) -> None:
     hosts = inventory(tmp_path)
     assert hosts.host("nas").address("any") == "192.0.2.5"
     assert hosts.host("six").address(None, 6) == "2001:db8::5"
-    with pytest.raises(UsageError, match=r"nas serves at 192\.0\.2\.5, not over IPv6"):
+    with pytest.raises(UsageError, match=r"nas has no IPv6 address: it serves at 192\.0\.2\.5"):
         hosts.host("nas").address(None, 6)
 
 

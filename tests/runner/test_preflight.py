@@ -313,5 +313,5 @@ def test_a_host_that_is_away_is_not_fit_and_the_others_are_shown(tmp_path: Path)
     assert a.unfit == ()
     assert b.unfit == ("b: nobody listens at 127.0.0.1 port 1 (connection refused)",)
     assert c.unfit[0].startswith("it does not have the test address 203.0.113.7 (test); it has lo")
-    with pytest.raises(HostError, match="not fit: b, c"):
+    with pytest.raises(HostError, match="not fit for measuring: b, c"):
         hosts_survey.raise_for_unfit()

@@ -4,10 +4,15 @@ Tried with iperf 2.1.8 over IPv4 and IPv6; versions before 2.1 cannot reverse a 
 what the receiver printed: the server, or with ``-R`` the client. The server ends by itself after as
 many connections as ``-P`` says.
 
-What does not work in 2.1.8, and is refused: ``-w`` with ``-R`` (it sets the client's send buffer
-and the server's receive buffer in any direction), several UDP streams with ``-R`` (some of them
-receive nothing), a source port over IPv6, a device (``%lo`` is accepted and not bound). ``-N`` and
-``-Z`` work at the end that sends.
+netlab refuses what does not work in 2.1.8:
+
+- ``-w`` with ``-R``: in both directions it sets the client's send buffer and the server's receive
+  buffer, and with ``-R`` the opposite buffers matter
+- several UDP streams with ``-R``: some of them receive nothing
+- a source port over IPv6
+- a device: iperf accepts ``%lo`` after an address, but does not bind the socket to it
+
+``-N`` and ``-Z`` have an effect only at the end that sends.
 """
 
 from __future__ import annotations
@@ -46,16 +51,18 @@ _OF_STREAMS = FOR_BOTH | {
 
 LEAST_S = 0.1
 UDP_LEAST_BYTES = 12
-"""Its sequence number and time."""
+"""Length of the sequence number and the time that iperf writes into each message."""
 UDP_REVERSE_LEAST_BYTES = 68
-"""With ``-R``, the first message also carries the request to the server: shorter ones cut it, and
-the server sends at another rate or not at all."""
+"""With ``-R``, the first message also carries the request to the server. A shorter message holds
+only a part of the request; the server then sends at another rate or not at all."""
 READ_LEAST_BYTES = 8
-"""With a shorter receive call over TCP, it divides by zero and dies."""
+"""If a receive call over TCP takes fewer bytes, iperf divides by zero and crashes."""
 FLAT_OUT = "1000g"
-"""A rate that nobody reaches; 0 is refused over UDP, and without a rate it sends 1 Mbit/s."""
+"""A rate that no host reaches, so that UDP is sent as fast as possible. Over UDP, iperf refuses the
+rate 0, and sends 1 Mbit/s without a rate."""
 CONNECT_RETRIES = 3
-"""Of 0.2 s each: it ends with the exit code 0 if the server does not listen yet."""
+"""Number of further tries of a TCP client to connect, 0.2 s apart. Without them it would end with
+the exit code 0 if the server does not listen yet."""
 
 _HEADS = ("Client connecting to", "Server listening on")
 _REORDER = "datagrams received out-of-order"
@@ -113,7 +120,8 @@ class Iperf2Tool:
     def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
         """The program and its arguments at the server."""
         setup = stream_of(trial.setup)
-        # Over TCP it reads 128 KiB a call unless told; over UDP longer messages would be cut.
+        # Over UDP, the server would cut messages longer than its -l. Over TCP, it reads 128 KiB a
+        # call without -l; the matrix may ask for one message a call instead.
         has_size = setup.protocol == "UDP" or setup.tcp_receive_call is not None
         return (
             *("iperf", "-s", *_common(trial), "-B", trial.server_address),
@@ -132,7 +140,7 @@ class Iperf2Tool:
         if setup.source_port is not None:
             source += f":{setup.source_port}"
         return (
-            # Of the options, -c comes first: an earlier -P is forgotten.
+            # -c is the first option, because iperf forgets a -P that stands before it.
             *("iperf", "-c", trial.server_address, *_common(trial), "-B", source),
             *("-l", str(setup.message_bytes), "-t", decimal(duration_of(setup))),
             *option("-b", FLAT_OUT if is_flat_out else rate),
@@ -147,13 +155,13 @@ class Iperf2Tool:
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
         """What the receiver printed, and the rate that the sender printed.
 
-        Raises MatrixError if the receiver's output is none of iperf 2.
+        Raises MatrixError if what the receiver printed is not the output of iperf 2.
         """
         setup = stream_of(trial.setup)
         texts = {"server": server, "client": client}
         to, by = ("client", "server") if setup.direction == "server-sends" else ("server", "client")
         result = _parsed(texts[to], to)
-        # A size that it prints is rounded.
+        # iperf rounds the size that it prints, so it would seem to differ from the size asked.
         settings = {name: v for name, v in result.settings.items() if name != "socket_buffer_bytes"}
         result = replace(result, settings=settings)
         if result.reason is not None:
@@ -175,7 +183,9 @@ def _over_udp(setup: Stream) -> str:
 
 
 def _common(trial: ToolTrial) -> tuple[str, ...]:
-    """What both ends get: kbit/s is the finest unit whose figures the importer reads."""
+    """Options of both ends. ``-f k`` asks for rates in kbit/s: in bit/s, high rates would have more
+    digits than the importer reads.
+    """
     return (
         *flag("-u", when=trial.setup.protocol == "UDP"),
         *flag("-V", when=trial.setup.ip_version == 6),
@@ -191,7 +201,7 @@ def _of_sender(setup: Stream, direction: str) -> tuple[str, ...]:
 
 
 def _parsed(text: str, side: str) -> ToolResult:
-    """The result in an output, in the order and with the names that the importer knows."""
+    """The result in an output, which is first brought into a form that the importer can read."""
     lines = [
         line for line in text.splitlines(keepends=True) if not line.rstrip().endswith(_REORDER)
     ]

@@ -1,9 +1,10 @@
-"""The engines that measure with another tool: its server and its client, run by the two agents.
+"""The engines that measure with another tool. The two agents run the tool's server and client.
 
 A server may also run already on a host without an agent; then only the client is started. Otherwise
 the server's agent starts the tool's server on a free port of the test address, and the client's
-agent its client. Both end with the trial, and with their agents. The figures are those that the
-tool printed; what it did otherwise than asked is beside them.
+agent starts the tool's client. Both programs end when the trial ends, or earlier if their agents
+end. The record has the figures that the tool printed, and states what the tool did differently from
+the settings.
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ SETTLE_S = 0.15
 """Time that a server gets to open its port before the client starts."""
 
 RETRY_S = 5.0
-"""A client that ends before its duration is started again for so long: a host under load may open
-the server's port late."""
+"""Time in which a client that ends too early is started again. Its server may not listen yet: a
+host under load opens the port late."""
 
 LAST_S = 3.0
 """Time that a server gets to print its result and to end by itself."""
 
 VERSION_S = 10.0
 WORDS_MOST = 500
-"""Characters of a program's words or sentences in a record."""
+"""Maximum length, in characters, of a command line, a message or the remarks in a record."""
 
 
 class ToolEngine:
     """The engine that measures with one tool."""
 
     def __init__(self, tool: Tool) -> None:
-        """``tool``: the words and the reader of the tool."""
+        """``tool``: the words that start the tool, and how its output is read."""
         self._tool = tool
         self._versions: dict[tuple[str, str], str] = {}
 
@@ -66,13 +67,13 @@ class ToolEngine:
 
     @property
     def tests(self) -> Collection[str]:
-        """The kinds of test with the setting ``engine``, also those that the tool does not have:
-        their records say so.
+        """The kinds of test that have the setting ``engine``. If the tool lacks one of them, the
+        records of this test state that as the reason for having no result.
         """
         return ("stream", "round_trip")
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """Measure one trial; a ``ProbeError`` leads to a record of a failure."""
+        """Measure one trial. After a ``ProbeError``, its record has the reason and no result."""
         return record_of_trial(trial, ends, attempt, lambda: self._values(trial, ends))
 
     def _values(self, trial: Trial, ends: Ends) -> Mapping[str, Value]:
@@ -120,7 +121,7 @@ class ToolEngine:
         return ToolTrial(setup, server, client, _free_ports(ends.server, server))
 
     def _version(self, agent: Agent) -> str:
-        """What the tool of a host prints as its version; asked once."""
+        """The first line that the tool prints as its version. Each host is asked only once."""
         key = agent.identity
         if key not in self._versions:
             program = Program.start(agent, self._tool.version_words, VERSION_S)
@@ -149,8 +150,8 @@ class ToolEngine:
         return server, client
 
     def _client(self, trial: ToolTrial, ends: Ends, limit_s: float) -> Program:
-        """The client after its end. If it ends early, the server was not ready: it is started
-        again.
+        """Run the client and return it after its end. A client that ends early is started again,
+        because the server was probably not ready.
         """
         duration_s = duration_of(trial.setup)
         give_up = time.monotonic() + RETRY_S
@@ -198,7 +199,7 @@ class ToolEngine:
         server: Program | None,
         client: Program,
     ) -> dict[str, Value]:
-        """What is in the record beside the tool's figures."""
+        """The values that the record has in addition to the tool's figures."""
         remarks = [*remarks_of(self._tool, setup), *_otherwise(setup, result), *result.unread]
         values: dict[str, Value] = {}
         if remarks:
@@ -221,7 +222,7 @@ def _otherwise(setup: Stream | RoundTrip, result: ToolResult) -> Iterator[str]:
 
 
 def _free_ports(agent: Agent, address: str) -> tuple[int, int]:
-    """Two TCP ports that nobody uses at an address, of the host's range.
+    """Two free TCP ports of an address, within the host's port range if it has one.
 
     The agent listens on both at the same time, so that they differ. Raises ProbeError, HostGone.
     """

@@ -1,7 +1,8 @@
 /* The sending loop makes one send call per message, paced or as fast as the socket accepts. It reads
- * the clock once per message, for the time in the message. A random sample of the calls is timed, which
- * takes two more readings each (call_time.h). After one of 32 timed calls the loop checks whether the
- * socket has room. The loop knows no window: the supervisor reads its counters. */
+ * the clock for each message only if it is paced or writes the time into the message. A random sample
+ * of the calls is timed, which takes two more readings each (call_time.h). After one of 32 timed calls
+ * the loop checks whether the socket has room. The loop does not know when the window opens and closes:
+ * the supervisor reads the counters of the loop at these times. */
 #include <string.h>
 
 #include "loops/send_loop.h"
@@ -81,7 +82,8 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
     if (test_halted(test))
         return false;
     if (plat_is_transient(error)) {
-        /* With a rate, the time of these messages has passed; otherwise the next call sends them. */
+        /* With a rate, the due time of these messages has passed, so they are skipped. Otherwise the
+         * next call sends them. */
         stream->pacing.skipped += test->settings.rate_numerator != 0 ? unsent : 0;
         return true;
     }
@@ -108,7 +110,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
 
 bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns)
 {
-    /* A thread that may not spin wakes late. It catches up afterwards. */
+    /* A thread that is not allowed to spin sleeps all the time, wakes late and then catches up. */
     const uint64_t worst_ns = test_worker(stream)->spins ? stream->test->worst_sleep_ns : 0;
     while (!test_halted(stream->test)) {
         *now_ns = plat_now_ns();

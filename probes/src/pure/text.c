@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Length of the well-formed UTF-8 sequence at the start of `bytes` (Unicode, table 3-7); 0: none.
- * `unfinished`: all the bytes are the beginning of one. */
+ * `*unfinished` becomes true if the bytes are well-formed but end before the sequence is complete. */
 static size_t sequence_length(const unsigned char *bytes, size_t size, bool *unfinished)
 {
     unsigned char lead = bytes[0], low = 0x80, high = 0xbf;
@@ -76,8 +76,9 @@ size_t text_cut(const unsigned char *bytes, size_t size, size_t most_escaped, bo
     return at;
 }
 
-/* The rules by which the C runtime of Windows takes a line apart: a backslash is one of the word,
- * unless a quote follows; then two of them are one, and a third one belongs to the quote. */
+/* The C runtime of Windows splits the command line into words again. It takes a backslash as it is,
+ * unless a quote follows the backslashes: then each two of them stand for one, and a single one that
+ * remains makes the quote a part of the word. */
 size_t text_quote(const char *word, char *into)
 {
     const bool quoted = word[0] == 0 || strpbrk(word, " \t\n\v\"") != NULL;

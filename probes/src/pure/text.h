@@ -7,19 +7,20 @@
 
 #define TEXT_ESCAPED_MAX 6 /* bytes of a character within a JSON string */
 
-/* Writes the first character of `bytes`, of which there is at least one, as it stands within a JSON
- * string; a byte that is not UTF-8 becomes U+FFFD. `length` becomes the number of bytes written.
- * Returns the number of bytes that it stands for. */
+/* Writes the first character of `bytes`, escaped for a JSON string. `size` is at least 1. A byte that
+ * is not UTF-8 becomes U+FFFD. `*length` becomes the number of bytes written. Returns how many of
+ * `bytes` the character takes. */
 size_t text_escape(const unsigned char *bytes, size_t size, char into[TEXT_ESCAPED_MAX],
                    size_t *length);
 
-/* How many of the bytes one JSON string takes that has at most `most_escaped` bytes between its
- * quotes. No character is cut: at the end, the beginning of one is left for later, unless nothing
- * follows because the text has ended. */
+/* Returns how many of the bytes fit into a JSON string with at most `most_escaped` bytes between its
+ * quotes. No character is cut: an incomplete one at the end is not counted, because its rest may
+ * follow. It is counted if the text has `ended`. */
 size_t text_cut(const unsigned char *bytes, size_t size, size_t most_escaped, bool ended);
 
-/* Writes a word so that a program of Windows, which gets all words in one line, finds it as it is.
- * Returns its length, at most twice that of the word and three more with its NUL. */
+/* Writes a word of a command line of Windows, quoted if needed: a program there gets all words in one
+ * line and splits the line itself. Returns the length without the NUL. `into` must have room for twice
+ * the length of the word and three bytes more, for two quotes and the NUL. */
 size_t text_quote(const char *word, char *into);
 
 #endif

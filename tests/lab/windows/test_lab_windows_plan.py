@@ -75,7 +75,7 @@ def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() 
     second_plan = make_plan(LabOptions("other", windows=4), Path("/x"), routes=(), taken_slots=(0,))
     assert not {host.uid for host in plan.hosts} & {host.uid for host in second_plan.hosts}
     for wrong in (-1, 5):
-        with pytest.raises(UsageError, match=f"--windows {wrong}: 1 to 4 Windows hosts"):
+        with pytest.raises(UsageError, match=f"--windows {wrong}: a lab has 0 to 4 Windows hosts"):
             LabOptions(windows=wrong).check()
 
 

@@ -1,4 +1,4 @@
-/* Leads a program from its start to its last record. */
+/* Runs a program for the agent, from its start to the last record about it. */
 #include "agent/running/program.h"
 
 #include <stdatomic.h>
@@ -11,12 +11,12 @@
 #include "test/records.h"
 
 #define TEXT_BYTES 16000              /* of the program's output, in one record */
-#define TEXT_ESCAPED 65000            /* the same as printed; the rest of the line is for other keys */
-#define OUTPUT_BYTES (1u << 20)       /* printed in all; what follows is counted */
-#define READS 16                      /* at once, before anything else is looked at */
-#define HOLD_NS (200 * MILLISECOND_NS) /* output waits so long for more */
+#define TEXT_ESCAPED 65000            /* the same, escaped for JSON; the line also has other keys */
+#define OUTPUT_BYTES (1u << 20)       /* printed at most; further output is only counted */
+#define READS 16                      /* in a row from one descriptor, before the next step */
+#define HOLD_NS (200 * MILLISECOND_NS) /* output is held so long, to be printed together with more */
 #define GRACE_NS SECOND_NS            /* for a program that was asked to end */
-#define KILLED_NS (3 * SECOND_NS)     /* after it the system cannot kill the program */
+#define KILLED_NS (3 * SECOND_NS)     /* if a killed program runs longer, the system cannot end it */
 #define REST_NS (500 * MILLISECOND_NS) /* for output of a program that has ended */
 
 /* What the program prints on one descriptor. */
@@ -85,8 +85,8 @@ static void record_last(const struct program *program)
 
 /* ---- output ---- */
 
-/* Prints what is held: at once if no more fits or `last`, otherwise when it has been held for a while. The
- * beginning of a character stays until its rest is there. */
+/* Prints the held bytes: at once if the buffer is full or `last` is set, otherwise after HOLD_NS. An
+ * incomplete character at their end is held until the rest of it arrives, unless `last` is set. */
 static void print_held(struct program *program, unsigned descriptor, bool last)
 {
     struct output *output = &program->output[descriptor - 1];
@@ -102,7 +102,8 @@ static void print_held(struct program *program, unsigned descriptor, bool last)
     }
 }
 
-/* Keeps what was read at the end of the held bytes, as far as so much may be printed. */
+/* Adds `length` bytes to the held ones; they were read into the place that follows. Bytes beyond
+ * OUTPUT_BYTES are only counted. */
 static void keep(struct program *program, struct output *output, size_t length)
 {
     const uint64_t room = OUTPUT_BYTES - program->printed_bytes;
@@ -184,8 +185,8 @@ static void watch_program(struct program *program)
     program->ended_ns = plat_now_ns();
 }
 
-/* What it started ends with it. One that has left its group may still have the output, and is not waited
- * for. */
+/* Kills the other processes of the program's group, and takes the last output. A process that has left
+ * the group may keep the output open: it is waited for no longer than REST_NS. */
 static void close_program(struct program *program)
 {
     plat_program_stop(&program->child, true);

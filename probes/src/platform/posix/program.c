@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* Where programs are that a login without a profile does not find. */
+/* Folders that are searched after PATH, because the PATH of a login without a profile may lack them. */
 #define MORE_FOLDERS "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define DESCRIPTORS_MAX 65536 /* closed one by one if the system has no call that closes all */
 #define REPORT 3              /* the child's descriptor for the reason why nothing was started */
@@ -52,7 +52,8 @@ static size_t count_folders(const char *path)
     return count;
 }
 
-/* Without folders that are not absolute: a program's working directory is not that of its caller. */
+/* Leaves out relative paths: the child runs in "/", where they would mean other files than in the
+ * working directory of this process. */
 static char *make_paths(const char *name)
 {
     const char *path = getenv("PATH") != NULL ? getenv("PATH") : "";
@@ -96,8 +97,8 @@ static char **make_environment(void)
     return entries;
 }
 
-/* Moves a descriptor above those that the child replaces; they may be free in a process that was
- * started without them. */
+/* Moves a descriptor above REPORT, because the child replaces all descriptors up to that one. A new
+ * descriptor can have such a low number if this process was started without standard descriptors. */
 static int move_up(int *descriptor)
 {
     if (*descriptor > REPORT)
@@ -164,7 +165,8 @@ static void close_from(int first, int limit)
         close(i);
 }
 
-/* Handlers end with the old program; a signal that is ignored would stay so. */
+/* Unblocks all signals and resets them to their default actions: execve itself resets only those with a
+ * handler, so that ignored signals would stay ignored. */
 static void reset_signals(void)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -185,8 +187,8 @@ static int take_descriptors(const struct launch *launch)
     return posix_failed(fcntl(REPORT, F_SETFD, FD_CLOEXEC));
 }
 
-/* Tries the paths in their order. As for a shell, one that may not be executed is worse than none only
- * if there is no other. */
+/* Tries the paths in their order. Like a shell, it skips a file that may not be executed, and returns
+ * EACCES only if no later path can be executed. */
 static int execute(const struct launch *launch)
 {
     bool refused = false;
@@ -213,8 +215,9 @@ static _Noreturn void become_program(const struct launch *launch)
     _exit(write(REPORT, &error, sizeof error) == sizeof error ? 127 : 126);
 }
 
-/* The keeper ends the program's whole group when the agent has ended, in whatever way: then nobody has
- * the other end of the lifeline. It belongs to no terminal, and no signal but SIGKILL ends it. */
+/* The keeper kills the program's whole group when the agent has ended, in whatever way. It notices this
+ * by the lifeline, a pipe whose writing end only the agent has: the read returns when that is closed.
+ * The keeper has no controlling terminal, and only SIGKILL can end it. */
 static _Noreturn void become_keeper(const struct launch *launch, pid_t group)
 {
     sigset_t all;
@@ -239,7 +242,8 @@ static void reap_child(pid_t child)
         ;
 }
 
-/* The end of the report without a reason: the program has taken the child over. */
+/* Returns the error number that the child reports. 0: the pipe was closed without a report, because
+ * execve succeeded. */
 static int read_report(int report)
 {
     int reason = 0;
@@ -257,7 +261,7 @@ static int start_child(struct launch *launch, pid_t *child)
         return errno;
     if (*child == 0)
         become_program(launch);
-    setpgid(*child, *child); /* as the child does itself: the group is there for both from now on */
+    setpgid(*child, *child); /* the child does the same: the group exists, whichever call is first */
     close_end(launch, REPORT_WRITE);
     int error = read_report(launch->end[REPORT_READ]);
     if (error != 0)
@@ -330,7 +334,8 @@ bool plat_program_wait(struct plat_program *program, uint64_t until_ns)
     return ended.si_pid != 0;
 }
 
-/* The program's group has its number, but it may have gone to another group. */
+/* The group has the program's number. The program itself may have moved to another group: then it gets
+ * the signal by a call of its own. */
 void plat_program_stop(struct plat_program *program, bool at_once)
 {
     const pid_t child = (pid_t)program->pid;
@@ -339,8 +344,8 @@ void plat_program_stop(struct plat_program *program, bool at_once)
         kill(child, at_once ? SIGKILL : SIGTERM);
 }
 
-/* The keeper is ended before the program's number is given back, because it could kill a stranger's
- * group afterwards. */
+/* Kills the keeper before wait4 frees the program's number. Afterwards a foreign group could get this
+ * number, and the keeper would kill that group. */
 void plat_program_close(struct plat_program *program, struct plat_program_end *out)
 {
     struct rusage usage;
