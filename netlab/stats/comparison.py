@@ -73,11 +73,10 @@ def compare(
 
     The verdict is "different" if p is under 1 - confidence and the ratio differs from 1 by
     ``margin`` or more. It is "same within the margin" if two one-sided tests at 1 - confidence
-    reject both hypotheses, that the ratio is above the margin and that it is below (Schuirmann, J.
-    Pharmacokinet. Biopharm. 15, 1987). It is "cannot tell" with fewer than two trials on a side,
-    otherwise "not shown to be different". The margin reaches from 1 / (1 + margin) to 1 + margin,
-    so that exchanging the sides changes no verdict. ``smallest_ratio`` uses Bloom's multiple of the
-    standard error (Evaluation Review 19, 1995).
+    reject that the ratio is above or below it (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+    It is "cannot tell" with fewer than two trials on a side, otherwise "not shown to be different".
+    The margin reaches from 1 / (1 + margin) to 1 + margin, so that exchanging the sides changes no
+    verdict. ``smallest_ratio``: Bloom's multiple of the standard error (Evaluation Review 19, 1995).
 
     Assumes independent trials (independent blocks if paired) with approximately normal logarithms.
     Without any scatter (printed tables) the interval is a point. ValueError for values that are not
