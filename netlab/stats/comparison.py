@@ -76,7 +76,7 @@ def compare(
     reject that the ratio is above or below it (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
     It is "cannot tell" with fewer than two trials on a side, otherwise "not shown to be different".
     The margin reaches from 1 / (1 + margin) to 1 + margin, so that exchanging the sides changes no
-    verdict. ``smallest_ratio``: Bloom's multiple of the standard error (Evaluation Review 19, 1995).
+    verdict. ``smallest_ratio``: Bloom's multiple of the standard error (Eval. Review 19, 1995).
 
     Assumes independent trials (independent blocks if paired) with approximately normal logarithms.
     Without any scatter (printed tables) the interval is a point. ValueError for values that are not
