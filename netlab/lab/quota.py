@@ -22,10 +22,7 @@ PERIOD_US = 100_000
 GONE_S = 5.0
 POLL_S = 0.01
 
-ADVICE = (
-    "a CPU quota needs the control group controller `cpu` and the right to write to it, "
-    "in a container too"
-)
+ADVICE = "a CPU quota needs the control group controller `cpu`, and the right to write to it"
 ENTER = 'echo $$ > "$0" && exec "$@"'
 
 
