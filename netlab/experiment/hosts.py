@@ -85,6 +85,11 @@ class Host:
         return self.machine or self.name
 
     @property
+    def ports(self) -> str | None:
+        """Its port range as a request and an inventory write it: ``5001-5100``."""
+        return None if self.port_range is None else "{}-{}".format(*self.port_range)
+
+    @property
     def has_agent(self) -> bool:
         """Whether netlab logs in to it and runs an agent there."""
         return self.mirror is None and not self.serves

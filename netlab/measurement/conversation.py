@@ -94,9 +94,9 @@ class Conversation(ABC):
             self._connect(self.to, inbox)
             return
         keys: dict[str, Any] = {"open": "listen", "bind": self.listener.address}
-        port_range = self.listener.agent.host.port_range
-        if port_range is not None:
-            keys["port"] = f"{port_range[0]}-{port_range[1]}"
+        ports = self.listener.agent.host.ports
+        if ports is not None:
+            keys["port"] = ports
         self._start(self.listener, keys, inbox)
 
     def handle(self, side: ConversationEnd, record: Mapping[str, Any], inbox: Inbox) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Protocol
 
 from netlab.experiment.records import Record
@@ -16,10 +15,6 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """The name by which it is found."""
-
-    @property
-    def tests(self) -> Collection[str]:
-        """The kinds of test that it can measure."""
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
         """Run one trial on its two hosts and return its record: a result, or a failure with its

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
@@ -27,7 +27,6 @@ class Netprobe:
     """The engine that measures with netlab's own probe."""
 
     name = "netprobe"
-    tests: Collection[str] = _VALUES_OF.keys()
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
         """Measure one trial; a ``ProbeError`` leads to a record of a failure."""

@@ -73,6 +73,10 @@ class Answers:
         self.asked = " ".join([verb, *(f"{name}={value}" for name, value in keys.items())])
         """The request in words."""
         self._verb = verb
+        if verb == PROGRAM:
+            self._kinds = _OF_PROGRAMS
+        else:
+            self._kinds = _OF_TESTS if self.is_test else frozenset({verb, "error"})
         more = OUTPUT_RECORDS if verb == PROGRAM else TRIPS_RECORDS if "trips" in keys else 0
         self._allowance = Allowance(TEST_RECORDS_AT_ONCE + more, TEST_RECORDS_PER_S)
         checks_only = keys.get("kind") == "check"
@@ -84,8 +88,7 @@ class Answers:
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
         """The record, or an ``error`` in its place; ``None`` for an unknown type."""
         kind = record["type"]
-        kinds = self._kinds()
-        if kind not in kinds and self._verb in TESTS | _OF_OTHERS | {PROGRAM}:
+        if kind not in self._kinds and self._verb in TESTS | _OF_OTHERS | {PROGRAM}:
             if kind not in _OF_TESTS | _OF_OTHERS | _OF_PROGRAMS:
                 return None
             return bad_answer(record, f"it answered `{self._verb}` with `{excerpt(kind)}`")
@@ -94,12 +97,6 @@ class Answers:
         keys = self._wanted if kind == "result" else _WANTED.get(kind, ())
         fault = fault_in_record(record, keys)
         return record if fault is None else bad_answer(record, fault)
-
-    def _kinds(self) -> frozenset[str]:
-        """The types of records that answer the request."""
-        if self._verb == PROGRAM:
-            return _OF_PROGRAMS
-        return _OF_TESTS if self.is_test else frozenset({self._verb, "error"})
 
 
 def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:

@@ -323,11 +323,11 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFaul
     }
     listen_keys: dict[str, Any] = {"bind": listener.address}
     address_words = listener.address
-    ports = listener.agent.host.port_range
+    ports = listener.agent.host.ports
     if ports is not None:
-        listen_keys["port"] = f"{ports[0]}-{ports[1]}"
+        listen_keys["port"] = ports
         # A port that the system chose is not named, because it differs each time.
-        address_words += f", ports {listen_keys['port']}"
+        address_words += f", ports {ports}"
     receive_test = listener.agent.start("receive", open="listen", **listen_keys, **common)
     try:
         ready = _first(receive_test, {"ready"}, CHECK_S)

@@ -76,15 +76,16 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
     engine = cell.settings.get("engine")
     if server.has_agent or engine in server.serves:
         return None
-    what = "is a mirror without a probe"
-    if engine is not None or server.mirror is None:
-        what = f"runs no probe; it serves {', '.join(server.serves) or 'an echo only'}"
-        lacking: str | None = "set `engine` to one of these" if server.serves else "no other tool"
-    else:
+    if engine is None and server.mirror is not None:
         lacking = _needs_agent(cell)
-    if lacking is None:
-        return None
-    detail = f"{server.name} {what}: {lacking}"
+        if lacking is None:
+            return None
+        detail = f"{server.name} is a mirror without a probe: {lacking}"
+    elif server.serves:
+        served = ", ".join(server.serves)
+        detail = f"{server.name} runs no probe; it serves {served}: set `engine` to one of these"
+    else:
+        detail = f"{server.name} runs no probe; it serves an echo only: no other tool"
     reason = "not-as-set-up"
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
 

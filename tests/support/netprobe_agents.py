@@ -141,6 +141,12 @@ def netprobe() -> Path:
 
 
 @pytest.fixture
+def agent(netprobe: Path) -> Iterator[Agent]:
+    with Agent(netprobe) as agent:
+        yield agent
+
+
+@pytest.fixture
 def agents(netprobe: Path) -> Iterator[tuple[Agent, Agent]]:
     """Two agents: the first receives, the second sends."""
     with Agent(netprobe) as receiver, Agent(netprobe) as sender:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from netlab.experiment.hosts import Mirror
+from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, SoFar
@@ -74,12 +74,9 @@ class Fake:
     skipped_lines: int = 0
 
     @property
-    def host(self) -> Any:
-        return SimpleNamespace(
-            name=self.name,
-            port_range=self.port_range,
-            address=lambda _network, version: "10.0.0.1" if version == 4 else "fd00::1",
-        )
+    def host(self) -> Host:
+        addresses = {"test": ("10.0.0.1", "fd00::1")}
+        return Host(name=self.name, os="L", port_range=self.port_range, addresses=addresses)
 
     @property
     def hello(self) -> Mapping[str, Any]:

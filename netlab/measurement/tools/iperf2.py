@@ -29,7 +29,6 @@ from netlab.imports.iperf2 import parse_iperf2
 from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
-    ONE_MESSAGE_A_CALL,
     Setup,
     duration_of,
     fault_of_size,
@@ -39,6 +38,7 @@ from netlab.measurement.tools.words import (
     only,
     option,
     rate_of_each,
+    remarks_on_receive_call,
     stream_of,
     traffic_class,
 )
@@ -113,9 +113,8 @@ class Iperf2Tool:
         stream = stream_of(setup)
         if setup.socket_buffer_bytes is not None:
             yield "sets the send buffer of the sender and the receive buffer of the receiver only"
-        is_default = setup.protocol == "TCP" and stream.tcp_receive_call is None
-        if is_default and stream.direction == "server-sends":
-            yield ONE_MESSAGE_A_CALL
+        if stream.direction == "server-sends":
+            yield from remarks_on_receive_call(stream)
 
     def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
         """The program and its arguments at the server."""

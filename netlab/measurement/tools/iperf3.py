@@ -18,7 +18,6 @@ from netlab.imports.iperf3 import parse_iperf3
 from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
-    ONE_MESSAGE_A_CALL,
     Setup,
     duration_of,
     fault_of_size,
@@ -29,6 +28,7 @@ from netlab.measurement.tools.words import (
     only,
     option,
     rate_of_each,
+    remarks_on_receive_call,
     stream_of,
 )
 from netlab.remote.protocol import decimal
@@ -88,8 +88,7 @@ class Iperf3Tool:
             yield "sends what is due once a millisecond"
         if stream.streams > 1:
             yield "before iperf 3.16, its streams share one thread at each end"
-        if setup.protocol == "TCP" and stream.tcp_receive_call is None:
-            yield ONE_MESSAGE_A_CALL
+        yield from remarks_on_receive_call(stream)
 
     def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
         """The program and its arguments at the server."""

@@ -25,7 +25,6 @@ from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
     LISTENS_ON_ALL,
-    ONE_MESSAGE_A_CALL,
     ONE_THREAD,
     WAITS_FOR_THE_LOST,
     Setup,
@@ -34,6 +33,7 @@ from netlab.measurement.tools.words import (
     flag,
     only,
     option,
+    remarks_on_receive_call,
 )
 from netlab.remote.protocol import decimal
 
@@ -110,8 +110,7 @@ def _remarks_of_stream(setup: Stream) -> Iterator[str]:
         yield ONE_THREAD
     if setup.protocol == "TCP" and not setup.nodelay:
         yield "sends with MSG_MORE, so that TCP fills its segments"
-    if setup.protocol == "TCP" and setup.tcp_receive_call is None:
-        yield ONE_MESSAGE_A_CALL
+    yield from remarks_on_receive_call(setup)
 
 
 def _common(trial: ToolTrial) -> tuple[str, ...]:

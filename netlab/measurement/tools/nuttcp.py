@@ -18,7 +18,6 @@ from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
     LISTENS_ON_ALL,
-    ONE_MESSAGE_A_CALL,
     ONE_THREAD,
     Setup,
     duration_of,
@@ -26,6 +25,7 @@ from netlab.measurement.tools.words import (
     flag,
     is_whole,
     only,
+    remarks_on_receive_call,
     stream_of,
 )
 from netlab.remote.protocol import decimal
@@ -82,8 +82,7 @@ class NuttcpTool:
             yield ONE_THREAD
         if setup.protocol == "UDP" and stream.direction == "server-sends":
             yield "the server sends to a port of the client"
-        if setup.protocol == "TCP" and stream.tcp_receive_call is None:
-            yield ONE_MESSAGE_A_CALL
+        yield from remarks_on_receive_call(stream)
 
     def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
         """The program and its arguments at the server."""

@@ -68,8 +68,7 @@ class Program:
 
     def end(self, within_s: float) -> None:
         """Let it end by itself within a time, then ask it to end, and wait for that."""
-        deadline_at = self.deadline_at
-        self.deadline_at = min(deadline_at, time.monotonic() + within_s)
+        self.deadline_at = min(self.deadline_at, time.monotonic() + within_s)
         try:
             self.wait()
         except ProbeError as error:

@@ -37,7 +37,7 @@ class ToolTrial:
     @property
     def test(self) -> str:
         """The kind of test: ``stream`` or ``round_trip``."""
-        return "stream" if isinstance(self.setup, Stream) else "round_trip"
+        return test_of(self.setup)
 
 
 class Tool(Protocol):
@@ -86,10 +86,18 @@ class Refusal:
     """Its key in a matrix; ``test`` or ``protocol`` if the tool has none of the kind."""
     sentence: str
 
+    def __str__(self) -> str:
+        return f"`{self.setting}`: {self.sentence}"
+
+
+def test_of(setup: Stream | RoundTrip) -> str:
+    """The kind of test of a setup: ``stream`` or ``round_trip``."""
+    return "stream" if isinstance(setup, Stream) else "round_trip"
+
 
 def refusal(tool: Tool, setup: Stream | RoundTrip) -> Refusal | None:
     """The first setting that keeps a tool from measuring; ``None``: it can."""
-    test = "stream" if isinstance(setup, Stream) else "round_trip"
+    test = test_of(setup)
     follows = tool.follows.get((test, setup.protocol))
     if follows is None:
         tests = {test for test, _ in tool.follows}
@@ -122,8 +130,7 @@ def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
 
 def remarks_of(tool: Tool, setup: Stream | RoundTrip) -> tuple[str, ...]:
     """What a tool does otherwise than asked, a sentence each."""
-    test = "stream" if isinstance(setup, Stream) else "round_trip"
-    follows = tool.follows.get((test, setup.protocol), frozenset())
+    follows = tool.follows.get((test_of(setup), setup.protocol), frozenset())
     unmet = [name for name in changed_settings(setup) if name in OTHERWISE and name not in follows]
     return (*(OTHERWISE[name] for name in unmet), *tool.remarks(setup))
 
@@ -136,32 +143,3 @@ def changed_settings(setup: Stream | RoundTrip) -> Collection[str]:
         for name in setup.names()
         if (level := getattr(setup, name)) is not None and level != defaults[name]
     ]
-
-
-def stream_of(trial: ToolTrial) -> Stream:
-    """The settings of a stream; TypeError for another test, which the tool does not have."""
-    if not isinstance(trial.setup, Stream):
-        raise TypeError(f"{trial.test}: a stream was expected")
-    return trial.setup
-
-
-def whole_seconds(setup: Stream | RoundTrip, name: str) -> Iterator[SettingFault]:
-    """The fault of a duration for a tool that takes whole seconds."""
-    if setup.duration_s is not None and (setup.duration_s % 1 or setup.duration_s < 1):
-        yield "duration_s", f"{name} takes whole seconds"
-
-
-def limits_of_sizes(
-    setup: Stream | RoundTrip, name: str, least_udp_bytes: int, most_tcp_bytes: int
-) -> Iterator[SettingFault]:
-    """The faults of the message size."""
-    if setup.protocol == "UDP" and setup.message_bytes < least_udp_bytes:
-        yield "message_bytes", f"UDP messages of {name} have {least_udp_bytes} bytes at least"
-    if setup.protocol == "TCP" and setup.message_bytes > most_tcp_bytes:
-        yield "message_bytes", f"messages of {name} have {most_tcp_bytes} bytes at most"
-
-
-def limits_of_rate(setup: Stream | RoundTrip, name: str) -> Iterator[SettingFault]:
-    """The fault of a rate with several streams, which these tools apply to each of them."""
-    if isinstance(setup, Stream) and setup.rate_bit_per_s is not None and setup.streams > 1:
-        yield "rate_bit_per_s", f"the rate of {name} is that of each stream: take one stream"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netlab.errors import HostGone, MatrixError, ProbeError
@@ -23,7 +23,7 @@ from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.flow import PROBE_SLACK_S
 from netlab.measurement.host_watch import DropWatch
 from netlab.measurement.record import record_of_trial
-from netlab.measurement.tools.program import Program
+from netlab.measurement.tools.program import STANDARD_ERROR, Program
 from netlab.measurement.tools.tool import (
     Refusal,
     Tool,
@@ -65,13 +65,6 @@ class ToolEngine:
         """The tool's name."""
         return self._tool.name
 
-    @property
-    def tests(self) -> Collection[str]:
-        """The kinds of test that have the setting ``engine``. If the tool lacks one of them, the
-        records of this test state that as the reason for having no result.
-        """
-        return ("stream", "round_trip")
-
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
         """Measure one trial. After a ``ProbeError``, its record has the reason and no result."""
         return record_of_trial(trial, ends, attempt, lambda: self._values(trial, ends))
@@ -90,7 +83,6 @@ class ToolEngine:
         watch = None
         if isinstance(setup, Stream) and ends.server is not None:
             watch = DropWatch(ends, setup)
-        if watch is not None:
             watch.ask()
         server, client = self._run(tool_trial, ends)
         drops: Mapping[str, Value] = {}
@@ -103,8 +95,7 @@ class ToolEngine:
     def _raise(self, refused: Refusal | None) -> None:
         """Raise ProbeError if a setting is refused."""
         if refused is not None:
-            detail = f"`{refused.setting}`: {refused.sentence}"
-            raise ProbeError(self.name, "engine-cannot", detail=detail)
+            raise ProbeError(self.name, "engine-cannot", detail=str(refused))
 
     def _placed(self, setup: Stream | RoundTrip, ends: Ends) -> ToolTrial:
         """The trial with its addresses and ports; ProbeError if no port is free."""
@@ -126,7 +117,7 @@ class ToolEngine:
         if key not in self._versions:
             program = Program.start(agent, self._tool.version_words, VERSION_S)
             program.wait()
-            lines = (program.text() or program.text(2)).strip().splitlines()
+            lines = (program.text() or program.text(STANDARD_ERROR)).strip().splitlines()
             self._versions[key] = excerpt(lines[0].strip() if lines else "unknown", 100)
         return self._versions[key]
 
@@ -227,8 +218,8 @@ def _free_ports(agent: Agent, address: str) -> tuple[int, int]:
     The agent listens on both at the same time, so that they differ. Raises ProbeError, HostGone.
     """
     keys: dict[str, Any] = {"kind": "stream", "open": "listen", "bind": address, "message": 64}
-    if agent.host.port_range is not None:
-        keys["port"] = "{}-{}".format(*agent.host.port_range)
+    if agent.host.ports is not None:
+        keys["port"] = agent.host.ports
     tests: list[Pending] = []
     try:
         ports = []

@@ -73,6 +73,12 @@ def rate_of_each(setup: Stream) -> int | None:
     return None
 
 
+def remarks_on_receive_call(setup: Stream) -> Iterator[str]:
+    """For a tool whose TCP receiver takes single messages, also if this was not asked."""
+    if setup.protocol == "TCP" and setup.tcp_receive_call is None:
+        yield ONE_MESSAGE_A_CALL
+
+
 def rate_setting(setup: Stream) -> str:
     """The setting that states the rate."""
     return "rate_bit_per_s" if setup.rate_bit_per_s is not None else "message_rate_per_s"

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from netlab.experiment.hosts import Host, Service
+from netlab.experiment.hosts import Host
+from netlab.measurement.conversation import destination
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 _NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -34,20 +35,16 @@ def entry_of(host: Host) -> Mapping[str, Any]:
     if host.mirror is not None:
         entry["mirror"] = {"address": host.mirror.address, "port": host.mirror.port}
     if host.serves:
-        entry["serves"] = {name: _place(server) for name, server in host.serves.items()}
+        entry["serves"] = {
+            name: destination(at.address, at.port) for name, at in host.serves.items()
+        }
     if host.has_agent:
         entry["addresses"] = {name: list(listed) for name, listed in host.addresses.items()}
     optional = {"machine": host.machine, "identity": host.identity, "host_key": host.host_key}
     entry |= {name: value for name, value in optional.items() if value is not None}
-    if host.port_range is not None:
-        entry["port_range"] = f"{host.port_range[0]}-{host.port_range[1]}"
+    if host.ports is not None:
+        entry["port_range"] = host.ports
     return entry
-
-
-def _place(server: Service) -> str:
-    """``192.0.2.5:5201``, an IPv6 address in brackets."""
-    address = f"[{server.address}]" if ":" in server.address else server.address
-    return f"{address}:{server.port}"
 
 
 def flow(value: Any) -> str:

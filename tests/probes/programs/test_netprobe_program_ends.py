@@ -8,26 +8,29 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from netprobe_agents import PATIENCE_S, Agent, ended, gone, lives, netprobe, printed, shell, started
+from netprobe_agents import (
+    PATIENCE_S,
+    Agent,
+    agent,
+    ended,
+    gone,
+    lives,
+    netprobe,
+    printed,
+    shell,
+    started,
+)
 
-__all__ = ["netprobe"]
+__all__ = ["agent", "netprobe"]
 
 pytestmark = pytest.mark.needs("linux")
 
-MIB = 1 << 20
 FAMILY = "sleep 60 & echo $$; echo $!; wait"
 """A program of the shell and one that it starts; both print their process ids."""
-
-
-@pytest.fixture
-def agent(netprobe: Path) -> Iterator[Agent]:
-    with Agent(netprobe) as agent:
-        yield agent
 
 
 def family(agent: Agent, deadline: float = 30) -> tuple[str, list[int]]:

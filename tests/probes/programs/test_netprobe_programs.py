@@ -7,34 +7,17 @@ import signal
 import socket
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from netprobe_agents import Agent, ended, lives, netprobe, printed, request, shell, started
+from netprobe_agents import Agent, agent, ended, netprobe, printed, request, shell, started
 from netprobe_bad_lines import LISTEN
 
-__all__ = ["netprobe"]
+__all__ = ["agent", "netprobe"]
 
 pytestmark = pytest.mark.needs("linux")
 
 MIB = 1 << 20
-FAMILY = "sleep 60 & echo $$; echo $!; wait"
-"""A program of the shell and one that it starts; both print their process ids."""
-
-
-@pytest.fixture
-def agent(netprobe: Path) -> Iterator[Agent]:
-    with Agent(netprobe) as agent:
-        yield agent
-
-
-def family(agent: Agent, deadline: float = 30) -> tuple[str, list[int]]:
-    """The id of a program that started another one, and the pids of both."""
-    name = shell(agent, FAMILY, deadline)
-    pids = [int(line) for line in printed(agent, name, 2)]
-    assert all(map(lives, pids))
-    return name, pids
 
 
 # ---- what is run, and what it prints ----
