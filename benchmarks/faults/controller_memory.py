@@ -21,6 +21,7 @@ from typing import Any, cast
 from benchmarks.stage import ROOT, Verdict, finish
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import LOOPBACK, Host
 from netlab.experiment.matrix import expand
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
@@ -74,7 +75,7 @@ class FakeAgent:
     skipped_lines = 0
 
     def __init__(self, name: str, answers: Mapping[str, Mapping[str, Any]]) -> None:
-        self.host = SimpleNamespace(name=name, port_range=None, address=lambda *_: "127.0.0.1")
+        self.host = Host(name=name, os="L", local=True, addresses={"loopback": LOOPBACK})
         self.hello = {"capabilities": "stream,tcp,udp"}
         self._said = {verb: json.dumps(record) for verb, record in answers.items()}
         self._running: dict[str, tuple[Callable[..., None], Any, str]] = {}
