@@ -109,6 +109,8 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             message_bytes=size,
             flow=flow,
             conditions=_conditions(settings),
+            engine=str(settings.get("engine") or ""),
+            engine_remarks=str(values.get("engine_remarks") or ""),
             imported=imported,
             throughput_bit_per_s=throughput,
             ceiling_bit_per_s=ceiling_of(settings, values, prefix, link),

@@ -170,6 +170,10 @@ class StreamSample:
     conditions: str = ""
     """Its other settings, as text: samples with equal ``conditions`` differ only in message
     size."""
+    engine: str = ""
+    """Name of the other tool that measured it; empty: netlab's probe."""
+    engine_remarks: str = ""
+    """How that tool measures, as its record says."""
     imported: bool = False
     """Whether it comes from a document: values that are not printed in the document are not
     known."""

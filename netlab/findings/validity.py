@@ -12,8 +12,9 @@ from netlab.experiment.records import Status
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
+from netlab.findings.streams.above_ceiling import above_ceiling
 from netlab.findings.streams.host_limits import robbed, starved, throttled
-from netlab.findings.streams.limits import is_above, limit_of
+from netlab.findings.streams.limits import limit_of
 from netlab.findings.streams.majority import findings_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def doubts(
     """All doubts; ``notes`` are the facts of hosts, as in ``results.run.Run.facts``."""
     streams = tuple(samples)
     return (
-        *findings_of(streams, lambda sample: Kind.ABOVE_CEILING if is_above(sample) else None),
+        *above_ceiling(streams),
         *findings_of(streams, lambda sample: Kind.PATH_MTU if has_smaller_mtu(sample) else None),
         *_congestion(streams),
         *_clock_steps(streams),

@@ -214,6 +214,11 @@ def test_nothing_is_said_of_timestamps_that_are_known_or_cannot_be_seen(
     assert bare([94.5] * 3, effective=mss_values) == []
 
 
+def test_another_tools_way_of_counting_is_not_taken_for_missing_timestamps() -> None:
+    assert bare([94.5] * 3, asked=stream(engine="netperf")) == []
+    assert bare([94.5] * 3, asked=stream()) != []
+
+
 def test_cells_within_one_host_do_not_count() -> None:
     loopback = {BUFFERS[at]: {"same_host": True} for at in (1, 2, 3)}
     (finding,) = bare([94.5, 60.0, 60.0, 99.0], effective=loopback)

@@ -182,6 +182,17 @@ def test_three_sizes_over_a_factor_of_four_within_five_per_cent_are_bound_by_pac
 
 
 @pytest.mark.parametrize(
+    ("lost", "presence"), [(0, False), (200, False), (201, True), (None, False)]
+)
+def test_another_tools_frames_are_bound_only_if_it_sent_many_more_than_arrived(
+    lost: int | None, presence: bool
+) -> None:
+    losses = Losses(sent=4_000, lost=lost)
+    alike = [frames(size, 4_000, engine="iperf3", losses=losses) for size in (100, 200, 400)]
+    assert bool(packet_bound(alike)) is presence
+
+
+@pytest.mark.parametrize(
     "samples",
     [
         (frames(100, 4_000), frames(400, 4_000)),

@@ -71,7 +71,7 @@ note(
     "virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
     advice=_("these hosts share their CPUs and clocks with other machines"),
     section=RUN, condition="the hosts run under a hypervisor")
-# Its rule finds "above-ceiling" as well.
+# Its rule finds "above-ceiling" as well, also by tools.
 warning(
     "path-mtu",
     _("the path carries packets of {path_mtu_bytes} bytes, but the matrix states an MTU of "
@@ -158,7 +158,8 @@ warning(
         "within the window, and its receive calls were short (the record has no `coarse`). "
         "Throughput then includes messages that were delayed before the window, for instance in a "
         "queue while a cable was unplugged. Not stated if `data-stopped`, `process-stalled`, "
-        "`cpus-taken` or `messages-left-out` is stated")
+        "`cpus-taken` or `messages-left-out` is stated, or if another tool measured (`engine`), "
+        "because its receive calls are not recorded")
 note(
     "stream-silent",
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other streams "
@@ -264,7 +265,29 @@ warning(
         "the options with the least overhead. The uncertainty is 0 if the receive calls were "
         "short. In a record with `coarse`, the uncertainty is the largest receive call plus the "
         "change of the receive queue, as a share of all bytes. If the message size is not known, "
-        "the rule compares the cell's median with the ceiling of the best message size")
+        "the rule compares the cell's median with the ceiling of the best message size. Not stated "
+        "for cells of another tool than netprobe, unless cells of netprobe over the same link "
+        "(two hosts, `network` and `interface`) are above the ceiling as well")
+warning(
+    "above-ceiling-by-tool",
+    _("{tool}’s figure is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, and "
+        "netprobe’s figures are not: {way}"),
+    rank=14, figures=("highest_ceiling_bit_per_s",),
+    advice=_("the wire does not carry that: use netprobe's figure instead"),
+    section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell "
+        "(`engine`). Over the same link, netprobe measured at least one cell that fills the wire "
+        "(see `wire-ceiling`), and none above the ceiling; a cell counts if more than half of its "
+        "trials show it. So the stated rate is right. The finding has the tool's way of counting, "
+        "by the remarks in the record (`engine_remarks`)")
+warning(
+    "above-ceiling-or-tool",
+    _("{tool}’s figure is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the "
+        "stated link rate is wrong, or {tool} counts too much ({way})"),
+    rank=1, figures=("highest_ceiling_bit_per_s",),
+    advice=_("measure the same cells with netprobe: its figures show which of the two is wrong"),
+    section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell, and no "
+        "cell of netprobe over the same link is above the ceiling or fills the wire. So nothing "
+        "shows whether the stated rate is right")
 note(
     "one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
@@ -294,7 +317,8 @@ note(
     section=RUN, condition="the options of TCP are not recorded. In more than half of the cells, "
         "throughput is above the wire ceiling with timestamps. In no cell is throughput above the "
         "wire ceiling without timestamps. \"Above\" means by more than 0.1 % (0.2 % in imported "
-        "tables). Timestamps take 12 bytes of each segment (RFC 7323, section 3)")
+        "tables). Timestamps take 12 bytes of each segment (RFC 7323, section 3). Not stated for "
+        "cells of another tool (`engine`), whose way of counting may be the cause")
 warning(
     "buffer-capped",
     _("socket buffers of {asked} were capped by {ends}; the largest effective size is "

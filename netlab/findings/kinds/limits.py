@@ -191,8 +191,7 @@ warning(
 warning(
     "unplaced-loss", _("{lost_share} lost"), limit=_("loss at an unknown place"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
-    advice=_("the two hosts do not count all their drops: watch them with the systems' own "
-        "tools"),
+    advice=_("not all drops of the two hosts are known: watch them with the systems' own tools"),
     section=_SECTION,
     condition="loss is the limit and large enough (see `host-drops`), but its place is unknown "
         "(see `loss-not-placed`)")
@@ -207,7 +206,9 @@ note(
         "that arrive per second is the same with all these sizes, within 5 %. Each throughput is "
         "below 95 % of its wire ceiling. The finding replaces `path-loss`, `unplaced-loss`, "
         "`not-determined`, and waits or other traffic without a recorded effect. If more than half "
-        "of these trials have no other limit, it also replaces waits for a CPU")
+        "of these trials have no other limit, it also replaces waits for a CPU. A trial of another "
+        "tool (`engine`) counts only if it lost more than 5 % of its messages, because nothing is "
+        "recorded about the tool's send calls")
 note(
     "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
     figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),

@@ -187,6 +187,10 @@ def frames_per_s(sample: StreamSample) -> float:
 
 def _shows_frames(sample: StreamSample) -> bool:
     share = sample.ceiling_share
+    # Nothing is recorded about the send calls of another tool. If nearly all that it sent arrived,
+    # its sender may be what limits the frames.
+    if sample.engine and (sample.lost_share or 0.0) <= 1 - DELIVERED:
+        return False
     return (
         sample.packets_a_message == 1
         and not sample.imported

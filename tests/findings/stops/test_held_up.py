@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,9 +161,10 @@ def test_more_than_was_offered_had_been_delayed(tmp_path: Path) -> None:
         (PACED, paced(863, 0, mbit=10.2)),
         (PACED, {**paced(863, 0, mbit=10.6), "receiver_coarse": 1}),
         (stream(protocol="UDP"), paced(863, 0, mbit=10.6)),
+        (replace(PACED, settings={**PACED.settings, "engine": "iperf3"}), paced(863, 0, mbit=10.6)),
     ],
 )
-def test_a_small_excess_or_an_unpaced_stream_has_no_finding(
+def test_a_small_excess_an_unpaced_stream_or_another_tools_has_no_finding(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
     assert sentences_of(run(tmp_path, cell, trial)) == []

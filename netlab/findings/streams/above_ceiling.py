@@ -1,0 +1,102 @@
+"""Figures above the wire ceiling: by the link, by the tool that measured them, or by either. Pure.
+
+A wrong rate of the link lifts the figures of netlab's probe as well. So the probe's streams over
+the same link tell whether the rate or the tool is the cause.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from netlab.findings.finding import Finding, Kind
+from netlab.findings.sample import StreamSample
+from netlab.findings.streams.limits import fills_the_wire, is_above
+from netlab.findings.streams.majority import findings_of
+from netlab.messages import Message, _
+
+WAYS: Mapping[str, Message] = {
+    "divides what was received by the sender's time": _(
+        "the tool divides the received bytes by the sender’s time, and so counts bytes that then "
+        "still waited in the sender’s buffer"
+    ),
+    "its rate is the slope of a line": _(
+        "the tool’s rate is the slope of a line through a few samples"
+    ),
+    "no warm-up: the figure covers the beginning": _(
+        "the tool’s figure includes the beginning of the test"
+    ),
+}
+"""Beginning of a tool's remark in a record → the way of counting that may lift its figure. No other
+remark concerns the counting of bytes or time."""
+
+_UNKNOWN = _("the tool counts bytes and time in its own way")
+_OF_LINK = ("network", "interface")
+
+_Link = tuple[frozenset[str], tuple[object, ...]]
+"""The two hosts, and the settings that select one of several links between them."""
+
+
+def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+    """One finding per group, cause and tool, over the cells where most trials are above."""
+    links: dict[_Link, list[StreamSample]] = {}
+    for sample in samples:
+        links.setdefault(_link_of(sample), []).append(sample)
+    causes: dict[tuple[Kind, str], list[StreamSample]] = {}
+    for streams in links.values():
+        of_tools = _kind_of_tools(streams)
+        for sample in streams:
+            is_rate = not sample.engine or of_tools is Kind.ABOVE_CEILING
+            cause = (Kind.ABOVE_CEILING, "") if is_rate else (of_tools, sample.engine)
+            causes.setdefault(cause, []).append(sample)
+    for (kind, tool), streams in causes.items():
+        for above in findings_of(streams, partial(_if_above, kind)):
+            yield replace(above, words={"tool": tool, "way": _way(above, streams)} if tool else {})
+
+
+def _if_above(kind: Kind, sample: StreamSample) -> Kind | None:
+    return kind if is_above(sample) else None
+
+
+def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
+    """Why other tools' figures over one link would be above its ceiling.
+
+    A cell of the probe counts if most of its trials agree. A cell that does not fill the wire shows
+    nothing: the link may carry more.
+    """
+    cells: dict[tuple[str, str], list[StreamSample]] = {}
+    for sample in streams:
+        if not sample.engine:
+            cells.setdefault((sample.cell, sample.flow), []).append(sample)
+    above = full = False
+    for trials in cells.values():
+        above_count = sum(map(is_above, trials))
+        full_count = sum(fills_the_wire(trial) and not is_above(trial) for trial in trials)
+        above |= 2 * above_count > len(trials)
+        full |= 2 * full_count > len(trials)
+    if above:
+        return Kind.ABOVE_CEILING
+    return Kind.ABOVE_CEILING_BY_TOOL if full else Kind.ABOVE_CEILING_OR_TOOL
+
+
+def _link_of(sample: StreamSample) -> _Link:
+    settings = json.loads(sample.conditions) if sample.conditions else {}
+    hosts = frozenset(end.host for end in sample.ends)
+    return hosts, tuple(settings.get(name) for name in _OF_LINK)
+
+
+def _way(finding: Finding, streams: Iterable[StreamSample]) -> Message:
+    """How a tool counts, by its remarks in the records of a finding's trials."""
+    trials = set(finding.trials)
+    remarks = {
+        remark
+        for sample in streams
+        if (sample.cell, sample.trial) in trials
+        for remark in sample.engine_remarks.split("; ")
+    }
+    for begin, way in WAYS.items():
+        if any(remark.startswith(begin) for remark in remarks):
+            return way
+    return _UNKNOWN

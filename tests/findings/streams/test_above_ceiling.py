@@ -1,0 +1,244 @@
+"""Figures above the wire ceiling: the stated rate, or the tool that measured, is the cause."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_samples import CEILING, tcp, udp
+
+from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.findings.finding import Finding, Kind
+from netlab.findings.sample import StreamSample
+from netlab.findings.streams.above_ceiling import WAYS, above_ceiling
+from netlab.measurement.tools.netperf import NETPERF
+from netlab.measurement.tools.table import TOOLS
+from netlab.measurement.tools.tool import remarks_of
+from netlab.report.text.findings import statement
+
+RATE = "the stated link rate is wrong"
+TOOLS_ABOVE = (Kind.ABOVE_CEILING_BY_TOOL, Kind.ABOVE_CEILING_OR_TOOL)
+OF_NETPERF = "; ".join(
+    remarks_of(
+        NETPERF, Stream(protocol="UDP", message_bytes=1472, duration_s=1.0, receive="spinning")
+    )
+)
+
+
+def cell(engine: str, share: float, **more: Any) -> StreamSample:
+    """A trial of an engine, at a share of the wire ceiling."""
+    made = {
+        "cell": f"{engine}-{share}",
+        "conditions": json.dumps({"engine": engine} if engine else {}),
+        "engine": engine,
+        "engine_remarks": OF_NETPERF if engine == "netperf" else "",
+        "throughput_bit_per_s": share * CEILING,
+    }
+    return udp(**(made | more))
+
+
+def only(samples: Sequence[StreamSample]) -> Finding:
+    (finding,) = above_ceiling(samples)
+    return finding
+
+
+def said(samples: Sequence[StreamSample]) -> str:
+    return str(statement(only(samples)))
+
+
+# ---- right and wrong causes ----------------------------------------------------------------------
+
+
+def test_a_tool_alone_above_a_ceiling_that_netprobe_fills_counts_too_much() -> None:
+    samples = [cell("", 0.995), cell("netperf", 1.023), cell("iperf3", 0.997)]
+    finding = only(samples)
+    assert (finding.kind, finding.severity) == (Kind.ABOVE_CEILING_BY_TOOL, "warning")
+    assert (finding.cells, finding.trials) == (("netperf-1.023",), (("netperf-1.023", 1),))
+    assert said(samples) == (
+        "netperf’s figure is 2.3 % above the wire ceiling of 95.71 Mbit/s, and netprobe’s figures "
+        "are not: the tool divides the received bytes by the sender’s time, and so counts bytes "
+        "that then still waited in the sender’s buffer"
+    )
+    assert RATE not in said(samples)
+    assert "rate" not in str(finding.advice)
+
+
+def test_if_netprobe_is_above_as_well_the_rate_is_blamed_for_all() -> None:
+    samples = [cell("", 1.02), cell("netperf", 1.04), cell("iperf3", 0.99)]
+    finding = only(samples)
+    assert (finding.kind, finding.words) == (Kind.ABOVE_CEILING, {})
+    assert finding.cells == ("-1.02", "netperf-1.04")
+    assert RATE in said(samples)
+
+
+def test_tools_alone_leave_open_whether_they_or_the_rate_are_wrong() -> None:
+    samples = [cell("netperf", 1.04), cell("iperf3", 0.999)]
+    assert only(samples).kind is Kind.ABOVE_CEILING_OR_TOOL
+    assert RATE in said(samples)
+    assert "or netperf counts too much (the tool divides the received bytes" in said(samples)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.979])
+def test_a_netprobe_below_the_wire_shows_nothing_about_the_rate(share: float) -> None:
+    assert only([cell("", share), cell("netperf", 1.04)]).kind is Kind.ABOVE_CEILING_OR_TOOL
+
+
+def test_netprobe_counts_at_any_size_and_over_either_protocol_but_over_the_same_link_only() -> None:
+    above = cell("netperf", 1.04)
+    probe = cell("", 0.995, message_bytes=64)
+    assert only([above, probe]).kind is Kind.ABOVE_CEILING_BY_TOOL
+    of_tcp = tcp(cell="t", throughput_bit_per_s=0.99 * CEILING)
+    assert only([above, of_tcp]).kind is Kind.ABOVE_CEILING_BY_TOOL
+    other_hosts = replace(probe, sender=replace(probe.sender, host="z"))
+    other_network = replace(probe, conditions=json.dumps({"network": "second"}))
+    other_interface = replace(probe, conditions=json.dumps({"interface": "eth7"}))
+    for other in (other_hosts, other_network, other_interface):
+        assert only([above, other]).kind is Kind.ABOVE_CEILING_OR_TOOL
+    turned = replace(
+        probe,
+        sender=replace(probe.sender, host="y"),
+        receiver=replace(probe.receiver, host="x"),
+    )
+    forth = replace(
+        above,
+        sender=replace(above.sender, host="x"),
+        receiver=replace(above.receiver, host="y"),
+    )
+    assert only([forth, turned]).kind is Kind.ABOVE_CEILING_BY_TOOL
+
+
+def test_netprobe_above_over_another_link_does_not_blame_the_rate_of_this_one() -> None:
+    other = cell("", 1.05, conditions=json.dumps({"network": "second"}))
+    by_kind = {
+        finding.kind: finding.cells
+        for finding in above_ceiling([cell("", 0.995), cell("netperf", 1.04), other])
+    }
+    assert by_kind == {
+        Kind.ABOVE_CEILING: ("-1.05",),
+        Kind.ABOVE_CEILING_BY_TOOL: ("netperf-1.04",),
+    }
+
+
+def test_one_odd_trial_of_netprobe_is_no_cell_above_or_at_the_wire() -> None:
+    def trials(*shares: float) -> list[StreamSample]:
+        return [cell("", share, cell="p", trial=n) for n, share in enumerate(shares, 1)]
+
+    tool = cell("netperf", 1.04)
+    for shares, kind in (
+        ((0.99, 0.99, 1.05), Kind.ABOVE_CEILING_BY_TOOL),
+        ((0.99, 0.5, 0.5), Kind.ABOVE_CEILING_OR_TOOL),
+        ((0.99, 0.5), Kind.ABOVE_CEILING_OR_TOOL),
+        ((0.99, 0.99, 0.5), Kind.ABOVE_CEILING_BY_TOOL),
+        ((1.05, 1.05, 0.5), Kind.ABOVE_CEILING),
+    ):
+        assert {finding.kind for finding in above_ceiling([*trials(*shares), tool])} == {kind}
+
+
+def test_each_tool_has_a_finding_with_its_own_way_of_counting() -> None:
+    findings = above_ceiling(
+        [
+            cell("", 0.995),
+            cell("netperf", 1.04),
+            cell("neper", 1.05, engine_remarks="a; its rate is the slope of a line through ten"),
+            cell("iperf2", 1.06, engine_remarks="its server listens on all addresses of the host"),
+        ]
+    )
+    ways = {finding.words["tool"]: str(statement(finding)) for finding in findings}
+    assert ways["netperf"].endswith("still waited in the sender’s buffer")
+    assert ways["neper"].endswith("the slope of a line through a few samples")
+    assert ways["iperf2"].endswith("the tool counts bytes and time in its own way")
+
+
+def test_imported_figures_and_those_within_one_host_are_judged_as_before() -> None:
+    assert only([cell("", 1.05, imported=True)]).kind is Kind.ABOVE_CEILING
+    assert list(above_ceiling([cell("netperf", 1.05, same_host=True), cell("", 0.99)])) == []
+
+
+def test_the_remarks_that_explain_are_remarks_that_tools_make() -> None:
+    base: dict[str, Any] = {"message_bytes": 1472, "duration_s": 2.0, "warm_up_s": 1.0}
+    made = {
+        remark
+        for tool in TOOLS.values()
+        for protocol in ("TCP", "UDP")
+        for setup in (Stream(protocol=protocol, **base), RoundTrip(protocol=protocol, **base))
+        if ("stream" if isinstance(setup, Stream) else "round_trip", protocol) in tool.follows
+        for remark in remarks_of(tool, setup)
+    }
+    for begin in WAYS:
+        assert [remark for remark in made if remark.startswith(begin)], begin
+
+
+# ---- a random mix --------------------------------------------------------------------------------
+
+
+def drawn(dice: random.Random) -> list[StreamSample]:
+    """Cells of several engines, sizes and links, with one to three trials each."""
+    samples = []
+    for number in range(dice.randint(1, 8)):
+        engine = dice.choice(["", "", "netperf", "iperf3"])
+        settings: dict[str, str] = {"network": dice.choice(["one", "two"])}
+        if engine:
+            settings["engine"] = engine
+        size = dice.choice([64, 1472])
+        for trial in range(1, dice.randint(2, 4)):
+            share = dice.choice([0.5, 0.97, 0.985, 1.0, 1.002, 1.05])
+            made = cell(
+                engine,
+                share,
+                cell=str(number),
+                trial=trial,
+                message_bytes=size,
+                conditions=json.dumps(settings),
+            )
+            samples.append(made)
+    return samples
+
+
+def expected(samples: Sequence[StreamSample]) -> dict[str, tuple[Kind, str]]:
+    """Cell → cause and tool, by counting trials."""
+    cells: dict[str, list[StreamSample]] = defaultdict(list)
+    for sample in samples:
+        cells[sample.cell].append(sample)
+
+    def mostly(trials: Sequence[StreamSample], least: float, most: float) -> bool:
+        shares = [trial.throughput_bit_per_s / CEILING for trial in trials]
+        return 2 * sum(least < share <= most for share in shares) > len(shares)
+
+    above = {name for name, trials in cells.items() if mostly(trials, 1.001, 9.0)}
+    full = {name for name, trials in cells.items() if mostly(trials, 0.98, 1.001)}
+    causes = {}
+    for name in above:
+        one = cells[name][0]
+        network = json.loads(one.conditions)["network"]
+        probes = {
+            other
+            for other, trials in cells.items()
+            if not trials[0].engine and json.loads(trials[0].conditions)["network"] == network
+        }
+        if not one.engine or probes & above:
+            causes[name] = (Kind.ABOVE_CEILING, "")
+        else:
+            causes[name] = (TOOLS_ABOVE[0] if probes & full else TOOLS_ABOVE[1], one.engine)
+    return causes
+
+
+def test_over_random_mixes_each_cell_above_has_the_one_cause_that_its_link_shows() -> None:
+    dice = random.Random(7)  # noqa: S311  (a test draws its cases)
+    kinds: dict[Kind, int] = defaultdict(int)
+    for _ in range(600):
+        samples = drawn(dice)
+        causes = expected(samples)
+        told: dict[str, tuple[Kind, str]] = {}
+        for finding in above_ceiling(samples):
+            assert statement(finding)
+            for name in finding.cells:
+                assert name not in told
+                told[name] = (finding.kind, finding.words.get("tool", ""))
+            kinds[finding.kind] += 1
+        assert told == causes
+    assert min(kinds[kind] for kind in (Kind.ABOVE_CEILING, *TOOLS_ABOVE)) > 30
