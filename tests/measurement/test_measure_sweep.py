@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import pytest
 from paths import Path, hosts_on, needs_namespaces, search, shape_client
 
@@ -35,13 +37,15 @@ def test_a_sweep_shows_what_a_second_frame_costs() -> None:
     frame carries it with 83 bytes around it, and no more than what it has room for."""
     ceilings = {size: size / wire_bytes for size, wire_bytes in ON_THE_WIRE.items()}
     assert round(100 * ceilings[1472], 3) == 95.709
-    best: dict[int, float] = {}
+    sweeps: list[dict[int, float]] = []
     with hosts_on(Path()) as ends:
         shape_client(LINK_BIT_PER_S)
-        for _ in range(10):  # what holds this machine up costs rate, and gives none
-            shares = swept(search(ends, protocol="UDP", sweep=True, duration_s=0.2))
-            best = {size: max(best.get(size, 0), shares[size]) for size in ceilings}
-            if all(best[size] > 0.99 * ceiling for size, ceiling in ceilings.items()):
+        for _ in range(5):
+            # A second, because the bucket of the shaper lets through 5 kB more than its rate: 1 %
+            # of what it passes in 0.2 s.
+            sweeps.append(swept(search(ends, protocol="UDP", sweep=True, duration_s=1.0)))
+            shares = {size: median(sweep[size] for sweep in sweeps) for size in ceilings}
+            if shares == pytest.approx(ceilings, rel=0.01):
                 break
-    assert best == pytest.approx(ceilings, rel=0.01)
-    assert best[1473] / best[1472] == pytest.approx(ceilings[1473] / ceilings[1472], rel=0.01)
+    assert shares == pytest.approx(ceilings, rel=0.01)
+    assert shares[1473] / shares[1472] == pytest.approx(ceilings[1473] / ceilings[1472], rel=0.01)
