@@ -25,6 +25,7 @@ from netlab.config.merge import (
     too_long_frames,
     too_many,
 )
+from netlab.config.mirrors import faults_of_mirrors
 from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, kinds_with
 from netlab.config.unknown_hosts import unknown_hosts
 from netlab.errors import Fault, MatrixError
@@ -57,6 +58,7 @@ def checked(
             *idle_defaults(document, model),
             *missing(document, model, layers),
             *meaningless(document, model, layers),
+            *faults_of_mirrors(document, model),
         ]
     if not sizes:
         faults += _faults_of_cells(document, model, layers, is_complete)

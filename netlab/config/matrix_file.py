@@ -27,6 +27,7 @@ from netlab.config.goals import comparisons_of, expectations_of, idle, unknown_k
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_model import MatrixFile
 from netlab.config.merge import grids_of, layers_of, most_repeats, scaled, too_many
+from netlab.config.mirrors import mirrors_of, unknown_mirrors
 from netlab.config.overrides import Overrides, overrides_of
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.cells import Cell, Grid, expansion
@@ -73,6 +74,7 @@ def load_matrix(
     grids = _grids(final_model, layers, override_set, overrides)
     if overrides:
         problems = expansion(model.pairing_names, grids).problems
+        _check_overrides(unknown_mirrors(model, grids), overrides)
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
     return _matrix(document, final_model, grids, override_set.scale)
 
@@ -150,6 +152,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         seed=model.seed,
         parallel=model.parallel,
         common_window=model.common_window,
+        mirrors=mirrors_of(model),
         observe=tuple(model.observe or ()),
         scale=scale,
         comparisons=comparisons_of(model),
@@ -214,6 +217,12 @@ def _content(
         content["until"] = asdict(until)
     if scale != 1:
         content["scale"] = scale
+    mirrors = mirrors_of(model)
+    if mirrors:
+        content["mirrors"] = {
+            name: {**asdict(mirror), "start": [*mirror.start]}
+            for name, mirror in sorted(mirrors.items())
+        }
     return content
 
 

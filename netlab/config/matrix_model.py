@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from netlab.config.document import Section
 from netlab.config.expect_model import ExpectBounds
+from netlab.config.mirror_model import MirrorName, MirrorSection
 from netlab.config.settings import (
     LOAD,
     LOAD_KEYS,
@@ -305,6 +306,12 @@ class MatrixFile(Running):
         default=None,  # type: ignore[arg-type]  # absent, never null
         description="Hosts of the inventory that are neither end, such as the device under test: "
         "searches record their load and their drops.",
+    )
+    mirrors: Annotated[dict[MirrorName, MirrorSection], Field(min_length=1, max_length=100)] = (
+        Field(
+            default=None,  # type: ignore[arg-type]  # absent, never null
+            description="Other programs that answer round trips on the server, by name.",
+        )
     )
     defaults: Defaults = Field(default=None)  # type: ignore[valid-type]
     tests: Annotated[list[Test], Field(min_length=1, max_length=1000)]

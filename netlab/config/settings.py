@@ -134,20 +134,24 @@ def _json_of_cpus(reads: CpuList) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [cpu, array, _text("0-3,8", r"^[0-9]")]})
 
 
+def _host_word(reads: HostWord) -> Any:
+    return Annotated[str, Field(pattern=reads.pattern, max_length=reads.most_characters)]
+
+
 @cache
 def _type_of(reads: Reader, field: Any) -> Any:
     """The pydantic type of one value of a setting; ``field`` is the type of its field."""
     match reads:
         case Whole(least, most):
             return Annotated[int, Field(ge=least, le=most)]
-        case HostWord(pattern, most):
-            return Annotated[str, Field(pattern=pattern, max_length=most)]
+        case HostWord():
+            return _host_word(reads)
         case NumberWithUnit():
             return Annotated[
                 _UNITS[reads.unit][0], BeforeValidator(_validator(reads)), _json(reads)
             ]
-        case Or(word, None):
-            words: Any = Literal[(word, *get_args(field))]
+        case Or(word, HostWord() | None as host_word):
+            words: Any = _host_word(host_word) if host_word else Literal[(word, *get_args(field))]
             return Annotated[words, AfterValidator(lambda value: None if value == word else value)]
         case Or(word, NumberWithUnit() as quantity, example):
             check = _validator(quantity)

@@ -179,6 +179,8 @@ def _of_stream(setup: Stream) -> Iterator[SettingFault]:
 
 def _of_round_trip(setup: RoundTrip) -> Iterator[SettingFault]:
     yield from _too_long(setup)
+    if setup.mirror is not None:
+        yield from _of_other_mirror(setup)
     if setup.protocol != "UDP":
         return
     response_bytes = setup.message_bytes
@@ -207,6 +209,19 @@ def _of_round_trip(setup: RoundTrip) -> Iterator[SettingFault]:
         yield (
             "udp_checksum",
             "UDP over IPv6 must have a checksum (RFC 8200): `exclude` that combination",
+        )
+
+
+def _of_other_mirror(setup: RoundTrip) -> Iterator[SettingFault]:
+    """The settings that only netlab's probe can follow as the mirror."""
+    requested = [name for name, _level in untold(setup)]
+    requested += ["mirror_hold_s"] if setup.mirror_hold_s else []
+    requested += [] if setup.response_bytes in (None, setup.message_bytes) else ["response_bytes"]
+    for name in requested:
+        yield (
+            name,
+            f"only netprobe can follow it as the mirror, not `{setup.mirror}`: `exclude` that "
+            "combination",
         )
 
 

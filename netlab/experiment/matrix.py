@@ -37,6 +37,23 @@ class LongPath:
     """Payload rate."""
 
 
+@dataclass(frozen=True, slots=True)
+class NamedMirror:
+    """A program or an echo that answers round trips in place of netlab's probe on the server."""
+
+    name: str
+    start: tuple[str, ...] = ()
+    """The command that starts it on the server, with ``{address}`` and ``{port}``; empty: it runs
+    already."""
+    address: str | None = None
+    """The IP address at which it answers; ``None``: the server's test address."""
+    port: int | None = None
+    """``None``: a free port of the server."""
+    interface: str | None = None
+    """The server's interface at which its stack is timed; ``None``: that of the route to the
+    client."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
     """A whole experiment, as its author wrote it, with ``--set`` applied."""
@@ -72,7 +89,7 @@ class Matrix:
     target: LongPath | None
     """The longer path that the findings estimate; ``None``: none."""
     content: dict[str, Any]
-    """The data that identify a matrix, as plain JSON: link, pairings, tests, repeats.
+    """The data that identify a matrix, as plain JSON: link, pairings, tests, repeats, mirrors.
 
     Two matrices with equal data are the same. Not included: title, hosts, observed hosts, order,
     pause, repeated trials, comparisons, expectations, the longer path, the notation of an axis, and
@@ -83,6 +100,8 @@ class Matrix:
     """Whether the file has a ``hosts:`` section."""
     own_repeats: Mapping[Cell, int] = field(repr=False)
     """Trials of the cells whose test has ``repeats`` of its own."""
+    mirrors: Mapping[str, NamedMirror] = field(default_factory=dict)
+    """Mirrors by the name that the setting ``mirror`` gives."""
     common_window: bool = True
     """Whether streams that run at the same time start together and are measured in one common
     window."""

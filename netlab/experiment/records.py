@@ -119,6 +119,7 @@ _WORDS = {
     "no-host": _("the inventory has no hosts for the pairing"),
     "engine-cannot": _("the tool that measures cannot do what the cell requests"),
     "engine-failed": _("the tool that measures ended without a result"),
+    "mirror-failed": _("the mirror that the matrix names did not answer, or its program ended"),
     "not-as-set-up": _("the hosts, as they are set up, cannot do what the cell requests"),
     "host-gone": _("the host stopped answering during the trial"),
     "host-refused": _("the host refused the login, or its key differs from the known key"),

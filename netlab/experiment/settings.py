@@ -70,7 +70,7 @@ class Or:
     """Read as ``None`` if it is ``word``, else by ``reads`` or as one of the field's own words."""
 
     word: str
-    reads: NumberWithUnit | None = None
+    reads: NumberWithUnit | HostWord | None = None
     example: str = ""
 
 

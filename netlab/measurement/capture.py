@@ -7,6 +7,7 @@ lost connection.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
@@ -58,14 +59,20 @@ class Capture:
             status = self._process.wait(0.0)
             if status is not None or time.monotonic() > give_up:
                 lines = self._process.stderr_tail().splitlines() or ["no answer"]
-                raise NoCapture(f"{host}: tcpdump does not capture: {lines[-1][:200]}")
+                # Its own message may be followed by a line with the library's.
+                message = next((line for line in lines if line.startswith("tcpdump: ")), lines[-1])
+                raise NoCapture(f"{host}: tcpdump does not capture: {message[:200]}")
             time.sleep(0.01)
 
-    def finish(self) -> bytes:
-        """Wait for the last frames, end tcpdump and return the capture."""
-        give_up = time.monotonic() + LAST_S
+    def finish(self, quiet_s: float = QUIET_S, last_s: float = LAST_S) -> bytes:
+        """Wait for the last frames, end tcpdump and return the capture.
+
+        ``quiet_s``: the capture is complete if no byte arrives for this long. ``last_s``: time
+        limit for the last frames.
+        """
+        give_up = time.monotonic() + last_s
         self._heard_at = time.monotonic()
-        while time.monotonic() < min(give_up, self._heard_at + QUIET_S):
+        while time.monotonic() < min(give_up, self._heard_at + quiet_s):
             time.sleep(0.01)
         self.end()
         return bytes(self._pcap)
@@ -92,35 +99,55 @@ def capture_during(
 
     Raises NoCapture if the host does not allow it, and any error of ``during``.
     """
+    device = interface_to(agent, source)
+    from_source = ["src", "host", source.partition("%")[0]]
+    to_destination = ["dst", "host", destination.partition("%")[0]]
+    options = ["--immediate-mode"]
+    capture = started(agent, device, options, [*from_source, "and", *to_destination], LIFE_S)
     try:
-        process = agent.start_beside(_words(agent, source, destination))
-    except HostGone:
-        raise
-    except HostError as error:
-        raise NoCapture(str(error)) from None
-    capture = Capture(process)
-    try:
-        capture.await_listening(agent.host.name)
         during()
         return capture.finish()
     finally:
         capture.end()
 
 
-def _words(agent: Agent, source: str, destination: str) -> list[str]:
-    """The tcpdump command for a host; NoCapture if it has no tcpdump or no known interface."""
+def started(
+    agent: Agent, device: str, options: list[str], frames: list[str], life_s: float
+) -> Capture:
+    """A tcpdump that captures ``frames`` (its filter) at an interface of a host by now.
+
+    NoCapture with a sentence if the host does not allow it. ``life_s``: time after which it ends by
+    itself on a remote host.
+    """
+    host = agent.host
+    output = [*options, "-U", "-s", str(KEPT_BYTES), "-w", "-"]
+    limit = [] if host.local else ["timeout", str(math.ceil(life_s))]
+    try:
+        process = agent.start_beside(
+            [*limit, "tcpdump", "-i", device, "-n", "-p", *output, *frames]
+        )
+    except HostGone:
+        raise
+    except HostError as error:
+        raise NoCapture(str(error)) from None
+    capture = Capture(process)
+    try:
+        capture.await_listening(host.name)
+    except BaseException:
+        capture.end()
+        raise
+    return capture
+
+
+def interface_to(agent: Agent, address: str) -> str:
+    """The interface of a host's route to an address; NoCapture if the host cannot capture there."""
     host = agent.host
     if host.os == "W":
         raise NoCapture(f"{host.name}: Windows has no tcpdump")
-    device = str(agent.facts(to=source).get("route_interface", ""))
+    device = str(agent.facts(to=address).get("route_interface", ""))
     if not DEVICE.fullmatch(device):
         raise NoCapture(f"{host.name}: its system does not report which interface the traffic uses")
-    limit = [] if host.local else ["timeout", str(LIFE_S)]
-    from_source = ["src", "host", source.partition("%")[0]]
-    to_destination = ["dst", "host", destination.partition("%")[0]]
-    output = ["--immediate-mode", "-U", "-s", str(KEPT_BYTES), "-w", "-"]
-    frames = [*from_source, "and", *to_destination]
-    return [*limit, "tcpdump", "-i", device, "-n", "-p", *output, *frames]
+    return device
 
 
 def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:

@@ -11,6 +11,7 @@ from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror, Service
 from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
+from netlab.experiment.matrix import NamedMirror
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.rendezvous import Participant
 from netlab.remote.agent import Agent
@@ -31,6 +32,8 @@ class Ends:
     """Address and port of the echo service, if the server runs no agent."""
     served: Mapping[str, Service] = field(default_factory=dict)
     """Tool → its server that already runs, if the server's host runs no agent."""
+    mirrors: Mapping[str, NamedMirror] = field(default_factory=dict)
+    """Other mirrors on the server, by the name that the setting ``mirror`` gives."""
     mirror_name: str = ""
     """Name of the server's host, if it runs no agent."""
     networks: Mapping[str, str] = field(default_factory=dict)

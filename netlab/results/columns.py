@@ -123,7 +123,9 @@ _ROUND_TRIPS: Mapping[str, Column] = {
             *((name, f"{percentile} of the times") for name, percentile in _PERCENTILES.items()),
         )
     },
-    "server_stack_stamps": Column("string", "", "hardware or software: source of the time stamps"),
+    "server_stack_stamps": Column(
+        "string", "", "source of the time stamps: hardware, software, or capture (tcpdump)"
+    ),
 }
 
 _CONNECTIONS: Mapping[str, Column] = {

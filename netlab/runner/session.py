@@ -372,6 +372,7 @@ class Session:
             captures=self.folder.path / CAPTURES,
             window=window,
             participant=participant,
+            mirrors=self.matrix.mirrors,
             link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
         )
         record = engine_of(trial.cell).measure(trial, ends, attempt, self.progress.live)

@@ -94,6 +94,8 @@ def _needs_agent(cell: Cell) -> str | None:
     setup = cell.setup
     if not isinstance(setup, RoundTrip | Connect):
         return f"a `{cell.test}` test needs a probe at both ends"
+    if isinstance(setup, RoundTrip) and setup.mirror is not None:
+        return f"netlab cannot start or time `{setup.mirror}` on it"
     if setup.response_bytes not in (None, setup.message_bytes):
         return "its answer is always as long as the request"
     if setup.mirror_hold_s:

@@ -91,7 +91,8 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
         keep_first=100,
     )
     tcp_settings: dict[str, Any] = {"protocol": "TCP", "message_size": 64, "response_size": "same"}
-    tcp_settings |= {"count": 500, "nodelay": True, "congestion": "bbr"}
+    tcp_settings |= {"count": 500, "nodelay": True, "congestion": "bbr", "mirror": "own"}
+    base["mirrors"] = {"own": {"port": 7}}
     base["tests"] = [{"test": "round_trip", **tcp_settings}]
     (cell,) = expand(load(yaml.safe_dump(base)))
     assert cell.setup == RoundTrip(
@@ -101,6 +102,7 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
         duration_s=None,
         nodelay=True,
         congestion="bbr",
+        mirror="own",
     )
     assert {s.name for s in SETTINGS_OF["round_trip"]} == WRITTEN.keys() | tcp_settings.keys()
 

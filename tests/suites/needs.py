@@ -145,6 +145,9 @@ NEEDS = {
         _windows_hosts, "Windows hosts in the lab: what `netlab lab doctor` names", alone=True
     ),
     "quota": Need(_quota, "control group that sets CPU quotas", of_kernel=True),
+    "tun": Need(
+        lambda: Path("/dev/net/tun").exists(), "interfaces of user space (TUN)", of_kernel=True
+    ),
     "time-namespaces": Need(_time_namespaces, "time namespaces", of_kernel=True),
     "emulation": Need(lambda: True, "programs of other systems", alone=True),
     "x86_64": Need(lambda: os.uname().machine == "x86_64", "processor of x86_64", of_kernel=True),

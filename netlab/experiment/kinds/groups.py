@@ -23,7 +23,7 @@ BUFFER = NumberWithUnit("bytes", 1, 1 << 30, "64KiB")
 WINDOW = NumberWithUnit("seconds", 0.001, 86400, "10s")
 PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
 RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
-_WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
+WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
 # A table: each row takes as few lines as possible.
 # fmt: off
@@ -52,7 +52,7 @@ class EveryTest(Settings):
         about="Differentiated services code point.",
         column="requested differentiated services code point")
     network: str | None = setting(
-        "network", _WORD, default=None, about="Name of the test addresses to use.",
+        "network", WORD, default=None, about="Name of the test addresses to use.",
         column="name of the test addresses; NA: the first of each host")
     interface: str | None = setting(
         "interface", HostWord(r"^[^\s/%=,\x00-\x1f]+$", 15), default=None,
@@ -66,7 +66,7 @@ class CongestedTest(EveryTest):
     """Settings of tests whose data may be subject to TCP's congestion control."""
 
     congestion: str | None = setting(
-        "congestion", _WORD, default=None, only_of="TCP", label=_("congestion control"),
+        "congestion", WORD, default=None, only_of="TCP", label=_("congestion control"),
         absent=_("host’s default"), asks=(Ask("congestion", "send ask mirror"),),
         need=Need("congestion", of="sender", vital=False),
         about="TCP congestion control, such as cubic or bbr.",

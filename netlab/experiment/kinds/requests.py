@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from netlab.experiment.kinds.groups import SIZE, Answered, Counted, Talk
+from netlab.experiment.kinds.groups import SIZE, WORD, Answered, Counted, Talk
 from netlab.experiment.settings import Ask, Need, NumberWithUnit, Or, Whole, of_settings, setting
 from netlab.messages import _
 
@@ -63,6 +63,10 @@ class RoundTrip(Answered, Talk, Requests):
         need=Need("stamps", of="server", at=True, vital=False),
         about="UDP only: measure the time in the server's stack by time stamps.",
         column="whether the time in the server's stack was requested")
+    mirror: str | None = setting(
+        "mirror", Or("netprobe", WORD), default=None, absent=_("netprobe"),
+        about="What answers: the server's probe, or a mirror that the matrix names in `mirrors`.",
+        column="what answers: a mirror that the matrix names; NA: netprobe, netlab's own probe")
 
 
 @of_settings

@@ -2,8 +2,8 @@
 
     `result` of the end that asks → stop the mirror → its `result`
 
-If the server runs no agent, there is no second end: the client sends its requests to an echo
-service (RFC 862) on the server.
+If an echo service (RFC 862) answers, there is no second end: the server runs no agent, or the
+matrix names another mirror than netlab's probe.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from netlab.experiment.hosts import Service
 from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.measurement.conversation import (
     Conversation,
@@ -42,7 +43,7 @@ Asking = RoundTrip | Connect
 
 @dataclass(slots=True)
 class Exchange(Conversation):
-    """Requests and answers between an asking end and a mirror or an echo service (no agent)."""
+    """Requests and answers between an asking end and a mirror, or an echo service."""
 
     silence_s: float = SILENCE_S
     trips: list[Mapping[str, Any]] = field(default_factory=list)
@@ -55,7 +56,7 @@ class Exchange(Conversation):
 
     @property
     def mirror(self) -> ConversationEnd | None:
-        """The end that answers; ``None`` if it runs no agent."""
+        """The end that answers; ``None`` if an echo service answers."""
         return next((side for side in self.sides if side.verb == "mirror"), None)
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
@@ -72,12 +73,18 @@ class Exchange(Conversation):
 
 
 def exchange_of(
-    setup: Asking, ends: Ends, *, within_s: float | None = None, one_by_one: bool = False
+    setup: Asking,
+    ends: Ends,
+    *,
+    within_s: float | None = None,
+    one_by_one: bool = False,
+    echo: Service | None = None,
 ) -> Exchange:
     """The exchange of a cell: the client asks and connects, unless only the server can connect.
 
     A ``connect`` cell measures the client's connections: there the client always connects.
     ``within_s``: a deadline instead of ``deadline_s``. ``one_by_one``: report each round trip.
+    ``echo``: an echo service that answers in place of the server's probe.
     """
     token = secrets.token_hex(16)
     client = ends.client
@@ -86,7 +93,8 @@ def exchange_of(
     if one_by_one:
         asking["trips"] = 1
     if ends.server is None:
-        assert ends.mirror is not None  # noqa: S101  (for the type checker)
+        echo = ends.mirror
+    if echo is not None:
         del asking["token"]
         return Exchange(
             name="",
@@ -94,11 +102,11 @@ def exchange_of(
                 client, "ask", ends.address("client", setup), asking | {"peer": "echo"}
             ),
             listener=None,
-            to=destination(ends.mirror.address, ends.mirror.port),
+            to=destination(echo.address, echo.port),
             connecting=request_keys(setup, client, "connect"),
             silence_s=_silence_s(setup),
         )
-    server = ends.server
+    server = ends.agent_of_server
     answering = keys_of(setup, "mirror", "server", server, token)
     answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
     asker = ConversationEnd(client, "ask", ends.address("client", setup), asking)

@@ -8,7 +8,7 @@ from typing import Any
 from netlab.experiment.kinds import ROWS, Connect, RoundTrip
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement.conversation import ConversationEnd, drive
+from netlab.measurement.conversation import ConversationEnd, OnProgress, drive
 from netlab.measurement.ends import Ends, OnGoodput, so_far
 from netlab.measurement.record import of_connection, prefixed
 from netlab.measurement.requests import heeds
@@ -35,13 +35,22 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """The values of a trial; ProbeError if it has no result."""
     setup = trial.cell.setup
     assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (for the type checker)
+
+    def on_progress(exchange: Exchange) -> OnProgress:
+        def report(side: ConversationEnd, record: Mapping[str, Any]) -> None:
+            if side is exchange.asker:
+                live(trial.cell, so_far(record))
+
+        return report
+
+    if isinstance(setup, RoundTrip) and setup.mirror is not None:
+        # Only here, because a run without such mirrors needs none of this.
+        from netlab.measurement.round_trips.named_mirror import reflected
+
+        reflection = reflected(setup, ends, on_progress)
+        return _values(reflection.exchange, setup) | reflection.values
     exchange = exchange_of(setup, ends)
-
-    def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        if side is exchange.asker:
-            live(trial.cell, so_far(record))
-
-    drive([exchange], deadline_s(setup), on_progress)
+    drive([exchange], deadline_s(setup), on_progress(exchange))
     return _values(exchange, setup)
 
 
@@ -61,7 +70,7 @@ def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
         values["stack_timed"] = mirror is not None and heeds(
             ROWS["stack_time"], setup.protocol, mirror.agent
         )
-    if mirror is None:
+    if mirror is None and not (isinstance(setup, RoundTrip) and setup.mirror is not None):
         values["agentless"] = True
     values |= prefixed("client_", {k: v for k, v in of_asker.items() if k not in HEADLINE})
     return values | prefixed("server_", of_mirror)

@@ -58,13 +58,26 @@ class Program:
 
         Raises ProbeError if its deadline or its agent ended it, HostGone if the host is lost.
         """
+        self._wait_until(self.deadline_at)
+        assert self.result is not None  # noqa: S101  (for the type checker)
+        return self.result
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it has ended by itself, or does so within a time. Raises as ``wait``."""
+        try:
+            self._wait_until(time.monotonic() + seconds)
+        except ProbeError as error:
+            if error.word != "no-answer":
+                raise
+        return self.result is not None
+
+    def _wait_until(self, until: float) -> None:
         while self.result is None:
-            record = self.pending.record(max(0.0, self.deadline_at - time.monotonic()))
+            record = self.pending.record(max(0.0, until - time.monotonic()))
             if record["type"] == "output":
                 self.texts.setdefault(record["descriptor"], []).append(record["text"])
             elif record["type"] == "result":
                 self.result = record
-        return self.result
 
     def end(self, within_s: float) -> None:
         """Let it end by itself within a time, then ask it to end, and wait for that."""

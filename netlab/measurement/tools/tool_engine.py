@@ -9,12 +9,10 @@ the settings.
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from netlab.errors import HostGone, MatrixError, ProbeError
+from netlab.errors import MatrixError, ProbeError
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
 from netlab.experiment.records import Record, Value
 from netlab.experiment.schedule import Trial
@@ -23,6 +21,7 @@ from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.flow import PROBE_SLACK_S
 from netlab.measurement.host_watch import DropWatch
 from netlab.measurement.record import record_of_trial
+from netlab.measurement.tools.free_ports import free_ports
 from netlab.measurement.tools.program import STANDARD_ERROR, Program
 from netlab.measurement.tools.tool import (
     Refusal,
@@ -34,7 +33,6 @@ from netlab.measurement.tools.tool import (
 )
 from netlab.measurement.tools.words import duration_of
 from netlab.remote.agent import Agent
-from netlab.remote.pending import Pending
 from netlab.terminal import excerpt
 
 SETTLE_S = 0.15
@@ -109,7 +107,7 @@ class ToolEngine:
         if ends.connects(setup.protocol) == "server":
             detail = f"only the server can connect on this path, and {self.name}'s client connects"
             raise ProbeError(ends.client.host.name, "path-blocked", detail=detail)
-        return ToolTrial(setup, server, client, _free_ports(ends.server, server))
+        return ToolTrial(setup, server, client, free_ports(ends.server, server))
 
     def _version(self, agent: Agent) -> str:
         """The first line that the tool prints as its version. Each host is asked only once."""
@@ -210,34 +208,3 @@ def _otherwise(setup: Stream | RoundTrip, result: ToolResult) -> Iterator[str]:
         asked = getattr(setup, name, None)
         if name in ROWS and asked is not None and asked != printed:
             yield f"`{ROWS[name].key}` was {printed}, {asked} was asked"
-
-
-def _free_ports(agent: Agent, address: str) -> tuple[int, int]:
-    """Two free TCP ports of an address, within the host's port range if it has one.
-
-    The agent listens on both at the same time, so that they differ. Raises ProbeError, HostGone.
-    """
-    keys: dict[str, Any] = {"kind": "stream", "open": "listen", "bind": address, "message": 64}
-    if agent.host.ports is not None:
-        keys["port"] = agent.host.ports
-    tests: list[Pending] = []
-    try:
-        ports = []
-        for _ in range(2):
-            test = agent.start("receive", proto="tcp", token=secrets.token_hex(16), **keys)
-            tests.append(test)
-            ports.append(int(test.record(PROBE_SLACK_S)["port"]))
-        return ports[0], ports[1]
-    finally:
-        for test in tests:
-            agent.start("stop", test=test.id, abort=1)
-        for test in tests:
-            _wait_for_end(test)
-
-
-def _wait_for_end(test: Pending) -> None:
-    try:
-        while test.record(PROBE_SLACK_S)["type"] != "result":
-            pass
-    except (ProbeError, HostGone):
-        return

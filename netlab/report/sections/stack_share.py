@@ -25,7 +25,11 @@ _COLUMNS = (
     *(_("in the mirror’s stack, µs"), _("the rest, µs")),
     *(_("stack, median, µs"), _("stack, 99 %, µs"), _("timestamps")),
 )
-_STAMPS = {"software": _("software"), "hardware": _("hardware")}
+_STAMPS = {
+    "software": _("software"),
+    "hardware": _("hardware"),
+    "capture": _("captured frames"),
+}
 
 
 _TOO_FAST = _(
@@ -122,6 +126,9 @@ def _percentile(
 def _why_no_stack(results: Sequence[Reading]) -> str:
     if any(reading.values.get("agentless") for reading in results):
         return _("the mirror has no agent, so no timestamps are taken there.")
+    for reading in results:
+        if why := reading.values.get("capture_reason"):
+            return _("no frames were captured there: {why}.", why=str(why).rstrip("."))
     if any(reading.values.get("stack_timed") is False for reading in results):
         return _("the mirror’s system takes no timestamps (capability-missing).")
     return _("the mirror’s system returned no timestamps.")

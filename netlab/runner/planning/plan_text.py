@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from netlab.units import (
 
 if TYPE_CHECKING:
     from netlab.experiment.cells import Cell
-    from netlab.experiment.matrix import Link
+    from netlab.experiment.matrix import Link, NamedMirror
     from netlab.runner.planning.plan import Planned
 
 MAX_TOGETHER = 12
@@ -44,6 +45,7 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
     lines += ["", *_shortfall(plan), *_refusals(plan), _sum(plan), *_tightness(plan), *_quiet(plan)]
     if plan.rounds:
         lines += [_time(plan), *_simultaneity(plan)]
+    lines += [_mirror(mirror) for mirror in matrix.mirrors.values()]
     lines += [f"Compared: {comparison.name}" for comparison in matrix.comparisons]
     return "\n".join(lines)
 
@@ -106,6 +108,14 @@ def _link(link: Link) -> str:
     tag = ", 802.1Q tag" if link.vlan else ""
     hops = f", {many(link.hops, 'router')} between the hosts" if link.hops else ""
     return f"Link: {format_rate(link.rate_bit_per_s)}, MTU {link.mtu_bytes}{tag}{hops}"
+
+
+def _mirror(mirror: NamedMirror) -> str:
+    """What netlab starts on the server, or where a mirror runs already."""
+    if mirror.start:
+        return f"Mirror {mirror.name}: started on the server: {shlex.join(mirror.start)}"
+    address = mirror.address or "the server's test address"
+    return f"Mirror {mirror.name}: runs already at {address}, port {mirror.port}"
 
 
 def _shortfall(plan: Planned) -> list[str]:

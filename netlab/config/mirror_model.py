@@ -1,0 +1,95 @@
+"""The pydantic model of a matrix's ``mirrors``: other programs that answer round trips."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import shlex
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from netlab.config.document import Section
+from netlab.experiment.kinds.groups import WORD
+
+WORDS_MOST = 64
+WORD_MOST_CHARACTERS = 1000
+"""Maximum number of words of a command, and maximum length of a word: docs/protocol.md, ``run``."""
+
+
+def _command(value: object) -> tuple[str, ...]:
+    """A command as its words; a text is split as a POSIX shell splits words, with its quotes."""
+    try:
+        words = shlex.split(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueError(f"{error}: close the quotation, or give the words as a list") from None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("should be a command: a text, or the list of its words")
+    if not words or not words[0]:
+        raise ValueError("should name a program")
+    if len(words) > WORDS_MOST or max(map(len, words)) > WORD_MOST_CHARACTERS:
+        raise ValueError(
+            f"at most {WORDS_MOST} words of at most {WORD_MOST_CHARACTERS} characters each"
+        )
+    if any(re.search(r"[\x00-\x1f\x7f]", word) for word in words):
+        raise ValueError("no word may contain a control character, such as a line feed")
+    return tuple(words)
+
+
+def _address(value: str) -> str:
+    address = ipaddress.ip_address(value.partition("%")[0])
+    if address.is_unspecified or address.is_multicast:
+        raise ValueError(f"{value} is not the address of one host")
+    return value
+
+
+_COMMAND = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+
+class MirrorSection(Section):
+    """A program or an echo that answers round trips in place of netlab's probe on the server."""
+
+    start: Annotated[
+        tuple[str, ...], BeforeValidator(_command), Field(strict=False), WithJsonSchema(_COMMAND)
+    ] = Field(
+        default=(),
+        description="The command that starts it on the server; without it, it runs already. "
+        "{address} and {port} stand for where it must answer.",
+    )
+    address: Annotated[str, AfterValidator(_address)] = Field(
+        default=None,  # type: ignore[assignment]  # absent, never null
+        description="The IP address at which it answers; default: the server's test address.",
+    )
+    port: int = Field(
+        default=None,  # type: ignore[assignment]
+        ge=1,
+        le=65535,
+        description="The port at which it answers; default: a free port of the server.",
+    )
+    interface: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@-]{1,15}$")] = Field(
+        default=None,  # type: ignore[assignment]
+        description="The server's interface at which its stack is timed; default: that of the "
+        "route to the client.",
+    )
+
+    @model_validator(mode="after")
+    def _has_a_port(self) -> MirrorSection:
+        if self.port is None and not self.start:
+            raise ValueError("give the `port` at which it answers, or the command to `start` it")
+        if self.port is None and not any("{port}" in word for word in self.start):
+            raise ValueError(
+                "give the `port` at which it answers, or write {port} in `start`: a free port"
+            )
+        return self
+
+
+def _no_probe(name: str) -> str:
+    if name == "netprobe":
+        raise ValueError("`netprobe` is netlab's own probe: give this mirror another name")
+    return name
+
+
+MirrorName = Annotated[
+    str, AfterValidator(_no_probe), Field(pattern=WORD.pattern, max_length=WORD.most_characters)
+]
+"""A name that the setting ``mirror`` can have; ``netprobe`` is netlab's own probe."""

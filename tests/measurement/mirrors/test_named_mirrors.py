@@ -1,0 +1,122 @@
+"""Mirrors that a matrix names, on two real agents of this machine: their start, answers and end."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from paths import loopback, record_of
+
+from netlab.experiment.kinds import RoundTrip
+from netlab.experiment.matrix import NamedMirror
+from netlab.experiment.records import Record, Status
+from netlab.measurement.ends import Ends
+from netlab.measurement.round_trips import named_mirror
+
+__all__ = ["loopback"]
+
+pytestmark = pytest.mark.needs("cc")
+
+ECHO = (sys.executable, str(Path(__file__).parent / "udp_echo.py"), "{address}", "{port}")
+SETUP = RoundTrip(protocol="UDP", message_bytes=64, duration_s=None, count=50, mirror="own")
+
+
+def measured(ends: Ends, mirror: NamedMirror, setup: RoundTrip = SETUP) -> Record:
+    return record_of("round_trip", setup, replace(ends, mirrors={"own": mirror}))
+
+
+def is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("protocol", ["UDP", "TCP"])
+@pytest.mark.parametrize("ip_version", [4, 6])
+def test_a_program_answers_the_trial_and_ends_with_it(
+    loopback: Ends, protocol: Literal["TCP", "UDP"], ip_version: Literal[4, 6]
+) -> None:
+    setup = replace(SETUP, protocol=protocol, ip_version=ip_version)
+    record = measured(loopback, NamedMirror("own", ECHO), setup)
+    assert record.status is Status.OK, record.detail
+    assert record.values["transactions"] == 50
+    command = str(record.values["server_engine_command"])
+    assert command.startswith(sys.executable)
+    assert "{" not in command
+    assert is_free(int(command.rsplit(maxsplit=1)[-1]))
+    assert "agentless" not in record.values
+
+
+@contextmanager
+def echo_that_runs() -> Iterator[int]:
+    """An echo of this process; its port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mirror:
+        mirror.bind(("127.0.0.1", 0))
+        ended = threading.Event()
+        mirror.settimeout(0.1)
+
+        def serve() -> None:
+            while not ended.is_set():
+                try:
+                    message, sender = mirror.recvfrom(65536)
+                except TimeoutError:
+                    continue
+                mirror.sendto(message, sender)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield mirror.getsockname()[1]
+        finally:
+            ended.set()
+            thread.join()
+
+
+def test_an_echo_that_runs_already_needs_no_program(loopback: Ends) -> None:
+    with echo_that_runs() as port:
+        record = measured(loopback, NamedMirror("own", address="127.0.0.1", port=port))
+    assert record.status is Status.OK, record.detail
+    assert record.values["transactions"] == 50
+    assert "server_engine_command" not in record.values
+
+
+def test_a_program_that_the_host_lacks_is_named(loopback: Ends) -> None:
+    record = measured(loopback, NamedMirror("own", ("no-such-program", "{port}")))
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "program-missing")
+    assert "no-such-program" in str(record.detail)
+
+
+def test_a_program_that_ends_at_once_gives_its_last_words(loopback: Ends) -> None:
+    words = ("sh", "-c", "echo out of order >&2; exit 3", "{port}")
+    record = measured(loopback, NamedMirror("own", words))
+    assert (record.status, record.reason) == (Status.FAILED, "mirror-failed")
+    assert record.detail == "server: mirror-failed: own ended (exit code 3): out of order"
+
+
+def test_a_program_that_ends_in_mid_trial_is_the_reason(loopback: Ends) -> None:
+    """One answer for the first request, and ten of the 50."""
+    record = measured(loopback, NamedMirror("own", (*ECHO, "11")))
+    assert (record.status, record.reason) == (Status.FAILED, "mirror-failed")
+    assert "out of answers" in str(record.detail)
+
+
+def test_a_mirror_that_never_answers_is_given_up(
+    loopback: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named_mirror, "BEGINS_S", 0.5)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mute:
+        mute.bind(("127.0.0.1", 0))
+        port = mute.getsockname()[1]
+        record = measured(loopback, NamedMirror("own", ("sleep", "60"), port=port))
+    assert (record.status, record.reason) == (Status.FAILED, "mirror-failed")
+    assert f"own at 127.0.0.1, port {port}: every request timed out" in str(record.detail)

@@ -1,0 +1,121 @@
+"""Times in a stack from captured frames: drawn at random, with what must not be counted."""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+import struct
+
+import pytest
+
+from netlab.measurement.pcap import ETHERNET, RAW_IP, captured_frames
+from netlab.measurement.round_trips.stack_times import stack_times_ns, stack_values
+from netlab.stats.histogram import from_pairs
+
+MIRROR = ("10.0.0.2", 7)
+BEGIN_NS = 1_700_000_000_123_456_789
+
+
+def packet(
+    source: tuple[str, int],
+    destination: tuple[str, int],
+    payload: bytes,
+    protocol: int = 17,
+    offset: int = 0,
+) -> bytes:
+    """A UDP datagram in its IP packet, by hand (RFC 768, 791, 8200), without checksums."""
+    udp = struct.pack(">HHHH", source[1], destination[1], 8 + len(payload), 0) + payload
+    ends = ipaddress.ip_address(source[0]).packed + ipaddress.ip_address(destination[0]).packed
+    if len(ends) == 32:
+        return struct.pack(">IHBB", 6 << 28, len(udp), protocol, 64) + ends + udp
+    length = 20 + len(udp)
+    return struct.pack(">BBHHHBBH", 0x45, 0, length, 0, offset, 64, protocol, 0) + ends + udp
+
+
+def pcap(frames: list[tuple[int, bytes]], link: int, *, in_ns: bool = True) -> bytes:
+    magic = 0xA1B23C4D if in_ns else 0xA1B2C3D4
+    data = struct.pack("<IHHIIII", magic, 2, 4, 0, 0, 96, link)
+    for at_ns, frame in frames:
+        parts = at_ns % 10**9 // (1 if in_ns else 1000)
+        kept = frame[:96]
+        data += struct.pack("<IIII", at_ns // 10**9, parts, len(kept), len(frame)) + kept
+    return data
+
+
+def times(frames: list[tuple[int, bytes]], link: int = RAW_IP) -> list[int]:
+    return stack_times_ns([*captured_frames(pcap(frames, link))], *MIRROR)
+
+
+@pytest.mark.parametrize("mirror", ["10.0.0.2", "fd00::2"])
+@pytest.mark.parametrize("link", [RAW_IP, ETHERNET])
+@pytest.mark.parametrize("seed", range(20))
+def test_each_answered_request_has_its_own_time(mirror: str, link: int, seed: int) -> None:
+    """Several clients, requests that overlap, lost ones, foreign frames; 802.1Q tags on Ethernet,
+    and padding behind the datagram."""
+    rng = random.Random(f"{mirror}-{link}-{seed}")  # noqa: S311  (no secret)
+    clients = ["10.0.0.1", "10.0.0.3"] if "." in mirror else ["fd00::1", "fd00::3"]
+    tag = rng.choice([b"", b"\x81\x00\x00\x05", b"\x88\xa8\x00\x05\x81\x00\x00\x06"])
+    kind = b"\x08\x00" if "." in mirror else b"\x86\xdd"
+
+    def frame(datagram: bytes) -> bytes:
+        return datagram if link == RAW_IP else bytes(12) + tag + kind + datagram + bytes(6)
+
+    frames: list[tuple[int, bytes]] = []
+    expected: list[tuple[int, int]] = []
+    for number in range(rng.randrange(1, 60)):
+        client = (rng.choice(clients), rng.randrange(1024, 65536))
+        payload = struct.pack(">Q", number) + rng.randbytes(rng.choice([8, 10, 500, 1400]))
+        at_ns = BEGIN_NS + rng.randrange(10**9)
+        held_ns = rng.randrange(1, 10**7)
+        frames.append((at_ns, frame(packet(client, (mirror, 7), payload))))
+        fate = rng.random()
+        if fate < 0.2:
+            continue
+        frames.append((at_ns + held_ns, frame(packet((mirror, 7), client, payload))))
+        expected.append((at_ns + held_ns, held_ns))
+        if fate < 0.3:  # another port, another protocol, an answer nobody asked for
+            frames.append((at_ns, frame(packet(client, (mirror, 8), payload))))
+            frames.append((at_ns + 1, frame(packet((mirror, 7), client, payload, protocol=6))))
+            frames.append((at_ns, frame(packet((mirror, 7), client, rng.randbytes(16)))))
+    frames.sort(key=lambda entry: entry[0])
+    captured = [*captured_frames(pcap(frames, link))]
+    found = stack_times_ns(captured, mirror, 7)
+    assert found == [held_ns for _, held_ns in sorted(expected)]
+
+
+def test_on_loopback_a_frame_that_is_seen_twice_counts_once() -> None:
+    request = packet(("10.0.0.1", 5000), MIRROR, b"16 bytes of it..")
+    answer = packet(MIRROR, ("10.0.0.1", 5000), b"16 bytes of it..")
+    frames = [(BEGIN_NS, request), (BEGIN_NS + 2, request)]
+    frames += [(BEGIN_NS + 52, answer), (BEGIN_NS + 55, answer)]
+    assert times(frames) == [50]
+
+
+def test_later_fragments_and_torn_packets_are_left_out() -> None:
+    request = packet(("10.0.0.1", 5000), MIRROR, bytes(16))
+    answer = packet(MIRROR, ("10.0.0.1", 5000), bytes(16), offset=185)
+    assert times([(BEGIN_NS, request), (BEGIN_NS + 9, answer)]) == []
+    rng = random.Random(1)  # noqa: S311  (no secret)
+    for _ in range(2000):
+        torn = bytearray(packet(("10.0.0.1", 5000), MIRROR, bytes(16)))
+        for _ in range(rng.randrange(1, 4)):
+            torn[rng.randrange(len(torn))] = rng.randrange(256)
+        times([(BEGIN_NS, bytes(torn[: rng.randrange(len(torn) + 1)]))])
+
+
+def test_stamps_in_microseconds_are_read_too() -> None:
+    request = packet(("10.0.0.1", 5000), MIRROR, bytes(16))
+    answer = packet(MIRROR, ("10.0.0.1", 5000), bytes(16))
+    begin_ns = BEGIN_NS // 1000 * 1000
+    data = pcap([(begin_ns, request), (begin_ns + 7000, answer)], RAW_IP, in_ns=False)
+    assert stack_times_ns([*captured_frames(data)], *MIRROR) == [7000]
+
+
+def test_the_values_are_those_of_a_probe_s_own_stamps() -> None:
+    values = stack_values([100, 200, 300])
+    assert (values["stack_count"], values["stack_sum_ns"], values["stack_mean_ns"]) == (3, 600, 200)
+    assert (values["stack_min_ns"], values["stack_max_ns"]) == (100, 300)
+    pairs = values["stack_histogram"]
+    assert isinstance(pairs, list)
+    histogram = from_pairs([int(number) for number in pairs])
+    assert (histogram.count, histogram.percentile(0.5)) == (3, 200)
