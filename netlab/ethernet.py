@@ -113,6 +113,13 @@ def mss_of(mtu_bytes: int, *, ip_version: IpVersion = 4, timestamps: bool = True
     return mtu_bytes - IP_BYTES[ip_version] - TCP_BYTES - options
 
 
+def has_timestamps(mss_bytes: int | None, mtu_bytes: int, *, ip_version: IpVersion = 4) -> bool:
+    """Whether an effective MSS shows that TCP timestamps are in use: it leaves room for them in a
+    full frame, and for nothing else.
+    """
+    return mss_bytes == mss_of(mtu_bytes, ip_version=ip_version)
+
+
 def ceiling_share(
     protocol: Protocol,
     message_bytes: int,

@@ -89,6 +89,13 @@ RECORDINGS = (
         "lab-report-lab", "lab-report", RATE_BIT_PER_S, {"windows": 2}, ("duration=1s",), False
     ),
     Recording(
+        "engines-lab",
+        "engines",
+        RATE_BIT_PER_S,
+        settings=("duration=1s", "repeats=3"),
+        is_scaled=False,
+    ),
+    Recording(
         "connection-kinds-lab",
         "connection-kinds-lab.yaml",
         RATE_BIT_PER_S,

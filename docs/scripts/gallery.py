@@ -17,6 +17,7 @@ GALLERY = ROOT / "docs" / "pictures" / "gallery"
 CHARTS = {
     "lab-report-lab": "message-size-udp",
     "connection-kinds-lab": "every-host-with-every-other-1",
+    "engines-lab": "message-size-udp-direction-client-sends-engine-netprobe",
     "nettest-lab": "over-time-1",
     "nettest-lab-unshaped": "round-trip-tcp-1",
     "payload-lab": "payload-udp-ipv4",

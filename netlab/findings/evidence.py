@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.ethernet import ceiling_bit_per_s, fragments, ip_version_of, mss_of
+from netlab.ethernet import (
+    ceiling_bit_per_s,
+    fragments,
+    has_timestamps,
+    ip_version_of,
+    mss_of,
+)
 from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole, server_sends
@@ -314,20 +320,21 @@ def ceiling_of(
 ) -> float | None:
     """The wire ceiling of one flow in payload bit/s; ``None`` if the link is not known.
 
-    If it is not known whether TCP timestamps were in use, the result is the lower ceiling, that
-    with timestamps; with ``highest``, it is the one without them. A path with a smaller MTU than
-    the link has its own ceiling.
+    If neither the record nor the MSS shows whether TCP timestamps were in use, the result is the
+    lower ceiling, with timestamps; with ``highest``, it is the one without them. A path with a
+    smaller MTU than the link has its own ceiling.
     """
     size = settings.get("message_bytes")
     if link is None or values.get("same_host") is True or not isinstance(size, int):
         return None
     fields = _FlowValues(values, prefix)
     version = ip_version_of(settings)
-    timestamps = values.get(prefix + "tcp_timestamps", not highest) is not False
     udp = settings.get("protocol") == "UDP"
     mtu_bytes = (_mtu(fields, link) if udp else None) or link.mtu_bytes
     mss_bytes = fields.whole("mss_bytes")
     try:
+        presumed = not highest or has_timestamps(mss_bytes, mtu_bytes, ip_version=version)
+        timestamps = values.get(prefix + "tcp_timestamps", presumed) is not False
         largest_mss = mss_of(mtu_bytes, ip_version=version, timestamps=timestamps)
         return ceiling_bit_per_s(
             link.rate_bit_per_s,

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from netlab.ethernet import IpVersion, above_tolerance, ceiling_bit_per_s, ip_version_of, mss_of
+from netlab.ethernet import (
+    IpVersion,
+    above_tolerance,
+    ceiling_bit_per_s,
+    has_timestamps,
+    ip_version_of,
+    mss_of,
+)
 from netlab.experiment.matrix import Link
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.readings import FlowReading, Reading
@@ -33,8 +40,8 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
     """The ceiling of a column's trials on this link.
 
     ``None`` if the link is not known, if a trial did not use it (same host), or if the protocol
-    cannot carry such a message. If the use of TCP timestamps is not recorded, it is a range: from
-    TCP with timestamps to TCP without them.
+    cannot carry such a message. If neither the record nor the MSS shows whether TCP timestamps were
+    used, it is a range: from TCP with timestamps to TCP without them.
     """
     bins_of_column = tuple(bins)
     trials = [
@@ -58,14 +65,13 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
 def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Link) -> list[float]:
     ip_version = ip_version_of(reading.settings)
     flow_timestamps = flow.tcp_timestamps
-    options = (
-        (True,)
-        if column.protocol == "UDP"
-        else (True, False)
-        if flow_timestamps is None
-        else (flow_timestamps,)
-    )
     try:
+        if column.protocol == "UDP" or (
+            flow_timestamps is None
+            and has_timestamps(flow.mss_bytes, link.mtu_bytes, ip_version=ip_version)
+        ):
+            flow_timestamps = True
+        options = (True, False) if flow_timestamps is None else (flow_timestamps,)
         return [
             ceiling_bit_per_s(
                 link.rate_bit_per_s,

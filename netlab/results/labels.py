@@ -15,7 +15,7 @@ from netlab.units import format_bytes, format_rate, format_seconds, plain_figure
 SYSTEMS: Mapping[str, str] = {**OS_NAMES, "O": "OpenBSD", "N": "NetBSD"}
 """Letter of a pairing → operating system, also of systems that only imported tables have."""
 
-NAMING = frozenset({"interface", "network", "congestion"})
+NAMING = frozenset({"interface", "network", "congestion", "engine"})
 """Settings whose values are names, which are not translated."""
 
 _WORDS: Mapping[str, str] = {
@@ -53,8 +53,13 @@ def setting_value(name: str, value: Value | None) -> str:
     return text if name in NAMING else _WORDS.get(text, text)
 
 
-def setting(name: str, value: Value | None) -> str:
-    """A setting with its value, such as ``streams 4`` or ``congestion control cubic``."""
+def setting(name: str, value: Value | None, *, brief: bool = False) -> str:
+    """A setting with its value, such as ``streams 4`` or ``congestion control cubic``.
+
+    ``brief``: a value that is a word, or the name of an engine, has no name of the setting.
+    """
+    if brief and (isinstance(value, str) or name == "engine"):
+        return setting_value(name, value)
     return _("{setting} {value}", setting=setting_name(name), value=setting_value(name, value))
 
 

@@ -89,6 +89,8 @@ class BinGrid:
     pairing: str
     conditions: str
     """``streams 4, congestion control bbr``; empty if nothing else varies."""
+    brief_conditions: str
+    """The same without the names of settings whose values are words: ``streams 4, bbr``."""
     row_setting: str
     rows: Levels
     columns: tuple[TableColumn, ...]
@@ -113,6 +115,11 @@ class BinGrid:
     def title(self) -> str:
         """Pairing and conditions."""
         return joined(", ", [self.pairing, self.conditions]) if self.conditions else self.pairing
+
+    @property
+    def brief_title(self) -> str:
+        """Pairing and conditions, as short as possible."""
+        return joined(", ", [word for word in (self.pairing, self.brief_conditions) if word])
 
     def column(self, column: TableColumn) -> tuple[Bin, ...]:
         """The planned bins of a column, from top to bottom."""
@@ -151,7 +158,7 @@ def lay_out(readings: Sequence[Reading]) -> Layout:
         row_setting,
         split,
         tuple(
-            _grid(group, pairing, _conditions(split, levels), row_setting)
+            _grid(group, pairing, _shown(split, levels), row_setting)
             for (levels, pairing), group in sequence
         ),
     )
@@ -202,17 +209,22 @@ def _row_setting(varying: dict[str, int]) -> str:
     return max(candidates, key=lambda name: varying[name])
 
 
-def _conditions(names: tuple[str, ...], levels: Levels) -> str:
-    """The levels in words; of many, only those that are not the default."""
+_Conditions = tuple[tuple[str, LevelValue], ...]
+
+
+def _shown(names: tuple[str, ...], levels: Levels) -> _Conditions:
+    """The settings with their levels; of many, only those that are not the default."""
     pairs = tuple(zip(names, levels, strict=True))
     if len(pairs) > _CONDITIONS_SHOWN:
-        pairs = (
-            tuple((name, value) for name, value in pairs if value != DEFAULTS.get(name)) or pairs
-        )
-    return joined(", ", [setting(name, value) for name, value in pairs])
+        return tuple((name, value) for name, value in pairs if value != DEFAULTS.get(name)) or pairs
+    return pairs
 
 
-def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str) -> BinGrid:
+def _in_words(conditions: _Conditions, *, brief: bool = False) -> str:
+    return joined(", ", [setting(name, value, brief=brief) for name, value in conditions])
+
+
+def _grid(group: list[Reading], pairing: str, conditions: _Conditions, row_setting: str) -> BinGrid:
     collected: dict[tuple[LevelValue, TableColumn], list[Reading]] = {}
     for reading in group:
         for flow in reading.flows:
@@ -220,7 +232,8 @@ def _grid(group: list[Reading], pairing: str, conditions: str, row_setting: str)
             collected.setdefault((level(reading, row_setting), column), []).append(reading)
     return BinGrid(
         pairing=pairing,
-        conditions=conditions,
+        conditions=_in_words(conditions),
+        brief_conditions=_in_words(conditions, brief=True),
         row_setting=row_setting,
         rows=levels_of(group, row_setting),
         columns=tuple(sorted({column for _, column in collected})),

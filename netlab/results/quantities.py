@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.messages import _, joined
-from netlab.results.labels import setting, setting_value
+from netlab.results.labels import setting
 from netlab.results.layout import LevelValue, level
 from netlab.results.readings import Reading
 
@@ -167,9 +167,5 @@ def _words(
     size = "" if reading.message_bytes is None else str(reading.message_bytes)
     head_words = {"protocol": reading.protocol, "message_bytes": size}
     heads = [word for name, word in head_words.items() if word and name not in leaving_out]
-    words = [_setting(name, level(reading, name), brief=brief) for name in telling]
+    words = [setting(name, level(reading, name), brief=brief) for name in telling]
     return (joined(" ", heads) if heads else "", *words)
-
-
-def _setting(name: str, value: LevelValue, *, brief: bool) -> str:
-    return setting_value(name, value) if brief and isinstance(value, str) else setting(name, value)

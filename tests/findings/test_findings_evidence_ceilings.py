@@ -208,9 +208,16 @@ def test_the_ceiling_is_payload_by_its_bytes_on_the_wire(
 
 @pytest.mark.parametrize(
     ("values", "mss"),
-    [({}, 1460), ({"tcp_timestamps": True}, 1448), ({"tcp_timestamps": False}, 1460)],
+    [
+        ({}, 1460),
+        ({"tcp_timestamps": True}, 1448),
+        ({"tcp_timestamps": False}, 1460),
+        # 1448 bytes leave room for timestamps in a full frame. 1460 do not.
+        ({"mss_bytes": 1448}, 1448),
+        ({"mss_bytes": 1460}, 1460),
+    ],
 )
-def test_the_highest_ceiling_is_without_timestamps_where_nobody_told_of_them(
+def test_the_highest_ceiling_is_without_timestamps_where_nothing_shows_them(
     values: dict[str, Value], mss: int
 ) -> None:
     ceiling = ceiling_of(bare(64, "TCP"), values, "", LINK, highest=True)

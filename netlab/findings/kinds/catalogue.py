@@ -270,8 +270,8 @@ warning(
         "(two hosts, `network` and `interface`) are above the ceiling as well")
 warning(
     "above-ceiling-by-tool",
-    _("{tool}’s figure is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, and "
-        "netprobe’s figures are not: {way}"),
+    _("{tool}’s figure is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, "
+        "netprobe’s are not: {way}"),
     rank=14, figures=("highest_ceiling_bit_per_s",),
     advice=_("the wire does not carry that: use netprobe's figure instead"),
     section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell "

@@ -10,18 +10,18 @@ SECTION = "Round trips and connections"
 
 warning(
     "below-floor",
-    _("{in_trials}: {what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but the "
-        "frames alone take {floor_trip_ns} on {link}: a shaper lets short bursts pass faster than "
-        "the stated rate, or the path is a different one"),
-    _("{what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but the frames alone take "
-        "{floor_trip_ns} on {link}: a shaper lets short bursts pass faster than the stated rate, "
-        "or the path is a different one"),
-    _("{in_trials}: the shortest of the {what} took {shortest_trip_ns}, but the frames alone "
-        "take {floor_trip_ns} on {link}: a shaper lets short bursts pass faster than the stated "
-        "rate, or the path is a different one"),
-    _("the shortest of the {what} took {shortest_trip_ns}, but the frames alone take "
-        "{floor_trip_ns} on {link}: a shaper lets short bursts pass faster than the stated rate, "
-        "or the path is a different one"),
+    _("{in_trials}: {what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but their "
+        "frames alone take {floor_trip_ns} on {link}: a shaper passes short bursts faster, or the "
+        "path is another one"),
+    _("{what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but their frames alone "
+        "take {floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is "
+        "another one"),
+    _("{in_trials}: the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
+        "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
+        "one"),
+    _("the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
+        "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
+        "one"),
     rule="round_trips.floor:below_floor", rank=11,
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),

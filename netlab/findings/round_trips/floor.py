@@ -65,7 +65,7 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
     words = {
         "what": WHAT[test],
         "link": _of_link(link),
-        **in_trials(len(below), len(entries)),
+        **(in_trials(len(below), len(entries)) if len(below) < len(entries) else {}),
     }
     keys = tuple(dict.fromkeys(cell for cell, _number in trials))
     return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)

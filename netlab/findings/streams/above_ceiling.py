@@ -19,8 +19,8 @@ from netlab.messages import Message, _
 
 WAYS: Mapping[str, Message] = {
     "divides what was received by the sender's time": _(
-        "the tool divides the received bytes by the sender’s time, and so counts bytes that then "
-        "still waited in the sender’s buffer"
+        "the tool divides by the sender’s time, and so counts bytes that then still waited in its "
+        "buffer"
     ),
     "its rate is the slope of a line": _(
         "the tool’s rate is the slope of a line through a few samples"
@@ -40,20 +40,33 @@ _Link = tuple[frozenset[str], tuple[object, ...]]
 
 
 def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """One finding per group, cause and tool, over the cells where most trials are above."""
+    """One finding per group, cause and tool, over the cells where most trials are above.
+
+    Of those that name a tool, the largest excess comes first.
+    """
     links: dict[_Link, list[StreamSample]] = {}
     for sample in samples:
         links.setdefault(_link_of(sample), []).append(sample)
     causes: dict[tuple[Kind, str], list[StreamSample]] = {}
     for streams in links.values():
-        of_tools = _kind_of_tools(streams)
+        kind_of_tools = _kind_of_tools(streams)
         for sample in streams:
-            is_rate = not sample.engine or of_tools is Kind.ABOVE_CEILING
-            cause = (Kind.ABOVE_CEILING, "") if is_rate else (of_tools, sample.engine)
+            is_rate = not sample.engine or kind_of_tools is Kind.ABOVE_CEILING
+            cause = (Kind.ABOVE_CEILING, "") if is_rate else (kind_of_tools, sample.engine)
             causes.setdefault(cause, []).append(sample)
+    of_tools: list[Finding] = []
     for (kind, tool), streams in causes.items():
         for above in findings_of(streams, partial(_if_above, kind)):
-            yield replace(above, words={"tool": tool, "way": _way(above, streams)} if tool else {})
+            if tool:
+                of_tools.append(replace(above, words={"tool": tool, "way": _way(above, streams)}))
+            else:
+                yield above
+    yield from sorted(of_tools, key=_excess, reverse=True)
+
+
+def _excess(above: Finding) -> float:
+    figures = above.evidence
+    return figures["throughput_bit_per_s"] / figures["highest_ceiling_bit_per_s"]
 
 
 def _if_above(kind: Kind, sample: StreamSample) -> Kind | None:

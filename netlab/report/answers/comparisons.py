@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from netlab.compare.judge import Judged
 from netlab.experiment.comparisons import Comparison
-from netlab.messages import _, joined
+from netlab.messages import _, joined, sentence_case
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.comparisons import NAME, in_words, ratio_span
 from netlab.report.text.phrases import listed
@@ -14,11 +14,55 @@ from netlab.results.quantities import Quantity
 
 
 def answers(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> tuple[AnswerLine, ...]:
-    """One line for each comparison that has pairs of cells."""
-    answered = ((comparison, rows) for comparison, rows in verdicts if rows)
-    return tuple(
-        _answer(comparison, rows, number) for number, (comparison, rows) in enumerate(answered, 1)
+    """One line for each comparison that has pairs of cells.
+
+    Comparisons of several pairs of cells without any difference share one line, the first of them.
+    """
+    answered = [(comparison, rows) for comparison, rows in verdicts if rows]
+    alike = [(comparison, rows) for comparison, rows in answered if _shows_nothing(rows)]
+    lines: list[AnswerLine] = []
+    for number, (comparison, rows) in enumerate(answered, 1):
+        if len(alike) > 1 and _shows_nothing(rows):
+            if comparison is alike[0][0]:
+                lines.append(_without_difference(alike))
+        else:
+            lines.append(_answer(comparison, rows, number))
+    return tuple(lines)
+
+
+def _shows_nothing(rows: Sequence[Judged]) -> bool:
+    """Whether no pair of cells differs, and each quantity has several pairs."""
+    numbers = _pairs_by_quantity(rows).values()
+    return min(numbers) > 1 and all(row.verdict.verdict != "different" for row in rows)
+
+
+def _pairs_by_quantity(rows: Sequence[Judged]) -> dict[Quantity, int]:
+    """Quantity → its number of pairs of cells."""
+    numbers: dict[Quantity, int] = {}
+    for row in rows:
+        numbers[row.aligned.quantity] = numbers.get(row.aligned.quantity, 0) + 1
+    return numbers
+
+
+def _without_difference(
+    comparisons: Sequence[tuple[Comparison, Sequence[Judged]]],
+) -> AnswerLine:
+    """One line for comparisons in which no pair of cells differs."""
+    texts = []
+    for comparison, rows in comparisons:
+        numbers = [
+            _("{quantity}, {cells} pairs", quantity=quantity.name, cells=str(number))
+            for quantity, number in _pairs_by_quantity(rows).items()
+        ]
+        texts.append(_("{name} ({numbers})", name=comparison.name, numbers=joined("; ", numbers)))
+    cells = [
+        cell for _name, rows in comparisons for row in rows for cell in row.aligned.cells[::-1]
+    ]
+    sentence = _(
+        "no significant difference in any pair of cells: {comparisons}",
+        comparisons=joined("; ", texts),
     )
+    return AnswerLine(sentence_case(sentence), tuple(dict.fromkeys(cells)), NAME)
 
 
 def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:

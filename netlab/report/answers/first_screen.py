@@ -65,7 +65,8 @@ def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> F
         *searches.answers(of("throughput_search")),
     )
     compared = comparisons.answers(verdicts)
-    most_warnings = min(MOST_WARNINGS, max(1, MOST_BESIDE - len(compared)))
+    of_comparisons = sum(bool(rows) for _comparison, rows in verdicts)
+    most_warnings = min(MOST_WARNINGS, max(1, MOST_BESIDE - of_comparisons))
     return FirstLines(results, compared, _warnings(run, most_warnings), verdicts)
 
 

@@ -27,9 +27,13 @@ _CHART = "message-size"
 
 @dataclass(frozen=True)
 class PairingSize:
-    """All cells of a pairing with one protocol, message size and direction of the data."""
+    """All cells of a pairing with one protocol, message size and direction of the data, measured
+    by one engine.
+    """
 
     pairing: str
+    engine: str
+    """The name of the tool; empty: netlab's probe."""
     column: TableColumn
     bins: tuple[Bin, ...]
     ceiling_bit_per_s: float | None
@@ -68,54 +72,119 @@ def _mean_of(place: Bin) -> float:
 
 
 def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
-    """One line for each protocol; a protocol with a single cell is given with its interval."""
+    """One line for each protocol; a protocol with a single cell is given with its interval.
+
+    Protocols that reach the wire ceiling in the same way share one line. If netlab's probe
+    measured, the line is about its cells, and other tools' figures follow.
+    """
     by_protocol: dict[str, list[PairingSize]] = {}
     for pairing_size in _pairing_sizes(layout, link):
         by_protocol.setdefault(pairing_size.column.protocol, []).append(pairing_size)
+    alike: dict[object, list[str]] = {}
+    for protocol, items in by_protocol.items():
+        everywhere = None if _blank_pairings(protocol, items, layout) else _everywhere(items)
+        alike.setdefault(everywhere or protocol, []).append(protocol)
     return tuple(
-        _with_blanks(protocol, pairing_sizes, layout)
-        for protocol, pairing_sizes in by_protocol.items()
+        _with_blanks(
+            protocols, [item for protocol in protocols for item in by_protocol[protocol]], layout
+        )
+        for protocols in alike.values()
     )
 
 
-def _with_blanks(protocol: str, pairing_sizes: Sequence[PairingSize], layout: Layout) -> AnswerLine:
-    """The line of a protocol, with the pairings that have no result at all."""
-    answer, result_pairings = (
-        _answer(protocol, pairing_sizes),
-        {item.pairing for item in pairing_sizes},
-    )
-    grids = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
-    pairings = dict.fromkeys(grid.pairing for grid in grids)
-    without = [pairing for pairing in pairings if pairing not in result_pairings]
+def _everywhere(all_items: Sequence[PairingSize]) -> tuple[object, ...] | None:
+    """The pairings and sizes, if all of the probe's cells reach the wire ceiling; and the tools.
+
+    ``None`` if they do not, or if there is only one cell.
+    """
+    items, tools = _by_probe(all_items)
+    shares = [share for item in items for share in item.shares]
+    if len(shares) < 2 or not all(share >= LINK_FULL for share in shares):
+        return None
+    return (*_full_from(items).items(), *dict.fromkeys(item.engine for item in tools))
+
+
+def _by_probe(
+    items: Sequence[PairingSize],
+) -> tuple[Sequence[PairingSize], Sequence[PairingSize]]:
+    """The items that the answer is about, and those of other tools that follow.
+
+    Without the probe, the answer is about all tools, which are named with the pairings.
+    """
+    tools = [item for item in items if item.engine]
+    probe = [item for item in items if not item.engine]
+    if probe:
+        return probe, tools
+    if len({item.engine for item in tools}) == 1:
+        return tools, ()
+    return [replace(item, pairing=f"{item.pairing} ({item.engine})") for item in tools], ()
+
+
+def _with_blanks(
+    protocols: Sequence[str], items: Sequence[PairingSize], layout: Layout
+) -> AnswerLine:
+    """The line of some protocols, with other tools and the pairings that have no result at all."""
+    own, tools = _by_probe(items)
+    answer = _answer(protocols, own)
+    if tools:
+        sentence = _(
+            "{answer}, by netprobe; {tools}: {figures}",
+            answer=answer.sentence,
+            tools=listed(dict.fromkeys(item.engine for item in tools)),
+            figures=_figures(tools),
+        )
+        cells = (*answer.cells, *(cell for item in tools for cell in item.cells))
+        answer = replace(answer, sentence=sentence, cells=tuple(dict.fromkeys(cells)))
+    without = [
+        pairing for protocol in protocols for pairing in _blank_pairings(protocol, items, layout)
+    ]
     if not without:
         return answer
     none = _("no result in {pairings}", pairings=listed(without))
     return replace(answer, sentence=joined("; ", [answer.sentence, none]))
 
 
+def _figures(items: Sequence[PairingSize]) -> str:
+    """The range of the figures: shares of the ceiling, or rates if a ceiling is not known."""
+    shares = sorted(item.share for item in items if item.share is not None)
+    if len(shares) == len(items):
+        return joined(" ", [spanned(*(f"{100 * shares[end]:.1f}" for end in (0, -1))), "%"])
+    rates = sorted(item.middle_bit_per_s for item in items)
+    return spanned(throughput(rates[0]), throughput(rates[-1]))
+
+
+def _blank_pairings(protocol: str, items: Sequence[PairingSize], layout: Layout) -> list[str]:
+    """The pairings without any result of a protocol."""
+    grids = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
+    with_result = {item.pairing for item in items}
+    return [p for p in dict.fromkeys(grid.pairing for grid in grids) if p not in with_result]
+
+
 def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
-    """The results by pairing and column, without those inside one host."""
-    places: dict[tuple[str, TableColumn], list[Bin]] = {}
+    """The results by pairing, engine and column, without those inside one host."""
+    places: dict[tuple[str, str, TableColumn], list[Bin]] = {}
     for grid in layout.grids:
         for column in () if grid.same_host else grid.columns:
-            places.setdefault((grid.pairing, column), []).extend(grid.column(column))
-    for (pairing, column), bins in places.items():
+            for place in grid.column(column):
+                engine = str(place.readings[0].settings.get("engine") or "")
+                places.setdefault((grid.pairing, engine, column), []).append(place)
+    for (pairing, engine, column), bins in places.items():
         if any(place.throughputs_bit_per_s for place in bins):
             ceiling = ceiling_of(column, bins, link)
             highest = None if ceiling is None else ceiling.highest_bit_per_s
-            yield PairingSize(pairing, column, tuple(bins), highest)
+            yield PairingSize(pairing, engine, column, tuple(bins), highest)
 
 
-def _answer(protocol: str, pairing_sizes: Sequence[PairingSize]) -> AnswerLine:
+def _answer(protocols: Sequence[str], pairing_sizes: Sequence[PairingSize]) -> AnswerLine:
     least = min(pairing_sizes, key=lambda item: item.share or item.middle_bit_per_s)
     all_cells = (cell for item in pairing_sizes for cell in item.cells)
     cells = tuple(dict.fromkeys([*least.cells, *all_cells]))
     if len(pairing_sizes) == 1 and len(least.means_bit_per_s) == 1:
         return AnswerLine(_of_one(least), cells, _SECTION)
     if any(item.share is None for item in pairing_sizes):
-        sentence = _without_ceiling(protocol, pairing_sizes, least)
+        sentence = _without_ceiling(protocols[0], pairing_sizes, least)
     else:
-        sentence = _of_ceiling(protocol, pairing_sizes, least)
+        sentence = _of_ceiling(protocols, pairing_sizes, least)
     return AnswerLine(sentence, cells, _SECTION, _CHART)
 
 
@@ -156,11 +225,13 @@ def _rate_of(pairing_size: PairingSize) -> Message:
     )
 
 
-def _of_ceiling(protocol: str, pairing_sizes: Sequence[PairingSize], least: PairingSize) -> Message:
+def _of_ceiling(
+    protocols: Sequence[str], pairing_sizes: Sequence[PairingSize], least: PairingSize
+) -> Message:
     """Which pairings reach the wire ceiling, from which message size, and the lowest share."""
     full = _full_from(pairing_sizes)
     if not full:
-        text = _("{protocol} does not reach the wire ceiling in any cell", protocol=protocol)
+        text = _("{protocol} does not reach the wire ceiling in any cell", protocol=protocols[0])
     else:
         at_wire = [
             item
@@ -170,9 +241,11 @@ def _of_ceiling(protocol: str, pairing_sizes: Sequence[PairingSize], least: Pair
         ends = sorted(item.share or 0 for item in at_wire)
         shares = [share for item in at_wire for share in item.shares]
         some = sum(share >= LINK_FULL for share in shares)
-        text = _(
-            "{protocol} reaches the wire ceiling {where}: {shares} % of it",
-            protocol=protocol,
+        text = counted(
+            "{protocols} reaches the wire ceiling {where}: {shares} % of it",
+            "{protocols} reach the wire ceiling {where}: {shares} % of it",
+            len(protocols),
+            protocols=listed(protocols),
             where=joined("; ", _where(full)),
             shares=spanned(*(f"{100 * share:.1f}" for share in (ends[0], ends[-1]))),
         )

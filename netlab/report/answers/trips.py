@@ -61,6 +61,17 @@ def _answer(
         )
         percentiles = () if histogram is None else percentile_words(histogram, _PERCENTILES, in_us)
         return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
+    if _overlap([by_cell[cell] for cell in cells]):
+        # No cell is named: which of them has the shortest mean may be chance.
+        least, most = (_interval(by_cell[cell]) for cell in (cells[0], cells[-1]))
+        sentence = _(
+            "{title}: {what} takes {least} to {most} µs",
+            title=title,
+            what=subject,
+            least=least,
+            most=most,
+        )
+        return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
     several = len({reading.pairing for reading in readings}) > 1
     least, most = (
         _(
@@ -88,9 +99,22 @@ def _means_us(trials: Sequence[Reading]) -> list[float]:
     return [value for value in means if value is not None]
 
 
+def _overlap(cells: Sequence[Sequence[Reading]]) -> bool:
+    """Whether the intervals of all cells have a value in common."""
+    values = [_means_us(trials) for trials in cells]
+    if any(len(means) < MIN_TRIALS for means in values):
+        return False
+    ends = [(mean(means), interval(means).half_width) for means in values]
+    return max(mid - half for mid, half in ends) <= min(mid + half for mid, half in ends)
+
+
 def _time(trials: Sequence[Reading]) -> Message:
     """A text such as ``124.0 ± 1.4 µs``, with as many digits as the interval justifies."""
+    return joined(" ", [_interval(trials), "µs"])
+
+
+def _interval(trials: Sequence[Reading]) -> str:
     values = _means_us(trials)
     if len(values) < MIN_TRIALS:
-        return joined(" ", [figure(mean(values)), "µs"])
-    return joined(" ", [with_interval(mean(values), interval(values).half_width), "µs"])
+        return figure(mean(values))
+    return with_interval(mean(values), interval(values).half_width)

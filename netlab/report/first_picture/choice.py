@@ -20,7 +20,6 @@ from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.sections.latency_under_load.names import chart_names
 from netlab.report.sections.pooled import pooled
 from netlab.report.tables.elements import Chart, Strip
-from netlab.report.tables.tables import NOT_PLANNED
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_value
 from netlab.results.layout import BinGrid, Layout, LevelValue, TableColumn
@@ -150,9 +149,8 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
             break
         panels.append(_grid_panel(grid, link, None if has_ceilings else most))
     title = _("Share of the wire ceiling, %") if has_ceilings else _("Throughput")
-    of_what = (
-        _("% of the wire ceiling") if has_ceilings else _("% of the highest value of this run")
-    )
+    # The title already says it of shares of the ceiling.
+    of_what = "" if has_ceilings else _("% of the highest value of this run")
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 
 
@@ -168,7 +166,7 @@ def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPan
         for column, ceiling in ceilings.items()
     }
     return HeatPanel(
-        grid.title,
+        grid.brief_title,
         tuple(setting_value(grid.row_setting, row) for row in grid.rows),
         tuple(column.words for column in grid.columns),
         tuple(
@@ -180,12 +178,14 @@ def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPan
 
 def _spot(
     grid: BinGrid, row: LevelValue, column: TableColumn, reference_bit_per_s: float | None
-) -> Spot:
-    """A place of the map: its share of ``reference_bit_per_s`` (``None``: unknown)."""
+) -> Spot | None:
+    """A place of the map: its share of ``reference_bit_per_s`` (``None``: unknown); ``None`` if it
+    is not planned.
+    """
     place = grid.bins.get((row, column))
     head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
     if place is None:
-        return Spot(None, "", titled(head, NOT_PLANNED))
+        return None
     throughputs = place.throughputs_bit_per_s
     if not throughputs:
         reasons = {reading.why_blank for reading in place.blanks}
@@ -292,6 +292,8 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPic
     meaning = _(
         "Filled: different, corrected for all comparisons of the run. Hollow: no difference shown."
     )
+    if not any(row.shown for row in rows if row.middle is not None):
+        meaning = _("Hollow: no difference shown, corrected for all comparisons of the run.")
     return interval_picture(title, joined(". ", [title, meaning]), rows, axis, (("", meaning),))
 
 

@@ -49,12 +49,11 @@ class HeatPanel:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     spots: tuple[tuple[Spot | None, ...], ...]
+    """``None``: nothing was planned there, and the place is empty."""
 
 
-def look_of(spot: Spot | None) -> str:
+def look_of(spot: Spot) -> str:
     """The style class of a place: one of eight colours, or hatched."""
-    if spot is None:
-        return BLANK
     if spot.inside:
         return INSIDE
     if spot.percent is None:
@@ -66,21 +65,24 @@ def heat_picture(title: str, panels: Sequence[HeatPanel], *, of_what: str) -> Fi
     """The panels, two in a row, with a legend of the colours."""
     bounds = ("0", *map(str, BOUNDS))
     legend = [(f"heat-{index}", bound) for index, bound in enumerate(bounds)]
-    every = [spot for panel in panels for row in panel.spots for spot in row]
+    every = [spot for panel in panels for row in panel.spots for spot in row if spot is not None]
     if any(look_of(spot) == BLANK for spot in every):
         legend.append((BLANK, _("no figure: point at it to see why")))
-    if any(spot is not None and spot.inside for spot in every):
+    if any(spot.inside for spot in every):
         legend.append((INSIDE, _("within one machine")))
     return FirstPicture(
         title,
         _("Heat map: {title}. The tables contain the same figures.", title=title),
         tuple(_scene(panels, wide) for wide in (WIDE, NARROW)),
-        (("", of_what), *legend),
+        ((("", of_what), *legend) if of_what else tuple(legend)),
     )
 
 
 def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
-    """The panels with row names at the left of each line, and column names below the last line."""
+    """The panels with row names at the left of each line.
+
+    Column names are below the last line, and below panels over one with other columns.
+    """
     abreast = min(_PANELS_ABREAST, len(panels))
     deep = -(-len(panels) // abreast)
     longest = max(len(row) for panel in panels for row in panel.rows)
@@ -90,6 +92,11 @@ def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
     longest = max(len(column) for panel in panels for column in panel.columns)
     slant = longest * LETTER > panel_wide / widest
     below = (min(16, longest) * LETTER * 0.77 + 12) if slant else 18
+    parted = [
+        at // abreast
+        for at, (upper, lower) in enumerate(zip(panels, panels[abreast:], strict=False))
+        if upper.columns != lower.columns
+    ]
     room = (_MOST_HIGH[wide] - below) / deep - _TITLE
     row_high = max(4.0, min(26.0, room / max(len(panel.rows) for panel in panels)))
     marks: list[Mark] = []
@@ -101,10 +108,12 @@ def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
             marks += _panel(panel, x, top, panel_wide, row_high, with_titles=wide == WIDE)
             if at == 0:
                 marks += _rows(panel, margin, top + _TITLE, row_high)
-            if start + abreast >= len(panels):
+            lower = panels[start + at + abreast :][:1]
+            if not lower or lower[0].columns != panel.columns:
                 bottom = top + _TITLE + row_high * len(panel.rows)
                 marks += _columns(panel, x, bottom, panel_wide, slant=slant)
         top += _TITLE + row_high * max(len(panel.rows) for panel in line)
+        top += below if start // abreast in parted else 0
     return Scene(wide, round(top + below), tuple(marks))
 
 
@@ -115,12 +124,13 @@ def _panel(
     yield words(x, top + TYPE + 1, panel.title, "strong", room=wide)
     for down, row in enumerate(panel.spots):
         for across, spot in enumerate(row):
+            if spot is None:
+                continue
             look, y = look_of(spot), top + _TITLE + down * row_high
-            title = "" if spot is None or not with_titles else spot.description
-            cell = "" if spot is None else spot.cell
+            title, cell = spot.description if with_titles else "", spot.cell
             yield rect(x + across * step, y, step - 1, row_high - 1, look, title=title, cell=cell)
-            fits = spot is not None and len(spot.words) * LETTER <= step - 2
-            if spot is not None and spot.words and fits and row_high >= TYPE + 2:
+            fits = len(spot.words) * LETTER <= step - 2
+            if spot.words and fits and row_high >= TYPE + 2:
                 ink = f"middle on-{look}"
                 yield words(x + (across + 0.5) * step, y + row_high / 2 + 4, spot.words, ink)
 

@@ -112,9 +112,9 @@ def test_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: 
     trials = [timed(times), timed([300_000] * 100), timed(times)]
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), trials))
     assert said(run, KIND) == (
-        "LL UDP 1472: in 2 of 3 trials: round trips took 124 µs (the shortest 61 µs), but the "
-        "frames alone take 244 µs on a link of 100 Mbit/s: a shaper lets short bursts pass faster "
-        "than the stated rate, or the path is a different one."
+        "LL UDP 1472: in 2 of 3 trials: round trips took 124 µs (the shortest 61 µs), but their "
+        "frames alone take 244 µs on a link of 100 Mbit/s: a shaper passes short bursts faster, or "
+        "the path is another one."
     )
     (only,) = found(run, KIND)
     assert only.severity == "warning"

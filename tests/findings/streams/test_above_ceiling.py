@@ -60,9 +60,9 @@ def test_a_tool_alone_above_a_ceiling_that_netprobe_fills_counts_too_much() -> N
     assert (finding.kind, finding.severity) == (Kind.ABOVE_CEILING_BY_TOOL, "warning")
     assert (finding.cells, finding.trials) == (("netperf-1.023",), (("netperf-1.023", 1),))
     assert said(samples) == (
-        "netperf’s figure is 2.3 % above the wire ceiling of 95.71 Mbit/s, and netprobe’s figures "
-        "are not: the tool divides the received bytes by the sender’s time, and so counts bytes "
-        "that then still waited in the sender’s buffer"
+        "netperf’s figure is 2.3 % above the wire ceiling of 95.71 Mbit/s, netprobe’s are not: the "
+        "tool divides by the sender’s time, and so counts bytes that then still waited in its "
+        "buffer"
     )
     assert RATE not in said(samples)
     assert "rate" not in str(finding.advice)
@@ -80,7 +80,7 @@ def test_tools_alone_leave_open_whether_they_or_the_rate_are_wrong() -> None:
     samples = [cell("netperf", 1.04), cell("iperf3", 0.999)]
     assert only(samples).kind is Kind.ABOVE_CEILING_OR_TOOL
     assert RATE in said(samples)
-    assert "or netperf counts too much (the tool divides the received bytes" in said(samples)
+    assert "or netperf counts too much (the tool divides by the sender’s time" in said(samples)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.979])
@@ -149,7 +149,8 @@ def test_each_tool_has_a_finding_with_its_own_way_of_counting() -> None:
         ]
     )
     ways = {finding.words["tool"]: str(statement(finding)) for finding in findings}
-    assert ways["netperf"].endswith("still waited in the sender’s buffer")
+    assert list(ways) == ["iperf2", "neper", "netperf"], "the largest excess first"
+    assert ways["netperf"].endswith("still waited in its buffer")
     assert ways["neper"].endswith("the slope of a line through a few samples")
     assert ways["iperf2"].endswith("the tool counts bytes and time in its own way")
 

@@ -58,7 +58,7 @@ def test_the_shaper_delays_no_single_frame_and_that_is_said(run: Analysis) -> No
     assert finding.evidence["floor_trip_ns"] == pytest.approx(244_160)
     assert finding.evidence["shortest_trip_ns"] < 200_000
     text = sentence(finding, RunIndex(run))
-    assert "but the frames alone take 244 µs on a link of 100 Mbit/s: a shaper lets" in text
+    assert "but their frames alone take 244 µs on a link of 100 Mbit/s: a shaper passes" in text
 
 
 def test_connections_that_nothing_held_up_have_lost_no_first_packet(run: Analysis) -> None:

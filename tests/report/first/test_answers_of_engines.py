@@ -1,0 +1,173 @@
+"""The first screen of a run that several engines measured: whose figures it states, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from folders import REPORTS
+from made_parts import made_run
+from made_readings import of_round_trips, plan_of, planned, result
+from made_streams import stream_values
+
+from netlab.experiment.matrix import Link
+from netlab.findings.analysis import load
+from netlab.report import Report
+from netlab.report.answers import streams, trips
+from netlab.report.answers.first_screen import FirstLines
+from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture
+from netlab.report.language.wording import Wording
+from netlab.results.layout import lay_out
+from netlab.results.readings import readings
+
+LINK = Link(rate_bit_per_s=100_000_000, mtu_bytes=1500)
+Figures = Mapping[tuple[str | None, str, int], float]
+
+
+def said(path: Path, figures: Figures, link: Link | None = LINK) -> list[str]:
+    """(Engine, protocol, message size) → Mbit/s of three trials; the lines about streams."""
+    cells = {
+        key: planned("stream", engine=key[0], protocol=key[1], message_bytes=key[2])
+        for key in figures
+    }
+    records = [
+        result(cell, trial, stream_values(figures[key]) or {})
+        for key, cell in cells.items()
+        for trial in (1, 2, 3)
+    ]
+    path.mkdir(exist_ok=True)
+    run = made_run(path, plan_of([*cells.values()], 3), records)
+    return [line.sentence for line in streams.answers(lay_out(readings(run)), link)]
+
+
+def test_the_line_is_about_netprobe_and_the_figures_of_tools_follow(tmp_path: Path) -> None:
+    figures: Figures = {
+        (None, "UDP", 64): 48.9,
+        (None, "UDP", 1472): 95.7,
+        ("iperf3", "UDP", 64): 47.0,
+        ("netperf", "UDP", 1472): 98.0,
+    }
+    assert said(tmp_path, figures) == [
+        "UDP reaches the wire ceiling from 64 bytes upwards in LL: 99.3 to 100.0 % of it, by "
+        "netprobe; iperf3 and netperf: 95.5 to 102.4 %"
+    ]
+
+
+def test_protocols_that_reach_the_ceiling_alike_share_a_line(tmp_path: Path) -> None:
+    figures: Figures = {
+        (None, "UDP", 64): 48.9,
+        (None, "UDP", 1472): 95.7,
+        (None, "TCP", 64): 94.0,
+        (None, "TCP", 1448): 94.1,
+    }
+    assert said(tmp_path / "a", figures) == [
+        "TCP and UDP reach the wire ceiling from 64 bytes upwards in LL: 99.3 to 100.0 % of it"
+    ]
+    slow = {**figures, (None, "TCP", 64): 60.0}
+    assert [line.split()[0] for line in said(tmp_path / "b", slow)] == ["TCP", "UDP"]
+    by_tool = {**figures, ("iperf3", "TCP", 64): 94.0}
+    assert [line.split()[0] for line in said(tmp_path / "c", by_tool)] == ["TCP", "UDP"]
+    later = {key: 94.0 if key[1] == "TCP" else rate for key, rate in figures.items()}
+    later[None, "UDP", 64] = 30.0
+    assert [line.split()[0] for line in said(tmp_path / "d", later)] == ["TCP", "UDP"]
+
+
+def test_without_netprobe_several_tools_are_named_and_one_is_not(tmp_path: Path) -> None:
+    figures: Figures = {("iperf3", "UDP", 64): 48.9, ("netperf", "UDP", 64): 40.0}
+    (line,) = said(tmp_path / "a", figures)
+    assert line == (
+        "UDP reaches the wire ceiling from 64 bytes upwards in LL (iperf3): 99.3 % of it; lowest: "
+        "40.00 Mbit/s, 81.2 % of the ceiling, in LL (netperf) with 64 bytes"
+    )
+    (line,) = said(tmp_path / "b", {("iperf3", "UDP", 64): 48.9, ("iperf3", "UDP", 1472): 95.7})
+    assert "iperf3" not in line
+
+
+def test_without_a_link_the_tools_have_rates(tmp_path: Path) -> None:
+    figures: Figures = {
+        (None, "UDP", 64): 48.9,
+        (None, "UDP", 1472): 95.7,
+        ("iperf3", "UDP", 64): 47.0,
+        ("iperf3", "UDP", 1472): 95.0,
+    }
+    (line,) = said(tmp_path, figures, None)
+    assert line.endswith(", by netprobe; iperf3: 47.00 Mbit/s to 95.00 Mbit/s")
+
+
+@pytest.mark.parametrize(
+    ("slower_ns", "sentence"),
+    [
+        (104_000, "UDP 18: a round trip takes 100.0 ± 5.0 to 104.0 ± 5.0 µs"),
+        (
+            120_000,
+            "UDP 18: a round trip takes 100.0 ± 5.0 µs (netprobe) to 120.0 ± 5.0 µs (netperf)",
+        ),
+    ],
+)
+def test_cells_are_named_only_where_their_intervals_have_no_value_in_common(
+    tmp_path: Path, slower_ns: int, sentence: str
+) -> None:
+    cells = [
+        (planned("round_trip"), 100_000),
+        (planned("round_trip", engine="netperf"), slower_ns),
+    ]
+    records = [
+        result(cell, trial, of_round_trips([mean_ns + off_ns] * 9))
+        for cell, mean_ns in cells
+        for trial, off_ns in enumerate((-2_000, 0, 2_000), 1)
+    ]
+    run = made_run(tmp_path, plan_of([cell for cell, _mean in cells], 3), records)
+    assert [line.sentence for line in trips.answers(readings(run))] == [sentence]
+
+
+# ---- the recorded page of three engines ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lines() -> FirstLines:
+    return Report(load(REPORTS / "engines-lab"), Wording()).first_lines
+
+
+def test_each_statement_about_three_engines_is_said_once(lines: FirstLines) -> None:
+    assert lines.answers[0].sentence == (
+        "TCP and UDP reach the wire ceiling from 64 bytes upwards in LL: 99.3 to 100.0 % of it, by "
+        "netprobe; iperf3 and netperf: 96.3 to 102.4 %"
+    )
+    assert [line.sentence for line in lines.comparisons] == [
+        "No significant difference in any pair of cells: iperf3 against netprobe (throughput, 14 "
+        "pairs); netperf against netprobe (throughput, 14 pairs; mean round trip, 4 pairs)"
+    ]
+    assert [str(line.sentence)[:33] for line in lines.warnings] == [
+        "LL TCP 1448: round trips took 123",
+        "LL UDP 1472: netperf’s figure is ",
+    ]
+
+
+# ---- the map -------------------------------------------------------------------------------------
+
+
+def test_each_panel_of_a_map_stands_over_the_names_of_its_own_columns() -> None:
+    spot = Spot(99.0, "99", "a place")
+    wide, narrow = ("TCP 64", "UDP 64"), ("TCP 64",)
+
+    def names(*columns: tuple[str, ...]) -> int:
+        panels = [HeatPanel("p", ("row",), each, ((spot,) * len(each),)) for each in columns]
+        marks = heat_picture("t", panels, of_what="%").scenes[0].marks
+        return sum("TCP 64" in str(mark) for mark in marks)
+
+    assert names(wide, wide, wide, wide) == 2
+    assert names(wide, wide, wide) == 2
+    assert names(wide, wide, narrow, narrow) == 4
+    assert names(wide, narrow, wide, wide) == 3
+
+
+def test_a_place_that_is_not_planned_is_empty_and_one_without_a_result_is_hatched() -> None:
+    def looks(spot: Spot | None) -> tuple[bool, bool]:
+        panel = HeatPanel("p", ("row",), ("a", "b"), ((Spot(99.0, "", "x"), spot),))
+        picture = heat_picture("t", [panel], of_what="%")
+        hatched = any("blank-spot" in str(mark) for mark in picture.scenes[0].marks)
+        return hatched, any(look == "blank-spot" for look, _label in picture.legend)
+
+    assert looks(None) == (False, False)
+    assert looks(Spot(None, "", "no answer")) == (True, True)
