@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "platform/posix/launch.h"
+#include "platform/posix/undo.h"
 
 #define REPORT 3 /* the child's descriptor for the reason why nothing was started */
+#define GROUP_NS (5 * SECOND_NS)
 
 /* Places of plat_program.system. */
 enum { LIFELINE, KEEPER, OUTPUT /* of descriptor 1; the next is of descriptor 2 */ };
@@ -116,22 +118,38 @@ static _Noreturn void become_program(const struct launch *launch)
     _exit(write(REPORT, &error, sizeof error) == sizeof error ? 127 : 126);
 }
 
+/* Waits until no process of a killed group is left, but not for ever: a process of another account
+ * cannot be killed, and a zombie that nobody reaps counts as well. */
+static void await_group(pid_t group)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    const uint64_t until_ns = plat_now_ns() + GROUP_NS;
+    while ((kill(-group, 0) == 0 || errno == EPERM) && plat_now_ns() < until_ns)
+        nanosleep(&pause, NULL);
+}
+
 /* The keeper kills the program's whole group when the agent has ended, in whatever way. It notices this
  * by the lifeline, a pipe whose writing end only the agent has: the read returns when that is closed.
- * The keeper has no controlling terminal, and only SIGKILL can end it. */
+ * The keeper has no controlling terminal, and only SIGKILL can end it. It holds the lifeline of the undo
+ * log until the group is gone: a change by this program must not come after the change is undone. */
 static _Noreturn void become_keeper(const struct launch *launch, pid_t group)
 {
+    const int undo = posix_undo_lifeline();
     sigset_t all;
     char byte;
     setsid();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     dup2(launch->end[LIFELINE_READ], STDIN_FILENO);
-    posix_launch_close(&launch->how, STDIN_FILENO + 1);
+    if (undo >= 0)
+        dup2(undo, STDOUT_FILENO);
+    posix_launch_close(&launch->how, (undo >= 0 ? STDOUT_FILENO : STDIN_FILENO) + 1);
     while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
         ;
     kill(-group, SIGKILL);
     kill(group, SIGKILL);
+    if (undo >= 0)
+        await_group(group);
     _exit(0);
 }
 
