@@ -94,6 +94,9 @@ _WORDS = {
     "unknown-test": _("the probe knows no test of that id"),
     "too-many-tests": _("more than 64 tests at once were requested of one agent"),
     "program-missing": _("the host has no program of that name"),
+    "unknown-entry": _("the host's undo log has no such entry, or the entry is damaged"),
+    "entry-in-use": _("another agent works on that entry of the host's undo log"),
+    "too-many-entries": _("the host's undo log has no room for another entry of one agent"),
     "message-too-long": _("the message is longer than the protocol or the path can carry"),
     "no-buffers": _("the system refused every send call: it had no buffer space"),
     "capability-missing": _("the host's system cannot do what the cell requests"),
@@ -164,9 +167,7 @@ def utc_text(time: datetime) -> str:
 
 
 def utc_of(text: object) -> datetime | None:
-    """A wall clock as ``utc_now`` writes it, in UTC; ``None`` for any other text, or for a time
-    without a time zone.
-    """
+    """A text of ``utc_now`` as a time; ``None`` for other texts and those without a time zone."""
     try:
         time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:

@@ -35,6 +35,10 @@ static const char help[] =
     "  mirror      answers requests; keys below\n"
     "  run         program=NAME [arguments=WORDS] deadline=S: runs another program on this host; the\n"
     "              words are separated by %0A\n"
+    "  guard       program=NAME [arguments=WORDS] deadline=S: registers a command that undoes a change;\n"
+    "              an agent runs it at its end, by hand it stays for undo\n"
+    "  undo        entry=ID: runs a registered command now\n"
+    "  leftovers   lists registered commands of agents that no longer live\n"
     "  stop        test=ID [sent=N] [abort=1]: ends a sender or a program; tells a receiver what was\n"
     "              sent\n"
     "  quit        ends all tests, all programs and the agent\n"
@@ -85,8 +89,8 @@ static const char help[] =
     "\n"
     "Records, one JSON object per line: hello, heartbeat, clock, facts, lock, unlock, stop, quit,\n"
     "ready (the listener's port and, by hand, its generated token), progress (once a second), window\n"
-    "(the receiver's window has closed), started and output (of a program), result, error (a word,\n"
-    "errno, key, detail).\n"
+    "(the receiver's window has closed), started and output (of a program), guard, leftover,\n"
+    "leftovers, result, error (a word, errno, key, detail).\n"
     "docs/protocol.md explains all keys.\n";
 
 /* Reads `NAME=SECONDS`; false: it has another form. */

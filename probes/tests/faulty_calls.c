@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <linux/ethtool.h>
@@ -189,4 +190,26 @@ int ioctl(int file, unsigned long request, ...)
     config->tx_type = tx;
     config->rx_filter = rx;
     return 0;
+}
+
+/* A disk that loses what is written: `sync-file` of a file, `sync-folder` of a folder. */
+int fsync(int descriptor)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) == 0 &&
+        faulty(S_ISDIR(status.st_mode) ? "sync-folder" : "sync-file")) {
+        errno = EIO;
+        return -1;
+    }
+    return ((int (*)(int))real("fsync"))(descriptor);
+}
+
+/* A host with no room for another process. */
+pid_t fork(void)
+{
+    if (faulty("fork")) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return ((pid_t(*)(void))real("fork"))();
 }

@@ -20,7 +20,7 @@ struct unit_test {
 extern const struct unit_test request_tests[], json_tests[], dataport_tests[], sequence_tests[],
     window_tests[], window_series_tests[], pacing_tests[], calltime_tests[], waiting_tests[],
     histogram_tests[], in_flight_tests[], datagram_tests[], gaps_tests[],
-    tcp_series_tests[], cpu_tests[], fairness_tests[], text_tests[];
+    tcp_series_tests[], cpu_tests[], fairness_tests[], text_tests[], undo_tests[];
 
 /* Runs all tests and prints a line for each, then a summary: "12 unit tests, 0 failed". Returns 0 if at
  * least one test ran and none failed. */

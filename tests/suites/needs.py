@@ -186,6 +186,7 @@ NEEDS = {
     "netperf": Need(
         _program("netperf"), "netperf: apt-get install netperf, of Debian's section non-free"
     ),
+    "strace": Need(_program("strace"), "strace: apt-get install strace"),
     "tcpdump": Need(_program("tcpdump"), "tcpdump: apt-get install tcpdump"),
     "locales": Need(
         lambda: _program("localedef")() and Path("/usr/share/i18n/locales/tr_TR").exists(),

@@ -8,6 +8,7 @@
 #include "agent/calibration.h"
 #include "agent/running/program.h"
 #include "agent/running/running.h"
+#include "agent/undoing/undo_verbs.h"
 #include "platform/plat.h"
 #include "protocol/program_settings.h"
 #include "protocol/request.h"
@@ -23,6 +24,7 @@
 struct agent {
     bool by_hand, quitting;
     struct running running;
+    struct undo_log undo;
 };
 
 /* ---- verbs ---- */
@@ -58,7 +60,7 @@ static struct error do_hello(struct agent *agent, const struct request *request)
     json_u64(&record, "clock_step_ns", calibration_clock_step_ns());
     json_u64(&record, "worst_sleep_ns", calibration_worst_sleep_ns());
     char capabilities[400];
-    snprintf(capabilities, sizeof capabilities, "%s,round_trip,connect,run", self.capabilities);
+    snprintf(capabilities, sizeof capabilities, "%s,round_trip,connect,run,undo", self.capabilities);
     json_text(&record, "capabilities", capabilities);
     json_u64(&record, "pid", self.pid);
     json_text(&record, "machine_id", self.machine_id[0] != 0 ? self.machine_id : NULL);
@@ -161,7 +163,23 @@ static struct error do_test(struct agent *agent, const struct request *request)
 
 static struct error do_run(struct agent *agent, const struct request *request)
 {
-    return running_start_program(&agent->running, request, plat_now_ns());
+    return running_start_program(&agent->running, request, NULL, plat_now_ns());
+}
+
+static struct error do_undo(struct agent *agent, const struct request *request)
+{
+    return running_start_program(&agent->running, request, &agent->undo, plat_now_ns());
+}
+
+static struct error do_guard(struct agent *agent, const struct request *request)
+{
+    return undo_guard(&agent->undo, request);
+}
+
+static struct error do_leftovers(struct agent *agent, const struct request *request)
+{
+    (void)agent;
+    return undo_leftovers(request);
 }
 
 static struct error do_stop(struct agent *agent, const struct request *request)
@@ -196,6 +214,7 @@ static struct error do_quit(struct agent *agent, const struct request *request)
 static const char *const no_keys[] = {NULL};
 static const char *const facts_keys[] = {"to", "interface", "cpu_times", "counters", NULL};
 static const char *const lock_keys[] = {"owner", NULL};
+static const char *const undo_keys[] = {"entry", NULL};
 static const char *const stop_keys[] = {"test", "sent", "abort", NULL};
 
 static const struct verb {
@@ -209,7 +228,8 @@ static const struct verb {
     {"receive", settings_keys, do_test}, {"send", settings_keys, do_test},
     {"ask", settings_ask_keys, do_test}, {"mirror", settings_mirror_keys, do_test},
     {"stop", stop_keys, do_stop},        {"run", program_settings_keys, do_run},
-    {"quit", no_keys, do_quit},
+    {"guard", program_settings_keys, do_guard}, {"undo", undo_keys, do_undo},
+    {"leftovers", no_keys, do_leftovers},       {"quit", no_keys, do_quit},
 };
 
 static size_t count_of(const char *const *keys)
@@ -336,8 +356,10 @@ static bool serve(struct agent *agent, const struct agent_patience *patience)
 int agent_run(const struct agent_patience *patience)
 {
     struct agent agent = {.quitting = false};
+    undo_log_start(&agent.undo, false);
     bool heard = serve(&agent, patience);
     running_end(&agent.running);
+    undo_log_end(&agent.undo);
     plat_lock_release();
     calibration_end();
     record_finish(LAST_WORDS_NS);
@@ -352,11 +374,13 @@ int agent_by_hand(unsigned count, char **words)
     struct request request;
     struct request_fault fault;
     bool fine = false;
+    undo_log_start(&agent.undo, true);
     if (request_from_words("-", count, words, &request, &fault) != NULL)
         answer_fault(&request, &fault);
     else
         fine = answer_request(&agent, &request);
     fine = running_wait(&agent.running) && fine;
+    undo_log_end(&agent.undo);
     calibration_end();
     record_finish(NEVER_NS);
     return fine ? 0 : 1;

@@ -59,3 +59,15 @@ struct error program_settings_read(const struct request *request, struct program
         keys_note(&keys, "bad-value", "arguments", "at most 64 words, separated by line feeds");
     return keys.first;
 }
+
+void program_settings_set(struct program_settings *out, char *const *words, uint64_t deadline_ns)
+{
+    char *next = out->arguments;
+    memcpy(out->name, words[0], strlen(words[0]) + 1);
+    out->words[0] = out->name;
+    for (unsigned i = 1; words[i] != NULL; i++) {
+        out->words[i] = memcpy(next, words[i], strlen(words[i]) + 1);
+        next += strlen(next) + 1;
+    }
+    out->deadline_ns = deadline_ns;
+}

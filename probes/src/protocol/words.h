@@ -14,7 +14,7 @@
     X("unreachable") X("connect-timeout") X("address-in-use") X("address-not-available")           \
     X("no-such-interface") X("no-peer") X("peer-vanished") X("no-traffic") X("too-few-messages")   \
     X("deadline") X("no-answer") X("stopped") X("cannot-pin") X("out-of-memory") X("system")        \
-    X("locked") X("program-missing")
+    X("locked") X("program-missing") X("unknown-entry") X("entry-in-use") X("too-many-entries")
 
 #define ERROR_WORD_ENTRY(text) text,
 static const char *const error_words[] = {ERROR_WORDS(ERROR_WORD_ENTRY)};

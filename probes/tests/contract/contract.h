@@ -9,7 +9,8 @@
 
 extern const struct unit_test contract_process_tests[], contract_thread_tests[],
     contract_address_tests[], contract_tcp_tests[], contract_udp_tests[],
-    contract_round_trip_tests[], contract_watch_tests[], contract_program_tests[];
+    contract_round_trip_tests[], contract_watch_tests[], contract_program_tests[],
+    contract_undo_tests[];
 
 /* Whether wine or qemu emulates the system, according to the command line. */
 extern bool emulated;

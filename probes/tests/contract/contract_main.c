@@ -19,7 +19,7 @@ int main(int count, char **words)
     static const struct unit_test *const tables[] = {
         contract_process_tests, contract_thread_tests, contract_address_tests, contract_tcp_tests,
         contract_udp_tests, contract_round_trip_tests, contract_watch_tests,
-        contract_program_tests};
+        contract_program_tests, contract_undo_tests};
     emulated = count == 2 && strcmp(words[1], "emulated") == 0;
     setvbuf(stdout, NULL, _IONBF, 0);
     if (plat_start() != 0)

@@ -7,6 +7,6 @@ int main(void)
         request_tests,       json_tests,     dataport_tests, sequence_tests,  window_tests,
         window_series_tests, pacing_tests,   calltime_tests, waiting_tests, histogram_tests,
         in_flight_tests,     datagram_tests, gaps_tests,      tcp_series_tests,
-        cpu_tests,           fairness_tests, text_tests};
+        cpu_tests,           fairness_tests, text_tests,     undo_tests};
     return run_tables(tables, sizeof tables / sizeof tables[0], "unit");
 }

@@ -55,7 +55,7 @@ SOURCE = PROBES / "src"
 
 
 def contract_functions() -> set[str]:
-    headers = (PROBES / "src/platform" / name for name in ("plat.h", "frames.h"))
+    headers = (PROBES / "src/platform" / name for name in ("plat.h", "frames.h", "undo.h"))
     text = "".join(path.read_text(encoding="utf-8") for path in headers)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     names = set(re.findall(r"^[a-z][\w \*]*?\b(plat_\w+)\(", text, re.MULTILINE))

@@ -1,4 +1,5 @@
-"""libFuzzer on what others can send the probe: request lines, and all that arrives on a data port.
+"""libFuzzer on what others can send the probe: request lines, and all that arrives on a data port;
+and on the files of its undo log.
 
 From the corpora in probes/fuzz/corpus, with the sanitizers of addresses and undefined behaviour;
 a short run here, a long one by ``make -C probes libfuzzer LIBFUZZER_RUNS=10000000``.
@@ -17,7 +18,7 @@ from folders import PROBES
 
 pytestmark = pytest.mark.needs("libfuzzer")
 
-TARGETS = ("request", "data_port", "settings")
+TARGETS = ("request", "data_port", "settings", "undo_entry")
 CORPUS = PROBES / "fuzz" / "corpus"
 RUNS = 20_000
 
@@ -50,6 +51,7 @@ def test_the_corpus_is_small_and_reaches_every_kind(target: str) -> None:
         "request": (b"hello", b"lock", b"stop", b"facts", b"%"),
         "settings": (b"send", b"receive", b"ask", b"mirror", b"packet"),
         "data_port": (b"NLPH\1", b"NLPH\2", b"NLPH\3", b"NLPH\4", b"0123456789abcdef"),
+        "undo_entry": (b"NLUNDO01", b"ethtool\0", b"\0" * 64),
     }
     assert all(word in texts for word in words[target])
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/undoing/undo_run.h"
 #include "platform/plat.h"
 #include "protocol/program_settings.h"
 #include "pure/text.h"
@@ -37,6 +38,8 @@ struct program {
     uint64_t printed_bytes, discarded_bytes;
     uint64_t asked_ns, killed_ns; /* when it was asked to end, and killed; 0: not yet */
     struct error failure;
+    bool undoes; /* the program is that of an entry of the undo log */
+    struct undo_claim claim;
     _Atomic bool told_stop, told_abort; /* by the control thread */
     _Atomic bool answered;
 };
@@ -60,25 +63,34 @@ static void record_output(const struct program *program, unsigned descriptor, si
     record_print(&record);
 }
 
-static void record_last(const struct program *program)
+static void add_result(const struct program *program, struct json *record)
+{
+    const struct plat_program_end *end = &program->end;
+    json_u64(record, "elapsed_ns", program->ended_ns - program->started_ns);
+    if (end->known && end->by_signal)
+        json_u64(record, "signal", end->code);
+    else if (end->known)
+        json_u64(record, "exit_code", end->code);
+    json_u64(record, "output_bytes", program->printed_bytes);
+    json_u64(record, "discarded_bytes", program->discarded_bytes);
+    if (end->timed) {
+        json_u64(record, "user_ns", end->user_ns);
+        json_u64(record, "system_ns", end->system_ns);
+    }
+}
+
+static void record_last(const struct program *program, bool left)
 {
     struct json record;
-    const struct plat_program_end *end = &program->end;
-    if (program->failure.word != NULL) {
-        record_error(program->settings.id, &program->failure);
-        return;
-    }
-    json_begin(&record, "result", program->settings.id);
-    json_u64(&record, "elapsed_ns", program->ended_ns - program->started_ns);
-    if (end->known && end->by_signal)
-        json_u64(&record, "signal", end->code);
-    else if (end->known)
-        json_u64(&record, "exit_code", end->code);
-    json_u64(&record, "output_bytes", program->printed_bytes);
-    json_u64(&record, "discarded_bytes", program->discarded_bytes);
-    if (end->timed) {
-        json_u64(&record, "user_ns", end->user_ns);
-        json_u64(&record, "system_ns", end->system_ns);
+    const bool failed = program->failure.word != NULL;
+    json_begin(&record, failed ? "error" : "result", program->settings.id);
+    if (failed)
+        record_add_error(&record, &program->failure);
+    else
+        add_result(program, &record);
+    if (program->undoes) {
+        json_text(&record, "entry", program->claim.id);
+        json_flag(&record, "left", left);
     }
     record_print(&record);
 }
@@ -221,6 +233,19 @@ static struct error not_started(const char *name, int number)
     return error;
 }
 
+/* Drops the entry that was undone. Returns whether it is still there. */
+static bool settle_entry(struct program *program, bool was_started)
+{
+    struct undo_try last = {UNDO_EXITED, UNDO_NOT_STARTED, plat_wall_ns()};
+    bool left;
+    if (was_started)
+        last = undo_try_of(&program->end, program->failure.word != NULL);
+    const struct error error = undo_claim_settle(&program->claim, &last, &left);
+    if (program->failure.word == NULL)
+        program->failure = error;
+    return left;
+}
+
 static void lead_program(void *argument)
 {
     struct program *program = argument;
@@ -233,17 +258,41 @@ static void lead_program(void *argument)
         watch_program(program);
         close_program(program);
     }
+    const bool left = program->undoes && settle_entry(program, number == 0);
     atomic_store(&program->answered, true);
-    record_last(program);
+    record_last(program, left);
+}
+
+static struct error claim_entry(struct program *program, const struct request *request,
+                                struct undo_log *undo)
+{
+    const char *id = request_value(request, "entry");
+    struct program_settings *settings = &program->settings;
+    if (id == NULL)
+        return error_about("missing-key", "entry", "which entry to undo");
+    struct undo_entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL)
+        return error_about("out-of-memory", "", "no room for an entry");
+    struct error error = undo_claim_take(&program->claim, undo, id, entry);
+    program->undoes = error.word == NULL;
+    if (program->undoes) {
+        char *words[UNDO_WORDS_MAX + 1];
+        undo_entry_words(entry, words);
+        memcpy(settings->id, request->id, sizeof settings->id);
+        program_settings_set(settings, words, entry->deadline_ns);
+    }
+    free(entry);
+    return error;
 }
 
 struct error program_start(struct program **out, const struct request *request,
-                           uint64_t requested_ns)
+                           struct undo_log *undo, uint64_t requested_ns)
 {
     struct program *program = calloc(1, sizeof *program);
     if (program == NULL)
         return error_about("out-of-memory", "", "no room for another program");
-    struct error error = program_settings_read(request, &program->settings);
+    struct error error = undo != NULL ? claim_entry(program, request, undo)
+                                      : program_settings_read(request, &program->settings);
     if (error.word == NULL) {
         program->requested_ns = requested_ns;
         error.number = plat_thread_start(&program->thread, lead_program, program);
@@ -253,6 +302,8 @@ struct error program_start(struct program **out, const struct request *request,
             error.number = number;
         }
     }
+    if (error.word != NULL && program->undoes)
+        undo_claim_release(&program->claim);
     if (error.word != NULL)
         free(program);
     else

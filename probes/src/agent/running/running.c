@@ -46,14 +46,14 @@ struct error running_start_test(struct running *running, const struct settings *
 }
 
 struct error running_start_program(struct running *running, const struct request *request,
-                                   uint64_t requested_ns)
+                                   struct undo_log *undo, uint64_t requested_ns)
 {
     struct error error = refuse_id(running, request->id);
     if (error.word != NULL)
         return error;
     if (running->programs == RUNNING_PROGRAMS_MAX)
         return error_about("too-many-tests", "", "8 programs are running already");
-    error = program_start(&running->program[running->programs], request, requested_ns);
+    error = program_start(&running->program[running->programs], request, undo, requested_ns);
     if (error.word == NULL)
         running->programs++;
     return error;

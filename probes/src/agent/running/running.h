@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/undoing/undo_log.h"
 #include "protocol/error.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"
@@ -20,8 +21,9 @@ struct running {
 
 struct error running_start_test(struct running *running, const struct settings *settings,
                                 uint64_t requested_ns);
+/* Starts the program of the request, or with `undo` that of the entry that the request names. */
 struct error running_start_program(struct running *running, const struct request *request,
-                                   uint64_t requested_ns);
+                                   struct undo_log *undo, uint64_t requested_ns);
 
 /* Removes those that have ended. */
 void running_reap(struct running *running);

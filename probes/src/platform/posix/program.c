@@ -5,19 +5,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+#include "platform/posix/launch.h"
+#include "platform/posix/undo.h"
 
-/* Folders that are searched after PATH, because the PATH of a login without a profile may lack them. */
-#define MORE_FOLDERS "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define DESCRIPTORS_MAX 65536 /* closed one by one if the system has no call that closes all */
-#define REPORT 3              /* the child's descriptor for the reason why nothing was started */
+#define REPORT 3 /* the child's descriptor for the reason why nothing was started */
+#define GROUP_NS (5 * SECOND_NS)
 
 /* Places of plat_program.system. */
 enum { LIFELINE, KEEPER, OUTPUT /* of descriptor 1; the next is of descriptor 2 */ };
@@ -31,71 +28,15 @@ enum end {
     ENDS
 };
 
-/* All that a child needs. It is made before the fork: other threads may hold any lock at that time, so
- * a child must not allocate. */
+/* All that a child needs. */
 struct launch {
     int end[ENDS];
-    char *paths; /* under which the program is looked for, each with its NUL; the last is empty */
-    char **environment;
+    struct posix_launch how;
     char *const *words;
     int parent;
-    int descriptors; /* upper limit of their numbers */
 };
 
 /* ---- before the fork ---- */
-
-static size_t count_folders(const char *path)
-{
-    size_t count = 1;
-    for (; *path != 0; path++)
-        count += *path == ':';
-    return count;
-}
-
-/* Leaves out relative paths: the child runs in "/", where they would mean other files than in the
- * working directory of this process. */
-static char *make_paths(const char *name)
-{
-    const char *path = getenv("PATH") != NULL ? getenv("PATH") : "";
-    const char *const folders[] = {path, MORE_FOLDERS};
-    const size_t name_length = strlen(name), count = count_folders(path) + count_folders(MORE_FOLDERS);
-    char *paths = calloc(1, strlen(path) + sizeof MORE_FOLDERS + count * (name_length + 2));
-    if (paths == NULL)
-        return NULL;
-    if (strchr(name, '/') != NULL)
-        return name[0] == '/' ? strcpy(paths, name) : paths;
-    char *next = paths;
-    for (int i = 0; i < 2; i++)
-        for (const char *at = folders[i]; *at != 0; at += *at == ':') {
-            const size_t length = strcspn(at, ":");
-            if (at[0] == '/')
-                next += sprintf(next, "%.*s/%s", (int)length, at, name) + 1;
-            at += length;
-        }
-    return paths;
-}
-
-static bool is_variable(const char *entry, const char *name)
-{
-    const size_t length = strlen(name);
-    return strncmp(entry, name, length) == 0 && entry[length] == '=';
-}
-
-static char **make_environment(void)
-{
-    static char locale[] = "LC_ALL=C";
-    size_t count = 0, kept = 0;
-    while (environ != NULL && environ[count] != NULL)
-        count++;
-    char **entries = calloc(count + 2, sizeof *entries);
-    if (entries == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        if (!is_variable(environ[i], "NETPROBE_TOKEN") && !is_variable(environ[i], "LC_ALL"))
-            entries[kept++] = environ[i];
-    entries[kept] = locale;
-    return entries;
-}
 
 /* Moves a descriptor above REPORT, because the child replaces all descriptors up to that one. A new
  * descriptor can have such a low number if this process was started without standard descriptors. */
@@ -133,49 +74,26 @@ static void close_end(struct launch *launch, enum end end)
 
 static int prepare_launch(struct launch *launch, char *const *words)
 {
-    struct rlimit files;
     memset(launch, 0, sizeof *launch);
     for (int i = 0; i < ENDS; i++)
         launch->end[i] = -1;
     launch->words = words;
     launch->parent = (int)getpid();
-    launch->descriptors = DESCRIPTORS_MAX;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < DESCRIPTORS_MAX)
-        launch->descriptors = (int)files.rlim_cur;
-    launch->paths = make_paths(words[0]);
-    launch->environment = make_environment();
-    return launch->paths == NULL || launch->environment == NULL ? ENOMEM : open_ends(launch->end);
+    int error = posix_launch_prepare(&launch->how, strlen(words[0]));
+    if (error != 0)
+        return error;
+    posix_launch_find(&launch->how, words[0]);
+    return open_ends(launch->end);
 }
 
 static void end_launch(struct launch *launch)
 {
     for (int i = 0; i < ENDS; i++)
         close_end(launch, i);
-    free(launch->paths);
-    free(launch->environment);
+    posix_launch_end(&launch->how);
 }
 
 /* ---- in a child: only calls that are safe in a signal handler ---- */
-
-static void close_from(int first, int limit)
-{
-    if (posix_close_from(first))
-        return;
-    for (int i = first; i < limit; i++)
-        close(i);
-}
-
-/* Unblocks all signals and resets them to their default actions: execve itself resets only those with a
- * handler, so that ignored signals would stay ignored. */
-static void reset_signals(void)
-{
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-    sigset_t none;
-    for (int i = 1; i < NSIG; i++)
-        sigaction(i, &usual, NULL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 static int take_descriptors(const struct launch *launch)
 {
@@ -183,54 +101,55 @@ static int take_descriptors(const struct launch *launch)
     for (int i = 0; i <= REPORT; i++)
         if (dup2(launch->end[own[i]], i) < 0)
             return errno;
-    close_from(REPORT + 1, launch->descriptors);
+    posix_launch_close(&launch->how, REPORT + 1);
     return posix_failed(fcntl(REPORT, F_SETFD, FD_CLOEXEC));
-}
-
-/* Tries the paths in their order. Like a shell, it skips a file that may not be executed, and returns
- * EACCES only if no later path can be executed. */
-static int execute(const struct launch *launch)
-{
-    bool refused = false;
-    for (const char *path = launch->paths; *path != 0; path += strlen(path) + 1) {
-        execve(path, launch->words, launch->environment);
-        if (errno == EACCES)
-            refused = true;
-        else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-            return errno;
-    }
-    return refused ? EACCES : ENOENT;
 }
 
 static _Noreturn void become_program(const struct launch *launch)
 {
     setpgid(0, 0);
     posix_child_begins(launch->parent);
-    reset_signals();
+    posix_launch_reset_signals();
     int error = take_descriptors(launch);
     if (error == 0)
         error = posix_failed(chdir("/"));
     if (error == 0)
-        error = execute(launch);
+        error = posix_launch_execute(&launch->how, launch->words);
     _exit(write(REPORT, &error, sizeof error) == sizeof error ? 127 : 126);
+}
+
+/* Waits until no process of a killed group is left, but not for ever: a process of another account
+ * cannot be killed, and a zombie that nobody reaps counts as well. */
+static void await_group(pid_t group)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    const uint64_t until_ns = plat_now_ns() + GROUP_NS;
+    while ((kill(-group, 0) == 0 || errno == EPERM) && plat_now_ns() < until_ns)
+        nanosleep(&pause, NULL);
 }
 
 /* The keeper kills the program's whole group when the agent has ended, in whatever way. It notices this
  * by the lifeline, a pipe whose writing end only the agent has: the read returns when that is closed.
- * The keeper has no controlling terminal, and only SIGKILL can end it. */
+ * The keeper has no controlling terminal, and only SIGKILL can end it. It holds the lifeline of the undo
+ * log until the group is gone: a change by this program must not come after the change is undone. */
 static _Noreturn void become_keeper(const struct launch *launch, pid_t group)
 {
+    const int undo = posix_undo_lifeline();
     sigset_t all;
     char byte;
     setsid();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     dup2(launch->end[LIFELINE_READ], STDIN_FILENO);
-    close_from(STDIN_FILENO + 1, launch->descriptors);
+    if (undo >= 0)
+        dup2(undo, STDOUT_FILENO);
+    posix_launch_close(&launch->how, (undo >= 0 ? STDOUT_FILENO : STDIN_FILENO) + 1);
     while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
         ;
     kill(-group, SIGKILL);
     kill(group, SIGKILL);
+    if (undo >= 0)
+        await_group(group);
     _exit(0);
 }
 

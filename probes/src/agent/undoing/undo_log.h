@@ -1,0 +1,63 @@
+/* Keeps commands that undo changes of this host in a file that outlives the agent. */
+#ifndef UNDO_LOG_H
+#define UNDO_LOG_H
+
+#include "platform/undo.h"
+#include "protocol/error.h"
+#include "protocol/program_settings.h"
+#include "pure/nanoseconds.h"
+#include "pure/undo/undo_entry.h"
+
+#define UNDO_ID_MAX 40 /* bytes of an entry's id: FILE-NUMBER */
+#define UNDO_DEADLINE_NS (60 * SECOND_NS)   /* at most, of one entry */
+#define UNDO_DEADLINES_NS (600 * SECOND_NS) /* at most, of all entries of an agent together */
+
+/* The file of this agent; it is made with the first entry. */
+struct undo_log {
+    bool by_hand; /* nothing is undone at the end: the entries stay for `undo` */
+    bool open;
+    plat_mutex lock; /* of what follows */
+    struct plat_undo_folder folder;
+    struct plat_undo_file file;
+    struct plat_undo_keeper keeper;
+    uint64_t next; /* number of the next entry */
+    uint64_t number[UNDO_SLOTS], deadline_ns[UNDO_SLOTS]; /* 0: the slot is free */
+    bool busy[UNDO_SLOTS];                                /* its program runs */
+};
+
+void undo_log_start(struct undo_log *log, bool by_hand);
+
+/* Writes an entry and syncs it. Nothing is registered if it returns an error. */
+struct error undo_log_add(struct undo_log *log, const struct program_settings *settings,
+                          char id[UNDO_ID_MAX + 1]);
+
+/* Undoes all entries of this agent, the latest first, unless it is by hand; those that fail stay. Call
+ * it once, when no claim is held. */
+void undo_log_end(struct undo_log *log);
+
+/* An entry that is being undone: of this agent, or of one that no longer lives. */
+struct undo_claim {
+    struct undo_log *own; /* NULL: of another agent, with its file below */
+    struct plat_undo_folder folder;
+    struct plat_undo_file file;
+    unsigned slot;
+    uint64_t number;
+    char id[UNDO_ID_MAX + 1];
+};
+
+/* Claims an entry by its id and reads it. */
+struct error undo_claim_take(struct undo_claim *out, struct undo_log *log, const char *id,
+                             struct undo_entry *entry);
+/* Ends a claim. An entry that was undone (exit code 0) is dropped; of another one the outcome is
+ * written. Returns an error if that failed; `*left` is whether the entry is still there. */
+struct error undo_claim_settle(struct undo_claim *claim, const struct undo_try *last, bool *left);
+/* Ends a claim without a try. */
+void undo_claim_release(struct undo_claim *claim);
+
+/* Whether an entry was written on this machine: a home folder may be shared by several. */
+bool undo_is_here(const struct undo_entry *entry);
+/* Reads a slot of a file. */
+enum undo_slot undo_slot_read(const struct plat_undo_file *file, unsigned slot,
+                              struct undo_entry *entry);
+
+#endif

@@ -1,0 +1,324 @@
+/* The folder and the files of the undo log on Linux, macOS and FreeBSD. */
+#define _GNU_SOURCE
+#include "platform/undo.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/posix/posix.h"
+#include "platform/posix/undo.h"
+
+#define LOCK_TRIES 50 /* of 10 ms each: a process that lists entries holds a file for a moment */
+
+static const char outer_name[] = "netlab", inner_name[] = "undo";
+
+/* macOS: fsync alone leaves the data in the disk's own cache. Some file systems cannot sync a folder;
+ * they say so by EINVAL. */
+int posix_undo_sync(int descriptor)
+{
+#ifdef F_FULLFSYNC
+    if (fcntl(descriptor, F_FULLFSYNC) == 0)
+        return 0;
+#endif
+    while (fsync(descriptor) != 0)
+        if (errno != EINTR)
+            return errno == EINVAL ? 0 : errno;
+    return 0;
+}
+
+/* ---- the folder ---- */
+
+static int say_why(int error, const char *path, const char *sentence, char *why, size_t capacity)
+{
+    char text[120];
+    plat_describe(error, text, sizeof text);
+    snprintf(why, capacity, "%s: %s", path, sentence != NULL ? sentence : text);
+    return error;
+}
+
+static int make_folder(int parent, const char *name)
+{
+    if (mkdirat(parent, name, 0700) != 0)
+        return errno == EEXIST ? 0 : errno;
+    return posix_undo_sync(parent);
+}
+
+/* Makes a folder, if it is missing, in one of this account. */
+static int make_in_own(char *path)
+{
+    struct stat status;
+    char *slash = strrchr(path, '/');
+    if (stat(path, &status) == 0)
+        return 0;
+    if (errno != ENOENT)
+        return errno;
+    *slash = 0;
+    int parent = open(slash == path ? "/" : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = posix_failed(parent);
+    *slash = '/';
+    if (error != 0)
+        return error;
+    error = posix_failed(fstat(parent, &status));
+    if (error == 0 && status.st_uid != geteuid())
+        error = EACCES;
+    if (error == 0)
+        error = make_folder(parent, slash + 1);
+    close(parent);
+    return error;
+}
+
+static int make_base(char *path)
+{
+    int error = 0;
+    for (char *end = path; error == 0 && end != NULL;) {
+        end = strchr(end + 1, '/');
+        if (end != NULL)
+            *end = 0;
+        if (strrchr(path, '/')[1] != 0)
+            error = make_in_own(path);
+        if (end != NULL)
+            *end = '/';
+    }
+    return error;
+}
+
+/* $XDG_STATE_HOME, or ~/.local/state. */
+static int base_path(char into[PLAT_UNDO_PATH])
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (state != NULL && state[0] == '/')
+        length = snprintf(into, PLAT_UNDO_PATH, "%s", state);
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(into, PLAT_UNDO_PATH, "%s/.local/state", home);
+    if (length < 0)
+        return ENOENT;
+    return length < PLAT_UNDO_PATH - (int)sizeof "/netlab/undo" ? 0 : ENAMETOOLONG;
+}
+
+/* Goes from a folder into one of ours, which it closes. Whoever may write there could put in a command
+ * of his own. */
+static int enter(int *at, const char *name, bool make, const char **wrong)
+{
+    struct stat status;
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int next = openat(*at, name, flags), error = posix_failed(next);
+    if (error == ENOENT && make) {
+        error = make_folder(*at, name);
+        if (error == 0)
+            error = posix_failed(next = openat(*at, name, flags));
+    }
+    if (error != 0 && fstatat(*at, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISDIR(status.st_mode)) {
+        *wrong = "this is a link or a file, not a folder";
+        error = EPERM;
+    }
+    if (error == 0)
+        error = posix_failed(fstat(next, &status));
+    if (error == 0 && status.st_uid != geteuid()) {
+        *wrong = "the folder belongs to another account";
+        error = EPERM;
+    } else if (error == 0 && (status.st_mode & 022) != 0) {
+        *wrong = "other accounts may write to the folder";
+        error = EPERM;
+    }
+    close(*at);
+    *at = next;
+    return error;
+}
+
+/* A folder of another account than root and this one is no place to begin: with sudo, HOME may be that
+ * of the account that called it. */
+static int enter_base(const char *path, int *at, const char **wrong)
+{
+    struct stat status;
+    *at = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*at < 0 || fstat(*at, &status) != 0)
+        return errno;
+    if (status.st_uid == geteuid() || status.st_uid == 0)
+        return 0;
+    *wrong = "the folder belongs to another account";
+    return EPERM;
+}
+
+int plat_undo_folder_open(struct plat_undo_folder *out, bool make, char *why, size_t capacity)
+{
+    int at = -1;
+    const char *wrong = NULL;
+    memset(out, 0, sizeof *out);
+    out->system = -1;
+    int error = base_path(out->path);
+    if (error == ENOENT)
+        return say_why(error, "HOME", "it names no folder", why, capacity);
+    if (error == 0 && make)
+        error = make_base(out->path);
+    if (error == 0)
+        error = enter_base(out->path, &at, &wrong);
+    const char *const names[] = {outer_name, inner_name};
+    for (int i = 0; error == 0 && i < 2; i++) {
+        const size_t used = strlen(out->path);
+        snprintf(out->path + used, sizeof out->path - used, "/%s", names[i]);
+        error = enter(&at, names[i], make, &wrong);
+    }
+    out->system = at;
+    if (error == 0)
+        return 0;
+    plat_undo_folder_close(out);
+    return say_why(error, out->path, wrong, why, capacity);
+}
+
+void plat_undo_folder_close(struct plat_undo_folder *folder)
+{
+    if (folder->system >= 0)
+        close((int)folder->system);
+    folder->system = -1;
+}
+
+static bool is_name(const char *name)
+{
+    return strlen(name) == PLAT_UNDO_NAME && strspn(name, "0123456789abcdef") == PLAT_UNDO_NAME;
+}
+
+static int compare_names(const void *first, const void *second)
+{
+    return strcmp(first, second);
+}
+
+unsigned plat_undo_names(const struct plat_undo_folder *folder, char (*names)[PLAT_UNDO_NAME + 1],
+                         unsigned most)
+{
+    unsigned count = 0;
+    int again = openat((int)folder->system, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again >= 0 ? fdopendir(again) : NULL;
+    if (list == NULL) {
+        if (again >= 0)
+            close(again);
+        return 0;
+    }
+    for (struct dirent *entry; count < most && (entry = readdir(list)) != NULL;)
+        if (is_name(entry->d_name))
+            memcpy(names[count++], entry->d_name, PLAT_UNDO_NAME + 1);
+    closedir(list);
+    qsort(names, count, sizeof names[0], compare_names);
+    return count;
+}
+
+/* ---- files ---- */
+
+/* Returns an error of flock, or ENOENT if the file has been removed before it was locked. */
+static int lock_file(int file, int how, unsigned tries)
+{
+    struct stat status;
+    while (flock(file, how | LOCK_NB) != 0) {
+        if (errno != EINTR && (errno != EWOULDBLOCK || --tries == 0))
+            return errno;
+        plat_sleep_ns(10 * MILLISECOND_NS);
+    }
+    int error = posix_failed(fstat(file, &status));
+    return error == 0 && status.st_nlink == 0 ? ENOENT : error;
+}
+
+static int create_one(const struct plat_undo_folder *folder, struct plat_undo_file *out)
+{
+    unsigned char random[PLAT_UNDO_NAME / 2];
+    int error = plat_random(random, sizeof random);
+    if (error != 0)
+        return error;
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(out->name + 2 * i, 3, "%02x", random[i]);
+    int file = openat((int)folder->system, out->name,
+                      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    error = posix_failed(file);
+    if (error == 0)
+        error = lock_file(file, LOCK_EX, LOCK_TRIES);
+    if (error == 0)
+        error = posix_undo_sync((int)folder->system);
+    out->system = file;
+    if (error != 0 && file >= 0)
+        plat_undo_close(folder, out, true);
+    return error;
+}
+
+/* A process that lists entries may find the new file before it is locked, and remove it as empty. */
+int plat_undo_create(const struct plat_undo_folder *folder, struct plat_undo_file *out)
+{
+    int error = ENOENT;
+    for (int i = 0; i < 3 && (error == ENOENT || error == EEXIST || error == EWOULDBLOCK); i++)
+        error = create_one(folder, out);
+    return error;
+}
+
+static bool is_own_file(int file)
+{
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+           status.st_nlink == 1 && (status.st_mode & 022) == 0;
+}
+
+int plat_undo_open(const struct plat_undo_folder *folder, const char *name, bool alone,
+                   struct plat_undo_file *out)
+{
+    if (!is_name(name))
+        return ENOENT;
+    /* O_NONBLOCK: do not wait for another process to open the other end of a pipe. */
+    int file = openat((int)folder->system, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int error = posix_failed(file);
+    if (error == 0 && !is_own_file(file))
+        error = EPERM;
+    if (error == 0)
+        error = lock_file(file, alone ? LOCK_EX : LOCK_SH, 1);
+    if (error != 0 && file >= 0)
+        close(file);
+    out->system = file;
+    memcpy(out->name, name, sizeof out->name);
+    return error == EWOULDBLOCK ? PLAT_LOCKED : error;
+}
+
+ptrdiff_t plat_undo_read(const struct plat_undo_file *file, uint64_t at, void *into, size_t length)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t got = pread((int)file->system, (char *)into + done, length - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -(ptrdiff_t)errno;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ptrdiff_t)done;
+}
+
+int posix_undo_write(int file, unsigned long long at, const void *bytes, size_t length)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t put = pwrite(file, (const char *)bytes + done, length - done, (off_t)(at + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return put < 0 ? errno : EIO;
+        done += (size_t)put;
+    }
+    return posix_undo_sync(file);
+}
+
+int plat_undo_write(const struct plat_undo_file *file, uint64_t at, const void *bytes, size_t length)
+{
+    return posix_undo_write((int)file->system, at, bytes, length);
+}
+
+void plat_undo_close(const struct plat_undo_folder *folder, struct plat_undo_file *file, bool remove)
+{
+    if (remove && unlinkat((int)folder->system, file->name, 0) == 0)
+        posix_undo_sync((int)folder->system);
+    close((int)file->system);
+    file->system = -1;
+}
