@@ -107,8 +107,8 @@ def leaves(note: Any) -> Iterator[str]:
 
 
 def _names_in(run: Run) -> frozenset[str]:
-    """What a run calls by a name of its own: pairings, hosts, interfaces; and what a document says
-    beside an imported table, word for word.
+    """What a run calls by a name of its own: pairings, hosts, interfaces; and word for word what a
+    document says beside an imported table, or a record says of another tool.
     """
     cells, remarks = run.plan.cells, stated_facts_of(run.plan).remarks
     pairings = {cell.pairing for cell in cells}
@@ -117,6 +117,12 @@ def _names_in(run: Run) -> frozenset[str]:
     setting_values = {str(cell.settings.get(name, "")) for cell in cells for name in sorted(NAMING)}
     quotes = {
         words for remark in remarks for words in (remark.text, remark.source, *remark.pairings)
+    }
+    quotes |= {
+        str(value)
+        for record in run.records
+        for name, value in record.values.items()
+        if name.endswith(("engine_version", "engine_remarks"))
     }
     return frozenset({*pairings, *hosts, *setting_values, *quotes})
 

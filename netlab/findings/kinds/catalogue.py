@@ -270,7 +270,7 @@ warning(
         "(two hosts, `network` and `interface`) are above the ceiling as well")
 warning(
     "above-ceiling-by-tool",
-    _("{tool}’s figure is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, "
+    _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, "
         "netprobe’s are not: {way}"),
     rank=14, figures=("highest_ceiling_bit_per_s",),
     advice=_("the wire does not carry that: use netprobe's figure instead"),
@@ -281,8 +281,8 @@ warning(
         "by the remarks in the record (`engine_remarks`)")
 warning(
     "above-ceiling-or-tool",
-    _("{tool}’s figure is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the "
-        "stated link rate is wrong, or {tool} counts too much ({way})"),
+    _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}: "
+        "the stated link rate is wrong, or {tool} counts too much ({way})"),
     rank=1, figures=("highest_ceiling_bit_per_s",),
     advice=_("measure the same cells with netprobe: its figures show which of the two is wrong"),
     section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell, and no "

@@ -60,9 +60,9 @@ def test_a_tool_alone_above_a_ceiling_that_netprobe_fills_counts_too_much() -> N
     assert (finding.kind, finding.severity) == (Kind.ABOVE_CEILING_BY_TOOL, "warning")
     assert (finding.cells, finding.trials) == (("netperf-1.023",), (("netperf-1.023", 1),))
     assert said(samples) == (
-        "netperf’s figure is 2.3 % above the wire ceiling of 95.71 Mbit/s, netprobe’s are not: the "
-        "tool divides by the sender’s time, and so counts bytes that then still waited in its "
-        "buffer"
+        "the figure of netperf is 2.3 % above the wire ceiling of 95.71 Mbit/s, netprobe’s are "
+        "not: the tool divides by the sender’s time, and so counts bytes that then still waited in "
+        "its buffer"
     )
     assert RATE not in said(samples)
     assert "rate" not in str(finding.advice)

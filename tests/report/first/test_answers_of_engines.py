@@ -140,7 +140,7 @@ def test_each_statement_about_three_engines_is_said_once(lines: FirstLines) -> N
     ]
     assert [str(line.sentence)[:33] for line in lines.warnings] == [
         "LL TCP 1448: round trips took 123",
-        "LL UDP 1472: netperf’s figure is ",
+        "LL UDP 1472: the figure of netper",
     ]
 
 
