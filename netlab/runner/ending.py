@@ -39,6 +39,8 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _shielded = 0
 _held: int | None = None
 """The signal that came while the main thread was shielded."""
+_in_hook = False
+"""Whether the hook for swallowed exceptions runs: an exception raised there would be lost."""
 
 
 @contextmanager
@@ -73,15 +75,19 @@ def raise_swallowed() -> None:
     previous_hook = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
-        global _held  # noqa: PLW0603
+        global _held, _in_hook  # noqa: PLW0603
         raised = unraisable.exc_value
-        if isinstance(raised, Interrupted):
-            _held = raised.signal_number
-            _raise_soon(_held)
-        elif isinstance(raised, KeyboardInterrupt):
-            _raise_soon(signal.SIGINT)
-        else:
-            previous_hook(unraisable)
+        _in_hook = True
+        try:
+            if isinstance(raised, Interrupted):
+                _held = raised.signal_number
+                _raise_soon(_held)
+            elif isinstance(raised, KeyboardInterrupt):
+                _raise_soon(signal.SIGINT)
+            else:
+                previous_hook(unraisable)
+        finally:
+            _in_hook = False
 
     sys.unraisablehook = hook
 
@@ -150,11 +156,14 @@ class _Watch:
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Python's signal handler: it runs in the main thread."""
         global _held  # noqa: PLW0603
-        if self.first is not None:
+        if _in_hook:
+            # On a busy machine the delay may be over before the hook has ended.
+            _raise_soon(number)
+        elif self.first is not None:
             _raise_held()  # this signal was swallowed before
             return  # the watching thread decides whether this is a second signal
         self.first = number
-        if _shielded:
+        if _shielded or _in_hook:
             _held = number
             return
         raise _interrupted(number)

@@ -134,6 +134,14 @@ def test_a_signal_that_a_callback_swallows_is_raised_again(
     assert time.monotonic() - start_s < 3.0
 
 
+def test_a_signal_that_comes_again_while_it_is_being_handled_is_not_lost() -> None:
+    """As on a busy machine, where the delay is over before the hook has ended."""
+    text = SWALLOWS.format(watch="interruptible()", name="SIGINT")
+    hasty = "import netlab.runner.ending\nnetlab.runner.ending.AGAIN_S = 2e-6\n"
+    child = program(hasty + text, stderr=subprocess.PIPE)
+    assert child.communicate(timeout=20) == ("Interrupted 2\n", "")
+
+
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
 def test_the_cursor_of_the_terminal_is_shown_again(second: signal.Signals) -> None:
     with terminal() as screen:
