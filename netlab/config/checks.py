@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,10 @@ from netlab.config.merge import (
     too_long_frames,
     too_many,
 )
-from netlab.config.mirrors import faults_of_mirrors
 from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, kinds_with
 from netlab.config.unknown_hosts import unknown_hosts
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.cells import Problem, expansion
+from netlab.experiment.cells import Grid, Problem, expansion
 from netlab.experiment.kinds import FIELDS
 from netlab.experiment.pairings import LETTERS, is_by_name
 
@@ -58,7 +57,7 @@ def checked(
             *idle_defaults(document, model),
             *missing(document, model, layers),
             *meaningless(document, model, layers),
-            *faults_of_mirrors(document, model),
+            *_faults_of_mirrors(document, model),
         ]
     if not sizes:
         faults += _faults_of_cells(document, model, layers, is_complete)
@@ -107,6 +106,34 @@ def _faults_of_cells(
         for problem in cells.problems
         if problem.kind == "setting" or (is_complete and problem.grid not in torn)
     ]
+
+
+def unknown_mirrors(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
+    """A sentence for each name among the axes of ``grids`` that ``mirrors`` lacks."""
+    known = {None, *(model.mirrors or {})}
+    names = dict.fromkeys(name for grid in grids for name in grid.axes.get("mirror", ()))
+    return [_unknown(str(name), model) for name in names if name not in known]
+
+
+def _unknown(name: str, model: MatrixFile) -> str:
+    near = did_you_mean(name, [*(model.mirrors or {})]) or ": define it under `mirrors`"
+    return f"`{name}` is not a mirror of this matrix{near}"
+
+
+def _faults_of_mirrors(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Faults: a name that ``mirrors`` lacks, and a mirror that no test names."""
+    names = set(model.mirrors or {})
+    used: set[str] = set()
+    for path, section in sections(model):
+        value: Any = getattr(section, "mirror", None)
+        for index, name in enumerate(() if value is None else levels_of(value)):
+            used |= {str(name)}
+            if name is not None and name not in names:
+                place = (*path, "mirror", *((index,) if isinstance(value, list) else ()))
+                near = did_you_mean(str(name), names) or ": define it under `mirrors`"
+                yield document.fault(place, f"`{name}` is not a mirror of this matrix{near}")
+    for name in names - used:
+        yield document.fault(("mirrors", name), "no test has this mirror: name it with `mirror`")
 
 
 # The file as a model. Faulty parts are removed, so that the rest can be checked.

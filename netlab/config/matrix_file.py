@@ -21,19 +21,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from netlab.config.checks import checked
+from netlab.config.checks import checked, unknown_mirrors
 from netlab.config.document import Document, check, load_document, read_document
 from netlab.config.goals import comparisons_of, expectations_of, idle, unknown_kinds
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_model import MatrixFile
 from netlab.config.merge import grids_of, layers_of, most_repeats, scaled, too_many
-from netlab.config.mirrors import mirrors_of, unknown_mirrors
 from netlab.config.overrides import Overrides, overrides_of
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.cells import Cell, Grid, expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
-from netlab.experiment.matrix import Link, LongPath, Matrix
+from netlab.experiment.matrix import Link, LongPath, Matrix, NamedMirror
 from netlab.experiment.settings import Level
 from netlab.experiment.stopping import StealRule, StopRule
 
@@ -152,7 +151,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         seed=model.seed,
         parallel=model.parallel,
         common_window=model.common_window,
-        mirrors=mirrors_of(model),
+        mirrors=_mirrors(model),
         observe=tuple(model.observe or ()),
         scale=scale,
         comparisons=comparisons_of(model),
@@ -174,6 +173,14 @@ def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
         for cell, index in zip(expanded.cells, expanded.grids, strict=True)
     )
     return {cell: repeats for cell, repeats in own if repeats is not None}
+
+
+def _mirrors(model: MatrixFile) -> Mapping[str, NamedMirror]:
+    """Name → mirror, for the section ``mirrors`` of a matrix."""
+    return {
+        name: NamedMirror(name, section.start, section.address, section.port, section.interface)
+        for name, section in (model.mirrors or {}).items()
+    }
 
 
 # --set
@@ -217,7 +224,7 @@ def _content(
         content["until"] = asdict(until)
     if scale != 1:
         content["scale"] = scale
-    mirrors = mirrors_of(model)
+    mirrors = _mirrors(model)
     if mirrors:
         content["mirrors"] = {
             name: {**asdict(mirror), "start": [*mirror.start]}
