@@ -84,8 +84,12 @@ def test_what_waits_under_udp_at_more_than_the_rate_is_what_the_queue_holds(
     )
     for way, values in cell_values.items():
         for flow in ("to_server_", "to_client_") if way == "both" else ("",):
-            loss = values[f"{flow}lost_messages"] / values[f"{flow}sent_messages"]
-            assert loss == pytest.approx(1 - 1 / 1.1, abs=0.015)
+            sent_messages = values[f"{flow}sent_messages"]
+            due_messages = sent_messages + values[f"{flow}sender_skipped_messages"]
+            # What a sender that was held up skipped is not lost, and may leave the link unused.
+            least, most = 1 - due_messages / 1.1 / sent_messages, 1 - 1 / 1.1
+            loss = values[f"{flow}lost_messages"] / sent_messages
+            assert least - 0.015 < loss < most + 0.015
         assert abs(values["after_rtt_p50_ns"] - values["idle_rtt_p50_ns"]) < 500_000
         assert values["idle_rtt_count"] == pytest.approx(200, abs=1)
         assert values["loaded_rtt_count"] >= 400

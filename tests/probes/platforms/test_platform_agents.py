@@ -16,7 +16,7 @@ from runners import Runner
 
 FREE = (
     r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops|"
-    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|run|poll|batch|packet|xdp|capture"
+    r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|run|poll|batch|packet|xdp|capture|undo"
 )
 
 
