@@ -25,8 +25,8 @@ from netlab.measurement.pcap import captured_frames
 from netlab.measurement.round_trips.exchange import Exchange, deadline_s, exchange_of
 from netlab.measurement.round_trips.stack_times import stack_times_ns, stack_values
 from netlab.measurement.tools.free_ports import free_ports
-from netlab.measurement.tools.program import Program
 from netlab.remote.agent import Agent
+from netlab.remote.programs.program import Program
 from netlab.terminal import excerpt
 
 BEGINS_S = 5.0

@@ -22,7 +22,6 @@ from netlab.measurement.flow import PROBE_SLACK_S
 from netlab.measurement.host_watch import DropWatch
 from netlab.measurement.record import record_of_trial
 from netlab.measurement.tools.free_ports import free_ports
-from netlab.measurement.tools.program import STANDARD_ERROR, Program
 from netlab.measurement.tools.tool import (
     Refusal,
     Tool,
@@ -33,6 +32,7 @@ from netlab.measurement.tools.tool import (
 )
 from netlab.measurement.tools.words import duration_of
 from netlab.remote.agent import Agent
+from netlab.remote.programs.program import STANDARD_ERROR, Program
 from netlab.terminal import excerpt
 
 SETTLE_S = 0.15

@@ -1,0 +1,1 @@
+"""Programs that an agent runs on its host, and its undo log."""
