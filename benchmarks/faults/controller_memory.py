@@ -31,6 +31,7 @@ from netlab.runner.host_pool import HostPool
 from netlab.runner.progress import Progress
 from netlab.runner.run import plan_of
 from netlab.runner.session import Session
+from netlab.runner.trials.session_states import SessionStates
 from netlab.store.journal import read_journal
 from netlab.store.run_folder import RunFolder
 
@@ -158,6 +159,7 @@ def measure(into: Path, cells: int, trials: int) -> None:
             cells=all_cells,
             redo=frozenset(),
             retries=0,
+            states=SessionStates(matrix.variants),
         ).measure()
         print(json.dumps({"cells": len(all_cells), "left": len(due_trials), "bytes": peak_bytes()}))
 

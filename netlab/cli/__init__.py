@@ -295,7 +295,10 @@ def status(folder: Path, as_json: bool) -> None:
 @JSON
 @loudness_options
 def hosts(file: Path, as_json: bool) -> None:
-    """Check each host of the inventory FILE, and report whether it is fit to measure."""
+    """Check each host of the inventory FILE, and report whether it is fit to measure.
+
+    Settings of a host that an earlier run changed and did not put back are put back.
+    """
     from netlab.runner.survey import survey
 
     result = survey(file, notify)

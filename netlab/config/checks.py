@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from netlab.config.commands.variant_model import fault_of_variant
 from netlab.config.document import Document, KeyPath, PlacedFault, check, did_you_mean
 from netlab.config.matrix_model import KINDS, BetweenSection, MatrixFile
 from netlab.config.merge import (
@@ -58,6 +59,7 @@ def checked(
             *missing(document, model, layers),
             *meaningless(document, model, layers),
             *_faults_of_mirrors(document, model),
+            *_faults_of_variants(document, model),
         ]
     if not sizes:
         faults += _faults_of_cells(document, model, layers, is_complete)
@@ -134,6 +136,24 @@ def _faults_of_mirrors(document: Document, model: MatrixFile) -> Iterator[Fault]
                 yield document.fault(place, f"`{name}` is not a mirror of this matrix{near}")
     for name in names - used:
         yield document.fault(("mirrors", name), "no test has this mirror: name it with `mirror`")
+
+
+def unknown_variants(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
+    """A sentence for each value of the axis ``variant`` in ``grids`` that is not one."""
+    levels = dict.fromkeys(level for grid in grids for level in grid.axes.get("variant", ()))
+    faults = (fault_of_variant(str(level), model.variants or {}) for level in levels if level)
+    return [fault for fault in faults if fault]
+
+
+def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Faults: values of ``variant`` that ``variants`` does not define."""
+    for path, section in sections(model):
+        value: Any = getattr(section, "variant", None)
+        for index, level in enumerate(() if value is None else levels_of(value)):
+            message = level and fault_of_variant(str(level), model.variants or {})
+            if message:
+                place = (*path, "variant", *((index,) if isinstance(value, list) else ()))
+                yield document.fault(place, message)
 
 
 # The file as a model. Faulty parts are removed, so that the rest can be checked.

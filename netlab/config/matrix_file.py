@@ -21,7 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from netlab.config.checks import checked, unknown_mirrors
+from netlab.config.checks import checked, unknown_mirrors, unknown_variants
+from netlab.config.commands.variant_model import variants_of
 from netlab.config.document import Document, check, load_document, read_document
 from netlab.config.goals import comparisons_of, expectations_of, idle, unknown_kinds
 from netlab.config.inventory import load_inventory
@@ -35,6 +36,7 @@ from netlab.experiment.expectations import Expectation
 from netlab.experiment.matrix import Link, LongPath, Matrix, NamedMirror
 from netlab.experiment.settings import Level
 from netlab.experiment.stopping import StealRule, StopRule
+from netlab.experiment.variants.variant import content_of
 
 
 def load_matrix(
@@ -74,6 +76,7 @@ def load_matrix(
     if overrides:
         problems = expansion(model.pairing_names, grids).problems
         _check_overrides(unknown_mirrors(model, grids), overrides)
+        _check_overrides(unknown_variants(model, grids), overrides)
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
     return _matrix(document, final_model, grids, override_set.scale)
 
@@ -152,6 +155,8 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         parallel=model.parallel,
         common_window=model.common_window,
         mirrors=_mirrors(model),
+        variants=variants_of(model.variants),
+        switching=model.switching,
         observe=tuple(model.observe or ()),
         scale=scale,
         comparisons=comparisons_of(model),
@@ -230,6 +235,8 @@ def _content(
             name: {**asdict(mirror), "start": [*mirror.start]}
             for name, mirror in sorted(mirrors.items())
         }
+    if model.variants:
+        content["variants"] = content_of(variants_of(model.variants))
     return content
 
 

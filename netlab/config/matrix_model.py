@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
+from netlab.config.commands.mirror_model import MirrorName, MirrorSection
+from netlab.config.commands.variant_model import VariantsSection
 from netlab.config.document import Section
 from netlab.config.expect_model import ExpectBounds
-from netlab.config.mirror_model import MirrorName, MirrorSection
 from netlab.config.settings import (
     LOAD,
     LOAD_KEYS,
@@ -272,6 +273,11 @@ class Running(Section):
     order: Literal["as-written", "shuffled"] = Field(
         default="as-written", description="shuffled: random within blocks of one trial per cell."
     )
+    switching: Literal["seldom", "interleaved"] = Field(
+        default="seldom",
+        description="seldom: each block measures one variant after the other; interleaved: "
+        "variants are switched as `order` says.",
+    )
     seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Seed of the shuffled order.")
     parallel: bool = Field(
         default=False, description="Whether pairings that share no host run at the same time."
@@ -312,6 +318,11 @@ class MatrixFile(Running):
             default=None,  # type: ignore[arg-type]  # absent, never null
             description="Other programs that answer round trips on the server, by name.",
         )
+    )
+    variants: VariantsSection = Field(
+        default=None,  # type: ignore[arg-type]  # absent, never null
+        description="Groups of named states of the hosts' own settings; every test is measured in "
+        "each combination, unless it has a `variant` of its own.",
     )
     defaults: Defaults = Field(default=None)  # type: ignore[valid-type]
     tests: Annotated[list[Test], Field(min_length=1, max_length=1000)]

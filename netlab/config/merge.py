@@ -18,6 +18,7 @@ from netlab.experiment.cells import Grid, Rule
 from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
 from netlab.experiment.pairings import is_by_name
 from netlab.experiment.settings import Level
+from netlab.experiment.variants.variant import every_level
 
 FRAMING_BYTES = 18
 """Bytes of a frame besides its packet: header 14, FCS 4 (IEEE 802.3)."""
@@ -44,8 +45,10 @@ def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any
     Settings that a kind of test does not take are ignored.
     """
     defaults = _given(document, model.defaults, ("defaults",))
+    every: Layer = {"variant": [*every_level(model.variants)]} if model.variants else {}
     return [
         _layered(
+            every,
             _taken(test.test, defaults),
             _given(document, test, ("tests", index)),
             _taken(test.test, overrides),

@@ -358,7 +358,7 @@ NAME_OF = {setting.field: setting.name for setting in SETTINGS}
 LOAD = "load"
 """Key of the section with the streams' settings in a ``latency_under_load`` test."""
 
-_BESIDE_LOAD = frozenset({"duration", "network", "ip", "interface", "dscp"})
+_BESIDE_LOAD = frozenset({"duration", "network", "ip", "interface", "dscp", "variant"})
 """Settings of streams that also apply to the round trips, or that set the length of the load."""
 
 LOAD_KEYS = (

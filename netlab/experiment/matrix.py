@@ -10,6 +10,7 @@ from netlab.experiment.cells import Cell, Grid, expansion
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.expectations import Expectation
 from netlab.experiment.stopping import StealRule, StopRule
+from netlab.experiment.variants.variant import Variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Matrix:
     target: LongPath | None
     """The longer path that the findings estimate; ``None``: none."""
     content: dict[str, Any]
-    """The data that identify a matrix, as plain JSON: link, pairings, tests, repeats, mirrors.
+    """The data that identify a matrix, as plain JSON: link, pairings, tests, repeats, mirrors,
+    variants.
 
     Two matrices with equal data are the same. Not included: title, hosts, observed hosts, order,
     pause, repeated trials, comparisons, expectations, the longer path, the notation of an axis, and
@@ -102,6 +104,10 @@ class Matrix:
     """Trials of the cells whose test has ``repeats`` of its own."""
     mirrors: Mapping[str, NamedMirror] = field(default_factory=dict)
     """Mirrors by the name that the setting ``mirror`` gives."""
+    variants: Variants = field(default_factory=dict)
+    """Groups of named states, which the setting ``variant`` combines."""
+    switching: Literal["seldom", "interleaved"] = "seldom"
+    """``seldom``: each block measures one variant after the other."""
     common_window: bool = True
     """Whether streams that run at the same time start together and are measured in one common
     window."""

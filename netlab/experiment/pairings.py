@@ -11,9 +11,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 SEPARATOR = "+"
 AT = "@"
+
+EndName = Literal["server", "client"]
+"""The two ends of a pairing."""
 
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
 ROLE = re.compile(rf"(?P<host>{_WORD})(?:{AT}(?P<network>{_WORD}))?", re.ASCII)

@@ -25,7 +25,6 @@ History (readers keep reading every version listed, each has a fixture under tes
 1. First version. Run folder: run.json, matrix.yaml, journal.jsonl.
 """
 
-
 FLOWS: Mapping[str, str] = {
     "": "",
     "to_server_": _("to server"),
@@ -122,6 +121,7 @@ _WORDS = {
     "no-host": _("the inventory has no hosts for the pairing"),
     "engine-cannot": _("the tool that measures cannot do what the cell requests"),
     "engine-failed": _("the tool that measures ended without a result"),
+    "state-not-reached": _("a host’s own settings are not those of the variant"),
     "mirror-failed": _("the mirror that the matrix names did not answer, or its program ended"),
     "not-as-set-up": _("the hosts, as they are set up, cannot do what the cell requests"),
     "host-gone": _("the host stopped answering during the trial"),

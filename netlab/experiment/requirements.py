@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import ROWS, LatencyUnderLoad
+from netlab.experiment.pairings import EndName
 from netlab.experiment.settings import Level
-
-EndName = Literal["server", "client"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,11 +50,15 @@ def rounds(
     parallel: bool,
     match_of: Callable[[str], Match] | None = None,
     common: bool = True,
+    switching: Literal["seldom", "interleaved"] = "interleaved",
 ) -> tuple[Round, ...]:
     """Each trial exactly once, block by block; the same arguments give the same rounds.
 
     ``shuffled`` orders each block by a hash of seed, block and cell. So the rest of a block is
     measured in the same order after an interruption.
+
+    With ``switching`` seldom, a block measures one variant after the other; every second block
+    begins with the variant with which the block before it ended.
 
     With ``parallel``, a round takes the next trial in that order, and every later trial of the
     block whose hosts are still free. ``hosts_of`` returns the machines that a cell keeps busy.
@@ -69,7 +73,7 @@ def rounds(
     def needs(trial: Trial) -> frozenset[str]:
         return hosts_of(trial.cell)
 
-    for block in _blocks(trials):
+    for block in _blocks(trials, switching):
         sequence = block
         if order == "shuffled":
             sequence = sorted(block, key=lambda trial: _rank(seed, trial))
@@ -104,11 +108,22 @@ def with_partners(trials: Sequence[Trial], cells: Iterable[Cell]) -> tuple[Trial
     return tuple(dict.fromkeys([*trials, *partners]))
 
 
-def _blocks(trials: Iterable[Trial]) -> list[list[Trial]]:
+def _blocks(
+    trials: Iterable[Trial], switching: Literal["seldom", "interleaved"]
+) -> Iterator[list[Trial]]:
+    """The trials of each block; with ``switching`` seldom, those of each variant in a block."""
     blocks: dict[int, list[Trial]] = {}
     for trial in trials:
         blocks.setdefault(trial.number, []).append(trial)
-    return [blocks[number] for number in sorted(blocks)]
+    for number in sorted(blocks):
+        if switching == "interleaved":
+            yield blocks[number]
+            continue
+        parts: dict[str | None, list[Trial]] = {}
+        for trial in blocks[number]:
+            parts.setdefault(trial.cell.setup.variant, []).append(trial)
+        levels = sorted(parts, key=lambda level: (level is not None, level or ""))
+        yield from (parts[level] for level in (levels if number % 2 else reversed(levels)))
 
 
 def _rank(seed: int, trial: Trial) -> bytes:

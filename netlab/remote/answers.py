@@ -24,8 +24,10 @@ from netlab.units import plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
 """Verbs that begin a test. Only a test is answered with several records."""
-PROGRAM = "run"
-"""Verb that starts another program; it is answered with several records, too."""
+PROGRAMS = frozenset({"run", "undo"})
+"""Verbs that start another program; they are answered with several records, too."""
+LEFTOVERS = "leftovers"
+"""Verb that is answered with a `leftover` record for each entry, and then with its own."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
 """Limits for the records of one test: `progress` once a second, and records of at most four other
@@ -41,9 +43,12 @@ KEYS_MOST = 512
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _OF_TESTS = frozenset({"ready", "progress", "window", "trips", "result", "error"})
 _OF_PROGRAMS = frozenset({"started", "output", "result", "error"})
+_OF_LEFTOVERS = frozenset({"leftover", LEFTOVERS, "error"})
 _OF_OTHERS = frozenset(
-    {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "stop", "quit", "error"}
+    {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "guard", "stop", "quit", "error"}
 )
+_KNOWN_TYPES = _OF_TESTS | _OF_PROGRAMS | _OF_LEFTOVERS | _OF_OTHERS
+_KNOWN_VERBS = TESTS | PROGRAMS | {LEFTOVERS} | _OF_OTHERS
 
 
 class Allowance:
@@ -69,15 +74,13 @@ class Answers:
     """The records that are valid as answers to one request."""
 
     def __init__(self, verb: str, keys: Mapping[str, Any]) -> None:
-        self.is_test = verb in TESTS or verb == PROGRAM
+        self.is_test = verb in TESTS | PROGRAMS
         self.asked = " ".join([verb, *(f"{name}={value}" for name, value in keys.items())])
         """The request in words."""
         self._verb = verb
-        if verb == PROGRAM:
-            self._kinds = _OF_PROGRAMS
-        else:
-            self._kinds = _OF_TESTS if self.is_test else frozenset({verb, "error"})
-        more = OUTPUT_RECORDS if verb == PROGRAM else TRIPS_RECORDS if "trips" in keys else 0
+        self._is_limited = self.is_test or verb == LEFTOVERS
+        self._kinds = _types_for(verb)
+        more = OUTPUT_RECORDS if verb in PROGRAMS else TRIPS_RECORDS if "trips" in keys else 0
         self._allowance = Allowance(TEST_RECORDS_AT_ONCE + more, TEST_RECORDS_PER_S)
         checks_only = keys.get("kind") == "check"
         self._wanted = () if checks_only else _RESULT.get(verb, ())
@@ -88,15 +91,24 @@ class Answers:
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
         """The record, or an ``error`` in its place; ``None`` for an unknown type."""
         kind = record["type"]
-        if kind not in self._kinds and self._verb in TESTS | _OF_OTHERS | {PROGRAM}:
-            if kind not in _OF_TESTS | _OF_OTHERS | _OF_PROGRAMS:
+        if kind not in self._kinds and self._verb in _KNOWN_VERBS:
+            if kind not in _KNOWN_TYPES:
                 return None
             return bad_answer(record, f"it answered `{self._verb}` with `{excerpt(kind)}`")
-        if self.is_test and not self._allowance.takes(1, now_s):
+        if self._is_limited and not self._allowance.takes(1, now_s):
             return bad_answer(record, "it sends too many records")
         keys = self._wanted if kind == "result" else _WANTED.get(kind, ())
         fault = fault_in_record(record, keys)
         return record if fault is None else bad_answer(record, fault)
+
+
+def _types_for(verb: str) -> frozenset[str]:
+    """The types of the records that may answer a request."""
+    if verb in TESTS:
+        return _OF_TESTS
+    if verb in PROGRAMS:
+        return _OF_PROGRAMS
+    return _OF_LEFTOVERS if verb == LEFTOVERS else frozenset({verb, "error"})
 
 
 def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
@@ -125,12 +137,16 @@ def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> st
 
 
 def _contradiction(record: Mapping[str, Any]) -> str | None:
-    """A contradiction between figures: a rate and its count, a histogram and its count."""
+    """A contradiction between keys: a rate and its count, a histogram and its count, an entry that
+    is not damaged and lacks its command."""
     if record["type"] == "trips":
         times, trips = len(record.get("trip_at_us", ())), len(record.get("trip_ns", ()))
         if times != trips:
             return f"its trips has {times} times in trip_at_us, and {trips} round trips in trip_ns"
         return None
+    if record["type"] == "leftover" and not record.get("damaged"):
+        missing = [name for name in _OF_ENTRY if name not in record]
+        return f"its leftover has no {missing[0]}" if missing else None
     elapsed_ns = record.get("elapsed_ns", 0)
     for rate, count, scale in _RATES:
         if record["type"] != "result" or rate not in record or count not in record:
@@ -156,6 +172,10 @@ _RATES = (
     ("transactions_per_s", "transactions", 1e9),
 )
 """A rate, its count within `elapsed_ns`, and the factor from one per nanosecond to its unit."""
+
+
+_OF_ENTRY = ("entry", "program", "deadline_ns", "written_wall_ns")
+"""Keys of a `leftover` that can be undone."""
 
 
 def _shown(value: object) -> str:
@@ -205,6 +225,11 @@ _WORD: tuple[Fits, str] = (
     lambda value: type(value) is str and re.fullmatch(r"[a-z-]{1,40}", value) is not None,
     "a word",
 )
+_ENTRY: tuple[Fits, str] = (
+    # A person is told to type it: nothing in it may mean anything to a shell.
+    lambda value: type(value) is str and re.fullmatch(r"[A-Za-z0-9-]{1,64}", value) is not None,
+    "the id of an entry",
+)
 _COUNT: tuple[Fits, str] = (_is_count, "a whole number from 0 to 2^63 - 1")
 _COUNTS: tuple[Fits, str] = (
     lambda value: type(value) is list and all(map(_is_count, value)),
@@ -234,6 +259,10 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_TEXT, "receive_chosen text"),
     (_COUNT, "descriptor exit_code signal output_bytes discarded_bytes"),
     (_WORD, "error"),
+    (_ENTRY, "entry"),
+    (_TEXT, "file program arguments"),
+    (_COUNT, "count left_out elsewhere deadline_ns written_wall_ns tried_wall_ns"),
+    (_FLAG, "left killed damaged"),
     (_TEXT, "detail key version build os os_release architecture clock capabilities"),
     (_TEXT, "machine_id kernel distribution hostname cpu_model boot_id virtual governor turbo"),
     (_TEXT, "congestion_available congestion_allowed"),
@@ -312,15 +341,19 @@ _RESULT: Mapping[str, tuple[str, ...]] = {
     "send": ("elapsed_ns", "sent_messages", "total_bytes"),
     "ask": ("elapsed_ns", "transactions", "rtt_count", "lost_messages"),
     "mirror": ("received_messages", "answered_messages"),
-    PROGRAM: ("elapsed_ns", "output_bytes", "discarded_bytes"),
+    "run": ("elapsed_ns", "output_bytes", "discarded_bytes"),
+    "undo": ("elapsed_ns", "output_bytes", "discarded_bytes", "entry"),
 }
-"""Verb → keys that the `result` of a test must have, unless it only checks the path."""
+"""Verb → keys that the `result` of a test or program must have, unless it only checks the path."""
 _WANTED: Mapping[str, tuple[str, ...]] = {
     "clock": ("monotonic_ns",),
     "ready": ("port",),
     "started": ("pid",),
     "output": ("descriptor", "text"),
     "trips": ("window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us"),
+    "guard": ("entry",),
+    "leftover": ("file",),
+    LEFTOVERS: ("count", "left_out", "elsewhere"),
     "error": ("error",),
 }
 """Type of another record → keys that it must have."""

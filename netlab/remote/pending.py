@@ -13,7 +13,9 @@ from netlab.remote.answers import Answers
 from netlab.terminal import excerpt
 from netlab.units import format_seconds
 
-STREAMING = frozenset({"ready", "progress", "window", "trips", "started", "output"})
+STREAMING = frozenset(
+    {"ready", "progress", "window", "trips", "started", "output", "leftover"},
+)
 """Types of records that are followed by others."""
 GONE = "gone"
 """Type of the record that an inbox gets if the host is lost."""

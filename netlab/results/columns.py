@@ -70,6 +70,8 @@ COLUMNS: Mapping[str, Column] = {
         "whether data flowed during the whole common window, in each direction of the trial; "
         "NA: no common window",
     ),
+    "server_state": Column("string", "", "what the checks of the server's variant printed"),
+    "client_state": Column("string", "", "what the checks of the client's variant printed"),
     "connected_by": Column("string", "", "server or client: the side that connected"),
     "setup_ns": Column("Int64", "ns", "time from netlab's request until the streams are open"),
     "drain_ns": Column("Int64", "ns", "time from the window's end to the last awaited message"),

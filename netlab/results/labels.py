@@ -15,7 +15,7 @@ from netlab.units import format_bytes, format_rate, format_seconds, plain_figure
 SYSTEMS: Mapping[str, str] = {**OS_NAMES, "O": "OpenBSD", "N": "NetBSD"}
 """Letter of a pairing → operating system, also of systems that only imported tables have."""
 
-NAMING = frozenset({"interface", "network", "congestion", "engine", "mirror"})
+NAMING = frozenset({"interface", "network", "congestion", "engine", "mirror", "variant"})
 """Settings whose values are names, which are not translated."""
 
 _WORDS: Mapping[str, str] = {

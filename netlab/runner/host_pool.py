@@ -22,6 +22,7 @@ from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.fact_notes import FactNotes
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.hosts.host_notes import host_descriptions, peers_of, routes_of
+from netlab.runner.hosts.leftovers import HostLeftovers, leftovers_of
 from netlab.runner.hosts.path_checks import PathChecks, groups_without_overlap
 from netlab.runner.observers import active_observers
 from netlab.runner.preflight import Preflight, ends_without_agent, preflight, preflight_service
@@ -88,6 +89,8 @@ class HostPool:
         self._onlookers: frozenset[str] = frozenset()
         """Names of the hosts that are observed but are no end of a pairing."""
         self.warnings: list[str] = []
+        self.leftovers = HostLeftovers()
+        """The settings that earlier runs changed and did not put back."""
 
     def __enter__(self) -> Self:
         try:
@@ -104,7 +107,8 @@ class HostPool:
                 raise refusals[0]
             if not self._pairs:
                 raise HostError("no pairing can be measured: " + "; ".join(self.missing))
-            self.warnings += [*self.unreachable, *self._unobserved]
+            self.leftovers = leftovers_of(self._hosts.agents)
+            self.warnings += [*self.leftovers.warnings, *self.unreachable, *self._unobserved]
             self._try_pairs()
         except BaseException:
             self.close()

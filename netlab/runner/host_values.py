@@ -9,7 +9,7 @@ from typing import Any
 from netlab.config.document import did_you_mean
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
-from netlab.experiment.requirements import EndName
+from netlab.experiment.pairings import EndName
 
 SENDS: Mapping[str, tuple[EndName, ...]] = {
     "client-sends": ("client",),

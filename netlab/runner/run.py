@@ -28,6 +28,7 @@ from netlab.runner.planning.possible import possible_of
 from netlab.runner.progress import Progress
 from netlab.runner.session import Session
 from netlab.runner.trial_faults import keep_traceback
+from netlab.runner.trials.session_states import SessionStates
 from netlab.store.run_folder import Plan, PlannedCell, RunFolder
 from netlab.version import VERSION
 
@@ -145,6 +146,7 @@ def _measure(
         if options.strict and pool.missing:
             raise HostError("--strict: " + "; ".join(pool.missing))
         _note_session(folder, options, matrix, pool)
+        pool.leftovers.note(folder)
         progress.measures_here = pool.measures_here
         progress.warn(pool.warnings)
         noted = set(pool.host_descriptions())
@@ -168,6 +170,7 @@ def _measure(
             retries=options.retries,
             patience_s=options.patience_s,
             on_hosts=note_new_hosts,
+            states=SessionStates(matrix.variants),
         )
         session.measure()
         session.flag()

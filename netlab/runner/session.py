@@ -26,7 +26,6 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.measurement.common_window import CommonWindow, common_window, is_common
 from netlab.measurement.engines import engine_of
-from netlab.measurement.rendezvous import Participant
 from netlab.runner.absence import PATIENCE_S
 from netlab.runner.daemon_executor import DaemonExecutor
 from netlab.runner.due_trials import disturbed, outstanding, participants_of
@@ -37,6 +36,8 @@ from netlab.runner.measured_again import RepeatRule, stopped_for_good
 from netlab.runner.progress import Progress
 from netlab.runner.skip_reasons import interrupted
 from netlab.runner.trial_faults import append, keep_traceback, record_of_fault
+from netlab.runner.trials.pause import Pause
+from netlab.runner.trials.session_states import Around, Entered, SessionStates
 from netlab.store.reader import IN_VAIN
 from netlab.store.run_folder import RunFolder
 
@@ -68,6 +69,8 @@ class Session:
     """How long after its loss the run waits for a host, if nothing else is left to measure."""
     on_hosts: Callable[[], None] = lambda: None
     """Called when hosts that were away are connected; they may be new to the session."""
+    states: SessionStates
+    """The states of the hosts' own settings."""
     _begun: set[Trial] = field(default_factory=set)
     """Trials that this session has measured or is about to measure."""
     _losses: Counter[Trial] = field(default_factory=Counter)
@@ -78,7 +81,7 @@ class Session:
 
     def measure(self) -> None:
         """Measure each due trial once, with its retries, until none is left."""
-        paused = _Pause(self.matrix.pause_s, self.progress)
+        paused = Pause(self.matrix.pause_s, self.progress)
         futures: dict[Future[Record], Trial] = {}
         try:
             while True:
@@ -90,17 +93,19 @@ class Session:
                 elif not self._wait_for_hosts():
                     break
             self._give_up()
+            self.progress.warn(self.states.restore())
         except BaseException as error:
             # Closing the pool ends the agents, and so the running trials, within a time limit.
             finished = {future for future in futures if future.done()}
             self.pool.close()
+            self.progress.warn(self.states.left_to_agents())
             # If the disk refused a line, it takes no further record. Otherwise results are kept.
             if isinstance(error, Exception) and not isinstance(error, StoreError):
                 self._keep_finished(futures, finished)
             raise
 
     def _measure(
-        self, block: tuple[Trial, ...], paused: _Pause, futures: dict[Future[Record], Trial]
+        self, block: tuple[Trial, ...], paused: Pause, futures: dict[Future[Record], Trial]
     ) -> None:
         for round_ in self._rounds(block):
             trials = [trial for trial in round_.trials if not self._is_left(trial)]
@@ -249,10 +254,11 @@ class Session:
             parallel=self.matrix.parallel,
             match_of=self.pool.match_of,
             common=self.matrix.common_window,
+            switching=self.matrix.switching,
         )
 
     def _records(
-        self, trials: list[Trial], paused: _Pause, futures: dict[Future[Record], Trial]
+        self, trials: list[Trial], paused: Pause, futures: dict[Future[Record], Trial]
     ) -> Iterator[Record]:
         """The records of one round as they arrive; a failed trial is tried again in this round."""
         executor = DaemonExecutor()
@@ -262,11 +268,12 @@ class Session:
                 return
             paused.before()
             attempts = [(trial, self._begin(trial)) for trial in pending_trials]
+            entered = self._entered(pending_trials, executor)
             window = self._window(pending_trials, executor)
             participants = participants_of(pending_trials)
             for trial, attempt in attempts:
-                work = (trial, attempt, window, participants.get(trial))
-                futures[executor.submit(self._trial, *work)] = trial
+                around = Around(window, participants.get(trial), entered.get(trial))
+                futures[executor.submit(self._trial, trial, attempt, around)] = trial
             pending_trials = []
             for future in self._completed(futures):
                 trial, record = futures[future], future.result()
@@ -307,6 +314,18 @@ class Session:
             self._under_way[trial] = attempt
         return attempt
 
+    def _entered(self, trials: list[Trial], executor: Executor) -> dict[Trial, Future[Entered]]:
+        """The outcome of bringing the hosts of each trial into the state that it needs."""
+        if not self.matrix.variants:
+            return {}
+        entered = {
+            trial: executor.submit(self.states.enter, trial.cell, self.pool.ends(trial.cell))
+            for trial in trials
+            if self.pool.agents_of(trial.cell)
+        }
+        wait(entered.values())
+        return entered
+
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
         """One window for all trials of a round; ``None`` if there is only one or they differ."""
         if not self.matrix.common_window:
@@ -334,17 +353,11 @@ class Session:
         except Exception as error:
             self.progress.warn([keep_traceback(error, self.folder.path, name)])
 
-    def _trial(
-        self,
-        trial: Trial,
-        attempt: int,
-        window: CommonWindow | None,
-        participant: Participant | None,
-    ) -> Record:
+    def _trial(self, trial: Trial, attempt: int, around: Around) -> Record:
         """The record of one trial: its result, or why it was not measured."""
         try:
             try:
-                return self._measured(trial, attempt, window, participant)
+                return self._measured(trial, attempt, around)
             except HostGone as gone:
                 return self.pool.lost(trial, attempt, gone)
         except StoreError:
@@ -352,17 +365,12 @@ class Session:
         except Exception as error:
             return record_of_fault(error, trial, attempt, self.folder.path)
         finally:
-            if participant is not None:
-                participant.leave()
+            if around.participant is not None:
+                around.participant.leave()
 
-    def _measured(
-        self,
-        trial: Trial,
-        attempt: int,
-        window: CommonWindow | None,
-        participant: Participant | None,
-    ) -> Record:
-        obstacle = self.pool.reason_not_to_measure(trial.cell)
+    def _measured(self, trial: Trial, attempt: int, around: Around) -> Record:
+        state = around.state()
+        obstacle = self.pool.reason_not_to_measure(trial.cell) or state.obstacle
         if obstacle is not None:
             return obstacle.record(trial, attempt)
         self.progress.trial(trial)
@@ -370,31 +378,11 @@ class Session:
         ends = replace(
             self.pool.ends(trial.cell),
             captures=self.folder.path / CAPTURES,
-            window=window,
-            participant=participant,
+            window=around.window,
+            participant=around.participant,
             mirrors=self.matrix.mirrors,
             link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
         )
         record = engine_of(trial.cell).measure(trial, ends, attempt, self.progress.live)
         self.pool.check_path_again(record, trial.cell)
-        return record
-
-
-class _Pause:
-    """The pause between two trials; it is skipped if the earlier one did not use its hosts."""
-
-    def __init__(self, pause_s: float, progress: Progress) -> None:
-        self._pause_s = pause_s
-        self._progress = progress
-        self._due = False
-
-    def before(self) -> None:
-        """Wait if a trial was measured before. A signal ends the wait at once."""
-        if self._due and self._pause_s:
-            self._progress.pausing(self._pause_s)
-            time.sleep(self._pause_s)
-        self._due = False
-
-    def after(self, record: Record) -> None:
-        """Take note of a trial that has ended."""
-        self._due = self._due or record.status is not Status.PENDING
+        return replace(record, values={**record.values, **state.values}) if state.values else record

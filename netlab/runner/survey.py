@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from netlab.config.inventory import load_inventory
-from netlab.errors import HostError
+from netlab.errors import HostError, ProbeError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
+from netlab.remote.host_lock import LockOwner
 from netlab.remote.routes import interface_of, plain_addresses, prefix_of
 from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
+from netlab.runner.hosts.put_back import PutBack, UndoLogState, put_back
 from netlab.runner.planning.ask_hosts import in_a_sentence
 from netlab.terminal import printable, table_lines
 from netlab.units import format_rate, format_seconds, many
 
 NO_THROTTLE = 0xFFFFFFFF
 """Windows' NetworkThrottlingIndex when throttling is off."""
+
+OWNER = "netlab hosts"
+"""The holder of a host's lock, in the sentence of another netlab that wants the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,14 @@ class InspectedHost:
     lines: tuple[tuple[str, str], ...] = ()
     unfit: tuple[str, ...] = ()
     """Its faults, a sentence each; empty if it is fit."""
+    tried: tuple[PutBack, ...] = ()
+    """The settings that earlier runs changed and did not put back: what became of each."""
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """Its lines, and one for each setting that was put back."""
+        back = (("put back", item.summary) for item in self.tried if item.fault is None)
+        return (*self.lines, *back)
 
 
 def _served(host: Host) -> Iterator[tuple[str, str]]:
@@ -57,20 +71,23 @@ class Survey:
                 continue
             state = "not fit" if inspected.unfit else "fit"
             lines = [f"{inspected.host.name}: {state}"]
-            rows = [(f"  {name:<19}", printable(value)) for name, value in inspected.lines]
+            rows = [(f"  {name:<19}", printable(value)) for name, value in inspected.rows]
             lines += table_lines(rows, width) if rows else []
             lines += [f"  ! {printable(sentence)}" for sentence in inspected.unfit]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks)
 
     def as_json(self) -> str:
-        """An array of objects: ``host`` (its name), ``fit``, ``unfit`` (its faults), ``facts``."""
+        """An array of objects: ``host`` (its name), ``fit``, ``unfit`` (its faults), ``facts``,
+        ``leftovers`` (an object for each setting that an earlier run did not put back).
+        """
         hosts = [
             {
                 "host": inspected.host.name,
                 "fit": not inspected.unfit,
                 "unfit": list(inspected.unfit),
                 "facts": dict(inspected.lines),
+                "leftovers": [item.as_json() for item in inspected.tried],
             }
             for inspected in self.hosts
         ]
@@ -84,17 +101,47 @@ class Survey:
 
 
 def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
-    """Inspect every host of an inventory at the same time, without a lock.
+    """Inspect every host of an inventory at the same time, and put back what earlier runs left.
 
-    ``notify`` gets messages about slow steps; several threads call it.
+    A host is locked only while its settings are put back. ``notify`` gets messages about slow
+    steps; several threads call it.
     """
     hosts = load_inventory(path).hosts
+    owner = LockOwner(OWNER, secrets.token_hex(4), str(path))
     with DaemonExecutor(AT_ONCE) as executor:
-        return Survey(tuple(executor.map(partial(inspect, notify=notify), hosts)))
+        inspect_one = partial(inspect, notify=notify, owner=owner)
+        return Survey(told_once(tuple(executor.map(inspect_one, hosts))))
 
 
-def inspect(host: Host, notify: Callable[[str], None] | None = None) -> InspectedHost:
-    """Connect to a host and inspect it; a fault is returned as a sentence and never raised."""
+def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
+    """Leave out of each host's faults the settings of another host of the inventory.
+
+    Two hosts that are network namespaces of one machine may share an undo log. Each puts back its
+    own settings, and reports those of the other as settings that it cannot put back.
+    """
+    own = {item.key for host in hosts for item in host.tried if item.is_own}
+    told: list[InspectedHost] = []
+    for host in hosts:
+        others = [item for item in host.tried if not item.is_own and item.key in own]
+        faults = {item.fault for item in others}
+        told.append(
+            replace(
+                host,
+                unfit=tuple(sentence for sentence in host.unfit if sentence not in faults),
+                tried=tuple(item for item in host.tried if item not in others),
+            )
+        )
+    return tuple(told)
+
+
+def inspect(
+    host: Host, notify: Callable[[str], None] | None = None, owner: LockOwner | None = None
+) -> InspectedHost:
+    """Connect to a host, put back what earlier runs left, and inspect it. ``owner``: who locks it
+    for that.
+
+    A fault is returned as a sentence and never raised.
+    """
     if not host.has_agent:
         return InspectedHost(host, (("reachable", "not asked: it runs no agent"), *_served(host)))
     try:
@@ -103,8 +150,12 @@ def inspect(host: Host, notify: Callable[[str], None] | None = None) -> Inspecte
         return InspectedHost(host, (("reachable", "no"),), unfit=(in_a_sentence(host, error),))
     lines: list[tuple[str, str]] = []
     unfit: list[str] = []
+    tried: tuple[PutBack, ...] = ()
     try:
-        lines += _lines_about(agent)
+        # Before the facts are read: they are then those of a run.
+        log = _put_back(agent, owner or LockOwner(OWNER, secrets.token_hex(4), host.name), unfit)
+        tried = log.tried
+        lines += [*_lines_about(agent), *_of_undo_log(log)]
         system = str(agent.hello.get("os"))
         if OS_OF_PROBE.get(system) != host.os:
             unfit.append(f"it runs {system}, the inventory says `os: {host.os}`")
@@ -115,7 +166,25 @@ def inspect(host: Host, notify: Callable[[str], None] | None = None) -> Inspecte
         unfit.append(in_a_sentence(host, error))
     finally:
         agent.close()
-    return InspectedHost(host, tuple(lines), tuple(unfit))
+    return InspectedHost(host, tuple(lines), tuple(unfit), tried)
+
+
+def _put_back(agent: Agent, owner: LockOwner, unfit: list[str]) -> UndoLogState:
+    """What became of the settings that earlier runs left; faults go to ``unfit``."""
+    try:
+        log = put_back(agent, owner)
+    except ProbeError as error:
+        unfit.append(f"its undo log cannot be read: {error.detail or error.word}")
+        return UndoLogState()
+    unfit += [item.fault for item in log.tried if item.fault is not None]
+    return log
+
+
+def _of_undo_log(log: UndoLogState) -> Iterator[tuple[str, str]]:
+    if log.elsewhere:
+        settings = many(log.elsewhere, "setting")
+        words = f"another machine uses the same one, and has left {settings} in it"
+        yield "undo log", f"{words}: run `netlab hosts` for that machine"
 
 
 def _lines_about(agent: Agent) -> Iterator[tuple[str, str]]:

@@ -22,8 +22,8 @@ tests:
 """
 
 BESIDE = {
-    *("duration", "idle", "after", "network", "ip", "interface", "dscp", "connect_rate"),
-    *("request_protocol", "request_size", "request_rate", "request_timeout"),
+    *("duration", "idle", "after", "network", "ip", "interface", "dscp", "variant"),
+    *("connect_rate", "request_protocol", "request_size", "request_rate", "request_timeout"),
 }
 
 
@@ -58,6 +58,7 @@ def test_every_setting_can_be_written_and_arrives(load: Any) -> None:
     ip: 6
     interface: eth0
     dscp: 46
+    variant: as-found
     load:
       protocol: UDP
       message_size: 1400

@@ -118,6 +118,7 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
         "client_cpu": 1,
         "network": "test",
         "open": "server-connects",
+        "variant": "as-found",
     }
     base = {"title": "t", "pairings": ["LL"], "tests": [{"test": "stream", **udp_settings}]}
     (stream,) = streams(load(yaml.safe_dump(base)))

@@ -92,6 +92,8 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
     )
     tcp_settings: dict[str, Any] = {"protocol": "TCP", "message_size": 64, "response_size": "same"}
     tcp_settings |= {"count": 500, "nodelay": True, "congestion": "bbr", "mirror": "own"}
+    tcp_settings |= {"variant": "ecn=on"}
+    base["variants"] = {"ecn": {"on": {"client": {"sysctl": {"net.ipv4.tcp_ecn": 1}}}}}
     base["mirrors"] = {"own": {"port": 7}}
     base["tests"] = [{"test": "round_trip", **tcp_settings}]
     (cell,) = expand(load(yaml.safe_dump(base)))
@@ -103,6 +105,7 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
         nodelay=True,
         congestion="bbr",
         mirror="own",
+        variant="ecn=on",
     )
     assert {s.name for s in SETTINGS_OF["round_trip"]} == WRITTEN.keys() | tcp_settings.keys()
 

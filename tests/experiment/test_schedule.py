@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 from hypothesis import given
@@ -171,3 +172,42 @@ def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() ->
         ["a+b"],
         ["b+a", "d+c"],
     ]
+
+
+variants = st.sampled_from([None, "a=1", "a=2", "a=3"])
+varied = st.lists(
+    st.builds(lambda size, level: cell("LL", size, variant=level), st.integers(1, 30), variants),
+    unique=True,
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(varied, st.integers(1, 4), orders)
+def test_a_host_is_switched_as_seldom_as_blocks_allow(
+    cells: list[Cell], repeats: int, order: Order
+) -> None:
+    trials = trials_of(cells, repeats)
+    plan = flat(
+        rounds(trials, order=order, seed=1, hosts_of=hosts_of, parallel=False, switching="seldom")
+    )
+    assert sorted(plan, key=trials.index) == list(trials)
+    assert [trial.number for trial in plan] == sorted(trial.number for trial in plan)
+    levels = [trial.cell.setup.variant for trial in plan]
+    switches = sum(one != other for one, other in pairwise(levels))
+    assert switches == repeats * (len(set(levels)) - 1)
+    for level in set(levels):
+        own = [trial for trial in plan if trial.cell.setup.variant == level]
+        alone = [cell_ for cell_ in cells if cell_.setup.variant == level]
+        assert own == flat(planned(trials_of(alone, repeats), order))
+
+
+@given(varied, orders)
+def test_interleaved_variants_follow_the_order_of_the_matrix(
+    cells: list[Cell], order: Order
+) -> None:
+    trials = trials_of(cells, 2)
+    plan = rounds(
+        trials, order=order, seed=1, hosts_of=hosts_of, parallel=False, switching="interleaved"
+    )
+    assert plan == planned(trials, order)

@@ -27,6 +27,7 @@ from netlab.runner.progress import Progress
 from netlab.runner.run import plan_of
 from netlab.runner.session import Session
 from netlab.runner.skip_reasons import Unmeasured
+from netlab.runner.trials.session_states import SessionStates
 from netlab.store.run_folder import RunFolder, read
 
 MATRIX = """\
@@ -178,6 +179,7 @@ class Bench:
                 cells=cells,
                 redo=redo,
                 retries=retries,
+                states=SessionStates(matrix.variants),
             )
             try:
                 session.measure()

@@ -23,6 +23,7 @@ BUFFER = NumberWithUnit("bytes", 1, 1 << 30, "64KiB")
 WINDOW = NumberWithUnit("seconds", 0.001, 86400, "10s")
 PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
 RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
+STATES = HostWord(r"^\S+( \S+)*$", 500)
 WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
 # A table: each row takes as few lines as possible.
@@ -59,6 +60,10 @@ class EveryTest(Settings):
         asks=(Ask("interface", "connect"),), need=Need("interface", of="client"),
         about="Interface to which the side that connects is bound.",
         column="interface to which the side that connects is bound; NA: the system's choice")
+    variant: str | None = setting(
+        "variant", Or("as-found", STATES), default=None, absent=_("as found"),
+        about="States of the hosts' own settings, defined in `variants`: GROUP=STATE.",
+        column="states of the hosts' own settings; NA: as they were found")
 
 
 @of_settings

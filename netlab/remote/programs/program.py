@@ -21,6 +21,14 @@ ENDS_S = 5.0
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 
 
+def keys_of(words: Sequence[str], deadline_s: float) -> dict[str, Any]:
+    """The keys of a request about a program: its words, and how long it may run."""
+    keys: dict[str, Any] = {"program": words[0]}
+    if len(words) > 1:
+        keys["arguments"] = "\n".join(words[1:])
+    return keys | {"deadline": decimal(deadline_s)}
+
+
 @dataclass(slots=True)
 class Program:
     """A program on a host. Its agent ends it at its deadline, and when the agent itself ends."""
@@ -40,10 +48,23 @@ class Program:
 
         Raises ProbeError, for example ``program-missing``, and HostGone.
         """
-        keys: dict[str, Any] = {"program": words[0]}
-        if len(words) > 1:
-            keys["arguments"] = "\n".join(words[1:])
-        pending = agent.start("run", **keys, deadline=decimal(deadline_s))
+        return cls.start_by(agent, "run", keys_of(words, deadline_s), words, deadline_s)
+
+    @classmethod
+    def start_by(
+        cls,
+        agent: Agent,
+        verb: str,
+        keys: Mapping[str, Any],
+        words: Sequence[str],
+        deadline_s: float,
+    ) -> Program:
+        """Send a request that starts a program, and wait until the program runs.
+
+        ``words``: the words of the program; the first one names it in an error. Raises as
+        ``start``.
+        """
+        pending = agent.start(verb, **keys)
         program = cls(agent, words, pending, time.monotonic() + deadline_s + ENDS_S)
         try:
             pending.record(STARTS_S)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from netlab.errors import NetlabError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.requirements import Demand, EndName, lacking
+from netlab.experiment.pairings import EndName
+from netlab.experiment.requirements import Demand, lacking
 from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
 from netlab.runner.host_values import HostValues, wrong_values
 from netlab.runner.hosts.agent_group import AgentGroup

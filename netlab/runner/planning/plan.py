@@ -27,6 +27,7 @@ from netlab.measurement.engines import cannot
 from netlab.runner.planning.ask_hosts import AskHosts, beyond_hosts
 from netlab.runner.planning.choice import chosen_of
 from netlab.runner.planning.possible import Possible, possible_of
+from netlab.runner.planning.variant_commands import commands_of
 from netlab.runner.progress import OVERHEAD_S
 from netlab.runner.skip_reasons import beyond_server
 
@@ -144,6 +145,7 @@ def plan_of(
             parallel=matrix.parallel,
             match_of=match_of,
             common=matrix.common_window,
+            switching=matrix.switching,
         )
 
     most = drawn(matrix.repeats_of)
@@ -257,6 +259,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
             for p, (server, client) in plan.ends.items()
         ],
         "at_the_same_time": [list(together) for together in plan.together],
+        "variants": [asdict(commands) for commands in commands_of(matrix.variants)],
         "compare": [comparison.name for comparison in matrix.comparisons],
         "cell_list": [
             {

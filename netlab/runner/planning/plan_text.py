@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.experiment.pairings import is_by_name, roles_of
+from netlab.runner.planning.variant_commands import lines_of
 from netlab.terminal import table_lines
 from netlab.units import (
     format_bytes,
@@ -46,6 +47,7 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
     if plan.rounds:
         lines += [_time(plan), *_simultaneity(plan)]
     lines += [_mirror(mirror) for mirror in matrix.mirrors.values()]
+    lines += lines_of(matrix.variants)
     lines += [f"Compared: {comparison.name}" for comparison in matrix.comparisons]
     return "\n".join(lines)
 

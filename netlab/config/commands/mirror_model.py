@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-import re
-import shlex
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from netlab.config.commands.command import CommandWords
 from netlab.config.document import Section
 from netlab.experiment.kinds.groups import WORD
-
-WORDS_MOST = 64
-WORD_MOST_CHARACTERS = 1000
-"""Maximum number of words of a command, and maximum length of a word: docs/protocol.md, ``run``."""
-
-
-def _command(value: object) -> tuple[str, ...]:
-    """A command as its words; a text is split as a POSIX shell splits words, with its quotes."""
-    try:
-        words = shlex.split(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise ValueError(f"{error}: close the quotation, or give the words as a list") from None
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError("should be a command: a text, or the list of its words")
-    if not words or not words[0]:
-        raise ValueError("should name a program")
-    if len(words) > WORDS_MOST or max(map(len, words)) > WORD_MOST_CHARACTERS:
-        raise ValueError(
-            f"at most {WORDS_MOST} words of at most {WORD_MOST_CHARACTERS} characters each"
-        )
-    if any(re.search(r"[\x00-\x1f\x7f]", word) for word in words):
-        raise ValueError("no word may contain a control character, such as a line feed")
-    return tuple(words)
 
 
 def _address(value: str) -> str:
@@ -43,15 +19,10 @@ def _address(value: str) -> str:
     return value
 
 
-_COMMAND = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-
-
 class MirrorSection(Section):
     """A program or an echo that answers round trips in place of netlab's probe on the server."""
 
-    start: Annotated[
-        tuple[str, ...], BeforeValidator(_command), Field(strict=False), WithJsonSchema(_COMMAND)
-    ] = Field(
+    start: CommandWords = Field(
         default=(),
         description="The command that starts it on the server; without it, it runs already. "
         "{address} and {port} stand for where it must answer.",

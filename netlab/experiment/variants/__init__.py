@@ -1,0 +1,1 @@
+"""Variants: named states of the hosts' own settings, as an axis. Pure."""

@@ -1,0 +1,304 @@
+"""Settings of a Linux host that netlab can read, set, and set again as they were found. Pure.
+
+Sources: sysctl(8), ethtool(8), ip-link(8); Documentation/admin-guide/pm/cpufreq.rst and
+Documentation/core-api/irq/irq-affinity.rst of Linux.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Protocol
+
+from netlab.experiment.variants.change import Words
+
+Values = Mapping[str, str]
+"""Name of a setting → its value."""
+
+WORDS_MOST = 50
+"""Maximum number of CPUs or interrupts in one command: an agent takes 64 words."""
+
+CPUS = "/sys/devices/system/cpu"
+
+
+FOUND = "FOUND"
+"""Stands for a value that is not known before the host was asked."""
+
+
+class KnownSetting(Protocol):
+    """A kind of setting: its commands, without the words that give the right to run them."""
+
+    def enter(self, wanted: Values) -> Words:
+        """The command that sets the values."""
+
+    def check(self, wanted: Values) -> Words:
+        """The command that prints them."""
+
+    def read(self, text: str) -> dict[str, str]:
+        """The values in what ``check`` printed."""
+
+    def is_reached(self, wanted: Values, found: Values) -> bool:
+        """Whether the values found are those wanted."""
+
+    def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
+        """The commands that set the values again that were found; ValueError with a sentence if
+        this cannot be done.
+        """
+
+    def recognized(self, words: Words) -> Values | None:
+        """The values that a command of an author sets; ``None``: it is another command."""
+
+    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
+        """As ``restore``, with ``FOUND`` in place of each value."""
+
+
+def _plain(value: str) -> str:
+    return " ".join(value.split())
+
+
+def _same(wanted: Values, found: Values) -> bool:
+    return all(found.get(name) == _plain(value) for name, value in wanted.items())
+
+
+class Sysctl:
+    """Values of sysctl."""
+
+    def enter(self, wanted: Values) -> Words:
+        """Sets the values."""
+        return ("sysctl", "-w", *(f"{name}={value}" for name, value in wanted.items()))
+
+    def check(self, wanted: Values) -> Words:
+        """Prints a line for each value."""
+        return ("sysctl", *wanted)
+
+    def read(self, text: str) -> dict[str, str]:
+        """Lines such as ``net.ipv4.tcp_rmem = 4096  131072  6291456``."""
+        pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
+        return {name.strip(): _plain(value) for name, _, value in pairs}
+
+    def is_reached(self, wanted: Values, found: Values) -> bool:
+        """Whether all are equal, apart from the spaces in them."""
+        return _same(wanted, found)
+
+    def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
+        """One command for all."""
+        return (self.enter(_found_of(wanted, found)),)
+
+    def recognized(self, words: Words) -> Values | None:
+        """``sysctl -w NAME=VALUE …``."""
+        match words:
+            case ("sysctl", "-w", *pairs) if pairs and all("=" in pair for pair in pairs):
+                parts = [pair.partition("=") for pair in pairs]
+                return {name.replace("/", "."): value for name, _, value in parts}
+        return None
+
+    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
+        """The command with ``FOUND`` in place of the values."""
+        return self.restore(wanted, dict.fromkeys(wanted, FOUND))
+
+
+_LONG_NAMES = {
+    "rx": "rx-checksumming",
+    "tx": "tx-checksumming",
+    "sg": "scatter-gather",
+    "tso": "tcp-segmentation-offload",
+    "ufo": "udp-fragmentation-offload",
+    "gso": "generic-segmentation-offload",
+    "gro": "generic-receive-offload",
+    "lro": "large-receive-offload",
+    "rxvlan": "rx-vlan-offload",
+    "txvlan": "tx-vlan-offload",
+    "ntuple": "ntuple-filters",
+    "rxhash": "receive-hashing",
+}
+"""Short names of ``ethtool -K`` → names that ``ethtool -k`` prints."""
+_SHORT_NAMES = {long: short for short, long in _LONG_NAMES.items()}
+
+
+class Ethtool:
+    """Settings of an interface that ethtool sets in pairs of name and value."""
+
+    def __init__(self, change: str, show: str) -> None:
+        self._change, self._show = change, show
+
+    def enter(self, wanted: Values) -> Words:
+        """Sets the values, in their order."""
+        pairs = (word for pair in wanted.items() for word in pair)
+        return ("ethtool", self._change, "{interface}", *pairs)
+
+    def check(self, wanted: Values) -> Words:
+        """Prints all values of the interface."""
+        return ("ethtool", self._show, "{interface}")
+
+    def read(self, text: str) -> dict[str, str]:
+        """Lines such as ``tcp-segmentation-offload: on`` or ``Adaptive RX: off  TX: on``."""
+        found: dict[str, str] = {}
+        for line in text.splitlines():
+            adaptive = re.match(r"Adaptive RX:\s*(\S+)\s+TX:\s*(\S+)", line)
+            if adaptive:
+                found |= {"adaptive-rx": adaptive[1], "adaptive-tx": adaptive[2]}
+            elif pair := re.match(r"\s*([a-z0-9-]+):\s*(\S+)", line):
+                found[_SHORT_NAMES.get(pair[1], pair[1])] = pair[2]
+        return found
+
+    def is_reached(self, wanted: Values, found: Values) -> bool:
+        """Whether all are equal; ethtool's short and long names mean the same."""
+        return _same({_SHORT_NAMES.get(k, k): value for k, value in wanted.items()}, found)
+
+    def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
+        """One command for all; ValueError for a value that the interface does not have."""
+        short = {_SHORT_NAMES.get(name, name): value for name, value in wanted.items()}
+        values = _found_of(short, found)
+        for name, value in values.items():
+            if value == "n/a":
+                raise ValueError(f"the interface has no {name}")
+        return (self.enter(values),)
+
+    def recognized(self, words: Words) -> Values | None:
+        """``ethtool -K {interface} NAME VALUE …``."""
+        match words:
+            case ("ethtool", option, "{interface}", *pairs):
+                if option == self._change and pairs and len(pairs) % 2 == 0:
+                    return dict(zip(pairs[::2], pairs[1::2], strict=True))
+        return None
+
+    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
+        """The command with ``FOUND`` in place of the values."""
+        return (self.enter(dict.fromkeys(wanted, FOUND)),)
+
+
+class Mtu:
+    """The MTU of an interface."""
+
+    def enter(self, wanted: Values) -> Words:
+        """Sets it."""
+        return ("ip", "link", "set", "dev", "{interface}", "mtu", wanted["mtu"])
+
+    def check(self, wanted: Values) -> Words:
+        """Prints a line about the interface."""
+        return ("ip", "-o", "link", "show", "dev", "{interface}")
+
+    def read(self, text: str) -> dict[str, str]:
+        """The number after ``mtu``."""
+        mtu = re.search(r"\bmtu (\d+)\b", text)
+        return {"mtu": mtu[1]} if mtu else {}
+
+    def is_reached(self, wanted: Values, found: Values) -> bool:
+        """Whether it is equal."""
+        return _same(wanted, found)
+
+    def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
+        """Sets the MTU that was found."""
+        return (self.enter(_found_of(wanted, found)),)
+
+    def recognized(self, words: Words) -> Values | None:
+        """``ip link set dev {interface} mtu BYTES``; ``dev`` may be missing."""
+        match [word for word in words if word != "dev"]:
+            case ["ip", "link", "set", "{interface}", "mtu", mtu]:
+                return {"mtu": mtu}
+        return None
+
+    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
+        """The command with ``FOUND`` in place of the MTU."""
+        return self.restore(wanted, {"mtu": FOUND})
+
+
+class OfEach:
+    """A setting with one file for each of several things: CPUs, or an interface's interrupts."""
+
+    def __init__(self, name: str, numbers: str, file: str, *, of_interface: bool = False) -> None:
+        """``numbers``: a pattern of files whose names end in the numbers; ``file``: the file of
+        number ``$n``. With ``of_interface``, ``$2`` in the pattern is the interface.
+        """
+        self._name, self._file = name, file
+        self._each = f"for f in {numbers}; do n=${{f##*[!0-9]}}; [ -e {file} ] || continue"
+        self._interface = ("{interface}",) if of_interface else ()
+
+    def enter(self, wanted: Values) -> Words:
+        """Writes the value into all files."""
+        loop = f'{self._each}; echo "$1" > {self._file} || exit; done'
+        return ("sh", "-c", loop, "sh", wanted[self._name], *self._interface)
+
+    def check(self, wanted: Values) -> Words:
+        """Prints a line with number and value for each file."""
+        loop = f'{self._each}; echo "$n $(cat {self._file})"; done'
+        return ("sh", "-c", loop, "sh", "-", *self._interface)
+
+    def read(self, text: str) -> dict[str, str]:
+        """Number → value."""
+        pairs = (line.split() for line in text.splitlines())
+        return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0].isdecimal()}
+
+    def is_reached(self, wanted: Values, found: Values) -> bool:
+        """Whether there is at least one file, and all have the value."""
+        value = _members(wanted[self._name])
+        return bool(found) and all(_members(one) == value for one in found.values())
+
+    def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
+        """A command for each value that was found, or several of at most 50 numbers each."""
+        if not found:
+            raise ValueError(f"the host has no {self._name} to set")
+        loop = f'v=$1; shift; for n in "$@"; do echo "$v" > {self._file} || exit; done'
+        commands: list[Words] = []
+        for value in dict.fromkeys(found.values()):
+            numbers = [number for number, one in found.items() if one == value]
+            for first in range(0, len(numbers), WORDS_MOST):
+                part = numbers[first : first + WORDS_MOST]
+                commands.append(("sh", "-c", loop, "sh", value, *part))
+        return tuple(commands)
+
+    def recognized(self, words: Words) -> Values | None:
+        """No command of an author is this one."""
+        return None
+
+    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
+        """The command for one number, ``N``."""
+        return self.restore(wanted, {"N": FOUND})
+
+
+def _members(value: str) -> frozenset[str]:
+    """A list of CPUs such as ``0-2,8`` as its members; another word as itself."""
+    members: set[str] = set()
+    for part in value.split(","):
+        ends = re.fullmatch(r"(\d{1,5})-(\d{1,5})", part)
+        if ends:
+            members |= {str(cpu) for cpu in range(int(ends[1]), int(ends[2]) + 1)}
+        else:
+            members.add(part)
+    return frozenset(members)
+
+
+def _found_of(wanted: Values, found: Values) -> dict[str, str]:
+    """The values found of the names wanted; ValueError if one was not found."""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise ValueError(f"the host has no {missing[0]}")
+    return {name: found[name] for name in wanted}
+
+
+KNOWN: Mapping[str, KnownSetting] = {
+    "sysctl": Sysctl(),
+    "offloads": Ethtool("-K", "-k"),
+    "coalescing": Ethtool("-C", "-c"),
+    "mtu": Mtu(),
+    "governor": OfEach("governor", f"{CPUS}/cpu[0-9]*", f"{CPUS}/cpu$n/cpufreq/scaling_governor"),
+    "interrupts": OfEach(
+        "interrupts",
+        '/sys/class/net/"$2"/device/msi_irqs/*',
+        "/proc/irq/$n/smp_affinity_list",
+        of_interface=True,
+    ),
+}
+"""The known settings, by their key in a matrix."""
+
+CONGESTION_DEFAULT = "net.ipv4.tcp_congestion_control"
+"""The sysctl with the host's default congestion control, for IPv6 as well."""
+
+
+def recognized(words: Words) -> tuple[str, Values] | None:
+    """The known setting that a command changes, and its values; ``None``: it is another command."""
+    for name, setting in KNOWN.items():
+        values = setting.recognized(words)
+        if values is not None:
+            return name, values
+    return None

@@ -1,0 +1,1 @@
+"""Variants on the hosts: changes are made, checked, and undone by the agents."""

@@ -1,0 +1,198 @@
+"""The undo log of a host: commands that undo changes, and those that earlier agents left there.
+
+The agent of the host keeps it (docs/protocol.md, "The undo log").
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.errors import ProbeError
+from netlab.remote.agent import Agent
+from netlab.remote.programs.program import (
+    STANDARD_ERROR,
+    STANDARD_OUTPUT,
+    Program,
+    keys_of,
+)
+from netlab.remote.programs.to_end import ended_by_deadline
+from netlab.remote.protocol import BAD_ANSWER
+
+GUARD_S = 30.0
+"""Time in which a host registers a command: it syncs a file, and its disk may be slow."""
+
+LIST_S = 30.0
+"""Time in which a host lists its leftovers."""
+
+LINES_MOST = 10
+"""Number of last lines of each stream that netlab keeps of a command that undoes a change."""
+
+NOT_STARTED = 127
+"""Exit code of a command whose program the host does not have, as in the undo log itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """How the command of an entry ended."""
+
+    entry: str
+    left: bool
+    """Whether the entry is still in the undo log: its command failed."""
+    exit_code: int | None
+    signal: int | None
+    """The signal that ended it, unless its deadline did."""
+    killed: bool
+    """Whether its deadline ended it."""
+    output: str
+    """The last lines that it printed: those of its standard output, then of its standard error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """An entry of an agent that no longer lives. Its command was not run, or it failed."""
+
+    entry: str
+    """Its id; empty if it is damaged."""
+    file: str
+    """The path of its file on the host."""
+    words: tuple[str, ...] = ()
+    """Its command; empty if it is damaged."""
+    deadline_s: float = 0.0
+    written_wall_ns: int = 0
+    """When it was registered, by the host's clock."""
+    network_id: int | None = None
+    """The network namespace of the agent that registered it."""
+    tried_wall_ns: int | None = None
+    """When its command was last tried; ``None``: never."""
+    exit_code: int | None = None
+    """Of the last try, as the following ones."""
+    signal: int | None = None
+    killed: bool = False
+    damaged: bool = False
+    """Whether nobody can tell what the entry was. It is never run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """The entries that earlier agents left on a host."""
+
+    entries: tuple[Leftover, ...] = ()
+    """In the order in which they must be undone; damaged ones last."""
+    left_out: int = 0
+    """How many more there are."""
+    elsewhere: int = 0
+    """How many were registered on another machine that shares the folder."""
+
+
+def keeps_undo_log(agent: Agent) -> bool:
+    """Whether the probe of a host has an undo log."""
+    return "undo" in str(agent.hello.get("capabilities", "")).split(",")
+
+
+def guard(agent: Agent, words: Sequence[str], deadline_s: float) -> str:
+    """Register a command that undoes a change, before the change; returns the id of its entry.
+
+    Raises ProbeError if it is not registered, HostGone if the host is lost.
+    """
+    _check(agent)
+    keys = keys_of(words, deadline_s)
+    return str(agent.ask("guard", timeout_s=GUARD_S, **keys)["entry"])
+
+
+def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
+    """Run the command of an entry now, and wait for its end. ``deadline_s``: that of the entry.
+
+    Raises ProbeError if it cannot be run, for example ``unknown-entry`` and ``entry-in-use``; a
+    program that the host does not have is an exit code, as if a shell had looked for it. Raises
+    HostGone if the host is lost.
+    """
+    _check(agent)
+    words = (f"entry {entry}",)
+    try:
+        program = Program.start_by(agent, "undo", {"entry": entry}, words, deadline_s)
+    except ProbeError as error:
+        if error.word != "program-missing":
+            raise
+        return Undone(entry, True, NOT_STARTED, None, False, error.detail)
+    killed = ended_by_deadline(program)
+    result = program.result or {}
+    return Undone(
+        entry=entry,
+        # The entry of a command that its deadline ended always stays.
+        left=killed or bool(result.get("left")),
+        exit_code=result.get("exit_code"),
+        signal=result.get("signal"),
+        killed=killed,
+        output="\n".join(
+            line
+            for descriptor in (STANDARD_OUTPUT, STANDARD_ERROR)
+            for line in program.text(descriptor).splitlines()[-LINES_MOST:]
+        ),
+    )
+
+
+def leftovers(agent: Agent) -> Leftovers:
+    """The entries of agents that no longer live; none if the probe has no undo log.
+
+    Raises ProbeError if they cannot be read, HostGone if the host is lost.
+    """
+    if not keeps_undo_log(agent):
+        return Leftovers()
+    until = time.monotonic() + LIST_S
+    pending = agent.start("leftovers")
+    found: list[Leftover] = []
+    while (record := pending.record(max(0.0, until - time.monotonic())))["type"] == "leftover":
+        found.append(_leftover(record))
+    if record["count"] != len(found):
+        detail = f"its leftovers has count {record['count']}, after {len(found)} of them"
+        raise ProbeError(agent.host.name, BAD_ANSWER, detail=detail)
+    return Leftovers(in_order(found), record["left_out"], record["elsewhere"])
+
+
+def in_order(found: Sequence[Leftover]) -> tuple[Leftover, ...]:
+    """Entries in the order in which they must be undone.
+
+    The order within a file stays, whatever its times: a host may set its clock. Of several files
+    the one whose next entry was written last goes on.
+    """
+    files: defaultdict[str, list[Leftover]] = defaultdict(list)
+    for leftover in found:
+        if not leftover.damaged:
+            files[leftover.file].append(leftover)
+    ordered: list[Leftover] = []
+    while files:
+        latest = max(files, key=lambda file: files[file][0].written_wall_ns)
+        ordered.append(files[latest].pop(0))
+        if not files[latest]:
+            del files[latest]
+    return (*ordered, *(leftover for leftover in found if leftover.damaged))
+
+
+def _leftover(record: Mapping[str, Any]) -> Leftover:
+    if record.get("damaged"):
+        return Leftover("", record["file"], damaged=True)
+    arguments = record.get("arguments")
+    return Leftover(
+        entry=record["entry"],
+        file=record["file"],
+        words=(record["program"], *(() if arguments is None else arguments.split("\n"))),
+        deadline_s=record["deadline_ns"] / 1e9,
+        written_wall_ns=record["written_wall_ns"],
+        network_id=record.get("network_id"),
+        tried_wall_ns=record.get("tried_wall_ns"),
+        exit_code=record.get("exit_code"),
+        signal=record.get("signal"),
+        killed=bool(record.get("killed")),
+    )
+
+
+def _check(agent: Agent) -> None:
+    if not keeps_undo_log(agent):
+        detail = (
+            "its probe has no undo log, so that no change of a setting could be undone for sure"
+        )
+        raise ProbeError(agent.host.name, "capability-missing", detail=detail)

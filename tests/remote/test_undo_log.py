@@ -1,0 +1,277 @@
+"""The controller's side of the undo log, and programs that run to their end, on a real agent."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import INJECTION
+from netprobe_agents import netprobe
+from undo_logs import Notes, notes, orphan
+
+from netlab.errors import HostGone, ProbeError
+from netlab.experiment.hosts import Host
+from netlab.remote.agent import Agent
+from netlab.remote.answers import TEST_RECORDS_AT_ONCE, Answers
+from netlab.remote.local import LocalTransport
+from netlab.remote.programs.to_end import run_to_end
+from netlab.remote.programs.undo_log import Leftover, guard, in_order, leftovers, undo
+
+__all__ = ["netprobe", "notes"]
+
+pytestmark = pytest.mark.needs("linux")
+
+HERE = Host(name="here", os="L", local=True)
+Opener = Callable[..., Agent]
+
+
+@pytest.fixture
+def opened(netprobe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
+    """Opens agents whose undo log is the test's; with lies, what an agent prints is altered."""
+    monkeypatch.setenv("PROBE", str(netprobe))
+    agents: list[Agent] = []
+
+    def start(*lies: str) -> Agent:
+        transport = LocalTransport(HERE)
+        liar = [sys.executable, str(INJECTION / "lying_probe.py"), "agent", *lies]
+        argv = liar if lies else [str(netprobe), "agent"]
+        agent = Agent(HERE, transport, transport.start(argv))
+        agents.append(agent)
+        agent.greet(None)
+        return agent
+
+    yield start
+    for agent in agents:
+        agent.close()
+
+
+# ---- programs to their end ----
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("echo out; echo err >&2; exit 3", (3, None, False, "out\n", "err\n")),
+        ("echo out; kill -SEGV $$", (None, signal.SIGSEGV, False, "out\n", "")),
+        ("echo out; exec sleep 60", (None, None, True, "out\n", "")),
+        ("true", (0, None, False, "", "")),
+    ],
+)
+def test_a_program_runs_to_its_end(opened: Opener, script: str, expected: Any) -> None:
+    ended = run_to_end(opened(), ("sh", "-c", script), 1.0)
+    found = ended.exit_code, ended.signal, ended.killed, ended.text, ended.errors
+    assert found == expected
+    assert not ended.is_cut
+
+
+def test_output_that_is_too_long_is_cut_and_said_to_be(opened: Opener) -> None:
+    ended = run_to_end(opened(), ("head", "-c", "2000000", "/dev/zero"), 20.0)
+    assert (ended.exit_code, ended.is_cut, len(ended.text)) == (0, True, 1 << 20)
+
+
+def test_a_program_that_is_not_there_is_named(opened: Opener) -> None:
+    with pytest.raises(ProbeError, match="this host has no program no-such-program") as caught:
+        run_to_end(opened(), ("no-such-program", "x"), 1.0)
+    assert caught.value.word == "program-missing"
+
+
+# ---- guard and undo ----
+
+
+def test_a_registered_command_is_undone_once(opened: Opener, notes: Notes) -> None:
+    agent = opened()
+    first, second = (guard(agent, notes.command(number, "echo out"), 5.0) for number in (1, 2))
+    undone = undo(agent, first, 5.0)
+    assert (undone.entry, undone.left, undone.exit_code) == (first, False, 0)
+    assert (undone.signal, undone.killed, undone.output) == (None, False, "out")
+    with pytest.raises(ProbeError) as caught:
+        undo(agent, first, 5.0)
+    assert caught.value.word == "unknown-entry"
+    assert first in str(caught.value)
+    assert notes.lines() == ["1"]
+    agent.close()
+    assert notes.lines() == ["1", "2"]
+    assert second != first
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        (("sh", "-c", "seq 12; echo why >&2; exit 3"), (3, None, False)),
+        (("sh", "-c", "kill -KILL $$"), (None, signal.SIGKILL, False)),
+        (("sleep", "60"), (None, None, True)),
+        (("no-such-program",), (127, None, False)),
+    ],
+)
+def test_the_entry_of_a_command_that_fails_is_left(
+    opened: Opener, words: tuple[str, ...], ending: object
+) -> None:
+    agent = opened()
+    undone = undo(agent, guard(agent, words, 0.5), 0.5)
+    assert undone.left
+    assert (undone.exit_code, undone.signal, undone.killed) == ending
+    if undone.exit_code == 3:
+        # The last lines of both streams.
+        assert undone.output.split() == [*map(str, range(3, 13)), "why"]
+
+
+def test_a_command_that_outlives_its_answer_is_ended(
+    opened: Opener, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netlab.remote.programs.program.ENDS_S", 0.2)
+    agent = opened()
+    entry = guard(agent, ("sh", "-c", f"[ -e '{notes.state}/go' ] || sleep 60"), 20.0)
+    with pytest.raises(ProbeError) as caught:
+        undo(agent, entry, 0.2)
+    assert caught.value.word == "no-answer"
+    (notes.state / "go").touch()
+    until = time.monotonic() + 10
+    while True:
+        try:
+            assert not undo(agent, entry, 5.0).left
+        except ProbeError as error:
+            # The agent still ends the first try.
+            assert error.word == "entry-in-use"
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        else:
+            return
+
+
+def test_a_host_that_is_lost_meanwhile_is_gone(opened: Opener) -> None:
+    agent = opened()
+    entry = guard(agent, ("sh", "-c", "kill -KILL $PPID; sleep 1"), 5.0)
+    with pytest.raises(HostGone):
+        undo(agent, entry, 5.0)
+
+
+def test_a_probe_without_an_undo_log_registers_nothing(opened: Opener, notes: Notes) -> None:
+    agent = opened('hello.capabilities="stream,run"')
+    with pytest.raises(ProbeError) as caught:
+        guard(agent, ("true",), 5.0)
+    assert caught.value.word == "capability-missing"
+    with pytest.raises(ProbeError):
+        undo(agent, "0123456789abcdef-1", 5.0)
+    assert leftovers(agent).entries == ()
+    assert notes.files() == []
+
+
+# ---- leftovers ----
+
+
+def test_leftovers_are_listed_as_they_were_registered(
+    netprobe: Path, opened: Opener, notes: Notes
+) -> None:
+    began_ns = time.time_ns()
+    first = orphan(netprobe, ("echo", "a b", "", "c"), ("false",))
+    second = orphan(netprobe, ("true",))
+    agent = opened()
+    assert undo(agent, first[1], 20.0).exit_code == 1
+    found = leftovers(agent)
+    assert (found.left_out, found.elsewhere) == (0, 0)
+    assert [leftover.entry for leftover in found.entries] == [*second, first[1], first[0]]
+    last, failed, echo = found.entries
+    assert (last.words, echo.words) == (("true",), ("echo", "a b", "", "c"))
+    assert echo.deadline_s == 20.0
+    assert echo.network_id == Path("/proc/self/ns/net").stat().st_ino
+    assert began_ns - 10**9 < echo.written_wall_ns < time.time_ns() + 10**9
+    assert (failed.exit_code, failed.tried_wall_ns is None) == (1, False)
+    assert (echo.exit_code, echo.tried_wall_ns) == (None, None)
+    assert {leftover.file for leftover in found.entries} == set(map(str, notes.files()))
+
+
+def test_the_order_of_a_file_stays_where_its_host_set_its_clock() -> None:
+    def entry(name: str, second: int) -> Leftover:
+        return Leftover(name, name[0], written_wall_ns=second * 10**9)
+
+    damaged = Leftover("", "a", damaged=True)
+    found = [damaged, entry("a3", 10), entry("a2", 50), entry("b2", 40), entry("b1", 5)]
+    names = [leftover.entry for leftover in in_order(found)]
+    assert names == ["b2", "a3", "a2", "b1", ""]
+
+
+@pytest.mark.parametrize(
+    ("lie", "words"),
+    [
+        ('leftover.program=["sh"]', "its leftover has program ['sh']"),
+        ("leftover.program", "its leftover has no program"),
+        ("leftover.arguments=1", "its leftover has arguments 1"),
+        ("leftover.file", "its leftover has no file"),
+        ("leftover.file=null", "its leftover has file None"),
+        ('leftover.entry="1; reboot"', "its leftover has entry '1; reboot'"),
+        ("leftover.entry", "its leftover has no entry"),
+        ('leftover.deadline_ns="long"', "its leftover has deadline_ns 'long'"),
+        ("leftover.deadline_ns=-1", "its leftover has deadline_ns -1"),
+        ("leftover.written_wall_ns=1e400", "its leftover has written_wall_ns inf"),
+        ("leftover.written_wall_ns", "its leftover has no written_wall_ns"),
+        ("leftover.network_id=[1]", "its leftover has network_id [1]"),
+        ("leftover.damaged=2", "its leftover has damaged 2"),
+        ("leftovers.count=7", "its leftovers has count 7, after 1"),
+        ("leftovers.count", "its leftovers has no count"),
+        ("leftovers.elsewhere=1.5", "its leftovers has elsewhere 1.5"),
+        ('leftover.type="output"', "it answered `leftovers` with `output`"),
+    ],
+)
+def test_a_lie_about_leftovers_is_not_believed(
+    netprobe: Path, opened: Opener, lie: str, words: str
+) -> None:
+    orphan(netprobe, ("true", "x"))
+    with pytest.raises(ProbeError) as caught:
+        leftovers(opened(lie))
+    assert caught.value.word == "bad-answer"
+    assert words in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    "value", ["7", '""', '"a b"', '"../../etc"', '"`reboot`"', f'"{65 * "1"}"']
+)
+def test_an_entry_that_is_no_id_is_not_believed(opened: Opener, value: str) -> None:
+    with pytest.raises(ProbeError, match=r"its guard has entry .* the id of an entry"):
+        guard(opened(f"guard.entry={value}"), ("true",), 5.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"entry": None}, "its result has entry None"),
+        ({"left": "yes"}, "its result has left 'yes'"),
+        ({"exit_code": -1}, "its result has exit_code -1"),
+        ({"discarded_bytes": 0.5}, "its result has discarded_bytes 0.5"),
+        ({"type": "ready"}, "it answered `undo` with `ready`"),
+    ],
+)
+def test_a_lie_about_an_undoing_is_not_believed(more: dict[str, Any], words: str) -> None:
+    counts = {"elapsed_ns": 1, "output_bytes": 0, "discarded_bytes": 0}
+    record = {"type": "result", "id": "1", "entry": "ab-1", **counts}
+    answers = Answers("undo", {"entry": "ab-1"})
+    assert answers.checked(record, 0.0) is record
+    for key in ("entry", *counts):
+        part = {name: value for name, value in record.items() if name != key}
+        refused = answers.checked(part, 0.0)
+        assert refused is not None
+        assert refused["detail"] == f"its result has no {key}"
+    refused = answers.checked(record | more, 0.0)
+    assert refused is not None
+    assert refused["error"] == "bad-answer"
+    assert words in refused["detail"]
+
+
+def test_a_lie_about_the_start_of_an_undoing_ends_it(opened: Opener) -> None:
+    agent = opened('started.type="ready"')
+    with pytest.raises(ProbeError, match="it answered `undo` with `ready`"):
+        undo(agent, guard(agent, ("true",), 5.0), 5.0)
+
+
+def test_an_endless_list_of_leftovers_is_ended() -> None:
+    answers = Answers("leftovers", {})
+    record = {"type": "leftover", "id": "1", "file": "f", "damaged": 1}
+    believed = [answers.checked(record, 0.0) for _ in range(TEST_RECORDS_AT_ONCE)]
+    assert believed == [record] * TEST_RECORDS_AT_ONCE
+    refused = answers.checked(record, 0.0)
+    assert refused is not None
+    assert refused["detail"] == "it sends too many records"
