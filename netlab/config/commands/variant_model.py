@@ -89,7 +89,10 @@ class ChangeSection(Section):
         description="Governor of all CPUs' frequencies, such as performance.",
     )
     interrupts: Annotated[
-        str, Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=200)
+        str,
+        BeforeValidator(_value),
+        Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=200),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
     ] = Field(
         default=None,  # type: ignore[assignment]
         description="CPUs that handle the interface's interrupts, such as 0-3,8.",
