@@ -111,6 +111,11 @@ _name = click.option(
 @click.option(
     "--frames", is_flag=True, help="Let the Linux hosts' account send raw Ethernet frames."
 )
+@click.option(
+    "--sudo",
+    is_flag=True,
+    help="Let the Linux hosts' account change network settings of its own host with sudo.",
+)
 @QUIET
 def lab_up(
     name: str,
@@ -131,6 +136,7 @@ def lab_up(
     mtu_of: tuple[str, ...],
     cpu_quota: tuple[str, ...],
     frames: bool,
+    sudo: bool,
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, linux_of, up
@@ -158,6 +164,7 @@ def lab_up(
         mtus=_of_hosts("--mtu-of", mtu_of, parse_bytes),
         cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
         frames=frames,
+        sudo=sudo,
     )
     show(up(options, say=notify).as_text())
 

@@ -12,11 +12,19 @@ from pathlib import Path
 
 from netlab.errors import HostError
 from netlab.lab import quota
-from netlab.lab.programs import Missing, has_dnf, missing_for_windows, missing_packages, run
+from netlab.lab.programs import (
+    Missing,
+    has_dnf,
+    missing_for_sudo,
+    missing_for_windows,
+    missing_packages,
+    run,
+)
 
 LINUX = "the lab"
 WINDOWS = "Windows hosts"
 QUOTAS = "CPU quotas"
+SUDO = "--sudo"
 
 VETH = "ip link add name one type veth peer name two"
 BRIDGE = "ip link add name three type bridge"
@@ -68,6 +76,7 @@ def examine() -> tuple[LabNeed, ...]:
             _trial(LINUX, "bridge", BRIDGE, "bridge"),
             _trial(LINUX, "token bucket (tbf)", SHAPER, "sch_tbf"),
             LabNeed(QUOTAS, "control groups", quota.remedy()),
+            _programs(SUDO, missing_for_sudo()),
             _trial(WINDOWS, "overlay file systems", LAYERS, "overlay"),
         ]
     return tuple(needs)

@@ -61,6 +61,8 @@ def main() -> None:
         os.chown(home, wish["uid"], wish["uid"])
     else:
         settle_on_drive_c(wish["windows"], Path(wish["home"]), wish["uid"])
+    if wish["sudo"] is not None:
+        let_change_settings(**wish["sudo"])
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nothing, descriptor)
@@ -113,6 +115,37 @@ def let_send_frames(setpriv: str, shell: str, shell_text: str) -> None:
     # permitted and the inheritable capabilities, and their upper halves.
     os.setxattr(copy, "security.capability", struct.pack("<5I", 0x0200_0001, CAP_NET_RAW, 0, 0, 0))
     write(Path(shell), shell_text, 0o755)
+
+
+def let_change_settings(
+    folder: str, home: str, account: int, path: str, files: dict[str, str], helper: list[str]
+) -> None:
+    """Make the command ``sudo``, and start the helper that it asks (netlab/lab/sudo).
+
+    The helper gets the socket as its standard input. sshd does not: so a call fails at once if the
+    helper has ended.
+    """
+    place = Path(folder)
+    for part in (place, place / "bin"):
+        part.mkdir(mode=0o755)
+    for name, text in files.items():
+        write(place / name, text, 0o755 if name.startswith("bin/") else 0o644)
+    # sshd sets this PATH, but then /etc/profile sets another one in the shell of a terminal.
+    write(Path(home, ".profile"), f"PATH={path}\n", 0o644)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        address = place / "socket"
+        listener.bind(str(address))
+        address.chmod(0o600)
+        os.chown(address, account, account)
+        listener.listen(64)
+        subprocess.Popen(
+            helper,
+            stdin=listener.fileno(),
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            env={"LC_ALL": "C"},
+            start_new_session=True,
+        )
 
 
 def settle_on_drive_c(windows: dict[str, Any], home: Path, uid: int) -> None:

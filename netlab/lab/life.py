@@ -12,10 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import congestion, cpu_latency, inventory, network, saved_keys, server, state, wine
+from netlab.lab import (
+    congestion,
+    cpu_latency,
+    inventory,
+    network,
+    saved_keys,
+    server,
+    state,
+    sudo,
+    wine,
+)
 from netlab.lab.options import LabOptions, check_name
-from netlab.lab.plan import SECOND, LabHost, LabPlan, make_plan
-from netlab.lab.programs import missing_for_windows, missing_packages
+from netlab.lab.plan import ROUTER, SECOND, LabHost, LabPlan, make_plan
+from netlab.lab.programs import missing_for_sudo, missing_for_windows, missing_packages
 from netlab.lab.windows import wish_of
 from netlab.units import format_rate, format_share
 
@@ -113,6 +123,7 @@ def _host_as_json(host: LabHost, options: LabOptions) -> dict[str, Any]:
         "mtu": options.mtus.get(host.name),
         "cpu_share": host.cpu_share,
         "frames": _sends_frames(host, options) or None,
+        "sudo": _changes_settings(host, options) or None,
     }
     return {
         "name": host.name,
@@ -135,11 +146,17 @@ def _own(host: LabHost, options: LabOptions) -> list[str]:
         words.append(f"{format_share(host.cpu_share)} of a CPU")
     if _sends_frames(host, options):
         words.append("may send raw frames")
+    if _changes_settings(host, options):
+        words.append("may change its settings with sudo")
     return words
 
 
 def _sends_frames(host: LabHost, options: LabOptions) -> bool:
     return options.frames and host.os == "L"
+
+
+def _changes_settings(host: LabHost, options: LabOptions) -> bool:
+    return options.sudo and host.os == "L" and host.name != ROUTER
 
 
 def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabState:
@@ -170,7 +187,13 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
                 for host in plan.logins:
                     windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
                     frames = _sends_frames(host, options)
-                    server.start(host, folder, client_key, windows, sleepless, frames=frames)
+                    may_sudo = _changes_settings(host, options)
+                    # fmt: off
+                    server.start(
+                        host, folder, client_key, windows, sleepless, frames=frames,
+                        sudo=sudo.wish_of(host) if may_sudo else None,
+                    )
+                    # fmt: on
             for host in plan.logins:
                 server.await_ready(host, folder)
             _write_inventory(plan, folder, identity)
@@ -314,6 +337,8 @@ def _require_programs(options: LabOptions) -> None:
     shortage = missing_packages()
     if options.windows:
         shortage += missing_for_windows()
+    if options.sudo:
+        shortage += missing_for_sudo()
     if shortage:
         raise HostError(
             f"the virtual lab needs {', '.join(shortage.programs)}: "

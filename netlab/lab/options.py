@@ -89,6 +89,8 @@ class LabOptions:
     """Host → MTU in bytes of its own test cable, if it is not ``mtu``."""
     frames: bool = False
     """Whether the account of the Linux hosts may send raw Ethernet frames (CAP_NET_RAW)."""
+    sudo: bool = False
+    """Whether the account of the Linux hosts may change settings of its host with ``sudo``."""
 
     @property
     def routed(self) -> bool:

@@ -30,6 +30,9 @@ WINDOWS_PROGRAMS = {
 }
 """Programs that Windows hosts need in addition."""
 
+SUDO_PROGRAMS = {"setpriv": "util-linux"}
+"""Programs that a lab with ``--sudo`` needs in addition."""
+
 FEDORA_PACKAGES = {
     "ip": "iproute",
     "tc": "iproute-tc",
@@ -70,7 +73,7 @@ class Missing:
     def command(self) -> str:
         """The command that installs them here, for Debian and Fedora and their derivatives."""
         debian = f"sudo apt-get install {' '.join(self.packages)}"
-        names = {**PROGRAMS, **WINDOWS_PROGRAMS, **FEDORA_PACKAGES}
+        names = {**PROGRAMS, **WINDOWS_PROGRAMS, **SUDO_PROGRAMS, **FEDORA_PACKAGES}
         fedora = f"sudo dnf install {' '.join(dict.fromkeys(names[p] for p in self.programs))}"
         if has_dnf():
             return fedora
@@ -95,6 +98,11 @@ def missing_for_windows(search_path: str = WINE_SEARCH_PATH) -> Missing:
     return _missing(WINDOWS_PROGRAMS, search_path)
 
 
+def missing_for_sudo(search_path: str = SEARCH_PATH) -> Missing:
+    """Programs that a lab with ``--sudo`` needs in addition and ``search_path`` does not have."""
+    return _missing(SUDO_PROGRAMS, search_path)
+
+
 def _missing(packages_of: Mapping[str, str], search_path: str) -> Missing:
     absent = tuple(name for name in packages_of if shutil.which(name, path=search_path) is None)
     packages = tuple(dict.fromkeys(packages_of[name] for name in absent))
@@ -105,7 +113,7 @@ def program(name: str, search_path: str = SEARCH_PATH) -> str:
     """The absolute path of a program; sshd needs it to execute itself again."""
     path = shutil.which(name, path=search_path)
     if path is None:
-        shortage = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS)[name],))
+        shortage = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS | SUDO_PROGRAMS)[name],))
         raise HostError(f"the program {name} is missing: {shortage.command}")
     return path
 

@@ -26,6 +26,7 @@ from netlab.lab.network import NAMESPACES
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import SEARCH_PATH, environment, program, run, succeeds
 from netlab.lab.state import Started, read_started, started, write_started
+from netlab.lab.sudo import ACCOUNT_PATH
 from netlab.lab.windows import SHELL as WINDOWS_SHELL
 
 INSIDE = Path(__file__).with_name("inside.py")
@@ -62,6 +63,7 @@ FRAMES_SHELL_TEXT = """\
 exec /run/netlab-host/frames/setpriv --inh-caps +net_raw --ambient-caps +net_raw {shell} "$@"
 """
 """The login shell of an account that may send frames: see inside.py."""
+ACCOUNT_PATH_SET = f"SetEnv PATH={ACCOUNT_PATH}\n"
 PENALTIES_OFF = "PerSourcePenalties no\n"
 """For OpenSSH 9.8 and newer, which otherwise locks out a controller that is killed often."""
 
@@ -94,11 +96,13 @@ def start(
     inherited: Collection[int] = (),
     *,
     frames: bool = False,
+    sudo: Mapping[str, Any] | None = None,
 ) -> None:
     """Start the host's sshd; ``await_ready`` waits for it.
 
     ``windows``: see windows.wish_of. ``frames``: whether a Linux host's account may send raw
-    frames. ``inherited``: open files that stay open as long as the host exists.
+    frames. ``sudo``: see sudo.wish_of. ``inherited``: open files that stay open as long as the host
+    exists.
     """
     key = folder / key_name(host)
     make_key(key, f"{host.name} of the virtual lab")
@@ -106,6 +110,8 @@ def start(
     config = SSHD_CONFIG.format(address=host.management_address, user=host.user)
     if _knows_penalties(key):
         config += PENALTIES_OFF
+    if sudo is not None:
+        config += ACCOUNT_PATH_SET
     wish = {
         "name": host.name,
         "home": f"/home/{host.user}",
@@ -118,6 +124,7 @@ def start(
         "control_group": None if group is None else group.mount,
         "windows": windows,
         "frames": _frames_of() if frames else None,
+        "sudo": sudo,
     }
     argv = _become_inside(host, group)
     with (folder / f"{host.name}.log").open("ab") as log:

@@ -1,0 +1,90 @@
+"""Describes for inside.py how a host's account may change settings of the host with ``sudo``.
+
+The ``sudo`` of a host is client.py. It hands its command line to helper.py, which runs beside the
+host's sshd, decides by its rule, and runs the program. No program of the account gets a right.
+The helper is not root either: it has an id of its own and the capability CAP_NET_ADMIN, which the
+kernel checks for the network namespace of the process. So even a mistake in the rule does not let
+the account write to a file, to another namespace, or to a setting outside ``net``.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from netlab.errors import HostError
+from netlab.lab.plan import SECOND, LabHost
+from netlab.lab.programs import SEARCH_PATH, program, succeeds
+from netlab.lab.sudo.helper import PROGRAMS
+
+FOLDER = "/run/netlab-host/sudo"
+"""Path of the files; it exists only inside the host."""
+ACCOUNT_PATH = (
+    f"{FOLDER}/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games"
+)
+"""PATH of the account: the host's ``sudo`` comes before the machine's."""
+HELPER_UIDS = -1000
+"""Distance of a helper's user id from that of its host's account: below all ids of accounts."""
+
+CLIENT_TEXT = """\
+#!/bin/sh
+exec {python} -I -S {folder}/client.py "$@"
+"""
+
+
+def wish_of(host: LabHost) -> Mapping[str, Any]:
+    """The description of a host's ``sudo`` for inside.py.
+
+    Raises HostError if there is no Python that the account can execute.
+    """
+    uid = host.uid + HELPER_UIDS
+    python = _python(host.uid)
+    rights = {
+        "uid": host.uid,
+        # Not `management`: its other end belongs to this machine.
+        "interfaces": ["test", *([SECOND] if host.second else [])],
+        "programs": {name: program(name) for name in PROGRAMS},
+    }
+    helper = [python, "-I", "-S", f"{FOLDER}/helper.py", json.dumps(rights)]
+    return {
+        "folder": FOLDER,
+        "home": f"/home/{host.user}",
+        "account": host.uid,
+        "path": ACCOUNT_PATH,
+        "files": {
+            "helper.py": Path(__file__).with_name("helper.py").read_text(encoding="utf-8"),
+            "client.py": Path(__file__).with_name("client.py").read_text(encoding="utf-8"),
+            "bin/sudo": CLIENT_TEXT.format(python=shlex.quote(python), folder=FOLDER),
+        },
+        "helper": [program("setpriv"), *_become(uid), *helper],
+    }
+
+
+def _become(uid: int) -> list[str]:
+    """Options of setpriv: this user, and no capability but CAP_NET_ADMIN."""
+    rights = [f"--{kind}=-all,+net_admin" for kind in ("inh-caps", "ambient-caps", "bounding-set")]
+    return [f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *rights, "--no-new-privs"]
+
+
+def _python(uid: int) -> str:
+    """A Python that an ordinary user can execute; netlab's own may be in root's home."""
+    own = str(Path(sys.executable).resolve())
+    for path in (own, shutil.which("python3", path=SEARCH_PATH), "/usr/bin/python3"):
+        if path is not None and _is_executable(path, uid):
+            return path
+    raise HostError(
+        f"`netlab lab up --sudo` needs a Python that every user can execute, and {own} is not one: "
+        "install with `sudo apt-get install python3`"
+    )
+
+
+def _is_executable(python: str, uid: int) -> bool:
+    user = (f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
+    # setpriv itself still has root's rights when it executes a program; env has none of them.
+    words = (python, "-I", "-S", "-c", "import json, socket, subprocess")
+    return succeeds("setpriv", *user, "env", *words)

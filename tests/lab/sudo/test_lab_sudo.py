@@ -1,0 +1,255 @@
+"""A lab with ``--sudo``: what its account changes on its own host, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import inside, needs_a_lab, ssh, traces, typed
+
+from netlab import lab
+from netlab.errors import HostError
+from netlab.lab import programs
+from netlab.lab.options import LabOptions
+from netlab.lab.plan import make_plan
+
+pytestmark = [*needs_a_lab, pytest.mark.needs("setpriv")]
+
+NAME = f"sudo-{os.getpid()}"
+CAP_NET_ADMIN = 1 << 12
+ECN = "net.ipv4.tcp_ecn"
+
+
+@pytest.fixture(scope="module")
+def allowed() -> Iterator[lab.LabState]:
+    try:
+        yield lab.up(LabOptions(name=NAME, sudo=True, second_rate=1e9, second_hosts=("linux-a",)))
+    finally:
+        lab.down(NAME)
+
+
+def tried(of: lab.LabState, command: str, host: str = "linux-a") -> tuple[int, str, str]:
+    """The exit code and both outputs of a command on a host."""
+    argv = ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", host, command]
+    process = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    return process.returncode, process.stdout, process.stderr
+
+
+def own(key: str) -> str:
+    """A sysctl of this machine's own network namespace."""
+    return Path("/proc/sys", key.replace(".", "/")).read_text().strip()
+
+
+def helpers(of: lab.LabState) -> dict[str, Path]:
+    """Each host's helper, by the host's name, seen from outside."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes()
+            uid = process.stat().st_uid
+        except OSError:
+            continue
+        for host in of.hosts:
+            if b"/run/netlab-host/sudo/helper.py" in words and uid == host.uid - 1000:
+                found[host.name] = process
+    return found
+
+
+def test_an_offload_is_switched_off_and_on(allowed: lab.LabState) -> None:
+    seen = []
+    for value in ("off", "on"):
+        ssh(allowed, "linux-a", f"sudo -n ethtool -K test gso {value}")
+        lines = ssh(allowed, "linux-a", "ethtool -k test").splitlines()
+        seen += [line for line in lines if line.startswith("generic-segmentation-offload")]
+        assert "generic-segmentation-offload: on" in inside(allowed, 1, "ethtool", "-k", "test")
+    assert seen == ["generic-segmentation-offload: off", "generic-segmentation-offload: on"]
+
+
+@pytest.mark.parametrize("key", [ECN, ECN.replace(".", "/")])
+def test_a_sysctl_changes_on_this_host_only(allowed: lab.LabState, key: str) -> None:
+    machine, other = own(ECN), inside(allowed, 1, "sysctl", "-n", ECN)
+    found = ssh(allowed, "linux-a", f"sysctl -n {ECN}")
+    wanted = "0" if found == "1" else "1"
+    assert wanted not in (machine, other)
+    ssh(allowed, "linux-a", f"sudo -n sysctl -w {key}={wanted}")
+    try:
+        assert ssh(allowed, "linux-a", f"sysctl -n {ECN}") == wanted
+        assert (own(ECN), inside(allowed, 1, "sysctl", "-n", ECN)) == (machine, other)
+    finally:
+        ssh(allowed, "linux-a", f"sudo -n sysctl {key}={found}")
+    assert ssh(allowed, "linux-a", f"sysctl -n {ECN}") == found
+
+
+def test_an_mtu_changes_on_both_cables_and_keeps_the_addresses(allowed: lab.LabState) -> None:
+    for interface, mtu in (("test", 1280), ("second", 1400), ("test", 1500), ("second", 1500)):
+        before = ssh(allowed, "linux-a", f"ip -o address show dev {interface}")
+        ssh(allowed, "linux-a", f"sudo -n ip link set dev {interface} mtu {mtu}")
+        assert ssh(allowed, "linux-a", f"cat /sys/class/net/{interface}/mtu") == str(mtu)
+        assert ssh(allowed, "linux-a", f"ip -o address show dev {interface}") == before
+
+
+def test_a_program_that_fails_hands_on_its_code_and_its_message(allowed: lab.LabState) -> None:
+    code, _, errors = tried(allowed, "sudo -n ethtool -K test no-such-feature on")
+    assert code != 0
+    assert "netlink error: " in errors
+    code, _, errors = tried(allowed, "sudo -n sysctl -w net.ipv4.no_such_key=1")
+    assert code != 0
+    assert "no_such_key" in errors
+    assert "sudo: " not in errors
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sudo -n id",
+        "sudo -n sh -c id",
+        "sudo -n",
+        "sudo -u root ethtool -k test",
+        "sudo -n sysctl -w kernel.hostname=stolen",
+        "sudo -n sysctl -w net/../kernel/hostname=stolen",
+        "sudo -n sysctl -w net/ipv4/../../kernel/hostname=stolen",
+        "sudo -n sysctl -p /tmp/file",
+        "sudo -n sysctl --load=/tmp/file",
+        "sudo -n sysctl -w '/proc/sys/net/ipv4/tcp_ecn=1'",
+        "sudo -n sysctl -w net.netfilter.nf_hooks_lwtunnel=1",
+        "sudo -n sysctl -w net.ipv4.tcp_congestion_control=no_such_module",
+        "sudo -n sysctl -w 'net.ipv4.tcp_ecn=$(id)'",
+        "sudo -n sysctl -w 'net.ipv4.tcp_ecn=1;id'",
+        "sudo -n ethtool -K management gso off",
+        "sudo -n ethtool -K 'test;id' gso off",
+        "sudo -n ethtool -s test speed 10",
+        "sudo -n ip link set dev management mtu 1400",
+        "sudo -n ip link set dev test netns 1",
+        "sudo -n ip link set dev test down",
+        "sudo -n ip netns exec linux-b id",
+        "sudo -n ip -n linux-b link set dev test mtu 1400",
+        "sudo -n ethtool -K test" + 40 * " gso off",
+        "sudo -n ethtool -K test " + "x" * 20_000 + " off",
+        "sudo -n ethtool -K test \"$(printf 'gso\\377')\" off",
+    ],
+)
+def test_what_is_not_allowed_ends_with_1_and_one_sentence(
+    allowed: lab.LabState, command: str
+) -> None:
+    code, output, errors = tried(allowed, command)
+    assert (code, output) == (1, "")
+    assert errors.startswith("sudo: ")
+    assert errors.count("\n") == 1
+    assert tried(allowed, "cat /proc/sys/kernel/hostname")[1] == "linux-a\n"
+
+
+def test_the_account_itself_gets_no_right(allowed: lab.LabState) -> None:
+    for command in (
+        "ethtool -K test gso off",
+        f"echo 1 > /proc/sys/{ECN.replace('.', '/')}",
+        "ip link set dev test mtu 1400",
+        'kill -9 "$(pgrep -f sudo/helper.py)"',
+        "touch /run/netlab-host/sudo/bin/other",
+    ):
+        assert tried(allowed, command)[0] != 0, command
+    assert ssh(allowed, "linux-a", "grep ^CapEff /proc/self/status").split()[1] == "0" * 16
+
+
+def test_the_helper_has_one_capability_and_answers_the_account_only(allowed: lab.LabState) -> None:
+    """Even a mistake in the rule would be refused by the kernel: it is not root."""
+    found = helpers(allowed)
+    assert set(found) == {host.name for host in allowed.hosts}
+    for process in found.values():
+        lines = (process / "status").read_text().splitlines()
+        status = {line.split(":")[0]: line.split()[1:] for line in lines}
+        for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            assert int(status[name][0], 16) == CAP_NET_ADMIN
+        assert status["NoNewPrivs"] == ["1"]
+        assert "0" not in status["Uid"] + status["Gid"]
+    pid = found["linux-a"].name
+    enter = ["nsenter", "--target", pid, "--mount", "--net", "--pid"]
+    command = ["/run/netlab-host/sudo/bin/sudo", "-n", "ethtool", "-K", "test", "gso", "off"]
+    other = ["setpriv", f"--reuid={allowed.hosts[1].uid}", "--clear-groups"]
+    for user in ([], other):
+        words = [*enter, *user, *command]
+        call = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+        assert call.returncode == 1
+        assert "does not answer" in call.stderr
+    assert "generic-segmentation-offload: on" in ssh(allowed, "linux-a", "ethtool -k test")
+
+
+def test_a_caller_that_sends_nothing_does_not_end_the_helper(allowed: lab.LabState) -> None:
+    script = (
+        "import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); "
+        "s.connect('/run/netlab-host/sudo/socket'); {}"
+    )
+    python = ssh(allowed, "linux-a", "sed -n 's/^exec //p' /run/netlab-host/sudo/bin/sudo").split()
+    for deed in (
+        "s.close()",
+        "s.send(b'x' * 100000)",
+        "s.send(b'')",
+        "s.send(b'sudo\\0-n\\0\\xff')",
+    ):
+        tried(allowed, f'{python[0]} -c "{script.format(deed)}"')
+        assert tried(allowed, "sudo -n ethtool -i test")[0] == 0
+
+
+def test_without_the_option_there_is_no_sudo_and_after_down_nothing_is_left() -> None:
+    name = f"{NAME}-2"
+    try:
+        without = lab.up(LabOptions(name=name))
+        code, _, errors = tried(without, "sudo -n ethtool -K test gso off")
+        assert code != 0
+        assert errors
+        assert "generic-segmentation-offload: on" in ssh(
+            without, "linux-a", "/sbin/ethtool -k test"
+        )
+        assert not helpers(without)
+        assert "settings" not in without.as_text()
+        lab.down(name)
+        within = lab.up(LabOptions(name=name, sudo=True))
+        running = helpers(within)
+        assert len(running) == 2
+        assert "may change its settings with sudo" in within.as_text()
+        assert all(host.get("sudo") for host in within.as_json()["hosts"])
+    finally:
+        lab.down(name)
+    assert within.plan is not None
+    assert traces(within.plan) == []
+    assert not any(process.exists() for process in running.values())
+
+
+def test_the_router_has_no_sudo_and_the_command_knows_the_option(tmp_path: Path) -> None:
+    name = f"{NAME}-3"
+    words = ("lab", "up", "--name", name, "--sudo", "--topology", "router")
+    try:
+        process = typed(tmp_path, *words)
+        assert process.returncode == 0, process.stderr
+        of = lab.status(name)
+        assert set(helpers(of)) == {"linux-a", "linux-b"}
+        code, _, _ = tried(of, "sudo -n ethtool -K linux-a gso off", "router")
+        assert code != 0
+        assert tried(of, "sudo -n ethtool -K test gso off", "linux-b")[0] == 0
+    finally:
+        lab.down(name)
+
+
+def test_the_doctor_names_the_program_that_only_this_option_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(programs, "SUDO_PROGRAMS", {"no-such-program": "util-linux"})
+    (need,) = [need for need in lab.examine() if need.needed_for == "--sudo"]
+    assert "no-such-program" in need.as_text()
+    assert "install util-linux" in need.as_text()
+    with pytest.raises(HostError, match="needs no-such-program: install with `"):
+        lab.up(LabOptions(name=f"{NAME}-4", sudo=True))
+    assert lab.status(f"{NAME}-4").plan is None
+
+
+def test_windows_hosts_do_not_get_it(tmp_path: Path) -> None:
+    options = LabOptions(name=NAME, windows=1, sudo=True)
+    plan = make_plan(options, tmp_path, routes=[], taken_slots=[])
+    hosts = lab.LabState(name=NAME, up=True, plan=plan, folder=tmp_path).as_json()["hosts"]
+    assert {host["name"]: host.get("sudo") for host in hosts} == {
+        "linux-a": True,
+        "linux-b": True,
+        "windows-a": None,
+    }
