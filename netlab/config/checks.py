@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from netlab.config.commands.variant_model import fault_of_variant
+from netlab.config.commands.variant_model import fault_of_variant, variants_of
 from netlab.config.document import Document, KeyPath, PlacedFault, check, did_you_mean
 from netlab.config.matrix_model import KINDS, BetweenSection, MatrixFile
 from netlab.config.merge import (
@@ -32,6 +32,7 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Grid, Problem, expansion
 from netlab.experiment.kinds import FIELDS
 from netlab.experiment.pairings import LETTERS, is_by_name
+from netlab.experiment.variants.variant import largest_mtu
 
 if TYPE_CHECKING:
     from netlab.experiment.hosts import Inventory
@@ -146,7 +147,9 @@ def unknown_variants(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
 
 
 def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: values of ``variant`` that ``variants`` does not define."""
+    """Faults: values of ``variant`` that ``variants`` does not define, and a link whose MTU, the
+    bound of the wire ceilings, is smaller than one that a variant sets.
+    """
     for path, section in sections(model):
         value: Any = getattr(section, "variant", None)
         for index, level in enumerate(() if value is None else levels_of(value)):
@@ -154,6 +157,13 @@ def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault
             if message:
                 place = (*path, "variant", *((index,) if isinstance(value, list) else ()))
                 yield document.fault(place, message)
+    largest = largest_mtu(variants_of(model.variants))
+    if model.link is not None and largest > model.link.mtu:
+        place = ("link", "mtu") if "mtu" in model.link.model_fields_set else ("link",)
+        message = (
+            f"an MTU of {model.link.mtu} bytes is less than a variant's: state `mtu: {largest}`"
+        )
+        yield document.fault(place, message)
 
 
 # The file as a model. Faulty parts are removed, so that the rest can be checked.

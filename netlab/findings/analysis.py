@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.experiment.matrix import Link, LongPath
+from netlab.experiment.variants.changed_facts import changed_facts
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kinds.kind import FindingRule
@@ -76,8 +77,17 @@ class RunEvidence:
         self.link: Link | None = run.plan.link
         self.target: LongPath | None = run.plan.target
         self.imported = run.plan.source is not None
-        self.notes = run.facts
-        """Facts of hosts, as recorded."""
+        self.changed: frozenset[str] = changed_facts(run.plan.content)
+        """Names of the facts that variants change: no value of them holds for the whole run."""
+        self.notes = tuple(self._steady(note) for note in run.facts)
+        """Facts of hosts, as recorded, without those that variants change."""
+
+    def _steady(self, note: Mapping[str, Any]) -> Mapping[str, Any]:
+        facts = note.get("facts")
+        if not self.changed or not isinstance(facts, Mapping):
+            return note
+        steady = {name: value for name, value in facts.items() if name not in self.changed}
+        return {**note, "facts": steady}
 
     def shown_by(self, rule: FindingRule | str) -> tuple[Finding, ...]:
         """The findings of a rule."""
@@ -159,7 +169,7 @@ class RunEvidence:
             for name in record.values
             if name.endswith("_interface")
         }
-        noted = _by_host(self.run.routes)
+        noted = _by_host(self._steady(note) for note in self.run.routes)
         return {
             host: [route for route in routes if route.get("route_interface") in interfaces]
             for host, routes in noted.items()

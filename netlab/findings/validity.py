@@ -5,7 +5,7 @@ Stream samples and facts of hosts → findings about groups of cells, hosts, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import Status
@@ -31,19 +31,28 @@ SAVING_PLANS = frozenset({"Power saver", "Balanced", "Energiesparmodus", "Ausbal
 
 
 def doubts(
-    samples: Iterable[StreamSample], notes: Iterable[Mapping[str, Any]] = ()
+    samples: Iterable[StreamSample],
+    notes: Iterable[Mapping[str, Any]] = (),
+    changed: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """All doubts; ``notes`` are the facts of hosts, as in ``results.run.Run.facts``."""
+    """All doubts; ``notes`` are the facts of hosts, as in ``results.run.Run.facts``.
+
+    ``changed``: names of facts that variants change. What a matrix changes raises no doubt.
+    """
     streams = tuple(samples)
     return (
         *above_ceiling(streams),
-        *findings_of(streams, lambda sample: Kind.PATH_MTU if has_smaller_mtu(sample) else None),
-        *_congestion(streams),
+        *(() if "interface_mtu_bytes" in changed else findings_of(streams, _smaller_mtu)),
+        *(() if "congestion" in changed else _congestion(streams)),
         *_clock_steps(streams),
         *_of_hosts(streams, Kind.CLOCK_RATE, lambda sample, end: _is_off(end), _CLOCK),
         *_of_hosts(streams, Kind.OTHER_LOAD, _is_disturbed, _LOAD),
         *power_saving(notes),
     )
+
+
+def _smaller_mtu(sample: StreamSample) -> Kind | None:
+    return Kind.PATH_MTU if has_smaller_mtu(sample) else None
 
 
 def has_smaller_mtu(sample: StreamSample) -> bool:

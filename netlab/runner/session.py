@@ -370,7 +370,10 @@ class Session:
 
     def _measured(self, trial: Trial, attempt: int, around: Around) -> Record:
         state = around.state()
-        obstacle = self.pool.reason_not_to_measure(trial.cell) or state.obstacle
+        obstacle = self.states.obstacle_left(
+            self.pool.reason_not_to_measure(trial.cell), trial.cell
+        )
+        obstacle = obstacle or state.obstacle
         if obstacle is not None:
             return obstacle.record(trial, attempt)
         self.progress.trial(trial)

@@ -19,6 +19,9 @@ from netlab.runner.absence import Absence
 from netlab.runner.host_values import HostValues, refused_controls
 from netlab.runner.preflight import Preflight
 
+PATH_MTU = "path-mtu"
+"""Reason of a cell whose packets are longer than the path carries."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
@@ -164,7 +167,7 @@ def _too_long(
                     "path_mtu_bytes": way.mtu_bytes,
                     "interface_mtu_bytes": way.interface_mtu_bytes,
                 }
-                reason = "path-mtu"
+                reason = PATH_MTU
                 return Unmeasured(
                     Status.IMPOSSIBLE, reason, way.sentence, server, client, values=values
                 )

@@ -24,7 +24,7 @@ MATRIX = """\
 title: settings that are put back
 pairings: [linux-a+linux-b]
 switching: interleaved
-repeats: 3
+repeats: 6
 defaults: {duration: 100ms}
 variants:
   ecn:
@@ -36,7 +36,7 @@ variants:
 tests:
   - {test: stream, protocol: UDP, message_size: 1400, rate: 8Mbit}
 """  # noqa: E501
-TRIALS = 12
+TRIALS = 24
 
 PUT_BACK_S = 30.0
 """From an end until all is put back: an agent without a controller lives 12 s, and its keeper waits

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -64,6 +64,26 @@ def chosen(variants: Variants, level: str | None) -> tuple[State, ...]:
         return ()
     names = states_of(level)
     return tuple(states[names[group]] for group, states in variants.items() if group in names)
+
+
+def changes_mtu(states: Iterable[State]) -> bool:
+    """Whether one of the states sets an MTU."""
+    return any(
+        change.known == "mtu" for state in states for change in (*state.server, *state.client)
+    )
+
+
+def largest_mtu(variants: Variants) -> int:
+    """The largest MTU in bytes that a state sets; 0 if none does."""
+    changes = (
+        change
+        for states in variants.values()
+        for state in states.values()
+        for change in (*state.server, *state.client)
+        if change.known == "mtu"
+    )
+    values = (value for change in changes for _, value in change.wanted)
+    return max((int(value) for value in values if value.isascii() and value.isdigit()), default=0)
 
 
 def content_of(variants: Variants) -> dict[str, Any]:

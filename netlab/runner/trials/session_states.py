@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.records import Status, Value
-from netlab.experiment.variants.variant import Variants
+from netlab.experiment.variants.variant import Variants, changes_mtu, chosen
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.ends import Ends
 from netlab.measurement.rendezvous import Participant
 from netlab.measurement.variants.entered import HostStates
 from netlab.measurement.variants.host_state import NOT_REACHED
-from netlab.runner.skip_reasons import Unmeasured
+from netlab.runner.skip_reasons import PATH_MTU, Unmeasured
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class SessionStates:
     """Brings hosts into the states that trials need, and puts them back at the end."""
 
     def __init__(self, variants: Variants) -> None:
+        self._variants = variants
         self._states = HostStates(variants)
 
     def enter(self, cell: Cell, ends: Ends) -> Entered:
@@ -59,6 +60,17 @@ class SessionStates:
             names = ends.server_name, ends.client.host.name
             sentence = f"{error.host}: {detail}"
             return Entered(obstacle=Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names))
+
+    def obstacle_left(self, obstacle: Unmeasured | None, cell: Cell) -> Unmeasured | None:
+        """A reason not to measure a cell, unless the state of its hosts may have removed it.
+
+        The path MTU was measured before any state was entered. It depends on the MTU of the
+        interfaces.
+        """
+        is_path_mtu = obstacle is not None and obstacle.reason == PATH_MTU
+        if is_path_mtu and changes_mtu(chosen(self._variants, cell.setup.variant)):
+            return None
+        return obstacle
 
     def restore(self) -> list[str]:
         """Put all hosts back; returns a warning for each that could not be put back."""

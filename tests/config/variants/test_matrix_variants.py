@@ -148,3 +148,17 @@ def test_the_matrix_of_the_documentation_is_one(tmp_path: Path) -> None:
     read = matrix(tmp_path, example)
     assert [*read.variants] == ["offload", "congestion"]
     assert len(expand(read)) == 4
+
+
+def test_a_link_is_stated_with_the_largest_mtu_that_its_hosts_get(tmp_path: Path) -> None:
+    text = MATRIX.replace("found: {}", "found: {both: {mtu: 9000}}")
+    matrix(tmp_path, text)
+    matrix(tmp_path, text + "link: {rate: 1Gbit, mtu: 9000}\n")
+    for link, place in (
+        ("rate: 1Gbit", "14:7: link:"),
+        ("mtu: 8999, rate: 1Gbit", "14:13: link.mtu:"),
+    ):
+        with pytest.raises(MatrixError) as caught:
+            matrix(tmp_path, f"{text}link: {{{link}}}\n")
+        assert place in str(caught.value)
+        assert "is less than a variant's: state `mtu: 9000`" in str(caught.value)

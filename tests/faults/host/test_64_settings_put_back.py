@@ -16,7 +16,7 @@ from netlab.findings.analysis import load
 pytestmark = pytest.mark.needs("lab")
 
 SEED = 64
-RUN_S = 6.0
+RUN_S = 8.0
 """About as long as a run takes: ends come at a random moment of it."""
 
 

@@ -1,0 +1,43 @@
+"""Reasons not to measure that were found before the hosts' settings were changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netlab.config.matrix_file import load_matrix
+from netlab.experiment.matrix import expand
+from netlab.experiment.records import Status
+from netlab.runner.skip_reasons import PATH_MTU, Unmeasured
+from netlab.runner.trials.session_states import SessionStates
+
+MATRIX = """\
+pairings: [LL]
+variants:
+  ecn: {wanted: {both: {sysctl: {net.ipv4.tcp_ecn: 1}}}}
+  mtu: {small: {both: {mtu: 1280}}}
+tests: [{test: connect, message_size: 64, variant: [as-found, ecn=wanted, mtu=small, ecn=wanted mtu=small]}]
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("reason", [PATH_MTU, "path-blocked"])
+def test_a_path_mtu_found_before_is_no_reason_once_a_variant_sets_another(
+    tmp_path: Path, reason: str
+) -> None:
+    (tmp_path / "m.yaml").write_text(MATRIX)
+    matrix = load_matrix(tmp_path / "m.yaml")
+    states = SessionStates(matrix.variants)
+    obstacle = Unmeasured(Status.IMPOSSIBLE, reason, "")
+    left = {
+        cell.setup.variant: states.obstacle_left(obstacle, cell) is obstacle
+        for cell in expand(matrix)
+    }
+    stays = reason != PATH_MTU
+    assert left == {
+        None: True,
+        "ecn=wanted": True,
+        "mtu=small": stays,
+        "ecn=wanted mtu=small": stays,
+    }
+    assert all(states.obstacle_left(None, cell) is None for cell in expand(matrix))
