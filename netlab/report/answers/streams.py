@@ -207,6 +207,15 @@ def _of_one(cell: PairingSize) -> Message:
 def _without_ceiling(
     protocol: str, pairing_sizes: Sequence[PairingSize], least: PairingSize
 ) -> Message:
+    if len(pairing_sizes) == 1:
+        return _(
+            "{protocol}, {size} bytes: {least} to {most} of payload, means of {number} cells",
+            protocol=protocol,
+            size=least.column.label,
+            least=throughput(min(least.means_bit_per_s)),
+            most=throughput(max(least.means_bit_per_s)),
+            number=len(least.means_bit_per_s),
+        )
     most = max(pairing_sizes, key=lambda item: item.middle_bit_per_s)
     return _(
         "{protocol}: {least} to {most}, medians over the cells",

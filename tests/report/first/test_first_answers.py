@@ -8,6 +8,7 @@ import pytest
 from folders import REPORTS
 from made_parts import made_run
 from made_readings import plan_of, planned, result
+from made_streams import stream, stream_run
 
 from netlab.experiment.matrix import Link
 from netlab.findings.analysis import load
@@ -144,6 +145,18 @@ def test_a_search_that_ends_at_one_share_at_every_size_says_it_once(tmp_path: Pa
         "80.0 % of the line rate without loss at every frame size; limit: device"
     )
     assert line.cells[0] == cells[64].key
+
+
+def test_cells_of_one_pairing_and_size_are_a_range_of_their_means(tmp_path: Path) -> None:
+    cells = [
+        (stream(variant=f"offload={state}"), figures)
+        for state, figures in (("on", (900.0, 1100.0)), ("off", (300.0,)), ("mixed", (500.0, None)))
+    ]
+    report = Report(stream_run(tmp_path / "run", *cells, link=None), Wording())
+    (line,) = report.first_lines.answers
+    assert line.sentence == (
+        "TCP, 1448 bytes: 300.00 Mbit/s to 1.000 Gbit/s of payload, means of 3 cells"
+    )
 
 
 def test_a_run_without_a_result_has_no_answers() -> None:
