@@ -10,11 +10,14 @@ from netlab.experiment.records import Record, Status, Value, from_json, to_json
 from netlab.measurement.record import prefixed
 from netlab.remote.answers import Answers
 from netlab.remote.pending import fault_in
+from netlab.remote.programs.undo_log import _leftover, in_order
 from netlab.remote.protocol import RecordReader
 from netlab.results.value_types import misfit
+from netlab.runner.hosts.leftovers import _warning
 from netlab.terminal import printable
 
-VERBS = ("receive", "send", "ask", "mirror", "hello", "clock", "facts", "lock")
+TESTS = ("receive", "send", "ask", "mirror")
+VERBS = (*TESTS, "hello", "clock", "facts", "lock", "run", "undo", "guard", "leftovers")
 
 
 def one_input(data: bytes) -> None:
@@ -31,6 +34,9 @@ def one_input(data: bytes) -> None:
             assert printable(sentence := str(fault_in("host", answer))) == sentence
         elif answer["type"] == "result":
             _journal(prefixed("receiver_", answer))
+        elif answer["type"] == "leftover":
+            (leftover,) = in_order([_leftover(answer)])
+            assert printable(sentence := _warning("host", leftover)) == sentence
 
 
 def _journal(values: dict[str, Value]) -> None:
