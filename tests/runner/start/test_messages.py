@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from netlab.cli import cli
 from netlab.errors import NetlabError
+from netlab.lab import state
 
 RIGHT = """\
 title: t
@@ -30,6 +31,7 @@ def said_to(folder: Path, text: str, *words: str) -> tuple[int, str]:
     (folder / "i.yaml").write_text(INVENTORY)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr(state, "ROOT", folder / "labs")  # this machine may have a lab of its own
         outcome = CliRunner().invoke(cli, [*words])
     error = outcome.exception
     if isinstance(error, NetlabError):
