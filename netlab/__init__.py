@@ -1,10 +1,10 @@
-"""netlab measures what a network path and its hosts can do, and explains why.
+"""netlab measures what a network path and its hosts can do, and explains what limits them.
 
 ``netlab.load(folder)`` reads a run, ``netlab.measure(server, client)`` measures between two hosts,
 ``netlab.run(matrix)`` measures a matrix. Each returns a run:
 
-- ``frame`` is its tidy table, one row per trial;
-- ``core`` has the most important columns of it;
+- ``frame`` is the run's table in tidy form, one row per trial;
+- ``core`` has the most important columns of ``frame``;
 - ``summary()`` has the means with their confidence intervals, ``plot()`` draws them;
 - ``findings`` are statements about the results, each with a ``sentence``.
 """

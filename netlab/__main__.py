@@ -6,7 +6,8 @@ import os
 import signal
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    # Ctrl-C during the imports: nothing has been started, and a traceback would not help.
+    # Exit at once if the user presses Ctrl-C during the imports: nothing has been started yet, and
+    # a traceback would not help.
     signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(130))
 
 from netlab.cli import main

@@ -1,6 +1,7 @@
 """netlab's Python interface: the main commands as functions, for a notebook or a program.
 
-Every expected error is a ``NetlabError`` with a message of one line (``netlab.errors``).
+Every expected error is a ``NetlabError`` (``netlab.errors``). Its message is one sentence, or one
+line for each fault in a file or in the arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ N = TypeVar("N", int, float)
 
 
 def load(folder: File) -> LoadedRun:
-    """Read a run folder; ``UsageError`` if there is none, ``StoreError`` if it is damaged."""
+    """Read a run folder.
+
+    Raises ``UsageError`` if ``folder`` is not a run folder, ``StoreError`` if it is damaged.
+    """
     from netlab.report.notebook import LoadedRun
     from netlab.report.text.finding_sentences import in_english
     from netlab.results.run import read_checked
@@ -54,8 +58,8 @@ def measure(
 ) -> LoadedRun:
     """Measure from ``client`` to ``server``, as `netlab measure` does.
 
-    Each is a name in the inventory ``hosts``, or ``user@host:port``. With ``server`` alone, this
-    machine is the client; without both, it measures within this machine.
+    Both are names in the inventory ``hosts``, or of the form ``user@host:port``. If only ``server``
+    is given, this machine is the client. If neither is given, netlab measures within this machine.
 
     ``size``: message size in bytes, or as ``"64KiB"``. ``latency``: measure round trips instead of
     throughput. ``rate``: the rate to offer, such as ``"50Mbit"``. ``to``: a test address of the
@@ -120,13 +124,14 @@ def run(
     check: bool = False,
     quiet: bool = False,
 ) -> LoadedRun:
-    """Measure the missing cells of a matrix, as `netlab run` does without its report.
+    """Measure the missing cells of a matrix, as `netlab run --no-report` does.
 
     ``matrix``: a file, or the name of a matrix that is installed with netlab. ``only`` and
-    ``redo``: words as for the options. ``settings``: overrides as for `--set`, such as
-    ``{"scale": "0.1"}``. Returns the run with its failed and pending cells; with ``check`` these
-    raise ``IncompleteRun``, and absent hosts raise ``HostError``. Progress is printed on standard
-    error, unless ``quiet``.
+    ``redo``: words as for the options `--only` and `--redo`. ``settings``: overrides as for
+    `--set`, such as ``{"scale": "0.1"}``. Progress is printed on standard error, unless ``quiet``.
+
+    Returns the run, even if some of its cells failed or are pending. If ``check`` is true, such
+    cells raise ``IncompleteRun`` instead, and absent hosts raise ``HostError``.
 
     Raises ``MatrixError`` and ``UsageError`` for errors in files and arguments, ``HostError`` if
     nothing can be measured, ``LockedError`` if another run uses the folder or a host.

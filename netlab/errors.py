@@ -1,4 +1,4 @@
-"""The errors of netlab as a tree. Each class has its exit code; the message says what to do.
+"""The errors of netlab as a tree. Each class has its exit code; its message says what to do.
 
 ::
 
@@ -7,14 +7,14 @@
     ├── UsageError              2   what the user typed or wrote is wrong
     │   └── MatrixError         2   a matrix or inventory is wrong; faults have file:line:column
     ├── IncompleteRun           3   some cells failed or are pending
-    ├── HostError               4   a host is unreachable, refused us, or is not fit
-    │   ├── HostRefused         4   it answered and refused us: somebody must fix it
-    │   │   └── HostKeyError    4   its key is unknown or is not the pinned one
-    │   │       └── UnknownHostKey  4   its key is unknown: a person may confirm it
-    │   └── HostGone            4   it answered before and does not answer any more
+    ├── HostError               4   a host is unreachable, refused netlab, or is not fit to measure
+    │   ├── HostRefused         4   the host answered and refused netlab: waiting does not help
+    │   │   └── HostKeyError    4   the host's key is unknown or is not the pinned one
+    │   │       └── UnknownHostKey  4   the host's key is unknown: the user may confirm it
+    │   └── HostGone            4   the host answered before and does not answer any more
     ├── ExpectationError        5   an expectation of the matrix is not met
     ├── LockedError             6   another run writes the folder, or uses one of the hosts
-    ├── ProbeError              3   a probe answered with an error word (becomes a record)
+    ├── ProbeError              3   a probe answered with an error word; the trial's record keeps it
     └── Interrupted     130/143/129 a signal ended the run
 """
 
@@ -25,7 +25,7 @@ from typing import ClassVar
 
 
 class NetlabError(Exception):
-    """Base of all errors that netlab reports in one line and without a traceback."""
+    """Base of all errors that netlab reports without a traceback, in one line for each fault."""
 
     exit_code: ClassVar[int] = 1
 
@@ -46,9 +46,9 @@ class Fault:
 
     file: str
     line: int
-    """From 1."""
+    """Counted from 1."""
     column: int
-    """From 1."""
+    """Counted from 1."""
     path: str
     """The key path, such as ``tests[0].message_size[2]``; empty for the whole document."""
     message: str
@@ -59,7 +59,7 @@ class Fault:
 
 
 class MatrixError(UsageError):
-    """A matrix or an inventory is wrong; has every fault found, in the file's order."""
+    """A matrix or an inventory is wrong. ``faults`` has every fault found, in the file's order."""
 
     def __init__(self, faults: list[Fault]) -> None:
         self.faults = sorted(faults, key=lambda f: (f.file, f.line, f.column))
@@ -73,13 +73,13 @@ class IncompleteRun(NetlabError):
 
 
 class HostError(NetlabError):
-    """A host is unreachable, refused us, or is not fit."""
+    """A host is unreachable, refused netlab, or is not fit to measure."""
 
     exit_code = 4
 
 
 class HostRefused(HostError):
-    """A host answered and refused us (login, algorithms); waiting does not help."""
+    """A host answered and refused netlab (login, algorithms); waiting does not help."""
 
 
 class HostKeyError(HostRefused):
@@ -87,7 +87,7 @@ class HostKeyError(HostRefused):
 
 
 class UnknownHostKey(HostKeyError):
-    """A host's key is not known: a person may confirm it."""
+    """A host's key is not known: the user may confirm it."""
 
     def __init__(self, host_label: str, key: str, fingerprint: str, sentence: str) -> None:
         self.shown = host_label
@@ -110,7 +110,7 @@ class ExpectationError(NetlabError):
 
 
 class LockedError(NetlabError):
-    """Another writer holds the run folder, or another controller holds a host."""
+    """Another process has locked the run folder, or another run has locked a host."""
 
     exit_code = 6
 
@@ -131,7 +131,7 @@ class ProbeError(NetlabError):
     ) -> None:
         self.host = host
         self.word = word
-        """One of the protocol's closed list of error words (docs/protocol.md)."""
+        """An error word from the closed list in docs/protocol.md."""
         self.errno = errno
         self.detail = detail
         self.path_mtu_bytes = path_mtu_bytes
@@ -141,7 +141,7 @@ class ProbeError(NetlabError):
 
 
 class Interrupted(NetlabError):
-    """A signal ended the run; its number decides the exit code (128 + number)."""
+    """A signal ended the run; the signal's number gives the exit code (128 + number)."""
 
     def __init__(self, signal_number: int, message: str) -> None:
         self.signal_number = signal_number

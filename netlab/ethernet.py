@@ -1,4 +1,4 @@
-"""Framing arithmetic of Ethernet: how much payload a link can carry. Pure.
+"""Framing arithmetic of Ethernet: how much payload a link can carry. No I/O.
 
 Sources: IEEE 802.3 (preamble with delimiter 8 bytes, header 14, FCS 4, inter-frame gap 12, payload
 of at least 46 bytes; 802.1Q tag 4), RFC 791 and RFC 8200 (IP headers, fragments in units of 8
@@ -45,8 +45,9 @@ def ip_version_of(settings: Mapping[str, Any]) -> IpVersion:
 def above_tolerance(*, imported: bool) -> float:
     """How far clock errors alone can raise a figure above a ceiling, as a share of the ceiling.
 
-    The deviation of two crystals and the resolution of a clock are less than a thousandth. The
-    clocks behind a printed table (``imported``) had a resolution of hundredths of a second.
+    The ceiling is the highest payload rate of the link. The deviation of two crystals and the
+    resolution of a clock are less than a thousandth. If a figure is from a printed table
+    (``imported``), its clock had a resolution of hundredths of a second.
     """
     return 0.002 if imported else 0.001
 
@@ -93,8 +94,8 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
 def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
     """The UDP message size with the highest throughput on a link, in bytes.
 
-    It is either one frame, or as many full fragments as a message can have. Fragments share one UDP
-    header, but each wastes the part of the MTU that is not a multiple of 8 bytes.
+    This message fills one frame, or as many full fragments as a message can have. Fragments share
+    one UDP header, but each fragment wastes the part of the MTU that is not a multiple of 8 bytes.
     """
     one_frame = mtu_bytes - IP_BYTES[ip_version] - UDP_BYTES
     header = IP_BYTES[ip_version] + FRAGMENT_HEADER_BYTES[ip_version]
@@ -114,8 +115,8 @@ def mss_of(mtu_bytes: int, *, ip_version: IpVersion = 4, timestamps: bool = True
 
 
 def has_timestamps(mss_bytes: int | None, mtu_bytes: int, *, ip_version: IpVersion = 4) -> bool:
-    """Whether an effective MSS shows that TCP timestamps are in use: it leaves room for them in a
-    full frame, and for nothing else.
+    """Whether an effective MSS shows that TCP timestamps are in use: a full packet with
+    timestamps and without other TCP options is exactly as long as the MTU.
     """
     return mss_bytes == mss_of(mtu_bytes, ip_version=ip_version)
 
@@ -156,7 +157,8 @@ def ceiling_share(
 
 
 _cached_share = lru_cache(maxsize=4096)(ceiling_share)
-"""Cached: thousands of cells share a few ceilings, and a long datagram has many fragments."""
+"""``ceiling_share``, cached: thousands of cells share a few ceilings, and a long datagram has many
+fragments."""
 
 
 def ceiling_bit_per_s(
@@ -170,7 +172,11 @@ def ceiling_bit_per_s(
     mss_bytes: int | None = None,
     vlan: bool = False,
 ) -> float:
-    """``ceiling_share`` of a link with this rate, in payload bit/s."""
+    """The most payload that a link with this rate can carry one way, in bit/s.
+
+    This is the rate times ``ceiling_share``. Raises ValueError as ``ceiling_share`` does, and for a
+    rate that is not above 0.
+    """
     if rate_bit_per_s <= 0:
         raise ValueError(f"a link of {rate_bit_per_s} bit/s carries nothing")
     share = _cached_share(
@@ -196,9 +202,9 @@ def packets(
 ) -> tuple[int, ...]:
     """Sizes of the IP packets of a single message in bytes, headers included, in order.
 
-    UDP: its fragments. TCP: full segments and a last one with the rest, as if the message is sent
-    alone; options and ``mss_bytes`` as in ``ceiling_share``. ValueError for sizes that the protocol
-    or the MTU does not allow.
+    A UDP message has its fragments. A TCP message has full segments and a last one with the rest,
+    as if it were sent alone; ``timestamps`` and ``mss_bytes`` are those of ``ceiling_share``.
+    Raises ValueError for sizes that the protocol or the MTU does not allow.
     """
     if protocol == "UDP":
         return fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
@@ -217,9 +223,10 @@ def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cabl
     """Byte times from the first bit of IP packets sent back to back to the arrival of the last bit.
 
     The gap after the last frame does not count. Over several ``cables`` of one rate, a frame is
-    forwarded after it has arrived whole, so every cable except the last adds only the first frame.
+    forwarded after it has arrived whole, so each further cable adds only the time of the first
+    frame.
     The first frame is assumed to be the longest, as it is when a message is split. Propagation
-    delay is not included. ValueError without a packet or a cable.
+    delay is not included. Raises ValueError without a packet or a cable.
     """
     if not packet_bytes or cables < 1:
         raise ValueError("there must be at least one packet and one cable")
@@ -232,8 +239,9 @@ def transfer_floor_bytes(
 ) -> int:
     """Lower bound of the byte times to transfer these IP packets, in any order.
 
-    All of them pass one cable of this rate. Each further cable adds the shortest frame, which may
-    be the last one and is forwarded only after it has arrived whole. The gap after the last frame
+    All packets pass at least one cable that has the rate of these byte times. Each further cable
+    adds the time of the shortest frame, which may be the last one and is forwarded only after it
+    has arrived whole. The gap after the last frame
     does not count. The result is at most that of ``transfer_wire_bytes``, which assumes that all
     cables have one rate. ValueError without a packet or a cable.
     """

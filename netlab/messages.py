@@ -1,11 +1,11 @@
-"""Translatable texts: an English sentence together with its template and values. Pure.
+"""Translatable texts: an English sentence together with its template and values. No I/O.
 
 Code that produces a text writes ``_("{failed} of {all} trials failed", failed=2, all=10)``. The
 result is the English sentence, which is an ordinary ``str``. It also keeps the template and its
 values, so that a catalogue can translate it later, when the language is known (the template is
-gettext's msgid; PEP 3101 for the braces). A text that is composed in any other way (``+``,
+gettext's msgid; its braces follow PEP 3101). A text that is composed in any other way (``+``,
 ``join``, an f-string) is not a message any more and stays English; a test with a made-up language
-finds it.
+finds such texts.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Message(str):
     """The plural form of the template; empty if the text is not a count."""
     number: int
     values: Mapping[str, Any]
-    """Values of the template's braces. A translation translates messages among them, and writes
-    figures and days (``date``, ISO 8601 in English) in its own form. Other values are names and
-    stay unchanged."""
+    """Values of the template's braces. A translation translates those values that are messages. It
+    writes numbers, and days (of type ``date``; ISO 8601 in English), in the form of its language.
+    Other values are names and stay unchanged."""
     begins: bool
     """Whether it begins a sentence."""
 
@@ -59,7 +59,7 @@ def _(template: str, **values: Any) -> Message:
 
 
 def counted(singular: str, plural: str, number: int, **values: Any) -> Message:
-    """A text with a count: its ``{number}`` becomes ``1`` or ``2,000``."""
+    """A text with a count: its ``{number}`` becomes a number such as ``1`` or ``2,000``."""
     return Message(singular, {"number": f"{number:,}", **values}, plural, number)
 
 

@@ -1,7 +1,7 @@
-"""Width and colours of the terminal that a stream writes to; neither if it is not a terminal.
+"""Finds whether a stream writes to a terminal, and the width and colours of this terminal.
 
-``COLUMNS`` overrides the width of a terminal, as for other programs. There are no colours if
-``NO_COLOR`` is set (https://no-color.org) or ``TERM`` is ``dumb``.
+The variable ``COLUMNS`` overrides the width of a terminal, as for other programs. There are no
+colours if ``NO_COLOR`` is set (https://no-color.org) or ``TERM`` is ``dumb``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ class Screen:
     """The place where a stream's text is shown."""
 
     width: int | None
-    """In columns; ``None``: not a terminal, so lines are not wrapped."""
+    """In columns. ``None`` if the stream is not a terminal or its width is unknown: then lines are
+    not wrapped."""
     colours: bool
 
     def fitted(self, text: str) -> str:
@@ -28,14 +29,14 @@ class Screen:
 
 
 def screen_of(stream: TextIO | None) -> Screen:
-    """The screen of a stream at this moment: a window may have become narrower."""
+    """The screen of a stream, found again in each call: a window may have become narrower."""
     terminal = is_terminal(stream)
     colours = terminal and not os.environ.get("NO_COLOR") and draws(stream)
     return Screen((_columns_variable() or _columns(stream)) if terminal else None, colours)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether it is a terminal; a closed stream is not."""
+    """Whether a stream writes to a terminal; False for a closed stream."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -43,7 +44,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def draws(stream: TextIO | None) -> bool:
-    """Whether a progress bar can be drawn there: a terminal that can rewrite a line."""
+    """Whether a progress bar can be drawn: the stream is a terminal that can rewrite a line."""
     return is_terminal(stream) and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 

@@ -1,4 +1,4 @@
-"""Texts for a spreadsheet, which treats some beginnings as a formula. Pure."""
+"""Changes texts that a spreadsheet would treat as a formula, by their first character. No I/O."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def harmless(text: str) -> str:
-    """Text that no spreadsheet treats as a formula: an apostrophe in front makes it text.
+    """The text, with an apostrophe in front if a spreadsheet would treat it as a formula.
 
     Source: OWASP, CSV injection.
     """

@@ -1,8 +1,9 @@
-"""Texts for a terminal: without control characters, and no wider than the terminal. Pure.
+"""Removes control characters from texts for a terminal, wraps lines and colours failures. No I/O.
 
-Everything that netlab prints for people goes through here, and so does every text of a host that it
-stores. An escape sequence could move the cursor, set a title or type in the user's place; a line
-end could fake a line of netlab's; a direction mark reverses text (Unicode TR 36, section 3.4).
+Everything that netlab prints for people passes these functions, and so does every text from a host
+that netlab stores. In a text from a host, an escape sequence could move the cursor, set a title or
+type in the user's place. A line end could imitate a line of netlab. A direction mark could reverse
+text (Unicode TR 36, section 3.4).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _UNPRINTABLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Replace line ends, escapes and other control or format characters, except ``keep``."""
+    """Replace line ends, escapes and other control or format characters by spaces, except those in
+    ``keep``.
+    """
     if text.isprintable():
         return text
     return "".join(
@@ -33,7 +36,7 @@ def printable_lines(text: str) -> str:
 
 
 def excerpt(text: str, most: int = EXCERPT_CHARACTERS) -> str:
-    """The beginning of a foreign text, on one line."""
+    """The beginning of a text from elsewhere, on one line of at most ``most`` characters."""
     return printable(text if len(text) <= most else text[: most - 1] + "…")
 
 
@@ -62,8 +65,8 @@ def columns_of(text: str) -> int:
 
 def fitted(text: str, width: int | None) -> str:
     """A text with lines of at most ``width`` columns, cut between words; the rest of a line is
-    indented below it. A longer word, such as a path, stays whole so that it can be copied.
-    ``None``: unchanged.
+    indented below it. A longer word, such as a path, stays whole so that it can be copied. The text
+    is unchanged if ``width`` is ``None`` or below ``LEAST_COLUMNS``.
     """
     if width is None or width < LEAST_COLUMNS:
         return text
@@ -73,10 +76,12 @@ def fitted(text: str, width: int | None) -> str:
 def table_lines(
     rows: Sequence[Sequence[str]], width: int | None = None, *, right: bool = False
 ) -> list[str]:
-    """Lines of a table with aligned columns: to the left, or all but the first to the ``right``.
+    """Lines of a table with aligned columns: to the left, or, if ``right`` is true, all except the
+    first to the right.
 
     If the table is wider than ``width``, it is split into blocks that each begin with the first
-    column; cells are wrapped only if a column still does not fit. ``None``: one block.
+    column; cells are wrapped only if a column still does not fit. Without ``width``, the table is
+    one block.
     """
     widths = [max(columns_of(row[index]) for row in rows) for index in range(len(rows[0]))]
     if width is None or width < LEAST_COLUMNS or _sum(widths) <= width:
@@ -137,7 +142,7 @@ def _cell(text: str, width: int) -> list[str]:
 
 
 def _pieces(text: str, width: int) -> Iterator[str]:
-    """Pieces of a word that is too long, cut anywhere."""
+    """A word in pieces of at most ``width`` columns, cut at any letter."""
     piece = ""
     for letter in text:
         if columns_of(piece + letter) > width:

@@ -1,8 +1,9 @@
-"""Converts quantities as people write them to bytes, seconds, bit/s and shares, and back. Pure.
+"""Parses and formats quantities with units: bytes, seconds, bit/s and shares. No I/O.
 
 IEC prefixes are powers of 1024 (``64KiB``), SI prefixes powers of 1000 (``64kB``, ``100Mbit``).
-Ambiguous units (``64K``, ``64KB``, ``2m``, ``100MBps``) are refused, with both meanings named.
-Numbers are parsed as decimals, so that ``0.3s`` is exactly three times ``0.1s``.
+Ambiguous units (``64K``, ``64KB``, ``2m``, ``100MBps``) are refused: the error says what to write
+instead. Numbers are parsed as decimals, so that two notations of one quantity, such as ``300ms``
+and ``0.3s``, give the same number.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ _A_NUMBER_PER_SECOND = "a number per second, such as 5000, 5000/s or 5k/s"
 def parse_bytes(value: str | int) -> int:
     """``64KiB``, ``64kB``, ``1500`` or ``1500 B`` in bytes.
 
-    Raises ValueError with a sentence about what is accepted; ``64K``, ``64k`` and ``64KB`` are
-    ambiguous. A negative number is refused; zero and the range are the caller's to check.
+    Raises ValueError, whose message says what is accepted: for a negative number, and for
+    ``64K``, ``64k`` and ``64KB``, which are ambiguous. The caller checks zero and the range.
     """
     number, unit = _split(value, _A_SIZE)
     if unit.lower() in ("k", "kb", "m", "g") and unit not in _BYTES:
@@ -83,7 +84,7 @@ def parse_bytes(value: str | int) -> int:
 def parse_seconds(value: str | float) -> float:
     """``10s``, ``500ms``, ``2min``, ``1 h 9 min`` or ``1.5`` (seconds) in seconds.
 
-    Raises ValueError with a sentence; a bare ``m`` is refused, because it is ambiguous.
+    Raises ValueError with a message for the user; a bare ``m`` is refused, because it is ambiguous.
     """
     total = Decimal(0)
     for part in _parts(value):
@@ -101,7 +102,8 @@ def parse_rate(value: str | float) -> float:
     """``100Mbit``, ``1 Gbit/s``, ``100Mbps`` or ``64000`` (bit/s) in bit/s.
 
     The case of the prefix does not matter, since nobody means millibits. Raises ValueError with a
-    sentence; ``MBps`` and ``MB/s`` are refused, because they are used for bytes and for bits.
+    message for the user; ``MBps`` and ``MB/s`` are refused, because they are used for bytes and for
+    bits.
     """
     number, unit = _split(value, _A_RATE)
     if unit.endswith(("Bps", "B/s", "B")):
@@ -115,7 +117,7 @@ def parse_rate(value: str | float) -> float:
 
 
 def parse_per_second(value: str | float) -> float:
-    """``5000``, ``5000/s`` or ``5k/s`` in 1/s. Raises ValueError with a sentence."""
+    """``5000``, ``5000/s`` or ``5k/s`` in 1/s. Raises ValueError with a message for the user."""
     number, unit = _split(value, _A_NUMBER_PER_SECOND)
     factor = _factor(_PER_SECOND, unit)
     if factor is None:
@@ -124,7 +126,7 @@ def parse_per_second(value: str | float) -> float:
 
 
 def parse_share(value: str | float) -> float:
-    """``2.5 %`` as 0.025. Raises ValueError with a sentence.
+    """``2.5 %`` as 0.025. Raises ValueError with a message for the user.
 
     The percent sign is required: 1 could mean the whole or a hundredth.
     """
@@ -135,7 +137,7 @@ def parse_share(value: str | float) -> float:
 
 
 def many(number: int, word: str) -> str:
-    """``1 trial``, ``2 trials``: for words with a regular plural."""
+    """A number with its noun, such as ``1 trial`` or ``2 trials``, if the plural is regular."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
@@ -149,7 +151,7 @@ def plain_figures(number: float, figures: int = 3) -> str:
 
 
 def format_share(share: float, figures: int = 3) -> str:
-    """A percentage with three significant digits: ``2.5 %``, ``99.9 %``, ``1250 %``."""
+    """A percentage with ``figures`` significant digits: ``2.5 %``, ``99.9 %``, ``1250 %``."""
     return f"{plain_figures(100 * share, figures)} %"
 
 
@@ -162,7 +164,8 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def format_rate(rate_bit_per_s: float) -> str:
-    """A rate with two decimals: ``94.15 Mbit/s``, ``1.23 Gbit/s``; a whole one as ``100 Mbit/s``.
+    """A rate with two decimals: ``94.15 Mbit/s``, ``1.23 Gbit/s``; a whole
+    number has none: ``100 Mbit/s``.
 
     The unit is chosen after rounding, so the result is never ``1000.00 Mbit/s``.
     """
@@ -178,7 +181,8 @@ def format_seconds(time_s: float) -> str:
     """A duration in readable units: ``500 ms``, ``1.5 s``, ``3 min 20 s``, ``1 h 12 min``.
 
     It has three significant digits below a minute, whole seconds below an hour, and whole minutes
-    above; a minus sign comes first. ``parse_seconds`` reads it back, except for the rounding.
+    above; a negative duration begins with a minus sign. ``parse_seconds`` reads the text of a
+    positive duration back, except for the rounding.
     """
     if time_s < 0:
         return "-" + format_seconds(-time_s)
@@ -216,7 +220,9 @@ def _split(value: str | float, quantity: str) -> tuple[str, str]:
 
 
 def _factor(factors: Mapping[str, int] | Mapping[str, Decimal], unit: str) -> int | Decimal | None:
-    """The unit's factor; if its case is wrong, the factor of the only unit with that spelling."""
+    """The unit's factor. If the unit is unknown, the factor of the only unit that differs
+    from it in nothing but case; ``None`` if there is not exactly one.
+    """
     if unit in factors:
         return factors[unit]
     alike = [factor for name, factor in factors.items() if name.lower() == unit.lower()]

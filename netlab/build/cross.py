@@ -29,20 +29,21 @@ class Compiler:
     """A compiler that builds the probe for a target."""
 
     name: str
-    """Name and version: another version gives other bytes."""
+    """Name and version of the compiler: another version gives other bytes."""
     words: tuple[str, ...]
     """Arguments for make, besides the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A built program: a probe, or the test of the platform contract."""
+    """A built program: a probe, or the test of the platform contract (what the probe's files for
+    each system must provide: probes/src/platform/plat.h)."""
 
     target: Target
     path: Path
     compiler: str
     seconds: float | None
-    """Duration of the build; None if it existed already."""
+    """Duration of the build; None if the program existed already."""
     said: str = ""
     """Messages of make and the compiler; empty if nothing was built."""
 
@@ -69,7 +70,7 @@ def compilers_for(target: Target) -> tuple[Compiler, ...]:
 
 
 def compiler_for(target: Target) -> Compiler:
-    """The preferred compiler; UsageError names the package to install if there is none."""
+    """The preferred compiler. Without one, raises UsageError that names the package to install."""
     compilers = compilers_for(target)
     if compilers:
         return compilers[0]
@@ -87,8 +88,9 @@ def build(
 ) -> Built:
     """The probe for a target, as in a release, built from its sources.
 
-    It is kept in ``sources.into/TARGET`` under a hash of the sources and the compiler, so it is
-    found again after switching a branch back. Errors as those of ``make.run_make``.
+    The probe is kept in ``sources.into/TARGET`` under a hash of the sources and the compiler. So
+    whoever switches back to an earlier branch need not build again. Raises the errors of
+    ``make.run_make``.
     """
     compiler = compiler or compiler_for(target)
     place = _cache_path(sources, target, compiler, target.file_name)
@@ -121,7 +123,7 @@ def build_contract(sources: Sources, target: Target, compiler: Compiler | None =
 def _make(
     sources: Sources, target: Target, compiler: Compiler, goal: str, place: Path
 ) -> tuple[float, str]:
-    """Build a goal's program; return the duration in seconds, and the messages."""
+    """Build the program of a goal of make; return the duration in seconds, and the messages."""
     start_s = time.monotonic()
     # Later builds from the same sources reuse the objects. Each file is written under another name
     # and then moved, so neither a parallel build nor an interruption leaves an incomplete file.
@@ -140,7 +142,7 @@ def _make(
 def _cache_path(
     sources: Sources, target: Target, compiler: Compiler, name: str, more: Sequence[Path] = ()
 ) -> Path:
-    """The path of a program: under a hash of everything that its bytes depend on."""
+    """The path of a program, with a hash of everything that the program's bytes depend on."""
     digest = hashlib.sha256(compiler.name.encode())
     for path in (*sources_of(sources.folder), *more):
         data = path.read_bytes()

@@ -1,7 +1,7 @@
 """Copies the probe's sources and the matrices into the package, for an installed netlab.
 
-pyproject.toml names it as setuptools' ``build_py``. Setuptools imports it by its path during the
-build, when no other module of netlab can be imported.
+pyproject.toml names the class ``BuildPy`` as setuptools' ``build_py``. Setuptools imports this
+module by its path during the build, when no other module of netlab can be imported.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ LAID = {
     "netlab/probes/source": ("probes", ("Makefile", "*.mk", "src/**/*.[ch]")),
     "netlab/matrices": ("matrices", ("*.yaml",)),
 }
-"""Folder in the package → folder of its files and their patterns. A missing folder gives no files,
-as when the probes of a release were built beforehand."""
+"""Folder in the package → folder of the files to copy, and their patterns. If that folder is
+missing, no files are copied, as when the probes of a release were built beforehand."""
 
 
 class BuildPy(build_py):
-    """Setuptools' step and the files of ``LAID``; an editable install reads the checkout."""
+    """Setuptools' build step, which also copies the files of ``LAID``. An editable install needs no
+    copies, because it reads the checkout.
+    """
 
     def run(self) -> None:
         """Copy all files."""
@@ -46,7 +48,9 @@ class BuildPy(build_py):
 
 
 def _files() -> list[tuple[Path, Path]]:
-    """Path in the package, and file; setuptools runs in the project's folder."""
+    """Pairs of path in the package and file. Paths are relative to the project's folder, in which
+    setuptools runs.
+    """
     return [
         (Path(place) / path.relative_to(folder), path)
         for place, (folder, patterns) in LAID.items()

@@ -34,9 +34,10 @@ OnEvent = Callable[[str], None] | None
 def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
     """The path of a netprobe for a system (a letter, as in the inventory) and its processor.
 
-    For this machine it is ``local_probe``. Another one comes from a released wheel, or it is built
-    from the sources when it is first needed, and reused while they do not change. UsageError names
-    the package to install if there is no compiler, and the known targets if this one is unknown.
+    For this machine it is ``local_probe``. For another target, the probe comes from a released
+    wheel, or it is built from the sources when it is first needed, and reused while they do not
+    change. Raises UsageError, which names the package to install if there is no compiler, and the
+    known targets if this target is unknown.
     """
     _refuse_windows()
     target = target_of(os, architecture)
@@ -50,7 +51,9 @@ def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
 
 
 def local_probe(on_event: OnEvent = None) -> Path:
-    """The path of a netprobe that is as new as its sources; UsageError names what is missing."""
+    """The path of a netprobe that is as new as its sources. Raises UsageError, which names what is
+    missing.
+    """
     _refuse_windows()
     with _building:
         carried = _packaged(local_target())
@@ -67,8 +70,8 @@ def _refuse_windows() -> None:
 
 
 def sources() -> Sources:
-    """The probe's sources: those of a checkout, which are built there; otherwise the installed
-    ones, which are built in the user's cache. UsageError if there are none.
+    """The probe's sources: the sources of a checkout, which are built there, or else the installed
+    sources, which are built in the user's cache. Raises UsageError if there are none.
     """
     if (CHECKOUT / "Makefile").is_file():  # another folder may have the name ``probes``
         return Sources.of_checkout(CHECKOUT)
@@ -127,7 +130,7 @@ def _built(sources: Sources, on_event: OnEvent) -> Path:
     run_make(sources.folder, sources.into)
     if not binary.is_file():
         raise NetlabError(f"building the probe in {sources.folder} did not make {binary}")
-    # Make may not rebuild a binary if only time stamps of sources changed; it is current anyway.
+    # If only time stamps of sources changed, make may not rebuild the binary, which is up to date.
     binary.touch()
     return binary
 

@@ -1,4 +1,4 @@
-"""Runs make on the probe's sources, and explains its errors."""
+"""Runs make on the probe's sources, and explains the errors of make."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sources:
     folder: Path
     """Folder with the Makefile; nothing is written there."""
     into: Path
-    """May not exist yet."""
+    """Folder for what is built; may not exist yet."""
 
     @classmethod
     def of_checkout(cls, folder: Path) -> Sources:
@@ -41,7 +41,7 @@ def sources_of(folder: Path) -> Iterator[Path]:
     yield from sorted((folder / "src").rglob("*.[ch]"))
     yield folder / "Makefile"
     yield from sorted(folder.glob("*.mk"))
-    # The probe reports the version in its hello.
+    # The probe reports netlab's version in its first message (``hello``).
     yield Path(version.__file__)
 
 
@@ -49,7 +49,8 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
     """Run ``make WORDS`` in ``folder`` with the output in ``into``; return the messages of make and
     the compiler, such as warnings.
 
-    UsageError names a missing program and how to install it; NetlabError has the compiler's errors.
+    Raises UsageError, which names a missing program and how to install it, or NetlabError with the
+    compiler's errors.
     """
     if shutil.which("make") is None:
         raise UsageError(

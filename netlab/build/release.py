@@ -31,7 +31,7 @@ def build_all(
     """Build each target's probe, one after the other, and copy it to ``into/TARGET``.
 
     The probe for this machine is built like the others, for every machine of its kind: static, and
-    with the same bytes wherever it is built. UsageError without sources or without a compiler.
+    with the same bytes wherever it is built. Raises UsageError without sources or a compiler.
     """
     sources = local.sources()
     for target in targets:
@@ -54,7 +54,7 @@ def copied(probe: Path, place: Path) -> Path:
 
 
 def as_table(probes: Sequence[Built], width: int | None = None) -> str:
-    """A line per probe, no wider than ``width``. Seconds are blank if it existed already."""
+    """A line per probe, no wider than ``width``. Seconds are blank if the probe existed already."""
     rows = [HEAD]
     for probe in probes:
         binary = probe.path.read_bytes()

@@ -57,7 +57,7 @@ def target_of(os: str, architecture: str) -> Target:
 
 
 def local_target() -> Target:
-    """This machine."""
+    """The target of this machine."""
     return target_of(local_os(), platform.machine())
 
 
@@ -66,5 +66,5 @@ MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 
 
 def machine(name: str) -> str:
-    """The name of an architecture in `hello`."""
+    """The name of an architecture as the probe states it in its first message (``hello``)."""
     return MACHINES.get(name.lower(), name.lower())

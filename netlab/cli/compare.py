@@ -83,7 +83,7 @@ def compare(
     if (contender is None) == (by is None):
         raise UsageError("compare two runs, or one run with --by AXIS")
     if against is not None and by is None:
-        raise UsageError("--against names a level of the axis of --by: give --by AXIS as well")
+        raise UsageError("--against is a value of the axis that --by names: give --by AXIS as well")
     if anyway and by is not None:
         raise UsageError("--anyway is for two runs; --by compares cells of one run")
     from netlab.compare.runs import compare_levels, compare_runs

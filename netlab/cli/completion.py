@@ -12,7 +12,7 @@ INVENTORY = Path("lab.yaml")
 
 
 def host_names(context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
-    """Hosts of ``--hosts``, or of ``lab.yaml``."""
+    """Names of the hosts in the file of ``--hosts``, or without it in ``lab.yaml``."""
     from netlab.config.inventory import load_inventory
     from netlab.errors import NetlabError
 
@@ -26,7 +26,7 @@ def host_names(context: click.Context, _parameter: click.Parameter, prefix: str)
 def chosen_words(context: click.Context, parameter: click.Parameter, prefix: str) -> list[str]:
     """Pairings and kinds of test in the matrix or the run that the command line names.
 
-    ``--redo`` also takes the keys of its cells, and ``failed``.
+    For ``--redo``, also the keys of the cells, and ``failed``.
     """
     from netlab.config.matrix_file import load_matrix
     from netlab.config.shipped import matrix_file

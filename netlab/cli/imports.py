@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class _ImportGroup(click.Group):
-    """A command for each importer in netlab.imports, loaded when it is called."""
+    """Has a command for each importer in netlab.imports. An importer is loaded when its command is
+    called.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from netlab.imports import importer_names

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 WINDOW_S, LOAD_S = 5.0, 20.0
-"""Lengths of the measurement; under load it is long enough for TCP to settle."""
+"""Default lengths of the measurement, without and with ``--load``. Under load, TCP needs time to
+settle."""
 
 
 @click.command(short_help="Measure between two hosts: how fast, and what limits it.")
@@ -175,7 +176,7 @@ def _bytes_of(text: str) -> int:
 
 
 def _choose(commons: Sequence[Common]) -> Common:
-    """Ask the user; without a terminal, raise an error that names the options to give."""
+    """Let the user choose a network; without a terminal, raise an error that names the options."""
     from netlab.runner.start.networks import several
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -54,7 +54,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no t
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Seconds."""
+        """The duration in seconds."""
         from netlab.units import parse_seconds
 
         try:
@@ -87,19 +87,19 @@ def with_default(sentence: str, default: str) -> str:
 
 
 def hosts_option(words: str = "", **more: Any) -> Callable[[Decorated], Decorated]:
-    """``--hosts FILE``; ``words`` describe the default."""
+    """The option ``--hosts FILE``; ``words`` describe its default."""
     help_ = with_default("The inventory of hosts.", words)
     return click.option("--hosts", type=FILE, metavar="FILE", help=help_, **more)
 
 
 def into_option(default: str = "") -> Callable[[Decorated], Decorated]:
-    """``--into DIR``; ``default`` describes the default."""
+    """The option ``--into DIR``; ``default`` describes its default."""
     help_ = with_default(INTO_HELP, default)
     return click.option("--into", type=FOLDER, metavar="DIR", help=help_)
 
 
 def output_option(default: str = "standard output") -> Callable[[Decorated], Decorated]:
-    """``-o FILE``: ``-`` is standard output; ``default`` describes the default."""
+    """The option ``-o FILE`` (``-`` is standard output); ``default`` describes its default."""
     help_ = with_default("The file to write; - is standard output.", default)
     return click.option("--output", "-o", type=FILE, metavar="FILE", help=help_)
 
@@ -178,5 +178,5 @@ VERBOSE = click.option(
 
 
 def loudness_options(command: Command) -> Command:
-    """``--quiet`` and ``--verbose``, for every command that prints more than its result."""
+    """The options ``--quiet`` and ``--verbose``, for commands that print more than their result."""
     return QUIET(VERBOSE(command))

@@ -1,4 +1,4 @@
-"""Prints the output of all commands, without control characters; nothing else prints.
+"""Prints the output of the commands, without control characters.
 
 On a terminal, lines are wrapped at its width and failures are in colour. Elsewhere a text is
 printed unchanged.
@@ -39,7 +39,7 @@ _LOG = logging.getLogger("netlab")
 _LOG.propagate = False
 _HANDLER = _ToStandardError()
 _chosen = [Loudness.NORMAL]
-"""The level of this process: it runs one command, in several threads."""
+"""The loudness of this process, which runs one command in several threads."""
 
 
 def loudness() -> Loudness:
@@ -80,7 +80,7 @@ def notify(sentence: str) -> None:
 
 
 def show_question(sentence: str) -> None:
-    """Print what the user is asked about, on standard error, even if quiet."""
+    """Print a text that belongs to a question to the user, on standard error, even if quiet."""
     show(sentence, err=True)
 
 
@@ -102,7 +102,7 @@ def show_usage(error: click.ClickException) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Write data for programs to standard output unchanged; a terminal gets it cleaned."""
+    """Write data for programs to standard output; only on a terminal, remove control characters."""
     if sys.stdout.isatty():
         data = printable_lines(data.decode("utf-8", "replace")).encode()
     sys.stdout.flush()

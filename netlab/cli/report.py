@@ -66,7 +66,7 @@ def report(
         return
     from netlab.report.live import watch
 
-    # The run's controller may be on this machine too, and it has priority.
+    # The run may be controlled from this machine too, and it has priority over the report.
     os.nice(LOWEST_PRIORITY)
     try:
         with interruptible():
@@ -77,7 +77,10 @@ def report(
 
 
 def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> None:
-    """The findings for programs: English, whatever the report's language."""
+    """Write the findings as JSON, always in English.
+
+    ``page_words``: whether the user gave options that are for the report only, which is an error.
+    """
     if page_words:
         raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
     from netlab.findings.analysis import load

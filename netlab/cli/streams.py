@@ -25,7 +25,7 @@ class _Output(io.RawIOBase):
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.missing: OSError | None = None
-        """The error of a descriptor that was closed from the start; a write then fails with it."""
+        """The error of a descriptor that was closed at the start: each write then fails with it."""
         self.refusal: OSError | None = None
 
     def fileno(self) -> int:
@@ -55,9 +55,9 @@ _OUTPUT = _Output(1)
 def guard_streams() -> None:
     """Replace both streams of the process, unless they have been replaced already.
 
-    A closed descriptor is opened on the null device; otherwise the next file would get its number
-    and be written into. Characters that the stream's encoding lacks are escaped. A Windows console
-    stays Python's.
+    A closed descriptor is opened on the null device; otherwise the next file that is opened would
+    get the descriptor's number and receive the output. Characters that the stream's encoding lacks
+    are escaped. On a Windows console, Python's own streams are kept.
     """
     for number in range(3):
         try:
@@ -78,7 +78,7 @@ def _is_console(stream: TextIO | None) -> bool:
 
 
 def has_output() -> bool:
-    """Whether standard output was open from the start; otherwise only requested data is written."""
+    """Whether standard output was open at the start; if not, only requested data is written."""
     return _OUTPUT.missing is None
 
 

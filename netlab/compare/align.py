@@ -1,4 +1,8 @@
-"""Alignment: readings → pairs of cells to be compared, with their figures. Pure."""
+"""Alignment: finds the pairs of cells to be compared, with the figures of their trials. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings. A reading is the data
+of one trial of a cell.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ class AlignedPair:
     """Trial → its figure (above 0) in the quantity's unit."""
     contender: Mapping[int, float]
     paired: bool
-    """Whether trials with the same number are in one block, so that drift affects both alike."""
+    """Whether trials with the same number were in one block: drift affects both sides alike."""
     why_not: tuple[str, ...] = ()
     """Why trials of either cell have no figure: one sentence per reason."""
 
@@ -75,7 +79,7 @@ def align_cells(comparison: Comparison, readings: Sequence[Reading]) -> list[Ali
 def align_runs(
     pairs: Sequence[tuple[str, str]], baseline: Sequence[Reading], contender: Sequence[Reading]
 ) -> list[AlignedPair]:
-    """The pairs of cells of two runs, by their keys, in the order of ``pairs``."""
+    """The aligned cells of two runs. ``pairs`` has the keys of the cells and sets the order."""
     old, new = by_cell(baseline), by_cell(contender)
     name = namer([old[key][0] for key, _ in pairs], {})
     return [
@@ -102,7 +106,7 @@ def plain_cell(reading: Reading) -> dict[str, Level]:
 
 
 def namer(firsts: Sequence[Reading], leaving_out: Mapping[str, object]) -> Callable[[Reading], str]:
-    """A function that names pairs of cells; with the pairing if there are several pairings."""
+    """A function that names pairs of cells; with the pairing in the name if there are several."""
     names = names_of(firsts, leaving_out=leaving_out)
     several = len({first.pairing for first in firsts}) > 1 and "pairing" not in leaving_out
 

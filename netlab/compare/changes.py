@@ -1,4 +1,4 @@
-"""Known changes between two runs other than their results: netlab, hosts, systems. Pure."""
+"""Known changes between two runs other than their results: netlab, hosts, systems. No I/O."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ Known = Mapping[tuple[str, str], str]
 def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
     """One phrase per fact that differs between the runs, and per side with hosts of its own.
 
-    Facts that only one run has are left out. Only the first phrases are returned.
+    Facts that only one run has are left out. Only the first ``_SHOWN`` phrases are
+    returned; if there are more, a last phrase has their number.
     """
     old, new = _known(baseline), _known(contender)
     phrases = [

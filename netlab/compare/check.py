@@ -1,7 +1,8 @@
-"""Check of a run against the expectations of its matrix: met, not met, or cannot be judged. Pure.
+"""Check of a run against the expectations of its matrix: met, not met, or cannot be judged.
 
-A limit applies to every trial: a cell that meets it in four of five trials does not meet it. "No
-worse than a baseline" is a statement about means, which an interval shows or refutes. An
+An expectation applies to cells: combinations of test, pairing (server and client) and settings. A
+limit applies to every trial: a cell that meets the limit in four of five trials fails. "No worse
+than a baseline" is a statement about means; a confidence interval confirms or refutes it. An
 expectation that cannot be judged is never met.
 """
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 CheckVerdict = Literal["met", "not met", "cannot be judged"]
 
 SCHEMA = 1
-"""Version of the JSON."""
+"""Version of the JSON's structure."""
 
 CONFIDENCE = 0.95
 """One-sided confidence of the verdicts "no worse than the baseline" and "worse"."""
@@ -69,7 +70,7 @@ class Checked:
 
     @property
     def met(self) -> bool:
-        """Whether all expectations are met; one that cannot be judged is not met."""
+        """Whether all verdicts are "met"; "cannot be judged" is not enough."""
         return all(judgement.verdict == "met" for judgement in self.judgements)
 
     @property
@@ -78,7 +79,7 @@ class Checked:
         return _counts(self.judgements)
 
     def raise_for_unmet(self) -> None:
-        """Raise ExpectationError if one is not met, else IncompleteRun if one cannot be judged."""
+        """Raise ExpectationError if any is "not met", else IncompleteRun unless all are "met"."""
         counts = self.counts
         if counts["not met"]:
             raise ExpectationError(f"{self.run}: {_counted(counts)}")
@@ -133,9 +134,10 @@ def check(
 ) -> Checked:
     """Check a run against the ``expect`` of the matrix in its folder, and against a baseline run.
 
-    ``expect`` is a file whose ``expect`` replaces that of the matrix. ``no_worse_by`` (a share) is
-    the limit for the ``baseline`` if no expectation mentions one. ``say`` computes the findings of
-    a run, for expectations that forbid kinds of findings; without it these cannot be judged.
+    ``expect`` is the path of a file; its section ``expect:`` is used instead of the one in the
+    matrix. If no expectation mentions a baseline, the run may be worse than ``baseline`` by at most
+    ``no_worse_by`` (a share). ``say`` computes the findings of a run, for expectations that forbid
+    kinds of findings; without ``say``, these expectations cannot be judged.
     UsageError if nothing is expected or the baseline cannot be compared, MatrixError if the matrix
     or the file cannot be read.
     """
@@ -190,7 +192,7 @@ def _expected(
 def _read_expectations(
     run: Run, expect: Path | None, kinds: Collection[str] | None = None
 ) -> tuple[Expectation, ...]:
-    """The expectations of the file, or of the run's matrix without a file.
+    """The expectations of the file ``expect``; if it is ``None``, those of the run's matrix.
 
     With ``kinds``, MatrixError if a forbidden kind of finding is not one of them.
     """
@@ -272,7 +274,7 @@ def _why_not(blank: Sequence[LimitedFigure], of: int) -> str:
 def _aligned_with_baseline(
     run: Run, baseline: Run | None, all_readings: Sequence[Reading]
 ) -> Mapping[str, Sequence[AlignedPair]] | None:
-    """Cell → its headline figures aligned with those of the baseline; ``None`` without one."""
+    """Cell → its headline figures aligned with the baseline's; ``None`` without a baseline."""
     if baseline is None:
         return None
     aligned: dict[str, list[AlignedPair]] = {}
@@ -309,7 +311,7 @@ def _against_baseline(
 
 
 def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict, str]:
-    """One-sided non-inferiority by Student's t on logarithms: shown, refuted or inconclusive."""
+    """One-sided non-inferiority by Welch's t on logarithms: shown, refuted or inconclusive."""
     old, new = aligned.figures
     # A two-sided interval of 90 % has two one-sided bounds of 95 %.
     result = compare(old, new, paired=aligned.paired, confidence=2 * CONFIDENCE - 1)

@@ -1,4 +1,4 @@
-"""The figures of each trial to which an expectation applies. Pure."""
+"""The figures of a trial that an expectation limits. No I/O."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LimitedFigure:
     flow: str
     """``to server`` or ``to client`` if there are two flows, else empty."""
     value: float | None
-    """In the unit of the expectation's ``of``."""
+    """In the unit that the expectation's ``of`` names; ``None`` if there is no figure."""
     why_not: str = ""
 
     @property
@@ -55,7 +55,7 @@ def limited_figures(
         case "frames":
             name = "line_share" if expectation.of == "line rate" else "frames_per_s"
             passed = reading.number("frames_per_s") is not None
-            # The search ended and even its lowest rate failed, so the rate is 0.
+            # If `frames_per_s` is absent, even the lowest rate of the search failed: the rate is 0.
             yield _held_figure(reading, "", _number(reading, name) if passed else 0.0)
         case _:
             yield _held_figure(reading, "", _number(reading, "rtt_mean_ns"))

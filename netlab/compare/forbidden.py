@@ -1,4 +1,4 @@
-"""Check of a run against forbidden kinds of findings. Pure.
+"""Check of a run against forbidden kinds of findings. No I/O.
 
 Findings are computed and worded elsewhere, and arrive here as plain data.
 """
@@ -40,9 +40,9 @@ def held_against_findings(
     cells: Mapping[str, Sequence[Reading]],
     computed: FindingSentences | None,
 ) -> Iterator[tuple[str, bool | None, str]]:
-    """(cell, whether the expectation is met, why) of each cell; ``None``: cannot be judged.
+    """Yields (key of a cell, whether the expectation is met or ``None`` if unknown, why).
 
-    A finding about a host or the whole run has no cell (an empty key). It counts only if the
+    A finding about a host or the whole run has no cell, so its key is empty. It counts only if the
     expectation applies to every cell.
     """
     if computed is None:

@@ -1,6 +1,6 @@
-"""Verdicts: aligned cells → the significance of their differences, corrected together. Pure.
+"""Verdicts: whether aligned cells differ significantly, corrected for all comparisons. No I/O.
 
-A verdict accounts for all comparisons made at once: of many, some differ by chance.
+The correction is needed because among many comparisons some differ by chance.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def method_of(rows: Sequence[Judged], margin: float, *, paired: bool) -> Method:
 
 
 def smallest_shown(rows: Sequence[Judged]) -> tuple[float, float, float] | None:
-    """Minimum, median and maximum of the detectable differences, as shares of the baseline.
+    """Minimum, median and maximum of the smallest detectable differences of the rows.
 
-    ``None`` if none is known.
+    They are shares of the baseline. ``None`` if no row has a detectable difference.
     """
     ratios = [row.verdict.smallest_ratio for row in rows]
     shares = [ratio - 1 for ratio in ratios if ratio is not None]

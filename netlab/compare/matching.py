@@ -1,8 +1,10 @@
-"""Agreement: the conditions for a comparison of two runs, and their matching cells. Pure.
+"""Agreement: the conditions for a comparison of two runs, and their matching cells. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings.
 
 The link, the kinds of test, the pairings and every setting must agree. Hosts, netlab's version, the
-number of repeats and their order may differ: the comparison may be about them. A setting that a run
-lacks, because its netlab did not have it, has its default value.
+number of repeats and their order may differ: the comparison may be about them. If a run lacks a
+setting because its version of netlab did not have it, the setting counts as its default.
 """
 
 from __future__ import annotations
@@ -108,7 +110,7 @@ class _MatchedCell:
 
 
 _ONE_OF_TWO = frozenset(name for pair in EXCLUSIVE for name in pair)
-"""Settings that are absent because another replaces them."""
+"""Settings that may be absent because another one replaces them: no default is assumed."""
 
 
 def _levels(cells: Sequence[_MatchedCell]) -> LevelsByKind:

@@ -1,4 +1,7 @@
-"""Comparison of two runs, or of the levels of an axis of one run, cell by cell. Pure."""
+"""Comparison of two runs, or of the levels of an axis of one run, cell by cell. No I/O.
+
+An axis is a setting (or ``pairing``, ``test``) that varies in a run; its values are the levels.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +127,7 @@ def compare_levels(
 
 
 def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
-    """The field of a setting, whose name in a matrix may differ."""
+    """The field of ``axis``, a field or its name in a matrix; UsageError if it does not exist."""
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)
@@ -167,7 +170,7 @@ def _axes_words(all_readings: Sequence[Reading]) -> str:
 
 
 def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
-    """The level with this name, which is as in a matrix or as in the report."""
+    """The level that ``word`` names, written as in a matrix or as in the report."""
     for level in levels:
         if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
             return level

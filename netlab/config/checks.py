@@ -1,4 +1,4 @@
-"""Finds every fault of a matrix file in one pass, each with its place and a sentence."""
+"""Finds every fault of a matrix file in one pass, each with its place and an explanation."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def _faults_of_cells(
 ) -> list[Fault]:
     """Faults of the cells.
 
-    A rule may match no cell only because a part of the file is missing or was removed. Then only
-    faults of settings are returned.
+    If a part of the file is missing or was removed, a rule may match no cell for this reason alone.
+    So in this case only faults of settings are returned.
     """
     torn = {index for index, test in enumerate(model.tests) if lacking(test.test, layers[index])}
     full_layers = [
@@ -112,7 +112,7 @@ def _faults_of_cells(
 
 
 def unknown_mirrors(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
-    """A sentence for each name among the axes of ``grids`` that ``mirrors`` lacks."""
+    """A sentence about each mirror that an axis of ``grids`` names and ``mirrors`` lacks."""
     known = {None, *(model.mirrors or {})}
     names = dict.fromkeys(name for grid in grids for name in grid.axes.get("mirror", ()))
     return [_unknown(str(name), model) for name in names if name not in known]
@@ -140,15 +140,17 @@ def _faults_of_mirrors(document: Document, model: MatrixFile) -> Iterator[Fault]
 
 
 def unknown_variants(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
-    """A sentence for each value of the axis ``variant`` in ``grids`` that is not one."""
+    """A sentence about each value of the axis ``variant`` in ``grids`` that is not valid."""
     levels = dict.fromkeys(level for grid in grids for level in grid.axes.get("variant", ()))
     faults = (fault_of_variant(str(level), model.variants or {}) for level in levels if level)
     return [fault for fault in faults if fault]
 
 
 def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: values of ``variant`` that ``variants`` does not define, and a link whose MTU, the
-    bound of the wire ceilings, is smaller than one that a variant sets.
+    """Faults: values of ``variant`` that are not valid, and a link whose MTU is smaller than an MTU
+    that a variant sets.
+
+    The highest payload rate of the link is calculated from the link's MTU.
     """
     for path, section in sections(model):
         value: Any = getattr(section, "variant", None)

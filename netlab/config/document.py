@@ -1,4 +1,4 @@
-"""A YAML file as data with positions, and validation of a part of it with a pydantic model.
+"""Reads a YAML file as data with positions, and validates a part of it with a pydantic model.
 
 Every fault is reported as ``file:line:column: key path: what is wrong``, all of them in one pass.
 """
@@ -74,7 +74,7 @@ def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
 
 
 def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
-    """Parse YAML 1.2 whose top is a mapping. Raises MatrixError with every fault found.
+    """Parse YAML 1.2 whose top level is a mapping. Raises MatrixError with every fault found.
 
     The document can still be used after some faults. If ``faults`` is a list, it gets these faults;
     they are not raised.
@@ -113,7 +113,8 @@ def check(
 ) -> Model | list[PlacedFault]:
     """The part of ``document`` at ``section`` as a model, or a list of all its faults.
 
-    ``data`` replaces that part if given: a copy without the values that were reported already.
+    If ``data`` is given, it is validated instead: a copy of the part without the values that were
+    reported already.
     """
     part = document.at(section) if data is None else data
     try:

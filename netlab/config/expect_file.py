@@ -1,4 +1,4 @@
-"""Reads `netlab check --expect FILE`: a YAML file with ``expect:``, or a matrix."""
+"""Reads the file of `netlab check --expect FILE`: a YAML file with ``expect:``, or a matrix."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ class ExpectFile(Section):
 
 
 def load_expectations(path: Path, kinds: Collection[str] | None = None) -> tuple[Expectation, ...]:
-    """The expectations of a file. ``kinds`` are the known kinds of findings; ``None``: any.
+    """The expectations of a file.
 
-    UsageError if the file cannot be read or expects nothing, MatrixError with every fault.
+    ``kinds`` are the known kinds of findings; if it is ``None``, ``expect:`` may name any kind.
+    Raises UsageError if the file cannot be read or is a matrix without ``expect:``, and MatrixError
+    with every fault.
     """
     document = read_document(path)
     model: ExpectFile | MatrixFile

@@ -1,4 +1,4 @@
-"""Types of the limits in a matrix's ``expect:``, as people write them."""
+"""The pydantic models of the limits in the ``expect:`` section of a matrix."""
 
 from __future__ import annotations
 

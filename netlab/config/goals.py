@@ -1,4 +1,4 @@
-"""The goals of a matrix besides its cells: comparisons and expectations."""
+"""Reads the comparisons and expectations of a matrix, and finds their faults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def expectations_of(expect: Sequence[ExpectSection] | None) -> tuple[Expectation
 
 
 def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: comparisons without cells, expectations without cells, a target without TCP."""
+    """Faults: comparisons or expectations without cells, a ``target`` without streams over TCP."""
     if not model.compare and not model.expect and model.target is None:
         return
     layers = layers_of(document, model, {})

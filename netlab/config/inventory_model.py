@@ -92,7 +92,7 @@ class MirrorModel(Section):
 
 
 def _servers(value: Any) -> Any:
-    """``{iperf3: 192.0.2.5:5201}`` → tool → address and port."""
+    """Tool → address and port of its server, from ``{iperf3: 192.0.2.5:5201}``."""
     if not isinstance(value, dict) or not value:
         raise ValueError("should name a tool and its server, such as {iperf3: 192.0.2.5:5201}")
     return {name: _server(name, place) for name, place in value.items()}

@@ -14,7 +14,8 @@ from netlab.experiment.matrix import Matrix
 def inventory_for(matrix: Matrix, file: Path) -> Inventory:
     """The inventory in ``file``, which may be the matrix itself.
 
-    Raises MatrixError for hosts that it lacks and for settings that an echo cannot have.
+    Raises MatrixError for hosts that the inventory lacks and for settings that an echo cannot have.
+    Raises UsageError if the inventory cannot be read, or if an observed host has no agent.
     """
     inventory = load_inventory(file)
     refuse_unknown_hosts(matrix, inventory)

@@ -1,4 +1,4 @@
-"""YAML → Matrix: reads and validates a file; every fault has file, line, column and key path.
+"""Reads and validates a matrix file; every fault has file, line, column and key path.
 
 The settings of a cell come from four layers; a later layer wins:
 
@@ -84,8 +84,8 @@ def load_matrix(
 def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
     """The comparisons in a matrix's text, not checked against its cells.
 
-    A report needs them: comparisons may be added to the matrix after the run. Raises MatrixError
-    if the text is not a matrix.
+    A report reads them again, because comparisons may be added to the matrix after the run. Raises
+    MatrixError if the text is not a matrix.
     """
     return comparisons_of(_model_of(matrix_text, file))
 
@@ -95,8 +95,8 @@ def expectations_in(
 ) -> tuple[Expectation, ...]:
     """The expectations in a matrix's text, not checked against its cells.
 
-    ``kinds`` as in ``load_matrix``. Raises MatrixError if the text is not a matrix, or if it names
-    an unknown kind.
+    ``kinds`` is the same as in ``load_matrix``. Raises MatrixError if the text is not a matrix, or
+    if it names an unknown kind.
     """
     model = _model_of(matrix_text, file)
     if kinds is not None and any(section.no for section in model.expect or ()):
@@ -212,7 +212,7 @@ def _content(
     grids: tuple[Grid, ...],
     scale: float,
 ) -> dict[str, Any]:
-    """The data that two equal matrices have in common. An absent section has no key here."""
+    """The data by which two matrices are the same. An absent section has no key here."""
     content: dict[str, Any] = {
         "link": link
         and {

@@ -1,6 +1,7 @@
 """Merges the sections of a matrix into the values that each setting of a test has.
 
-Values and axes keep their names from the file until they become a ``cells.Grid``.
+In this module, settings have the names of the file; in a ``cells.Grid``, they have the names of
+fields.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Layer = dict[str, Any]
 
 
 def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any]) -> list[Layer]:
-    """The merged settings of each test, in the order of the file, its own settings first.
+    """The merged settings of each test in the order of the file, the test's own settings first.
 
     Settings that a kind of test does not take are ignored.
     """
@@ -225,7 +226,7 @@ def most_repeats(model: MatrixFile) -> int:
 
 
 def _conditions(model: MatrixFile, index: int) -> Iterator[tuple[tuple[str | int, ...], str, Any]]:
-    """For each condition in a test's rules: key path of its section, its setting, its values."""
+    """For each condition in a test's rules: key path of its section, name of setting, values."""
     test: Any = model.tests[index]
     for kind in ("replace", "exclude", "override"):
         for number, rule in enumerate(getattr(test, kind) or []):
@@ -236,7 +237,7 @@ def _conditions(model: MatrixFile, index: int) -> Iterator[tuple[tuple[str | int
 
 
 def _size(layer: Mapping[str, Any]) -> int:
-    """Number of combinations of its axes."""
+    """Number of combinations of the axes in a layer."""
     return math.prod(len(v) if isinstance(v, list | Steps) else 1 for v in layer.values())
 
 

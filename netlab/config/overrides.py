@@ -44,7 +44,11 @@ class Overrides:
         return bool({"repeats", "until"} & self.running.keys())
 
     def over(self, model: MatrixFile) -> MatrixFile:
-        """The model with these overrides; ``repeats`` and ``until`` reset each other."""
+        """The model with these overrides.
+
+        If one of ``repeats`` and ``until`` is set, the other one is reset, and so are the
+        ``repeats`` of single tests.
+        """
         update = dict(self.running)
         if self.repeats_are_set:
             update = {"repeats": 1, "until": None} | update

@@ -261,7 +261,7 @@ class Steps(Section, Generic[T]):
         return int((to - start) // step) + 1
 
     def values(self) -> list[Any]:
-        """Every value in its own type, without accumulated rounding."""
+        """Every value, in the type of ``start``, without accumulated rounding."""
         kind: Callable[[Decimal], Any] = type(self.start)
         start, step = Decimal(repr(self.start)), Decimal(repr(self.step))
         return [kind(start + index * step) for index in range(len(self))]
@@ -282,7 +282,9 @@ def _shape_of_choice(value: object) -> str:
 
 
 def _shape_of_lists(value: object) -> str:
-    """The branch of the union for values that may be lists; an axis then has lists or texts."""
+    """The branch of the union, if a single value may be a list: then an axis is a list of lists or
+    texts.
+    """
     axis = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
     return "list" if axis else "value"
 

@@ -18,7 +18,8 @@ def names() -> tuple[str, ...]:
 
 def matrix_file(path: Path) -> Path:
     """``path`` if it is a file or looks like a path; otherwise the shipped matrix of that name.
-    UsageError if a plain name is neither.
+
+    Raises UsageError for a plain name that is neither a file nor a shipped matrix.
     """
     if path.exists() or path.suffix or path.name != str(path):
         return path

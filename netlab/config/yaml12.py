@@ -1,7 +1,7 @@
-"""YAML 1.2 text → nodes with positions: plain data, nothing else. Pure.
+"""Parses YAML 1.2 text into plain data with positions. No I/O.
 
-PyYAML's parser splits the text into events. This module gives them their meaning by the core schema
-of YAML 1.2: ``no`` is a word, ``010`` is ten, ``0o10`` is eight, ``1_000`` is a word. Mapping keys
+PyYAML's parser splits the text into events. This module interprets them by the core schema of YAML
+1.2: ``no`` is a word, ``010`` is ten, ``0o10`` is eight, ``1_000`` is a word. Mapping keys
 are words as written. The parser refuses, each with its place: duplicate keys, tags, merge keys,
 further documents, and attacks (deep nesting, aliases that grow into millions of values).
 """
@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
 """Maximum depth of nesting."""
 MAX_NODES = 20_000
-"""Maximum number of values; an alias counts as many as its anchor's value has."""
+"""Maximum number of values; an alias counts as many values as its anchor has."""
 TOO_LARGE = "larger than 1 MiB; a matrix is a page or two"
 _MAX_DIGITS = 40
 
@@ -51,7 +51,7 @@ class Node:
     entries: dict[str, tuple[Node, Node]] | None = None
     """The entries of a mapping: nodes of key and value, by key."""
     size: int = 1
-    """Number of values in it, itself included; an alias counts as many as its anchor's value."""
+    """Number of values in it, itself included; an alias counts as many values as its anchor has."""
     height: int = 1
     """Number of levels of nesting in it, itself included."""
 
@@ -107,12 +107,12 @@ class _Breaks:
 
     @classmethod
     def of(cls, text: str) -> _Breaks:
-        """Those of these characters that occur in a text."""
+        """Stand-ins for those of these characters that occur in a text."""
         free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
         return cls({character: next(free) for character in "\x85\u2028\u2029" if character in text})
 
     def hidden(self, text: str) -> str:
-        """The text for PyYAML; every character keeps its position."""
+        """The text for PyYAML, with the stand-ins; every character keeps its position."""
         return text.translate({ord(old): new for old, new in self.stand_ins.items()})
 
     def shown(self, text: str) -> str:
@@ -254,7 +254,7 @@ class _Builder:
 
 
 def resolve(text: str) -> str | int | float | bool | None:
-    """A plain scalar by the core schema of YAML 1.2.
+    """The value of a plain scalar by the core schema of YAML 1.2.
 
     Raises ValueError for a number that is not finite or has more than 40 characters.
     """

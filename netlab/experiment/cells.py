@@ -1,4 +1,4 @@
-"""Cells: Matrix → Cells, the product of the axes with exclusions and content keys. Pure."""
+"""Expands a matrix into its cells: the product of the axes, after the matrix's rules. No I/O."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from netlab.experiment.settings import Level, Scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One combination of pairing, test and every axis value."""
+    """One combination of a pairing, a kind of test, and one value of each axis."""
 
     pairing: str
-    """Server first, such as ``WL``."""
+    """Server first: letters of two systems, such as ``WL``, or two hosts by name."""
     test: str
-    """A key of ``SETUPS``."""
+    """The kind of test: a key of ``SETUPS``."""
     setup: TestSettings
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
-        """All settings as flat keys with their units."""
+        """Name of each setting, with its unit → its value; settings with ``None`` are absent."""
         return self.setup.settings()
 
     @property
     def key(self) -> str:
-        """Content key, readable and unique: ``LL-stream-tcp-64-16384-1a2b3c4d``."""
+        """A readable key with a hash of the cell's content: ``LL-stream-tcp-64-16384-1a2b3c4d``."""
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
@@ -59,19 +59,20 @@ def _key_words(setup: TestSettings) -> tuple[str, ...]:
 DEFAULTS: Mapping[str, Level] = {
     name: level for test in reversed([*SETUPS]) for name, level in DEFAULTS_OF[test].items()
 }
-"""Default of each setting; if the kinds of test have different defaults, that of a stream."""
+"""Default of each setting. If kinds of test have different defaults, this is the default of the
+kind that comes first in ``SETUPS``: of a stream, if it has the setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for the cells whose settings (and ``pairing``) are among those of ``when``."""
+    """A rule for the cells whose settings, or ``pairing``, have one of the values in ``when``."""
 
     when: Mapping[str, frozenset[Level]]
     then: Mapping[str, Level]
     """The settings that these cells get; empty for an exclusion."""
 
     def matches(self, combination: Mapping[str, Level]) -> bool:
-        """Whether the rule applies to a combination of settings (with its ``pairing``)."""
+        """Whether the rule applies to a combination, which has settings and ``pairing`` by name."""
         return all(combination[name] in levels for name, levels in self.when.items())
 
 
@@ -80,15 +81,16 @@ RuleKind = Literal["replace", "exclude", "override"]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One test of a matrix: the product of its axes, and the rules that are applied to it in this
-    order.
+    """One test of a matrix: the product of its axes, and the rules that are applied to it.
+
+    ``replace`` is applied first, then ``exclude``, then ``override``.
     """
 
     test: str
     axes: Mapping[str, tuple[Level, ...]]
     """Every field of the kind of test with its values; the last axis varies fastest."""
     repeats: int | None = None
-    """Trials of each of its cells; ``None``: as in the matrix."""
+    """Trials of each cell of the test; ``None``: the matrix decides."""
     replace: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     override: tuple[Rule, ...] = ()
@@ -117,7 +119,7 @@ class Problem:
     rule: int = 0
     """Index of the rule at fault."""
     field: str = ""
-    """The setting at fault, with its ``level``."""
+    """The setting at fault; ``level`` is its value."""
     level: Level = None
 
 
@@ -168,7 +170,8 @@ def _combinations(
     """The settings of a grid's cells after its rules, without settings that do not apply.
 
     Combinations that differ only in settings that do not apply to them are one cell. For example,
-    UDP has no congestion control. If rules make combinations equal, this is a problem.
+    UDP has no congestion control. If rules make two combinations equal, this is added to
+    ``problems``.
     """
     names = tuple(grid.axes)
     earlier: set[tuple[Level, ...]] = set()

@@ -1,4 +1,4 @@
-"""Comparisons: the cells on each side of a comparison, and the pairs they form. Pure."""
+"""Comparisons: the cells on each side of a comparison, and the pairs they form. No I/O."""
 
 from __future__ import annotations
 
@@ -27,15 +27,18 @@ class Comparison:
     contender: Mapping[str, Level]
 
     def side_of(self, cell: Mapping[str, Level]) -> Side | None:
-        """The side of a cell (its settings with ``pairing`` and ``test``); ``None``: neither."""
+        """The side that a cell is on, or ``None`` if it is on neither side.
+
+        ``cell`` holds the cell's settings, its ``pairing`` and its ``test``.
+        """
         if _agrees(cell, self.baseline):
             return "baseline"
         return "contender" if _agrees(cell, self.contender) else None
 
     def rest_of(self, cell: Mapping[str, Level]) -> frozenset[tuple[str, Level]]:
-        """The settings that both cells of a pair have in common.
+        """The settings of a cell that the other cell of its pair must have as well.
 
-        If protocols are compared, settings that only one of them has are left out.
+        If protocols are compared, settings that only one protocol has are left out.
         """
         left_out = {*self.baseline}
         if "protocol" in left_out:
@@ -47,7 +50,7 @@ class Comparison:
         )
 
     def pairs_in(self, cells: Sequence[Mapping[str, Level]]) -> list[tuple[int, int]]:
-        """Index of baseline and contender of each pair, in the order of the baselines."""
+        """For each pair, the indices of baseline and contender in ``cells``, sorted by baseline."""
         contenders = {
             self.rest_of(cell): index
             for index, cell in enumerate(cells)

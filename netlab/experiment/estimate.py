@@ -1,12 +1,12 @@
-"""Estimate: how long a plan takes, and which part of that cannot be predicted. Pure.
+"""Estimates how long a plan takes, and counts the trials whose time cannot be predicted. No I/O.
 
-A number of messages without a rate does not determine the time. The minimum time follows from the
-link's rate; hosts may be slower.
+If a trial ends after a number of messages (``count``) and has no rate, its length is not known in
+advance. Its minimum length follows from the link's rate; slow hosts may take longer.
 
-The **least** time of a search is that of a search whose first try is the result. The **most** time
-assumes that the path keeps to one limit, that every step halves the range, and that each size or
-rate beyond the limit is tried as often as its failure requires. A path that loses a little at any
-rate takes longer; how much longer cannot be predicted.
+The **least** time of a search assumes that its first try is the result. The **most** time assumes
+that the path has one fixed limit, that every step halves the range, and that each size or rate
+beyond the limit is tried until it counts as failed. A search takes longer on a path that loses a
+little at any rate; how much longer cannot be predicted.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from netlab.experiment.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 from netlab.experiment.schedule import Round, is_together
 
 LEARN_S = 0.1
-"""Time at the beginning of a try in which frames do not count: the device learns addresses from
-them."""
+"""Time at the beginning of a try. Its frames do not count: from them, the device learns the hosts'
+addresses."""
 LATENCY_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
 """Loads, as shares of the rate found, under which round trips are timed."""
 AROUND_S = 0.2
@@ -43,7 +43,7 @@ LOSS_STEPS = 10
 """Maximum number of rates at which frame loss is measured. Two successive rates without loss end
 the measurement."""
 LONGEST_BURST_S = 2.0
-"""A device that forwards a burst of this length forwards any burst."""
+"""A device that forwards a burst of this length is assumed to forward any burst."""
 LEAST_BURST_FRAMES = 2
 LEAST_MESSAGE_BYTES = {"TCP": 1, "UDP": 16}
 """Smallest message tried; a UDP message needs 16 bytes for its sequence number."""
@@ -51,10 +51,10 @@ SETTLE_TCP_S = 1.0
 """Time that a lost TCP message takes in addition to its time-out."""
 
 PROGRAMS_S = 0.6
-"""Time in which another tool's server and client start and end, beyond the window."""
+"""Time that another tool's server and client take to start and end, in addition to the window."""
 
 _GUESSES = 2
-"""Sizes tried before halving begins: the interface's limit, and one byte more."""
+"""Number of sizes tried before halving begins: the interface's limit, and one byte more."""
 _AGAIN = 3
 """Number of bursts in a search that begins with the result of an earlier search."""
 _SWEPT = {"TCP": (14, 14), "UDP": (14, 16)}
@@ -73,15 +73,17 @@ class Estimate:
     longest_s: float
     """Time of the longest trial."""
     at_link_rate: int
-    """Number of trials whose length is a count, calculated with the link's rate: they may take
-    longer."""
+    """Number of trials that end after a count and whose time was calculated from the link's rate.
+    They may take longer."""
     counted: int
-    """Number of trials whose length is a count, on an unknown link; not in the time."""
+    """Number of trials that end after a count, on an unknown link. ``time_s`` does not include
+    their length."""
     searching: int
     """Number of trials that are searches; the time includes their least or most time, as
     requested."""
     unbounded: int = 0
-    """Number of searches whose time depends on an unknown line rate; not in the time."""
+    """Number of searches whose time depends on an unknown line rate. ``time_s`` does not include
+    it."""
 
 
 def estimate(
@@ -148,10 +150,10 @@ def window_s(setup: TestSettings) -> float | None:
 
 
 def least_s(cell: Cell, link: Link | None) -> float | None:
-    """The least time of a search, or of a trial whose length is a count.
+    """The least time of a search, or of a trial that ends after a count of messages.
 
-    The time of a count assumes the link's rate and no other wait. ``None`` without a count, or
-    without a link.
+    The time of a count assumes that only the link's rate limits the messages. Returns ``None`` for
+    any other trial, and if the time depends on an unknown link.
     """
     setup = cell.setup
     if isinstance(setup, SEARCHES):
@@ -173,8 +175,8 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
         # SYN and its answer; the last segment of the handshake travels with the request.
         there_and_back_s += cables * 2 * 8 * _BARE_SEGMENT_BYTES / link.rate_bit_per_s
     else:
-        # Requests under way share the cables: the slowest of both directions and the mirror limits
-        # the rate.
+        # Requests that are under way at once share the cables. Their rate is limited by the slowest
+        # of three: the direction there, the direction back, and the mirror.
         busiest_s = max(request_s, answer_s, setup.mirror_hold_s)
         there_and_back_s = max(there_and_back_s / setup.outstanding, busiest_s)
     return setup.warm_up_s + setup.count * there_and_back_s
@@ -272,7 +274,7 @@ def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: in
         least_s += len(LATENCY_LOAD_SHARES) * each_s
         most_s += len(LATENCY_LOAD_SHARES) * (each_s + setup.residual_s)
     if setup.back_to_back is not None:
-        # A device that forwards the line rate takes any burst: none is tried.
+        # The least time has no burst: a device that forwards the line rate forwards any burst.
         if rate_bit_per_s is None:
             return None
         longest = LONGEST_BURST_S * ethernet.frames_per_s(rate_bit_per_s, setup.frame_bytes)
@@ -283,8 +285,8 @@ def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: in
 
 
 def _of_payload(setup: PayloadSearch) -> Bounds:
-    """Bounds for both directions: a size that passes takes a round trip, a lost one takes its
-    time-out.
+    """Bounds for both directions: a size that is lost takes its time-out; a size that passes takes
+    one round trip, which counts as no time here.
     """
     least, most = LEAST_MESSAGE_BYTES[setup.protocol], ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
     silent = _GUESSES + math.ceil(math.log2(most - least + 1))

@@ -1,7 +1,8 @@
-"""Expectations: bounds that a matrix's author sets, and the cells that they apply to. Pure.
+"""Expectations: bounds that a matrix's author sets, and the cells that they apply to. No I/O.
 
-An expectation is one bound on one quantity. ``of`` names the unit of the limit. If the unit is the
-wire ceiling, the same share is a different figure in each cell.
+An expectation is one bound on one quantity. ``of`` names the unit of the limit. A limit may be
+a share of the wire ceiling, the highest payload rate that the framing on the link allows. The same
+share is then a different figure in each cell.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "ba
 """Unit of a limit: a physical unit, a share of something, or a number of findings."""
 
 SEVERITIES = ("warning", "note")
-"""Words that mean every kind of finding with that severity, instead of the name of one kind."""
+"""Severities. In place of a kind of finding, such a word means every kind with this severity."""
 
 NAMES: Mapping[What, str] = {
     "throughput": "throughput",
@@ -44,7 +45,7 @@ _TESTS: Mapping[What, frozenset[str]] = {
     "baseline": frozenset(FIELDS),
     "no": frozenset(FIELDS),
 }
-"""The kinds of test that have the quantity."""
+"""Subject → the kinds of test that have it."""
 
 When = Mapping[str, frozenset[Level]]
 """Field of a setting (or ``pairing``, ``test``) → the values that match."""
@@ -60,15 +61,18 @@ class Expectation:
     """In the unit ``of``; 0 to 1 for a share."""
     of: Of
     when: When = field(default_factory=dict)
-    """The cells to which it applies: those that match all of these; empty: every cell."""
+    """The expectation applies to the cells that match all of these conditions. Without conditions,
+    it applies to every cell."""
     unless: When = field(default_factory=dict)
-    """The cells that are left out: those that match all of these; empty: none."""
+    """Cells that match all of these conditions are left out. It is empty if no cell is left out."""
     forbidden: str = ""
     """For ``no``: a kind of finding, or a severity."""
 
     def is_about(self, cell: Mapping[str, Level]) -> bool:
-        """Whether the expectation applies to a cell (its settings with ``pairing`` and ``test``)
-        that has the quantity. TCP loses nothing, so an expectation of loss does not apply to it.
+        """Whether the expectation applies to a cell, and the cell has the quantity.
+
+        ``cell`` holds the cell's settings, its ``pairing`` and its ``test``. TCP loses nothing, so
+        an expectation of loss does not apply to cells with TCP.
         """
         if cell["test"] not in _TESTS[self.what]:
             return False
@@ -107,7 +111,7 @@ class Expectation:
 
     def __str__(self) -> str:
         scale, unit = _WRITTEN[self.of]
-        # A share is written out: 99.95 % is not 100 %.
+        # A share keeps its digits: 99.95 % must not become 100 %.
         limit = (
             f"{plain_figures(self.limit / scale, 9)}{unit}"
             if "%" in unit
@@ -138,8 +142,8 @@ _WRITTEN: Mapping[Of, tuple[float, str]] = {
 
 
 def _agrees(cell: Mapping[str, Level], conditions: When) -> bool:
-    """Whether each named setting of a cell has one of the given values. A setting that its kind of
-    test does not have matches no value, not even the host's default.
+    """Whether each setting in ``conditions`` has one of the given values in a cell. A setting that
+    the cell's kind of test does not have matches no value, not even ``None`` (the host's default).
     """
     fields = FIELDS[str(cell["test"])] | {"pairing", "test"}
     return all(name in fields and cell.get(name) in levels for name, levels in conditions.items())

@@ -1,4 +1,4 @@
-"""Limits: finds settings with which no host could measure, before a run. Pure."""
+"""Finds settings with which no host could measure, before a run. No I/O."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SEQUENCE_BYTES = 16
 to its request."""
 
 STREAMS_WITH_A_THREAD = 64
-"""Maximum number of streams of one test with a thread each; more streams share one thread per
-CPU."""
+"""Up to this number of streams in a test, each stream has its own thread. More streams share one
+thread per CPU."""
 
 ADAPTIVE_WARM_UP_S = 0.1
-"""Minimum warm-up in which a receiver can try both receive calls: docs/protocol.md."""
+"""Minimum warm-up in which a receiver can try both receive calls (docs/protocol.md)."""
 
 _OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
 """Settings of the server's probe, which an echo service (RFC 862) does not have."""
@@ -51,14 +51,15 @@ class SentMessages:
 
 
 def sent_by(end: str, setup: TestSettings) -> SentMessages | None:
-    """What the ``client`` or the ``server`` sends.
+    """The messages that one end (``client`` or ``server``) sends.
 
-    ``None``: only acknowledgements, or messages of any size in a search for the longest packet.
+    Returns ``None`` if the end sends only acknowledgements. Returns ``None`` also for a search for
+    the longest packet, because it sends messages of any size.
     """
     if isinstance(setup, PayloadSearch):
         return None
     if isinstance(setup, LatencyUnderLoad):
-        # Answers are no longer than the requests, so the load's messages give the longest packet.
+        # Only the load's messages are considered, not the requests and answers beside them.
         return sent_by(end, setup.load())
     if isinstance(setup, Stream | ThroughputSearch):
         idle = {"client-sends": "server", "server-sends": "client"}.get(setup.direction)
@@ -97,7 +98,7 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
 
 
 def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
-    """The settings that a setup requests of its server and that an echo service cannot follow.
+    """The settings that a setup requests of its server and that an echo service cannot apply.
 
     Settings at their defaults are left out.
     """
@@ -213,7 +214,7 @@ def _of_round_trip(setup: RoundTrip) -> Iterator[SettingFault]:
 
 
 def _of_other_mirror(setup: RoundTrip) -> Iterator[SettingFault]:
-    """The settings that only netlab's probe can follow as the mirror."""
+    """Faults: settings that only netlab's probe can apply as the mirror."""
     requested = [name for name, _level in untold(setup)]
     requested += ["mirror_hold_s"] if setup.mirror_hold_s else []
     requested += [] if setup.response_bytes in (None, setup.message_bytes) else ["response_bytes"]

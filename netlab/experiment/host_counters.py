@@ -1,6 +1,6 @@
-"""A host's counters during a trial: CPU time, and dropped frames by place. Pure.
+"""A host's counters during a trial: CPU time, and dropped frames by place. No I/O.
 
-    two readings of counters that only grow → the differences between them
+    two readings of counters that only grow → the differences between the readings
 
 A counter that a system does not report is absent, and so are the values derived from it.
 """
@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PLACES = ("interface", "queue", "softnet", "socket")
-"""Where a host drops frames: at its interfaces; in the queues before them; in the backlog of the
-CPUs, which is counted for the whole machine; at the receiving socket."""
+"""Where a host drops frames: at its interfaces; in the queues from which its interfaces send
+(qdisc); in the backlog of its CPUs (softnet), which is counted for the whole machine; at the
+receiving socket."""
 
 WAYS = ("sent", "received")
 """Directions of pause frames (IEEE 802.3 annex 31B), by which an interface asks its neighbour to
-wait, or is asked to wait. Pause frames hide loss: instead of dropping frames, a full queue makes
-the queue before it fill."""
+wait, or is asked to wait. Pause frames hide loss: a full queue drops no frames, but stops the
+neighbour, whose queue then fills."""
 
 HOSTS = ("client", "server", *(f"observed_{number}" for number in range(1, 10)))
-"""Keys of the hosts of a trial in its record: its ends, and the observed hosts."""
+"""Keys of a trial's hosts in the trial's record: the two ends, and the observed hosts."""
 
 OF_A_HOST = (
     *("busy_share", "busiest_core_share", "busiest_core"),
@@ -61,11 +62,11 @@ class Counters:
     """A host's counters at one moment."""
 
     dropped: Mapping[str, int]
-    """Place → frames, since the system started."""
+    """Place of ``PLACES`` → frames dropped since the system started."""
     ticks: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Number of a CPU → (busy, all) so far, in the system's own unit."""
+    """Number of a CPU → busy time and total time so far, in the system's own unit."""
     pauses: Mapping[str, int] = field(default_factory=dict)
-    """Way of ``WAYS`` → pause frames of the host's interfaces, since these came up."""
+    """Direction of ``WAYS`` → pause frames of the host's interfaces since they came up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +78,27 @@ class Watched:
     cpu: Cpu | None
     """Load of its CPUs; ``None``: not reported, or the time was too short."""
     dropped: Mapping[str, int]
-    """Place of ``PLACES`` → frames; a place that is not counted is absent."""
+    """Place of ``PLACES`` → dropped frames; a place that is not counted is absent."""
     pauses: Mapping[str, int] = field(default_factory=dict)
-    """Way of ``WAYS`` → pause frames; absent if an interface does not count them."""
+    """Direction of ``WAYS`` → pause frames; absent if an interface does not count them."""
 
     @property
     def dropped_on_the_way(self) -> int:
-        """Frames that it dropped between the sender's queue and a receiver's socket: at an
-        interface, in the backlog behind it, or counted in both places.
+        """Frames that the host dropped between the sender's queue and a receiver's socket: at an
+        interface, or in the backlog behind the interface.
 
-        Drops in a sender's own queue are not included: they are reported to the sender, and these
-        frames were never sent.
+        One drop may be counted in both places, so this is the larger of the two counts. Drops in a
+        sender's own queue are not included: they are reported to the sender, and the dropped frames
+        were never sent.
         """
         return max(self.dropped.get("interface", 0), self.dropped.get("softnet", 0))
 
 
 def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> Counters:
-    """The counters in the `facts` of one host, one mapping for each of its routes under test.
+    """The counters of one host. ``facts`` has what its probe reported for each route under test.
 
-    An interface of several routes is counted once. ``softnet``: whether the backlog counter counts
-    the frames of this host alone; otherwise it is left out.
+    An interface that several routes use is counted once. ``softnet``: whether the backlog
+    counter counts the frames of this host alone; otherwise this counter is left out.
     """
     by_interface = {str(route.get("route_interface", "")): route for route in facts}
     drops: dict[str, int] = {}
@@ -117,11 +119,12 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
 
 
 def drops_in(facts: Mapping[str, Any]) -> Counters:
-    """The drop counters in the `facts` of one route, without counters that miss some drops.
+    """The drop counters of one route, whose ``facts`` a probe reported. Counters that do not count
+    all drops are left out.
 
     An interface without a queue cannot drop frames in a queue. An interface on top of others (a
-    VLAN, a bond, a bridge, a tunnel) does not count the drops of these others, so its counters are
-    left out.
+    VLAN, a bond, a bridge, a tunnel) does not count the drops of these other interfaces, so its
+    counters are left out.
     """
     counters = counters_in([facts])
     drops = dict(counters.dropped)
@@ -139,7 +142,7 @@ def dropped_between(first_reading: Counters, last_reading: Counters) -> dict[str
 
 
 def paused_between(first_reading: Counters, last_reading: Counters) -> dict[str, int]:
-    """Way → pause frames between two readings, for ways in both."""
+    """Direction → pause frames between two readings, for directions in both."""
     return _grown(first_reading.pauses, last_reading.pauses)
 
 
@@ -173,7 +176,7 @@ def cpu_between(first_reading: Counters, last_reading: Counters) -> Cpu | None:
 
 
 def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
-    """A host's CPU load over a probe's window, from the probe's `result`; ``None`` without it."""
+    """A host's CPU load over a probe's window, from the probe's `result`; ``None`` if absent."""
     names = ("host_busy_share", "host_busiest_core_share", "host_busiest_core")
     if any(name not in result for name in names):
         return None

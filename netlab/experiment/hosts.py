@@ -14,19 +14,20 @@ from netlab.messages import _
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": _("another system")}
-"""Letter of a pairing → operating system. On X no probe runs: such a host can only be a mirror, or
-the server of another tool."""
+"""Letter of a pairing → operating system. No probe runs on X: such a host can only be a mirror (an
+echo service), or the server of another tool."""
 
 OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
-"""A probe's name of its system → letter."""
+"""Name of a system, as its probe reports it → the system's letter."""
 
 SERVED_PORTS = {"iperf3": 5201, "iperf2": 5001, "netperf": 12865, "nuttcp": 5000}
-"""Tools whose servers may run on a host without an agent → their usual ports."""
+"""Tools whose servers may run on a host where netlab runs no agent (its probe) → their usual
+ports."""
 
 
 @dataclass(frozen=True, slots=True)
 class SshTarget:
-    """Where to log in; ``None``: from ~/.ssh/config, or SSH's default."""
+    """Where to log in. If a value is ``None``, ~/.ssh/config or SSH's default applies."""
 
     host: str
     """A host's name or address, or an alias of ~/.ssh/config."""
@@ -36,7 +37,7 @@ class SshTarget:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where a host without an agent serves, such as an iperf3 on a router."""
+    """Address and port of a server on a host without an agent, such as iperf3 on a router."""
 
     address: str
     port: int
@@ -54,7 +55,7 @@ class Host:
 
     name: str
     os: str
-    """A letter: L, W, M, F; empty if it is not known yet."""
+    """A letter of ``OS_NAMES``; empty if the system is not known yet."""
     local: bool = False
     ssh: SshTarget | None = None
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -62,7 +63,7 @@ class Host:
     machine: str | None = None
     """Name of the machine that runs this system, if the machine can run another system as well."""
     port_range: tuple[int, int] | None = None
-    """Ports that its firewall admits."""
+    """First and last of the ports that its firewall admits."""
     host_key: str | None = None
     """Pinned key: ``ssh-ed25519 AAAA…`` or ``SHA256:…``."""
     identity: str | None = None
@@ -86,7 +87,7 @@ class Host:
 
     @property
     def ports(self) -> str | None:
-        """Its port range as a request and an inventory write it: ``5001-5100``."""
+        """Its port range in the form that requests and inventories use: ``5001-5100``."""
         return None if self.port_range is None else "{}-{}".format(*self.port_range)
 
     @property
@@ -109,11 +110,12 @@ class Host:
         return tuple(dict.fromkeys(service.address for service in services))
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
-        """The host's test address in a network (``None``: the first named); UsageError if it has
-        none.
+        """The host's test address in ``network``, or, if that is ``None``, in its first network.
+
+        Raises UsageError if the host has no such address.
 
         A host without an agent has only the addresses of its services, whatever the network's name.
-        The network that a pairing names takes precedence over the network of a cell.
+        The network that a pairing names (``only_network``) takes precedence over ``network``.
         """
         if not self.has_agent:
             for service_address in self.service_addresses:
@@ -155,7 +157,7 @@ class Inventory:
     """Names of observed hosts, which no pairing of letters uses."""
 
     def observing(self, names: Iterable[str]) -> Inventory:
-        """The inventory with observed hosts; UsageError for an unknown host, or for a mirror."""
+        """The inventory with observed hosts; UsageError if a host is unknown or has no agent."""
         for name in names:
             if not self.role(name).has_agent:
                 what = "is a mirror" if self.role(name).mirror is not None else "only serves"
@@ -163,7 +165,7 @@ class Inventory:
         return replace(self, observed=tuple(names))
 
     def host(self, name: str) -> Host:
-        """The host of that name; KeyError without one."""
+        """The host of that name; KeyError if there is none."""
         for host in self.hosts:
             if host.name == name:
                 return host
@@ -175,8 +177,8 @@ class Inventory:
         A named pair has only one choice. For letters, the choices are the servers and clients with
         these systems, in the inventory's order, with hosts without an agent after other servers.
         Two systems of one machine never measure with each other, a host without an agent is never
-        the client, and an observed host is neither. A pairing by name means its two hosts, which
-        may be on one machine or be the same host.
+        the client, and an observed host is never server or client. A pairing by name means its two
+        hosts, which may be on one machine or be the same host.
         """
         if is_by_name(pairing):
             return self._by_name(pairing)
@@ -202,7 +204,10 @@ class Inventory:
         return candidates[0]
 
     def role(self, text: str) -> Host:
-        """The host of a role of a pairing, with the role's network; UsageError if unknown."""
+        """The host that a role names, limited to the role's network; UsageError if unknown.
+
+        A role is one side of a pairing by name, such as ``nas`` or ``nas@lan``.
+        """
         try:
             role = role_of(text)
             host = self.host(role.host)
@@ -237,14 +242,19 @@ class Inventory:
         )
 
     def match(self, pairing: str) -> Match:
-        """The exclusive needs of the first choice for ``pairing``; UsageError if there is none."""
+        """The first choice for ``pairing``, with what it occupies: machines, shared links.
+
+        Raises UsageError if there is no choice.
+        """
         server, client = self.pair(pairing)
         shares = frozenset(server.shares + client.shares)
         return Match(pairing, server.machine_name, client.machine_name, shares)
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
-        """The pair of hosts. If only one of them names a network, and the other one has an address
-        in it, both use this network.
+        """The pair of hosts; no pair if the client has no agent.
+
+        If the pairing names a network for one host only, and the other host has an address in this
+        network, both use it.
         """
         server, client = (self.role(str(role)) for role in roles_of(pairing))
         if not client.has_agent:
@@ -275,8 +285,9 @@ class Inventory:
         return f"{_a_host(server)} and {_a_host(client)} on two machines"
 
     def needed(self, pairings: Iterable[str]) -> tuple[Host, ...]:
-        """The hosts to connect to: the first choice of each pairing, and its possible replacements;
-        none for a pairing without hosts in the inventory.
+        """The hosts to connect to: the first choice of each pairing, and its possible replacements.
+
+        A pairing without hosts in the inventory adds no hosts.
 
         Replacements are included only if a machine can run several systems: the machine may be
         running another system than the one needed.
@@ -326,11 +337,16 @@ _TARGET = re.compile(
 
 
 def parse_ssh(text: str) -> SshTarget:
-    """``user@host:port``, ``user@[2001:db8::1]:22`` or an alias; ValueError with a sentence."""
+    """Parse ``user@host:port``, ``user@[2001:db8::1]:22`` or an alias of ~/.ssh/config.
+
+    Raises ValueError with a message for the user.
+    """
     match = _TARGET.fullmatch(text)
     host = match and (match["v6"] or match["host"])
     if not match or not host or host.startswith("-"):
-        raise ValueError(f"{text!r} is not user@host:port (IPv6 in brackets), nor a name")
+        raise ValueError(
+            f"{text!r} is neither user@host:port (an IPv6 address in brackets) nor an alias of ssh"
+        )
     port = int(match["port"]) if match["port"] else None
     if port is not None and not 1 <= port <= 65535:
         raise ValueError(f"{port} is not a port")

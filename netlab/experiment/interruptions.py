@@ -1,10 +1,10 @@
-"""Interruptions: trials in which data stopped, with duration, time and cause. Pure.
+"""Finds interruptions of trials (times in which data stopped), and their causes. No I/O.
 
     the gaps that a probe recorded, except those that congestion or a slow pace explains
     → interruption
 
-docs/findings.md defines which gaps are an interruption (``data-stopped``), docs/protocol.md what a
-gap is. Old records have no gaps, so they have no interruptions.
+docs/findings.md defines which gaps are an interruption (``data-stopped``), and docs/protocol.md
+defines what a gap is. Old records have no gaps, so they have no interruptions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ ROUND_TRIPS = 1.5
 UNTOLD_RTO_US = 300_000
 """Assumed retransmission time-out if the system does not report it: the minimum of Windows."""
 DUE_TIMES = 20
-"""Minimum length of a gap in a flow of paced messages, in intervals between two messages."""
+"""In a flow of paced messages, a gap counts only if it is at least this many times as long as the
+interval between two messages."""
 
 HALF = 0.5
 """Minimum share of the time without data that a cause must explain."""
@@ -63,7 +64,7 @@ class Interruption:
     """A stop of data in one flow of a trial, or in its round trips."""
 
     flow: str = ""
-    """Prefix of its values: empty, ``to_server_`` or ``to_client_``."""
+    """Prefix of the flow's values in the record: empty, ``to_server_`` or ``to_client_``."""
     stopped_ns: int
     """Total length of its gaps."""
     gaps: int
@@ -165,7 +166,8 @@ def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Flow:
 
 
 def asks_again(record: Record) -> bool:
-    """Whether a trial must be repeated: a host or a cable interrupted it, and the record proves it.
+    """Whether a trial must be repeated: its record proves that a host or a cable interrupted it,
+    and fewer than ``TRIES`` attempts were made.
 
     Any other interruption stays in the results, with its finding: leaving out bad trials would
     make the figures better than they are.
@@ -185,7 +187,10 @@ def _interruption(flow: _Flow) -> Interruption | None:
 
 
 def _stop(flow: _Flow) -> Interruption | None:
-    """The interruption by those gaps that pace, loss and round trips do not explain."""
+    """The interruption by those gaps that pace, loss and round trips do not explain.
+
+    Returns ``None`` if there are no such gaps, or if they are too short together.
+    """
     listed = flow.intervals(f"{flow.taking}_gaps")
     gaps, cause, end = _gaps_with_cause([gap for gap in listed if not _is_pace(gap, flow)], flow)
     if not gaps:
@@ -220,7 +225,7 @@ def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], C
     cause, end = _cause_of(rest, flow)
     if cause is None:
         cause, end = _cause_of(gaps, flow)
-        # A clock that was set has no known time, so it cannot explain a gap of a round trip.
+        # It is not known when a clock was set. So this cannot explain the gap of a round trip.
         if cause not in (None, Cause.CLOCK):
             return gaps, cause, end
         cause, end = None, ""
@@ -258,8 +263,10 @@ def _is_pace(gap: Gap, flow: _Flow) -> bool:
 
 
 def _is_loss(gap: Gap, flow: _Flow) -> bool:
-    """Whether a lost message explains the gap, or a TCP window that is sent once per round trip."""
-    if flow.test == "connect":  # any gap may be a loss: lost first packets are not counted
+    """Whether the gap is explained by a lost message, or by TCP that sends one window per round
+    trip and then waits.
+    """
+    if flow.test == "connect":  # any gap may be a loss: lost SYN segments are not counted
         return True
     if flow.settings.get("protocol") != "TCP":
         has_losses = (
@@ -289,7 +296,7 @@ def _shortest_trip_us(flow: _Flow) -> float:
 
 
 def _cause_of(gaps: Sequence[Gap], flow: _Flow) -> tuple[Cause | None, str]:
-    """The cause that the record proves, and its end; the more specific causes come first."""
+    """The cause that the record proves, and its end; more specific causes are tried first."""
     for cause, proves in _PROOFS:
         for end in flow.ends if gaps else ():
             if proves(gaps, flow, end):
@@ -369,6 +376,8 @@ def _overlap_ns(gaps: Sequence[Gap], other_gaps: Sequence[Gap]) -> int:
 
 
 def _number(value: object) -> float | None:
-    """A number in the range of a count or a time: a record from elsewhere may hold any number."""
+    """The value if it is a number in the range of a count or a time, otherwise ``None``: a record
+    that another program wrote may hold any number.
+    """
     figure = as_number(value)
     return figure if figure is not None and -_MOST < figure < _MOST else None

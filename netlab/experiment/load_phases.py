@@ -1,4 +1,4 @@
-"""Latency under load: the phases, their round trips, and the values of each phase. Pure.
+"""Latency under load: the phases, their round trips, and the values of each phase. No I/O.
 
     idle | load begins … settled | loaded | load ends … drained | after
 
@@ -17,7 +17,7 @@ EDGES: Mapping[str, tuple[str, str]] = {
     "loaded": ("settled_ns", "load_close_ns"),
     "after": ("drained_ns", "after_close_ns"),
 }
-"""Phase → names of its begin and its end."""
+"""Phase → names of the times at which it begins and ends."""
 PHASES = tuple(EDGES)
 
 INTERVAL_S = 0.5
@@ -36,7 +36,7 @@ PERCENTILES: Mapping[str, Fraction] = {
 }
 RPM_INTERVALS, RPM_INTERVAL_NS = 4, 5_000_000_000
 TRIMMED = Fraction(95, 100)
-"""Share of TM95, the mean of the lowest 95 % (draft-ietf-ippm-responsiveness)."""
+"""Share of the lowest values, whose mean is TM95 (draft-ietf-ippm-responsiveness)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class Trip:
     """A request and its round trip."""
 
     at_ns: int
-    """When it was due, from the first request."""
+    """When the request was due, counted from the first request."""
     ns: int | None
-    """Its round trip; ``None``: lost."""
+    """Length of the round trip; ``None`` if request or answer was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Begin and end of the phases in ns, from the first request; records use the same names."""
+    """Begin and end of the phases in ns after the first request; records use the same names."""
 
     idle_open_ns: int
     load_open_ns: int
@@ -79,14 +79,14 @@ class PhaseTrips:
         return len(self.answered_ns) + self.lost
 
     def percentile_ns(self, share: Fraction) -> int | None:
-        """The percentile of a share (0 to 1) of all requests; ``None`` if the request at it was
-        lost.
+        """The round trip that a ``share`` (0 to 1) of all requests does not exceed; ``None`` if the
+        request at this rank was lost.
         """
         rank = math.ceil(share * self.count)
         return self.answered_ns[rank - 1] if 0 < rank <= len(self.answered_ns) else None
 
     def trimmed_mean_ns(self) -> float | None:
-        """Mean of the lowest 95 %; ``None`` if one of these was lost."""
+        """Mean of the lowest 95 %; ``None`` if there are none, or if one of them was lost."""
         return _trimmed(self.answered_ns, self.count)
 
 
@@ -178,14 +178,15 @@ def connection_figures(
 def responsiveness_per_minute(
     connections: Sequence[Trip], load_rtts: Sequence[Trip], load_ns: int, load_end_ns: int
 ) -> float | None:
-    """RPM after draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP.
+    """RPM (round trips per minute) by draft-ietf-ippm-responsiveness-09, over TCP without TLS and
+    HTTP.
 
     The result is the mean over the last four intervals of 5 s. The value of an interval is the mean
     of ``Foreign = 60000 / ((TM(tcp_f) + TM(http_f)) / 2)`` and ``Loaded = 60000 / TM(http_l)``,
     with ``TM`` in ms. A connection with its request is used for ``tcp_f`` and ``http_f`` together.
     TCP's own round-trip times of the load's connections, ``load_rtts``, are used for ``http_l``.
-    ``None`` for a load that is shorter than these intervals, or if an interval has fewer than two
-    values of either kind.
+    Returns ``None`` for a load that is shorter than these intervals, or if an interval has fewer
+    than two connections or fewer than two values of ``load_rtts``.
     """
     if load_end_ns - load_ns < RPM_INTERVALS * RPM_INTERVAL_NS:
         return None

@@ -1,4 +1,4 @@
-"""The matrix: what is to be measured, as its author wrote it and as plain data. Pure."""
+"""The matrix: what is to be measured, as its author wrote it and as plain data. No I/O."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from netlab.experiment.variants.variant import Variants
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The link between the hosts, for the wire ceilings."""
+    """The link between the hosts. It determines the wire ceilings (its highest payload rates)."""
 
     rate_bit_per_s: float
-    """Rate of the line, layer 1 without the line code."""
+    """Bit rate of the line at layer 1, without the overhead of its line code."""
     mtu_bytes: int
     """Length of the largest IP packet."""
     vlan: bool = False
@@ -44,15 +44,15 @@ class NamedMirror:
 
     name: str
     start: tuple[str, ...] = ()
-    """The command that starts it on the server, with ``{address}`` and ``{port}``; empty: it runs
-    already."""
+    """The command that starts it on the server, with the placeholders ``{address}`` and ``{port}``;
+    empty if it runs already."""
     address: str | None = None
     """The IP address at which it answers; ``None``: the server's test address."""
     port: int | None = None
     """``None``: a free port of the server."""
     interface: str | None = None
-    """The server's interface at which its stack is timed; ``None``: that of the route to the
-    client."""
+    """The server's interface at which the time in the server's stack is measured; ``None``: the
+    interface of the route to the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Matrix:
     until: StopRule | None
     """The rule that ends the trials of a cell; ``None``: each cell has ``repeats`` trials."""
     quiet: StealRule | None
-    """The rule by which disturbed trials are repeated; ``None``: they are not."""
+    """The rule by which disturbed trials are repeated; ``None``: they are not repeated."""
     pause_s: float
     """Pause between two trials."""
     order: Literal["as-written", "shuffled"]
@@ -88,7 +88,7 @@ class Matrix:
     comparisons: tuple[Comparison, ...]
     expectations: tuple[Expectation, ...]
     target: LongPath | None
-    """The longer path that the findings estimate; ``None``: none."""
+    """The longer path for which the findings estimate TCP; ``None`` if the matrix names none."""
     content: dict[str, Any]
     """The data that identify a matrix, as plain JSON: link, pairings, tests, repeats, mirrors,
     variants.
@@ -107,13 +107,14 @@ class Matrix:
     variants: Variants = field(default_factory=dict)
     """Groups of named states, which the setting ``variant`` combines."""
     switching: Literal["seldom", "interleaved"] = "seldom"
-    """``seldom``: each block measures one variant after the other."""
+    """``seldom``: each block measures one variant after the other. ``interleaved``: ``order``
+    decides when variants change."""
     common_window: bool = True
     """Whether streams that run at the same time start together and are measured in one common
     window."""
 
     def repeats_of(self, cell: Cell) -> int:
-        """Trials of a cell; the maximum if it has an ``until``."""
+        """Trials of a cell; the maximum if a rule ``until`` ends them."""
         return self.own_repeats.get(cell, self.repeats)
 
     def fewest_of(self, cell: Cell) -> int:
@@ -127,5 +128,5 @@ class Matrix:
 
 
 def expand(matrix: Matrix) -> tuple[Cell, ...]:
-    """Every cell of a matrix, as written: by pairing, then by test, then by its axes."""
+    """Every cell of a matrix in the order written: by pairing, then by test, then by its axes."""
     return expansion(matrix.pairings, matrix.grids).cells

@@ -1,8 +1,9 @@
-"""Pairings: two systems by their letters (``WL``), or two hosts by name (``nas+laptop``). Pure.
+"""Pairings: two systems by their letters (``WL``), or two hosts by name (``nas+laptop``). No I/O.
 
-The server comes first. A role of a pairing by name is a host, or a host in one of its networks: in
-``nas+guest@bridge``, the host guest is reached at its test address in its network ``bridge``. The
-letters of a pairing mean any hosts with these systems; a name means only the host of that name.
+The server comes first. Each side of a pairing by name is called a role. A role is a host, or a
+host in one of its networks: in ``nas+guest@bridge``, the host guest is reached at its test address
+in its network ``bridge``. The letters of a pairing mean any hosts with these systems; a name means
+only the host of that name.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def named(server: str, client: str) -> str:
 
 @lru_cache(maxsize=4096)
 def role_of(text: str) -> Role:
-    """The role in a text; ValueError with a sentence."""
+    """Parse a role; raises ValueError with a message for the user."""
     match = ROLE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:80]!r} is no host's name, such as nas, nor HOST@NETWORK")
@@ -56,7 +57,7 @@ def role_of(text: str) -> Role:
 
 
 def roles_of(pairing: str) -> tuple[Role, Role]:
-    """Server and client of a pairing by name; ValueError with a sentence."""
+    """Server and client of a pairing by name; raises ValueError with a message for the user."""
     server, separator, client = pairing.partition(SEPARATOR)
     if not separator:
         raise ValueError(f"{pairing[:80]!r} does not name two hosts, such as nas+laptop")

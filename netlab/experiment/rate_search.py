@@ -1,9 +1,10 @@
-"""The search for the highest rate that a device forwards without loss (RFC 2544, 26.1). Pure.
+"""The search for the highest rate that a device forwards without loss (RFC 2544, 26.1). No I/O.
 
     grid of rates → the next rate, from all tries so far → the highest rate, with its bounds
 
-The grid of rates is fixed, so that two searches can agree: equal steps up to the line rate, which
-is tried first. Then the search narrows the range around the limit, and confirms the result.
+The grid of rates is fixed (equal steps up to the line rate), so that two searches can agree. The
+search first tries the line rate. Then it narrows the range around the limit, and confirms the
+result.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from fractions import Fraction
 from typing import Literal
 
 TryVerdict = Literal["passed", "lost", "absorbed", "tester-loss", "generator-bound"]
-"""Verdict on one try. In this order: every frame arrived, as fast as it was sent; frames were lost;
-all arrived, but from a growing queue; frames were lost, and the measuring hosts dropped as many;
-fewer frames were sent than requested."""
+"""Verdict on one try:
+
+- ``passed``: every frame arrived, as fast as it was sent;
+- ``lost``: frames were lost;
+- ``absorbed``: every frame arrived, but later and later, because a queue grew;
+- ``tester-loss``: frames were lost, and the measuring hosts dropped at least as many;
+- ``generator-bound``: fewer frames were sent than requested."""
 
 VERDICTS: tuple[TryVerdict, ...] = ("passed", "lost", "absorbed", "tester-loss", "generator-bound")
 """A verdict's index is its number in records."""
@@ -40,7 +45,7 @@ _BEYOND = 2
 
 @dataclass(frozen=True, slots=True)
 class RateGrid:
-    """The rates of a search: whole numbers of steps, the last one shortened if necessary."""
+    """The rates of a search: whole numbers of steps. The last step may be shorter."""
 
     resolution: Fraction
     """Size of one step, as a share of the line rate: above 0, at most 1."""
@@ -61,7 +66,9 @@ class RateGrid:
         return min(Fraction(1), number * self.resolution)
 
     def below(self, share: float) -> int:
-        """The highest rate that does not exceed a share of the line rate; 0 if there is none."""
+        """Number of the highest rate that does not exceed ``share`` of the line rate; 0 if there is
+        none.
+        """
         # The share was measured: a rate that exceeds it only by rounding is included.
         return max(0, min(self.size, math.floor(share / float(self.resolution) + 1e-6)))
 
@@ -92,14 +99,14 @@ class SearchResult:
     """The result of a search."""
 
     number: int | None
-    """The highest rate that the device holds; ``None``: it does not even hold the lowest."""
+    """Number of the highest rate that passed; ``None`` if not even the lowest rate passed."""
     upper: int | None
-    """The lowest higher rate that does not hold or could not be judged; ``None``: all rates up to
-    the line rate hold."""
+    """Number of the lowest rate above ``number`` that failed or could not be judged; ``None`` if
+    all rates up to the line rate passed."""
     limit: SearchLimit
     """Why the result is not higher."""
     monotone: bool
-    """False: a try at a higher rate passed, or one at a lower rate failed."""
+    """False if a try at a higher rate passed, or if a try at a lower rate failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +118,12 @@ class Search:
     """Whether tries before the confirmation are shorter than those that count."""
     tries: tuple[RateTry, ...] = ()
     at: int = 0
-    """The rate under trial; 0 once none is left."""
+    """Number of the rate under trial; 0 when the search has ended."""
     holds: int = 0
-    """The highest rate that passed so far; 0: none."""
+    """Number of the highest rate that passed so far; 0 if none passed."""
     upper: int = 0
-    """The lowest rate that did not pass; if all passed, the number after the last rate of the
-    grid."""
+    """Number of the lowest rate that did not pass; if all passed, the number after the last rate of
+    the grid."""
     limit: SearchLimit = "line rate"
     """Why ``upper`` did not pass."""
     confirming: bool = False
@@ -176,7 +183,7 @@ class Search:
         if now.holds == 0:
             return now._end(None)
         now = dataclasses.replace(now, at=now.holds, confirming=True)
-        # Earlier tries of full length count and may already confirm it.
+        # Earlier tries of full length count and may already confirm this rate.
         again = now._decided(NextRate(now.at, full=True))
         return now if again is None else now._confirmed(again)
 
@@ -201,7 +208,7 @@ class Search:
             return self._end(self.at)
         lower = self.at - 1
         if decided == "generator-bound":
-            # A rate that our sender cannot reach is no failure, and needs no small steps.
+            # Our sender cannot reach this rate. Go down at once to a rate that the sender reached.
             forwarded_share = self.tries[-1].forwarded_share
             lower = (
                 lower if forwarded_share is None else min(lower, self.grid.below(forwarded_share))

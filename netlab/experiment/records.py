@@ -1,4 +1,4 @@
-"""Records: the result of one trial, or its failure with a reason; and their JSON."""
+"""A record (the result of one trial, or its failure with a reason), and its form in JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ absent."""
 SCHEMA = 1
 """Version of a record's JSON and of the run folder around it; every record has it.
 
-History (readers keep reading every version listed, each has a fixture under tests/fixtures/):
+History (netlab reads every version in this list; each has a fixture under tests/fixtures/):
 
 1. First version. Run folder: run.json, matrix.yaml, journal.jsonl.
 """
@@ -69,7 +69,7 @@ class Reason:
 
     @property
     def words(self) -> str:
-        """The clause with a capital at its beginning; a program's name keeps its small letter."""
+        """The clause with a capital letter at its beginning, unless it begins with ``netlab``."""
         return self.clause if self.clause.startswith("netlab ") else sentence_case(self.clause)
 
     @property
@@ -176,7 +176,7 @@ def utc_of(text: object) -> datetime | None:
 
 
 def reason_of(word: str) -> str:
-    """The reason in the closed list for a probe's error word; ``unknown-error`` for other words."""
+    """A probe's error word itself if it is in the closed list; otherwise ``unknown-error``."""
     return word if word in REASONS else "unknown-error"
 
 
@@ -187,9 +187,9 @@ class Record:
     cell: str
     """Key of the cell."""
     trial: int
-    """From 1."""
+    """Counted from 1."""
     attempt: int
-    """From 1; above 1 if the trial was repeated."""
+    """Counted from 1; above 1 if the trial was repeated."""
     status: Status
     pairing: str
     server: str
@@ -199,7 +199,7 @@ class Record:
     started_at: str
     """Wall clock of the controller, ISO 8601, UTC, microseconds; empty if an import has none."""
     settings: Mapping[str, Value]
-    """Everything that was requested, units in the key; absent means the host's default."""
+    """Everything that was requested, units in the key; an absent setting: the host's default."""
     values: Mapping[str, Value]
     """Everything that was measured, units in the key."""
     reason: str | None = None
@@ -211,7 +211,7 @@ class Record:
 
     @property
     def is_final(self) -> bool:
-        """Whether a resumed run keeps the record: it is a result, or none can ever exist.
+        """Whether a resumed run keeps the record: it is a result, or no result can ever exist.
 
         A resumed run repeats a trial that was impossible because of an MTU, a buffer or a system
         call that failed (``errno``): the host or the path may have changed since.
@@ -257,8 +257,8 @@ def to_json(record: Record) -> str:
 def from_json(text: str) -> Record:
     """The record in a JSON object that ``to_json`` wrote; unknown keys are ignored.
 
-    Raises ValueError with a sentence: not a JSON object, a schema that this netlab does not know,
-    a field that is missing or of the wrong type.
+    Raises ValueError if the text is not a JSON object, if this netlab does not know its schema, or
+    if a field is missing or has the wrong type.
     """
     try:
         data = json.loads(text, parse_constant=refuse_constant)
@@ -270,9 +270,9 @@ def from_json(text: str) -> Record:
 
 
 def from_data(data: Mapping[str, Any], *, look_at_values: bool = True) -> Record:
-    """The record in a decoded JSON object; ValueError as ``from_json``.
+    """The record in a decoded JSON object; raises ValueError as ``from_json`` does.
 
-    Without ``look_at_values`` the caller must check its settings and values.
+    Without ``look_at_values``, the caller must check the record's settings and values.
     """
     check_schema(data.get("schema"))
     record = Record(
@@ -309,7 +309,7 @@ def as_whole(value: object) -> int | None:
 
 
 def check_schema(schema: object) -> None:
-    """Raise ValueError with a sentence unless this netlab reads that version of the format."""
+    """Raise ValueError unless this netlab reads that version of the format."""
     if schema == SCHEMA and type(schema) is int:
         return
     if type(schema) is int and schema > SCHEMA:
@@ -326,7 +326,7 @@ def refuse_constant(name: str) -> None:
 
 
 def check_text(text: str) -> None:
-    """Raise ValueError, with a sentence, for half a surrogate pair, which cannot be stored in a
+    """Raise ValueError for a text with half a surrogate pair: such a text cannot be stored in a
     file.
     """
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):

@@ -1,4 +1,4 @@
-"""The demands of a cell on its two ends, compared with what their probes can do. Pure."""
+"""The demands of a cell on its two ends, compared with what their probes can do. No I/O."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ def demands(cell: Cell) -> tuple[Demand, ...]:
 
 
 def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[Demand, ...]:
-    """The demands that its ends do not meet; an unknown end is assumed to meet all."""
+    """The demands that the cell's ends do not meet.
+
+    ``can`` has the capabilities of each end. An end whose capabilities are unknown (``None``) is
+    assumed to meet all demands.
+    """
     return tuple(
         demand
         for demand in demands(cell)

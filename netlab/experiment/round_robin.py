@@ -1,15 +1,17 @@
-"""Tournament: all pairs of machines meet in as few rounds as possible. Pure.
+"""Distributes measurements between pairs of machines over few rounds, as in a tournament. No I/O.
 
-A round is a matching: no machine, and no shared link or switch, is in two of its meetings. If all
-machines meet each other once, this is a round robin; its rounds are those of the circle method
-(Kirkman, Cambridge and Dublin Math. J. 2, 1847): for n machines, n even, the meeting of i and j is
-in round i + j modulo n - 1. Each meeting, in the circle's order, takes the earliest round in which
-all its needs are free. If every pair meets once in each direction, the result is the circle's own
-rounds. If some machines have several hosts, the plan is not always the shortest one, but never more
-than twice as long as the meetings of its busiest machine.
+A measurement between two machines is called a meeting. The meetings of a round take place at the
+same time: no machine, and no shared link or switch, is in two of them. If all machines meet each
+other once, the plan is a round robin, with the rounds of the circle method (Kirkman, Cambridge and
+Dublin Math. J. 2, 1847): for n machines, n even, the meeting of i and j is in round i + j modulo
+n - 1. The meetings are taken in the order of the circle. Each meeting gets the earliest round in
+which its machines and shared links are free. If every pair meets once in each direction, the result
+is the circle's own rounds. If some machines have several hosts, there may be a plan with fewer
+rounds. Without shared links, the plan has at most twice as many rounds as its busiest machine has
+meetings.
 
-Meetings within one machine use no cable and load the machine more than any other: they have rounds
-of their own, after all others.
+Meetings within one machine use no cable, and load the machine more than other meetings do. So they
+have rounds of their own, after all other rounds.
 """
 
 from __future__ import annotations
@@ -58,12 +60,16 @@ def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
 
 
 def _in_circle(matches: Sequence[Match]) -> list[Match]:
-    """The meetings sorted by round of the circle, then by direction, then in the given order."""
+    """The meetings, sorted by round of the circle, then by direction, then in the given order.
+
+    If two machines meet several times in one direction, their second meetings come after all first
+    meetings, and so on.
+    """
     names = dict.fromkeys(
         machine for match in matches for machine in (match.server_machine, match.client_machine)
     )
     seats = {name: seat for seat, name in enumerate(names)}
-    # With an odd number, one seat is empty: the machine that would meet it pauses in that round.
+    # If the number is odd, one seat is empty: the machine that would meet the empty seat pauses.
     last = len(seats) - 1 + len(seats) % 2
     times: dict[tuple[str, str], int] = {}
     keyed: list[tuple[tuple[int, int, bool], Match]] = []
@@ -85,7 +91,7 @@ def earliest_fit(
 ) -> list[tuple[Item, ...]]:
     """Rounds of items: each item, in order, in the earliest round in which its needs are free."""
     busy: dict[Hashable, int] = {}
-    """Need → the rounds in which it is busy, as the bits of a number."""
+    """Need → the rounds in which it is busy: bit n of the number is for round n."""
     rounds: list[list[Item]] = []
     for item in items:
         needs, busy_rounds = needs_of(item), 0

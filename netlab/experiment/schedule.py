@@ -1,4 +1,4 @@
-"""Trials → Rounds: the order of trials, and which of them run at the same time. Pure.
+"""Sorts trials into rounds: their order, and which of them run at the same time. No I/O.
 
 The trials with the same number are a **block**: every cell once, except cells whose trials have
 ended (stopping.py). Blocks are measured one after the other, whatever the order within them, so
@@ -57,16 +57,16 @@ def rounds(
     ``shuffled`` orders each block by a hash of seed, block and cell. So the rest of a block is
     measured in the same order after an interruption.
 
-    With ``switching`` seldom, a block measures one variant after the other; every second block
-    begins with the variant with which the block before it ended.
+    With ``switching`` seldom, a block measures one variant after the other; each block begins with
+    the variant with which the block before it ended.
 
     With ``parallel``, a round takes the next trial in that order, and every later trial of the
     block whose hosts are still free. ``hosts_of`` returns the machines that a cell keeps busy.
 
-    Pairings by name form a tournament instead. ``match_of`` returns what a pairing needs. A round
-    of the tournament becomes one round here for each different setup, so that trials at the same
-    time have one duration. Without a ``common`` window, pairings by name are scheduled like
-    pairings by letters.
+    Pairings by name form a tournament instead (round_robin.py). ``match_of`` returns what a pairing
+    needs. A round of the tournament becomes one round here for each different setup, so that trials
+    at the same time have one duration. Without a ``common`` window, pairings by name are scheduled
+    like pairings by letters.
     """
     result: list[Round] = []
 
@@ -111,7 +111,7 @@ def with_partners(trials: Sequence[Trial], cells: Iterable[Cell]) -> tuple[Trial
 def _blocks(
     trials: Iterable[Trial], switching: Literal["seldom", "interleaved"]
 ) -> Iterator[list[Trial]]:
-    """The trials of each block; with ``switching`` seldom, those of each variant in a block."""
+    """The trials of each block; with ``switching`` seldom, of each variant within a block."""
     blocks: dict[int, list[Trial]] = {}
     for trial in trials:
         blocks.setdefault(trial.number, []).append(trial)
@@ -143,7 +143,10 @@ def _separately(block: Sequence[Trial], match_of: Callable[[str], Match]) -> Ite
 
 
 def _tournament(block: Sequence[Trial], match_of: Callable[[str], Match]) -> list[Round]:
-    """The rounds of a tournament between the hosts of a block, setup after setup in each."""
+    """The rounds of a tournament between the hosts of a block.
+
+    A round of the tournament becomes one round for each different setup in it.
+    """
     trials: dict[str, list[Trial]] = {}
     for trial in block:
         trials.setdefault(trial.cell.pairing, []).append(trial)

@@ -1,8 +1,9 @@
-"""A setting of a test: its whole description in one row, which is also its field. Pure.
+"""Describes a setting of a test in one row, from which a field of a dataclass is made. No I/O.
 
-The rows are in ``kinds/``; the class of a row determines which kinds of test have the setting. The
-row contains its key in a matrix and its reader, its column of the frame, its label in reports, the
-keys that are sent to the probes, and the capabilities that these keys need.
+The rows are in ``kinds/``; the class of a row determines which kinds of test have the setting. A
+row has the setting's key in a matrix, the form in which it is read, its column in the run's table
+(the frame), its label in reports, the keys that are sent to the probes, and the capabilities that
+these keys need.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class NumberWithUnit:
 
 @dataclass(frozen=True, slots=True)
 class HostWord:
-    """Read as a word that the host defines."""
+    """Read as a word whose meaning depends on the host, such as the name of an interface."""
 
     pattern: str
     most_characters: int
@@ -56,8 +57,8 @@ class HostWord:
 class CpuList:
     """Read as numbers of CPUs in order, each once: a list, or a text such as ``0-3,8``.
 
-    The level is a text, ``0,1,2,3,8``. A list of numbers is one level, so an axis is a list of
-    lists.
+    The value of a cell is a text, ``0,1,2,3,8``. A list of numbers is one value, so an axis is a
+    list of lists.
     """
 
     largest: int = 4095
@@ -67,7 +68,9 @@ class CpuList:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Read as ``None`` if it is ``word``, else by ``reads`` or as one of the field's own words."""
+    """Read as ``None`` if the value is ``word``, otherwise as ``reads`` says; without ``reads``, as
+    one of the words of the field's type.
+    """
 
     word: str
     reads: NumberWithUnit | HostWord | None = None
@@ -75,7 +78,7 @@ class Or:
 
 
 Reader = Whole | NumberWithUnit | HostWord | CpuList | Or | None
-"""How a setting is read; ``None``: by the type of its field, a choice of words or yes and no."""
+"""How a setting is read; ``None``: as its field's type says, a choice of words or a truth value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +100,15 @@ class Need:
     """A capability that a probe must have for a setting."""
 
     capability: str
-    """A word of ``capabilities`` in `hello`, docs/protocol.md; empty: the level itself."""
+    """A word of ``capabilities`` in `hello`, docs/protocol.md; empty: the setting's level is this
+    word."""
     of: Literal["both", "server", "client", "sender", "receiver"] = "both"
     at: Level = None
-    """The only level that needs it; ``None``: every one."""
+    """The only level that needs the capability; ``None``: every level."""
     vital: bool = True
     """False: without the capability, the setting is not sent, and the cell is measured anyway."""
     what: str = ""
-    """What requires it; empty: the setting as a matrix has it."""
+    """Text for what requires it; empty: the setting as it is written in a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +119,13 @@ class SettingRow:
     """Its key in a matrix."""
     reads: Reader = None
     default: Any = ...
-    """Its default level; ``...``: it must be given."""
+    """Its default level; ``...``: it has none and must be given."""
     _: KW_ONLY
     about: str
     """Help for authors of a matrix."""
     column: str | None = ""
-    """Description of its column of the frame; empty: as ``about``; ``None``: the measured value is
-    in the same column."""
+    """Description of its column in the frame; empty: the same as ``about``; ``None``: the setting
+    has no column of its own, because a measured value has the column of this name."""
     label: str = ""
     """Its label in a report; empty: the name of its field in words."""
     absent: str = NOT_SET
@@ -162,7 +166,7 @@ class Settings:
     @classmethod
     @cache
     def defaults(cls) -> Mapping[str, Level | Any]:
-        """Field → its default; ``MISSING``: it must be given."""
+        """Field → its default; ``MISSING`` if the field must be given."""
         defaults = {own.name: own.default for own in fields(cls)}
         return {name: defaults[name] for name in (*cls.in_files.split(), *defaults)}
 

@@ -1,4 +1,4 @@
-"""The number of trials of a cell, the rule that ends them, and the trials that are repeated. Pure.
+"""Decides how many trials a cell has, and which of its trials are repeated. No I/O.
 
 All decisions follow from the records alone, in the order of the trials. So an interrupted run, and
 any later reader of its folder, make the same decisions.
@@ -36,13 +36,13 @@ class StopRule:
     """A cell is measured until its mean is precise at two successive checks."""
 
     within: float
-    """Half the interval's width as a share of the mean, at most."""
+    """Maximum of half the confidence interval's width, as a share of the mean."""
     confidence: float
     """Confidence of Student’s interval; the true coverage is slightly less (``stats.precise``)."""
     at_least: int
     """Minimum number of trials of a cell, at least 3."""
     at_most: int
-    """Maximum number of trials of a cell; if it is not precise after these, this is reported."""
+    """Maximum number of trials of a cell; a mean that is still not precise is reported as such."""
 
     def __str__(self) -> str:
         share, confidence = (
@@ -76,7 +76,7 @@ class StealRule:
         return record.attempt < self.tries and self.is_disturbed(record)
 
     def disturbed(self, trials: int) -> str:
-        """``3 trials lost more than 0.5 % of a host's CPU time to others on its hypervisor``."""
+        """A clause: ``3 trials lost more than 0.5 % of a host's CPU time to others …``."""
         return (
             f"{many(trials, 'trial')} lost more than "
             f"{format_share(self.steal)} of a host's CPU time to others on its hypervisor"
@@ -88,7 +88,7 @@ class CellProgress:
     """The progress of a cell's trials."""
 
     trials: int
-    """Trials that are recorded, or to be measured according to the records so far; from 1."""
+    """Number of trials: recorded ones, and those that the records so far require; at least 1."""
     ended: bool
     """Whether no further trials will be requested."""
     precise: bool | None = None
@@ -97,7 +97,7 @@ class CellProgress:
 
 
 def outline(record: Record) -> Record:
-    """The record with only the values that rules use: a run has tens of thousands of records.
+    """The record with only the values that rules use. This saves memory in runs with many trials.
 
     A record in which data stopped keeps all values, because they determine whether it is repeated.
     """

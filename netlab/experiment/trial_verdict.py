@@ -1,4 +1,4 @@
-"""The verdict on one trial of a search for the highest rate, from the counts of both ends. Pure.
+"""The verdict on one trial of a search for the highest rate, from the counts of both ends. No I/O.
 
 A trial passes if no frame was lost **and** no queue grew. If frames come out more slowly than they
 went in, a queue is filling, and a short trial would measure the queue.
@@ -25,9 +25,10 @@ class Counts:
     received: int
     """Distinct frames that arrived."""
     sent_span_ns: int
-    """From the first send call to the last one's return."""
+    """Time from the first send call to the return of the last send call."""
     received_span_ns: int
-    """From the first frame's arrival to the last one's; 0 for fewer than two."""
+    """Time from the arrival of the first frame to the arrival of the last; 0 for fewer than two
+    frames."""
     own_drops: int = 0
     """Frames of this direction that the measuring hosts dropped, by their counters."""
 
@@ -37,18 +38,18 @@ class Counts:
         return max(0, self.sent - self.received)
 
     def sent_per_s(self) -> float | None:
-        """Frames sent per second; ``None`` for fewer than two."""
+        """Frames sent per second; ``None`` for fewer than two frames."""
         return _per_s(self.sent, self.sent_span_ns)
 
     def received_per_s(self) -> float | None:
-        """Frames received per second; ``None`` for fewer than two."""
+        """Frames received per second; ``None`` for fewer than two frames."""
         return _per_s(self.received, self.received_span_ns)
 
     def queue_ns(self, line_per_s: float) -> int:
-        """How much longer the frames took to come out than to go in.
+        """How much longer the frames took to come out of the device than to go in.
 
-        A sender as fast as its link passes frames to its own queue before they can leave. So the
-        time to go in is at least the time that the link needs for them.
+        A sender may pass frames to its own queue faster than the link carries them. So the time to
+        go in is at least the time that the link needs for the frames.
         """
         least_ns = round(1e9 * max(0, self.sent - 1) / line_per_s)
         return self.received_span_ns - max(self.sent_span_ns, least_ns)
@@ -90,7 +91,8 @@ def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
     direction does not explain the loss of this direction.
     """
     if shared >= sum(losses):
-        # All losses are explained; the remaining drops have no effect and go to the first one.
+        # All losses are explained. The remaining drops have no effect: count them for the first
+        # direction.
         return tuple(
             frames + (shared - sum(losses) if place == 0 else 0)
             for place, frames in enumerate(losses)
@@ -106,8 +108,8 @@ def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
 def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
     """The verdict on all directions, or all pairs of hosts, of one trial.
 
-    A fault of the device outweighs one of the tester: a rate at which the device lost or queued
-    frames is too high for it, even if another direction could not be judged.
+    A fault of the device outweighs a fault of the measuring hosts: a rate at which the device lost
+    or queued frames is too high for it, even if another direction could not be judged.
     """
     distinct = set(verdicts)
     order: tuple[TryVerdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")
@@ -134,7 +136,7 @@ def _of_one(counts: Counts, criteria: Criteria) -> TryVerdict:
         return "tester-loss" if counts.own_drops >= counts.lost else "lost"
     sent_per_s = counts.sent_per_s()
     if sent_per_s is None or sent_per_s < criteria.least_sent_per_s:
-        # Checked before the queue, which may be the sender's own in front of a slow link.
+        # Checked before the queue: if the link is slow, the queue may be the sender's own.
         return "generator-bound"
     if counts.queue_ns(criteria.line_per_s) > criteria.most_queue_ns:
         return "absorbed"

@@ -1,4 +1,8 @@
-"""A run with its analysis: its findings, and the limits of its streams."""
+"""A run with its findings, and with the limits (bottlenecks) of its streams.
+
+A cell is one combination of pairing (server and client), test and settings. A trial is one
+execution of a cell. A rule is a function that computes findings.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,8 @@ class Analysis(Run):
     """A run with its findings; they are computed at the first access."""
 
     say: Callable[[Run], Callable[[Finding], str]] | None = None
-    """Gives the function that writes a finding of the run as a sentence; ``None``: no sentences."""
+    """Takes a run and returns a function that writes a finding of this run as a sentence. ``None``:
+    the findings have no sentences."""
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -48,17 +53,23 @@ class Analysis(Run):
 
     @cached_property
     def samples(self) -> tuple[StreamSample, ...]:
-        """The evidence of each flow of each stream that is ok, in the plan's order."""
+        """The evidence about each flow (direction of data) in each trial of a stream that is ok, in
+        the plan's order.
+        """
         return samples(self)
 
 
 def load(path: Path, say: Callable[[Run], Callable[[Finding], str]] | None = None) -> Analysis:
-    """Read a run folder; UsageError if there is none, StoreError if it is unusable."""
+    """Read a run folder. UsageError if the path is not a run folder, StoreError if the folder is
+    unusable.
+    """
     return Analysis(read_checked(path), say)
 
 
 def findings(run: Analysis) -> tuple[Finding, ...]:
-    """All findings about a run: warnings first, otherwise in the order of the table of kinds."""
+    """All findings about a run: warnings first, otherwise in the order of the table of kinds
+    (kinds/catalogue.py).
+    """
     evidence = RunEvidence(run)
     computed = [
         finding
@@ -69,7 +80,9 @@ def findings(run: Analysis) -> tuple[Finding, ...]:
 
 
 class RunEvidence:
-    """The evidence for rules: each attribute has the name that rules use for their parameter."""
+    """The evidence that rules get: a parameter of a rule has the name of an attribute of this
+    class.
+    """
 
     def __init__(self, run: Analysis) -> None:
         self.run = run
@@ -78,9 +91,10 @@ class RunEvidence:
         self.target: LongPath | None = run.plan.target
         self.imported = run.plan.source is not None
         self.changed: frozenset[str] = changed_facts(run.plan.content)
-        """Names of the facts that variants change: no value of them holds for the whole run."""
+        """Names of the facts of hosts that netlab itself changes during the run (``variants`` in
+        the matrix). No value of such a fact holds for the whole run."""
         self.notes = tuple(self._steady(note) for note in run.facts)
-        """Facts of hosts, as recorded, without those that variants change."""
+        """The recorded facts of hosts, without the facts named in ``changed``."""
 
     def _steady(self, note: Mapping[str, Any]) -> Mapping[str, Any]:
         facts = note.get("facts")
@@ -90,7 +104,7 @@ class RunEvidence:
         return {**note, "facts": steady}
 
     def shown_by(self, rule: FindingRule | str) -> tuple[Finding, ...]:
-        """The findings of a rule."""
+        """The findings of a rule: a function, or ``module:function`` of this package."""
         function: FindingRule = (
             pkgutil.resolve_name(f"{__package__}.{rule}") if isinstance(rule, str) else rule
         )
@@ -105,13 +119,13 @@ class RunEvidence:
 
     @cached_property
     def limited(self) -> tuple[Finding, ...]:
-        """The limits of the streams."""
+        """The findings about the limits (bottlenecks) of the streams."""
         return self.run.limits
 
     @cached_property
     def reported_limits(self) -> tuple[Finding, ...]:
-        """The limits of the streams, without limits of links that a slow host, pair or mesh already
-        explains, and without congestion on such links.
+        """The limits of the streams. A limit of a link, or congestion, is left out if findings
+        about slow hosts, pairs or meshes cover all its cells.
         """
         of_mesh = OF_LINKS | {Kind.CONGESTION}
         return tuple(
@@ -122,7 +136,9 @@ class RunEvidence:
 
     @cached_property
     def mesh(self) -> tuple[Finding, ...]:
-        """The slow hosts and pairs of a mesh."""
+        """The findings about slow hosts and pairs of a mesh (several hosts, each measured with the
+        others), and about a mesh that is slow as a whole.
+        """
         return slow_in_mesh(self.samples, self.limited, self.link)
 
     @cached_property
@@ -132,7 +148,9 @@ class RunEvidence:
 
     @cached_property
     def explained(self) -> frozenset[str]:
-        """The cells in which a limit explains why most trials are below the ceiling."""
+        """The cells in which a limit explains why most trials are below the wire ceiling (the
+        highest payload rate that the link's framing allows).
+        """
         return cells_mostly(
             (finding for finding in self.limited if finding.kind.explains), self.samples
         )
@@ -152,7 +170,7 @@ class RunEvidence:
 
     @cached_property
     def statements(self) -> StatedFacts:
-        """What an imported document states next to its table."""
+        """What the source document of an imported run states beside its table of results."""
         return stated_facts_of(self.run.plan)
 
     @cached_property
@@ -162,7 +180,9 @@ class RunEvidence:
 
     @cached_property
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host → facts of its other interfaces, if records name them."""
+        """Host → facts of the interfaces of its further test addresses. Only interfaces that a
+        record names are included.
+        """
         interfaces = {
             str(record.values[name])
             for record in self.run.records

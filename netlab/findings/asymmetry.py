@@ -1,4 +1,8 @@
-"""Asymmetry: one direction between two ends that is far slower than the other. Pure."""
+"""Asymmetry: one direction between two ends that is far slower than the other. No I/O.
+
+A pairing is a server and a client. A series is the cells of a pairing that differ only in their
+socket buffer; a cell is one combination of settings.
+"""
 
 from __future__ import annotations
 

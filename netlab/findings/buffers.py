@@ -1,4 +1,8 @@
-"""Buffers: the effective size of requested socket buffers, and whether it had an effect. Pure."""
+"""Buffers: the effective size of requested socket buffers, and whether the size had an effect.
+
+A series is the cells of a pairing (server and client) that differ only in their requested socket
+buffer. The axis is that buffer. A cell is one combination of settings. No I/O.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,8 @@ from netlab.findings.series import Point, Series
 from netlab.stats import median
 
 NO_EFFECT = 0.01
-"""Maximum excess of a series' largest figure over its smallest, as a share, if the buffers have no
-effect. Smaller differences are scatter, as in the rule for outliers."""
+"""The buffers have no effect if the largest figure of a series exceeds the smallest by at most this
+share. Such differences are scatter, as in the rule for outliers."""
 
 LEAST_LEVELS = 4
 """Minimum number of sizes with a figure for a statement about the axis."""
@@ -34,7 +38,9 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
 
 
 def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding]:
-    """One finding per pairing about requested buffers that the systems changed, as they report."""
+    """One finding per pairing about requested buffers that a host reports as changed: ``suffix`` is
+    ``capped`` or ``doubled``.
+    """
     cells: dict[str, dict[str, Point]] = {}
     ends_of: dict[str, dict[str, None]] = {}
     for one_series in series:
@@ -90,7 +96,7 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
         by_size: dict[tuple[tuple[str, int], ...], list[Point]] = {}
         for point in one_series.on_axis:
             effective = _effective(point)
-            # Both buffers of both ends must be known: an unknown one may differ.
+            # Both buffers of both ends must be known: an unknown buffer may differ.
             if len(effective) == len(SIDES) * 2:
                 by_size.setdefault(tuple(sorted(effective.items())), []).append(point)
         findings += [
@@ -111,7 +117,7 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
 
 
 def _no_effect(series: Series) -> Finding | None:
-    """The finding that the figures hardly differ between the buffer sizes, outliers excepted."""
+    """The finding that figures hardly differ between buffer sizes. Outliers are left out."""
     points_with_values = [point for point in series.on_axis if point.values]
     outliers: set[str] = set()
     if not _are_alike(points_with_values):

@@ -1,7 +1,9 @@
-"""Ceilings: findings from the position of a series under the wire ceiling alone. Pure.
+"""Ceilings: findings that follow only from the distance of figures to the wire ceiling. No I/O.
 
-They are stated only if the records give no better explanation: a fall below the ceiling, TCP
-figures that fit only under the ceiling without timestamps, and figures above every ceiling.
+The wire ceiling is the highest payload rate that the link's framing allows. A series is the cells
+of a pairing that differ only in their socket buffer. The findings are about a fall below the
+ceiling, about TCP figures that fit only under the ceiling without timestamps, and about figures
+above every ceiling. They are stated only if the records give no better explanation.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Minimum number of cells at the ceiling, which show what the series can reach; and minimum number
-of lower cells after them, because two adjacent lower cells would be a step."""
+of lower cells with larger buffers. Two adjacent lower cells are only a step (outliers.py)."""
 
 
 def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:
     """Series that reach the wire ceiling and fall below it towards the largest buffers.
 
-    ``explained``: cells whose limit the records show. They get no finding of this kind.
+    ``explained``: cells whose limit the records show. If such a cell is among the lower cells, the
+    series has no finding.
     """
     return tuple(
         result for one_series in series if (result := _fall(one_series, explained)) is not None
@@ -35,7 +38,8 @@ def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Fin
     """TCP without recorded options whose figures suggest that timestamps were off.
 
     Most cells of such a series are above the ceiling with timestamps, and none is above the ceiling
-    without them. Another tool than netlab's probe may be above it by its way of counting.
+    without timestamps. A series that another tool than netlab's probe measured is left out: the
+    tool's way of counting may be the cause.
     """
     tolerance = above_tolerance(imported=imported)
     return tuple(
@@ -83,7 +87,7 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
     full = [point for point in wired if _share(point) >= full_share]
     if len(full) < LEAST_FULL:
         return None
-    # The cells after the last one at the ceiling.
+    # The cells after the last cell at the ceiling.
     fallen = wired[wired.index(full[-1]) + 1 :]
     figures = [_middle(point) for point in full]
     median_figure = median(figures)

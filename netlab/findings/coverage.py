@@ -1,4 +1,8 @@
-"""Coverage: cells without a result, with the reason, and means over fewer cells. Pure."""
+"""Coverage: cells without a result, and means over fewer cells than the means beside them. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings. A series is the cells
+that differ only in their socket buffer; it is a column of the report's table.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def missing(run: Run) -> tuple[Finding, ...]:
-    """One finding per pairing, protocol and reason: cells without any result, failed trials."""
+    """Findings about failed trials and about cells without any result: one per pairing, protocol
+    and reason.
+    """
     with_result = {cell for (cell, _), r in run.latest.items() if r.status is Status.OK}
     cells: dict[tuple[Group, Kind, str], dict[str, None]] = {}
     sizes: dict[tuple[Group, Kind, str], set[int]] = {}
@@ -54,10 +60,11 @@ def missing(run: Run) -> tuple[Finding, ...]:
 
 
 def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """Means over fewer cells than the neighbouring means.
+    """One finding per column whose mean covers fewer cells than the mean of another column.
 
-    Neighbours have the same test, protocol, direction and buffer sizes. A column without any cell
-    has no mean. If all columns lack equally many cells, none is reported.
+    Columns are compared if they have the same test, protocol, direction and buffer sizes. A column
+    in which no cell has a figure has no mean. If all columns lack equally many cells, there is no
+    finding.
     """
     neighbours_of: dict[tuple[object, ...], list[Series]] = {}
     for one_series in series:

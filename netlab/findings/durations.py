@@ -1,4 +1,4 @@
-"""Durations: trials that ran longer or shorter than requested. Pure."""
+"""Durations: trials that ran longer or shorter than requested. No I/O."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from netlab.stats import median
 from netlab.store.source_facts import StatedFacts
 
 TOLERANCE = 0.02
-"""Maximum difference between a window and the requested time, as a share of the requested time."""
+"""Maximum difference between a window (the time that a trial measured) and the requested time, as a
+share of the requested time."""
 
 _LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
-"""A window ends with the next message or answer, or with the time-out of an answer. So it may be
-longer than requested, by at most one of these times and the time-out."""
+"""Names of the values for the longest gap between messages and the longest round trip. A window
+ends only with the next message or answer, or with the time-out of an answer. So a window may exceed
+the requested time by the larger one of these values plus the time-out."""
 
 
 def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding, ...]:
-    """One finding per pairing whose trials, as measured or stated, did not last as requested."""
+    """Findings about pairings (server and client) whose trials did not last as requested, according
+    to their records or to an imported document.
+    """
     points: dict[str, list[Point]] = {}
     for one_series in series:
         points.setdefault(one_series.group.pairing, []).extend(one_series.points)
@@ -63,7 +67,7 @@ def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
 def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
     """Requested time, elapsed time, and the time that the last message may add, in seconds.
 
-    ``None`` if they are not known.
+    ``None`` if the requested or the elapsed time is not known.
     """
     asked_s = _time(record.settings.get("duration_s"))
     took_ns = _time(record.values.get(f"{prefix}elapsed_ns"))

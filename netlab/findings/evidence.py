@@ -1,4 +1,9 @@
-"""Evidence: a run's records → stream samples, from which findings are computed. Pure."""
+"""Evidence: makes stream samples from a run's records. No I/O.
+
+A stream sample is the evidence about one flow (direction of data) in one trial. Findings about
+streams are computed from samples. A window is the time that an end measures; TCP's own windows are
+called receive window and congestion window.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +36,15 @@ if TYPE_CHECKING:
 _REQUESTS_S = 1.0
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
-"""If the window is smaller than this many segments, Linux cuts smaller segments than the path would
-carry."""
+"""If the receive window is smaller than this many segments, Linux cuts smaller segments than the
+path would carry."""
 
 
 def samples(run: Run) -> tuple[StreamSample, ...]:
-    """The evidence of each flow of each stream that is ok, in the plan's order.
+    """One sample for each flow of each trial of a stream that is ok, in the plan's order.
 
-    For an import, the only evidence is the share of the wire ceiling.
+    For an imported run, the only evidence is the share of the wire ceiling (the highest payload
+    rate that the link's framing allows).
     """
     return tuple(
         sample
@@ -50,21 +56,24 @@ def samples(run: Run) -> tuple[StreamSample, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _FlowValues:
-    """The values of one flow of a record, by name; a value of another type counts as absent."""
+    """The values of one flow of a record, by their names without the flow's prefix.
+
+    A value counts as absent if it has another type than the method returns.
+    """
 
     values: Mapping[str, Any]
     prefix: str
 
     def whole(self, name: str) -> int | None:
-        """A whole number."""
+        """A value that is a whole number."""
         return as_whole(self.values.get(self.prefix + name))
 
     def number(self, name: str) -> float | None:
-        """A number."""
+        """A value that is a number."""
         return number(self.values.get(self.prefix + name))
 
     def text(self, name: str) -> str | None:
-        """A word."""
+        """A value that is a text."""
         value = self.values.get(self.prefix + name)
         return value if isinstance(value, str) else None
 
@@ -197,9 +206,11 @@ def _end(fields: _FlowValues, role: str, host: str, *, spins: bool) -> StreamEnd
 
 
 def _resolution_share(fields: _FlowValues) -> float:
-    """Uncertainty of a coarse result: its largest receive and the change of its queue.
+    """Uncertainty of a coarse result: the bytes of its largest receive call plus the change of its
+    receive queue, as a share of all received bytes.
 
-    As a share of all bytes; infinite if these are not known.
+    A result is coarse if receive calls were long compared with the window. The uncertainty of other
+    results is 0. It is infinite if the bytes are not known.
     """
     if fields.whole("receiver_coarse") != 1:
         return 0.0
@@ -262,8 +273,10 @@ def _drops(fields: _FlowValues, record: Record, *, server_sends: bool) -> OwnDro
 
 
 def _between_readings_s(fields: _FlowValues, settings: Mapping[str, Any]) -> float:
-    """Maximum time between the two readings of the counters, which are taken just outside the test:
-    its stages, and the requests to the probes.
+    """Maximum time between the two readings of the hosts' drop counters, in seconds.
+
+    The counters are read just before and just after the test. So this is the time of the test's
+    stages plus the time of the requests to the probes.
     """
     stages = (fields.number(name) for name in ("setup_ns", "elapsed_ns", "drain_ns"))
     stages_s = sum(stage for stage in stages if stage is not None) / 1e9
@@ -271,7 +284,9 @@ def _between_readings_s(fields: _FlowValues, settings: Mapping[str, Any]) -> flo
 
 
 def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, Any]) -> int | None:
-    """The path MTU that the sender's system knows; over TCP also from its segment size."""
+    """The path MTU that the sender's system knows. Over TCP, its segment size may show a smaller
+    one.
+    """
     if protocol != "TCP":
         return fields.whole("sender_path_mtu_bytes")
     pmtu, mss = (
@@ -289,7 +304,7 @@ def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, A
 
 
 def _mtu(fields: _FlowValues, link: Link | None) -> int | None:
-    """The smaller one of the path's known MTU and the link's MTU."""
+    """The smaller one of the path's known MTU and the link's MTU; ``None`` without a link."""
     path = fields.whole("sender_path_mtu_bytes")
     if link is None:
         return None
@@ -320,9 +335,10 @@ def ceiling_of(
 ) -> float | None:
     """The wire ceiling of one flow in payload bit/s; ``None`` if the link is not known.
 
-    If neither the record nor the MSS shows whether TCP timestamps were in use, the result is the
-    lower ceiling, with timestamps; with ``highest``, it is the one without them. A path with a
-    smaller MTU than the link has its own ceiling.
+    The wire ceiling is the highest payload rate that the link's framing allows. If neither the
+    record nor the MSS shows whether TCP timestamps were in use, the result is the ceiling with
+    timestamps, which is lower; with ``highest``, it is the ceiling without timestamps. Over UDP, a
+    known path MTU counts instead of the link's MTU if it is smaller.
     """
     size = settings.get("message_bytes")
     if link is None or values.get("same_host") is True or not isinstance(size, int):
@@ -353,7 +369,9 @@ def ceiling_of(
 def framing_of(
     settings: Mapping[str, Any], values: Mapping[str, Any], prefix: str, link: Link | None
 ) -> Framing | None:
-    """The framing of a message, or a TCP segment, on the link, as ``ceiling_of`` assumes it."""
+    """The framing of one UDP message, or of one full TCP segment, on the link, as ``ceiling_of``
+    assumes it; ``None`` if the ceiling is not known.
+    """
     size = settings.get("message_bytes")
     ceiling = ceiling_of(settings, values, prefix, link)
     if link is None or ceiling is None or not isinstance(size, int):

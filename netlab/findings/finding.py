@@ -1,7 +1,8 @@
-"""Findings: typed statements about a run, each with its evidence. Pure.
+"""Findings: typed statements about a run, each with its evidence. No I/O.
 
 kinds/catalogue.py lists all kinds of findings. Findings are computed from records only, and printed
-elsewhere. If the evidence is missing, there is no finding.
+elsewhere. If the evidence is missing, there is no finding. A cell is one combination of pairing
+(server and client), test and settings; a trial is one execution of a cell.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ __all__ = ["Finding", "Group", "Kind", "finding"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Cells that differ only in settings that are not listed here, such as the socket buffer.
+    """What a finding is about: cells that differ only in settings that are not listed here, such as
+    the socket buffer.
 
     If a finding does not depend on a field, the field is empty: a finding about a host has no
     pairing.
@@ -46,9 +48,10 @@ class Finding:
     kind: Kind
     group: Group
     cells: tuple[str, ...]
-    """Keys, in the order of the readings."""
+    """Keys of the cells that the finding is about."""
     evidence: Mapping[str, float]
-    """Medians over the trials of these cells, unit in the key; unknown figures are absent."""
+    """Name of a figure, with its unit at the end → the figure, for most names the median over the
+    trials of these cells. Unknown figures are absent."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Evidence that is not a number: names, facts before and after, a source."""
     trials: tuple[tuple[str, int], ...] = ()
@@ -59,12 +62,12 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        """The severity of its kind."""
+        """The severity of the finding's kind."""
         return self.kind.severity
 
     @property
     def advice(self) -> Message:
-        """What to do: the advice of its kind."""
+        """What to do: the advice of the finding's kind."""
         return self.kind.advice
 
 

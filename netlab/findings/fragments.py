@@ -1,4 +1,7 @@
-"""Fragments: UDP messages longer than a frame, and the longest that fits one. Pure."""
+"""Fragments: UDP messages that need several frames, and the longest message that fits one frame.
+
+No I/O.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,11 @@ from netlab.findings.series import Point, Series
 
 
 def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """One finding per message size and IP version, since it is about the link, not about its
-    senders.
+    """One finding per message size, IP version and MTU, whatever the sender: fragmentation depends
+    on the link.
 
-    Only for cells that have a result and were sent over a wire with a known MTU.
+    A cell (one combination of settings) counts only if it has a result, and if its messages went
+    over a cable with a known MTU.
     """
     cells: dict[tuple[Group, IpVersion, int], dict[str, None]] = {}
     for one_series in series:

@@ -1,4 +1,4 @@
-"""Framing: how many bytes a link, or another bottleneck, counts for a stream's payload. Pure."""
+"""Framing: how many bytes a link, or another bottleneck, counts for a stream's payload. No I/O."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from netlab.ethernet import (
 
 
 class Accounting(Enum):
-    """The bytes that a bottleneck counts for each IP packet."""
+    """The bytes that a bottleneck counts for each IP packet, with an example after the colon."""
 
     WIRE = "wire"
-    """The frame with preamble and gap, which is the time that it occupies the wire: a link."""
+    """The frame with preamble and gap, so all byte times that it occupies on the wire: a link."""
     FRAME = "frame"
     """The frame from its header to the FCS, at least 64 bytes: a policer of a switch."""
     HEADED = "headed"
@@ -33,12 +33,12 @@ class Framing:
 
     payload_bytes: int
     packets: tuple[int, ...]
-    """Sizes of its IP packets, headers included."""
+    """Sizes of the message's IP packets, headers included."""
     vlan: bool
     link_rate_bit_per_s: float
 
     def counted_bytes(self, accounting: Accounting) -> int:
-        """Its bytes by that accounting."""
+        """The bytes that a bottleneck with this accounting counts for the message."""
         tag = TAG_BYTES if self.vlan else 0
         if accounting is Accounting.WIRE:
             return sum(packet_wire_bytes(size, vlan=self.vlan) for size in self.packets)
@@ -50,12 +50,16 @@ class Framing:
         return sum(max(size + FCS_BYTES, MIN_FRAME_BYTES) for size in headed)
 
     def rate_bit_per_s(self, throughput_bit_per_s: float, accounting: Accounting) -> float:
-        """A throughput of payload, as that accounting counts it, in bit/s."""
+        """The rate that a bottleneck with this accounting counts for a payload throughput, in
+        bit/s.
+        """
         return throughput_bit_per_s * self.counted_bytes(accounting) / self.payload_bytes
 
     @property
     def ceiling_share(self) -> float:
-        """The wire ceiling of such messages as a share of the link's rate, 0 to 1."""
+        """The wire ceiling (highest payload rate) of such messages as a share of the link's rate, 0
+        to 1.
+        """
         return self.payload_bytes / self.counted_bytes(Accounting.WIRE)
 
 
@@ -73,9 +77,10 @@ UNLIKE_STATED = 0.9
 
 
 def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
-    """The rate that links negotiate and that a measured rate on the wire matches.
+    """The rate of ``STEPS_BIT_PER_S`` that a measured rate on the wire matches.
 
-    ``None`` if the measured rate matches none below the stated rate.
+    ``None`` if the measured rate matches none of them that differs from the stated rate
+    (``UNLIKE_STATED``).
     """
     return next(
         (

@@ -1,4 +1,4 @@
-"""Importance: the order in which a report states the findings, by kind. Pure."""
+"""Importance: the order in which a report states the findings, by kind. No I/O."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from netlab.findings.finding import Finding, Kind
 
 
 def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
-    """The kinds that a report may state first, by their rank.
+    """The kinds of findings that a report may state first, the smallest rank first.
 
-    All warnings about limits of streams take the place of the one with the lowest rank. Their own
-    order is by cost, the highest first: the share of the ceiling that the limit cost, summed over
-    all trials that show it.
+    The kinds of warnings about limits of streams stand together, at the smallest rank of any of
+    them. Among themselves they are ordered by cost, the highest first. The cost of a finding is the
+    median share of the wire ceiling (the highest payload rate of the link) that the limit cost,
+    times the number of trials that show the limit. The cost of a kind is the sum over its findings.
     """
     costs: dict[Kind, float] = {}
     for finding in findings:

@@ -1,7 +1,8 @@
-"""Link checks: links and hosts that differ from what the matrix states. Pure.
+"""Link checks: links and hosts that differ from what the matrix states. No I/O.
 
-Links are judged by the share of the ceiling that pairings reach. Hosts are judged by their facts
-before, during and after a run.
+Links are judged by the share of the wire ceiling that pairings (server and client) reach. The wire
+ceiling is the highest payload rate that the link's framing allows. Hosts are judged by their facts
+before, during and after a run. A cell is one combination of pairing, test and settings.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from netlab.findings.series import Point, Series
 from netlab.findings.traffic.interfaces import LOOPBACK
 
 FAR_BELOW = 0.11
-"""Maximum share of the ceiling at which a pairing is far below its link. A link may negotiate a
-tenth of its rate; the rest allows for errors of the clocks."""
+"""A pairing is far below its link if it reaches at most this share of the ceiling. A link may
+negotiate a tenth of its rate; the remaining 0.01 allows for errors of the clocks."""
 
 SEVERAL = 3
-"""Minimum number of cells with a rate that links negotiate; two cells are enough if their ceilings
-differ."""
+"""Minimum number of cells that reach the same rate, if links negotiate this rate. Two cells are
+enough if their ceilings differ."""
 
 LARGE_MESSAGE_BYTES = 700
-"""A pairing is judged only if a message of it is at least this long, half a frame: a host may be
-too slow to send enough small messages."""
+"""A pairing is judged only if one of its cells has messages of at least this length (half a frame).
+A host may be too slow to fill a link with small messages."""
 
 STEADY = (
     *("kernel", "boot_id", "machine_id", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
@@ -53,8 +54,8 @@ def links(
     slower_links: Collection[str] = (),
     of_mesh: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """One finding per pairing that reaches at most a tenth of its link's rate, or at most another
-    rate that links negotiate.
+    """One finding per pairing that reaches about a tenth of its link's rate or less, or another
+    lower rate that links negotiate, and no more.
 
     ``of_hosts``: cells that a host limits. If a pairing is fastest in one of them, its link is not
     suspected. ``slower_links``: pairings that already have a finding about a slower link.
@@ -100,7 +101,7 @@ def links(
 
 
 def _several(points: Iterable[tuple[float, Point, int]], step: float, link: Link) -> bool:
-    """Whether enough cells reach that rate to rule out chance."""
+    """Whether enough cells reach the rate ``step`` to rule out chance."""
     at_step = [
         point
         for share, point, _ in points
@@ -132,10 +133,7 @@ def hosts(
 
 
 def _changed(host: str, readings: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    """Facts that differ between the readings; a missing fact proves nothing.
-
-    An interface's facts are compared only while the route uses the same interface.
-    """
+    """Facts that differ between the readings. A reading without a value of a fact is ignored."""
     changes: dict[str, str] = {}
     for name in STEADY:
         values = [facts[name] for facts in readings if facts.get(name) not in (None, "")]
@@ -149,7 +147,9 @@ def _changed(host: str, readings: Sequence[Mapping[str, Any]]) -> Iterator[Findi
 def _interfaces(
     readings: Sequence[Mapping[str, Any]], routes: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """The last facts of each interface: first the one in the host's facts, then the others."""
+    """The last facts of each interface: first the interface in the host's facts, then the
+    interfaces of ``routes``.
+    """
     followed: dict[str, Any] = {}
     for reading in readings:
         followed |= {name: value for name, value in reading.items() if value not in (None, "")}

@@ -1,7 +1,8 @@
 """Outliers: cells far from their neighbours, and trials far from the other trials of their cell.
 
 The rules and their sources are in ``netlab.stats.outliers``. Nothing is dropped: each finding has
-the mean with and without the outlier, and the median. Pure.
+the mean with and without the outlier, and the median. A series is the cells that differ only in
+their socket buffer, which is its axis; a trial is one execution of a cell. No I/O.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
 
 def _of(series: Series) -> Iterator[Finding]:
     strays = outliers_of(series)
-    # The mean leaves out all outliers: leaving out one of two would not correct it.
+    # The mean leaves out all outliers: leaving out one of two would not correct the mean.
     outlier_points = [point for stray, point in strays if stray.kind == "outlier"]
     for stray, point in strays:
         if stray.kind == "outlier":
@@ -53,7 +54,7 @@ def _of(series: Series) -> Iterator[Finding]:
 
 
 def _step(series: Series, steps: Sequence[tuple[Outlier, Point]]) -> Finding:
-    """The finding about adjacent cells that differ in the same direction."""
+    """The finding about adjacent cells that differ from their neighbours in the same direction."""
     first, last = steps[0], steps[-1]
     return finding(
         Kind.STEP,
@@ -73,7 +74,9 @@ def _step(series: Series, steps: Sequence[tuple[Outlier, Point]]) -> Finding:
 def _runs(
     steps: Sequence[tuple[Outlier, Point]], series: Series
 ) -> list[list[tuple[Outlier, Point]]]:
-    """Runs of steps that are adjacent among the measured cells and differ in the same direction."""
+    """Groups of step cells. The cells of a group are adjacent among the measured cells, and differ
+    from their neighbours in the same direction.
+    """
     place = {point.cell: index for index, point in enumerate(p for p in series.on_axis if p.values)}
     runs: list[list[tuple[Outlier, Point]]] = []
     for stray, point in steps:
@@ -118,7 +121,9 @@ def _trials(series: Series, point: Point) -> Iterator[Finding]:
 
 
 def _means(series: Series, without: Sequence[Point]) -> dict[str, float | None]:
-    """Mean and median of the whole table column, over its cells that have a figure."""
+    """Mean and median of the whole series, over its cells that have a figure. ``mean_without`` is
+    the mean without the points in ``without``.
+    """
     left_out = {point.cell for point in without}
     means = [(point.cell, value) for point in series.points if (value := point.mean) is not None]
     remaining_means = [value for cell, value in means if cell not in left_out]

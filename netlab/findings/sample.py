@@ -1,4 +1,8 @@
-"""Stream samples: the evidence about the messages of one direction in one trial. Pure."""
+"""Stream samples: the evidence about the messages of one direction in one trial. No I/O.
+
+The window of an end is the time that the end measures. TCP's windows are called receive window and
+congestion window. The wire ceiling is the highest payload rate that the link's framing allows.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import Histogram, middle_of
 
 WINDOW_NS = 200_000_000
-"""Minimum window for shares of CPU time: kernels count it in ticks of 1 to 16 ms."""
+"""Minimum window for shares of CPU time: kernels count CPU time in ticks of 1 to 16 ms."""
 
 ORDINARY = 0.98
 """Share of the send calls that count as ordinary: all except the longest fiftieth. A few calls are
@@ -31,7 +35,7 @@ class StreamEnd:
     run_queue_delay_ns: int | None = None
     """Time in which a thread of the test was ready to run but had no CPU."""
     quota_periods: int | None = None
-    """Periods of a CPU quota; 0: no quota."""
+    """Periods of the end's CPU quota within the window; 0: no quota."""
     throttled_periods: int | None = None
     throttled_ns: int | None = None
     """Time in which a quota made the end wait, summed over all CPUs."""
@@ -40,18 +44,19 @@ class StreamEnd:
     busiest_core: int | None = None
     busiest_core_share: float | None = None
     cpu: int | None = None
-    """The CPU to which it is pinned."""
+    """The CPU to which the end is pinned."""
     spins: bool = False
-    """Whether it keeps its CPU busy even if nothing arrives: a spinning receiver, a paced
-    sender."""
+    """Whether the end keeps its CPU busy while it waits, as a spinning receiver or a paced sender
+    does."""
     clock_ppm: float | None = None
-    """How much faster the monotonic clock ran than the undisciplined one, in ppm."""
+    """How much faster the monotonic clock ran than CLOCK_MONOTONIC_RAW, in ppm. Time
+    synchronisation changes the rate of the first clock, but not of the second."""
     clock_step_ns: int | None = None
-    """Step of wall time against the monotonic clock; reported only above 0.5 s."""
+    """Step of the wall clock against the monotonic clock; recorded only above 0.5 s."""
 
     @property
     def judged(self) -> bool:
-        """Whether its window is long enough to judge shares of time."""
+        """Whether the end's window is long enough to judge shares of time."""
         return (self.window_ns or 0) >= WINDOW_NS
 
     @property
@@ -66,16 +71,16 @@ class StreamEnd:
 
     @property
     def throttled_share(self) -> float | None:
-        """Share of the periods of its CPU quota with throttling; 0 without a quota."""
+        """Share of the quota's periods in which the end was throttled; 0 without a quota."""
         if self.quota_periods is None or self.throttled_periods is None:
             return None
         return self.throttled_periods / max(1, self.quota_periods)
 
     @property
     def waited_share(self) -> float:
-        """Share of the window in which it had no CPU, for any reason; 0 if no reason is known.
+        """Share of the window in which the end had no CPU; 0 if no reason for a wait is recorded.
 
-        The reasons overlap, so the largest share counts.
+        The waits for different reasons overlap, so the largest share counts.
         """
         throttled = self._share(self.throttled_ns)
         quota = self.throttled_share if throttled is None else min(1.0, throttled)
@@ -92,20 +97,21 @@ class TcpAccount:
     busy_us: int | None = None
     """Time with data to send, or unacknowledged data."""
     rwnd_limited_us: int | None = None
-    """Part of the busy time in which the receiver's window held it back."""
+    """Part of the busy time in which the receive window held TCP back."""
     sndbuf_limited_us: int | None = None
-    """Part of the busy time in which the send buffer held it back."""
+    """Part of the busy time in which the send buffer held TCP back."""
     retransmissions: int | None = None
     window_bytes: int | None = None
-    """The receiver's last announced window, at the beginning or the end, whichever is larger."""
+    """The receive window that the sender knew at the beginning or at the end of the measured time,
+    whichever is larger."""
     min_rtt_us: int | None = None
     rtt_us: int | None = None
-    """Smoothed, at the end of the window."""
+    """Smoothed round trip at the end of the window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """Messages over UDP, over the whole test; ``None``: not known."""
+    """Numbers of UDP messages in the whole test; ``None``: not known."""
 
     sent: int | None = None
     lost: int | None = None
@@ -143,15 +149,16 @@ link's rate."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherTraffic:
-    """Traffic of others in one direction of an interface of one of the hosts."""
+    """Traffic other than the test's own, in one direction of an interface of one of the hosts."""
 
     host: str
     receiving: bool
     bit_per_s: float
-    """As the interface counts it, from the Ethernet header to the end of the packet."""
+    """The rate in the bytes that the interface counts, from the Ethernet header to the end of the
+    packet."""
     filled_share: float
-    """Share of the link that all traffic fills on the wire, including ours; it may exceed 1 by the
-    uncertainty of the bounds."""
+    """Share of the link that all traffic fills on the wire, including the test's own. The test's
+    own traffic is known only within bounds, so this share may exceed 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,21 +175,22 @@ class StreamSample:
     flow: str = ""
     """``to server`` or ``to client`` if the test sends both ways."""
     conditions: str = ""
-    """Its other settings, as text: samples with equal ``conditions`` differ only in message
+    """The other settings, as text: samples with equal ``conditions`` differ only in message
     size."""
     engine: str = ""
     """Name of the other tool that measured it; empty: netlab's probe."""
     engine_remarks: str = ""
     """How that tool measures, as its record says."""
     imported: bool = False
-    """Whether it comes from a document: values that are not printed in the document are not
+    """Whether the figures come from a document. Values that the document does not print are not
     known."""
     throughput_bit_per_s: float
     """Measured at the receiver."""
     ceiling_bit_per_s: float | None
-    """Wire ceiling; the lowest that is possible with the TCP options, if these are not known."""
+    """Wire ceiling. If the TCP options are not known, those that take the most room are assumed."""
     highest_ceiling_bit_per_s: float | None = None
-    """The highest wire ceiling that is possible with the TCP options."""
+    """Wire ceiling. If the TCP options are not known, those that take the least room are
+    assumed."""
     resolution_share: float = 0.0
     """Uncertainty of the throughput, if the receiver's calls were long compared with its window.
     Otherwise 0: the throughput is known to 0.1 %."""
@@ -191,49 +199,49 @@ class StreamSample:
     stopped_share: float = 0.0
     """Share of the window in which something stopped the data."""
     offered_bit_per_s: float | None = None
-    """The rate to be sent, if it was paced."""
+    """The rate at which the sender was to send; ``None``: as fast as possible (not paced)."""
     streams: int = 1
     sender: StreamEnd = StreamEnd()
     receiver: StreamEnd = StreamEnd()
     calls: int | None = None
     """Send calls in the sender's window, of all streams."""
     call_times: Histogram | None = None
-    """Time inside a call in ns, for a sample of the calls."""
+    """Time inside a send call in ns, for a sample of the calls."""
     room_looks: int | None = None
-    """Samples of whether the next call would find room in the socket."""
+    """How often the sender looked whether the next call would find room in the socket."""
     room_share: float | None = None
-    """Share of these samples with room."""
+    """Share of these looks that found room."""
     send_buffer_bytes: int | None = None
-    """The effective size."""
+    """Effective size of the send buffer."""
     queue_looks: int | None = None
-    """Samples of how full the receive queue was."""
+    """How often the receiver looked how full its receive queue was."""
     queue_full_share: float | None = None
-    """Share of these samples in which it was at least 80 % full."""
+    """Share of these looks that found the queue at least 80 % full."""
     receive_calls: int | None = None
     """Receive calls that did not wait."""
     empty_receives: int | None = None
-    """Those of ``receive_calls`` that found no data."""
+    """How many of ``receive_calls`` found no data."""
     tcp: TcpAccount = TcpAccount()
     tcp_series: TcpSeries | None = None
-    """The sender's tcp_info over its window."""
+    """Samples of the sender's tcp_info over its window."""
     plateau_bit_per_s: float | None = None
-    """The rate of the sender's TCP while its data flowed: streams/plateau.py."""
+    """The rate of the sender's TCP while its data flowed (computed in streams/plateau.py)."""
     losses: Losses = Losses()
     drops: OwnDrops = OwnDrops()
     """Drops of both directions, if the test sends both ways."""
     congestion: str | None = None
     """The sender's congestion control."""
     congestion_asked: bool = False
-    """Whether the matrix sets it."""
+    """Whether the matrix sets the congestion control."""
     packets_a_message: int | None = None
     """IP packets per UDP message; not known for TCP, which cuts its own segments."""
     others: tuple[OtherTraffic, ...] = ()
-    """Traffic of others on both hosts, in both directions; also empty if it cannot be detected."""
+    """Other traffic on both hosts, in both directions; also empty if it cannot be detected."""
     likely_others_share: float = 0.0
-    """Share of the link that others probably used in the direction of its data, even if their
-    traffic is too little to be distinguished from ours; 0 if not known."""
+    """Share of the link that other traffic probably used in the direction of the stream's data,
+    even if it is too little to be distinguished from the test's own traffic; 0 if not known."""
     others_doubt_share: float = 0.0
-    """Part of ``likely_others_share`` that may be our own traffic, because the counters lag."""
+    """Part of ``likely_others_share`` that may be the test's own traffic, because counters lag."""
     path_mtu_bytes: int | None = None
     """The path MTU to the receiver, as the sender's system knows it."""
     link_mtu_bytes: int | None = None
@@ -254,8 +262,8 @@ class StreamSample:
     def filled_by_others(self) -> OtherTraffic | None:
         """The largest other traffic that filled the link; ``None`` if none did.
 
-        It counts in the direction of the stream's data; for TCP also in the opposite direction,
-        which carries the acknowledgements.
+        Traffic counts in the direction of the stream's data. If TCP sends data one way only, the
+        opposite direction counts as well, because it carries the acknowledgements.
         """
         back = self.protocol == "TCP" and not self.flow
         full = [
@@ -267,7 +275,9 @@ class StreamSample:
 
     @property
     def reported_others(self) -> OtherTraffic | None:
-        """As ``filled_by_others``; if no link was full, the largest one in the data's direction."""
+        """As ``filled_by_others``; if that is ``None``, the largest other traffic in the data's
+        direction.
+        """
         in_direction = (traffic for traffic in self.others if self._is_of_data(traffic))
         return self.filled_by_others or max(
             in_direction, key=lambda traffic: traffic.bit_per_s, default=None
@@ -278,7 +288,7 @@ class StreamSample:
 
     @property
     def paced(self) -> bool:
-        """Whether it was sent at an offered rate."""
+        """Whether the stream was sent at an offered rate."""
         return self.offered_bit_per_s is not None
 
     @property
@@ -294,7 +304,7 @@ class StreamSample:
 
     @property
     def longest_wait_share(self) -> float:
-        """Share of the window without a CPU, of the end for which it is larger."""
+        """The larger ``waited_share`` of the two ends."""
         return max(end.waited_share for end in self.ends)
 
     @property
@@ -330,7 +340,7 @@ class StreamSample:
 
     @property
     def in_ordinary_calls_share(self) -> float | None:
-        """The same for all calls except the longest."""
+        """As ``in_calls_share``, for all calls except the longest (see ``ORDINARY``)."""
         return self._inside(self.call_percentile_ns(ORDINARY))
 
     def _inside(self, most_ns: int | None) -> float | None:
@@ -361,7 +371,9 @@ class StreamSample:
 
     @property
     def cwnd_limited_us(self) -> int | None:
-        """Time in which TCP had data to send, and neither window nor buffer held it back."""
+        """Time in which TCP had data to send, and neither receive window nor send buffer held TCP
+        back.
+        """
         tcp = self.tcp
         if tcp.busy_us is None or tcp.rwnd_limited_us is None or tcp.sndbuf_limited_us is None:
             return None
@@ -369,7 +381,7 @@ class StreamSample:
 
     @property
     def window_limit_bit_per_s(self) -> float | None:
-        """The rate that the receiver's window allows at the shortest round trip."""
+        """The rate that one receive window per shortest round trip allows."""
         tcp = self.tcp
         if tcp.window_bytes is None or not tcp.min_rtt_us:
             return None

@@ -1,4 +1,9 @@
-"""Series: cells that differ only in their socket buffer, with their results. Pure."""
+"""Series: cells that differ only in their socket buffer, with their results. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings; a trial is one
+execution of a cell. A flow is one direction of data in a test that sends both ways. The wire
+ceiling is the highest payload rate that the link's framing allows.
+"""
 
 from __future__ import annotations
 
@@ -35,27 +40,27 @@ class Point:
     """One cell of a series, in one direction."""
 
     cell: str
-    """Its key."""
+    """The key of the cell."""
     buffer_bytes: int | None
-    """Requested size; ``None``: the system's tuning."""
+    """Requested size of the socket buffer; ``None``: the system chooses the size."""
     settings: Mapping[str, Value]
     records: tuple[Record | None, ...]
     """The records of its trials, in order; ``None``: not measured yet."""
     prefix: str
-    """Prefix of the flow's values: a key of ``FLOWS``."""
+    """Prefix of the names of the flow's values in records: a key of ``FLOWS``."""
     quantity: str
     link: Link | None
 
     @cached_property
     def lowest_ceiling(self) -> float | None:
-        """Wire ceiling in payload bit/s, with the possible TCP options that take the most room;
-        ``None`` if it is not known.
+        """Wire ceiling in payload bit/s; ``None`` if it is not known. If the TCP options are not
+        known, those that take the most room are assumed.
         """
         return self._ceiling(highest=False)
 
     @cached_property
     def highest_ceiling(self) -> float | None:
-        """The same with the possible TCP options that take the least room."""
+        """As ``lowest_ceiling``, but unknown TCP options are assumed to take the least room."""
         return self._ceiling(highest=True)
 
     def _ceiling(self, *, highest: bool) -> float | None:
@@ -83,7 +88,7 @@ class Point:
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """The figures that exist."""
+        """The figures of the trials that have a figure."""
         return tuple(figure for figure in self.figures if figure is not None)
 
     @cached_property
@@ -111,21 +116,23 @@ class Point:
 
     @cached_property
     def paced(self) -> bool:
-        """Whether it was sent at an offered rate."""
+        """Whether the messages were sent at an offered rate."""
         return any(name in self.settings for name in _PACED)
 
     def of(self, name: str) -> tuple[Value, ...]:
-        """This value of each trial that is ok and has the value."""
+        """The value ``name`` of each trial that is ok and has this value."""
         return tuple(record.values[name] for record in self._ok if name in record.values)
 
     def of_flow(self, name: str) -> tuple[Value, ...]:
-        """The same for a value of its flow."""
+        """As ``of``, for a value of the point's flow; ``name`` is without the flow's prefix."""
         return self.of(self.prefix + name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The points of one group in the order of their buffers; the system's tuning comes last."""
+    """The points of one group in the order of their buffers; a point without a requested buffer
+    size comes last.
+    """
 
     group: Group
     test: str
@@ -189,8 +196,8 @@ def _flows(cell: PlannedCell) -> Iterable[tuple[str, str]]:
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
-    """Pairing, protocol and message size of a cell, with the other settings that differ within its
-    run.
+    """The group of a cell: pairing, protocol, message size and flow, with the cell's values of the
+    settings in ``conditions``.
     """
     size = cell.settings.get("message_bytes")
     return Group(
@@ -203,7 +210,9 @@ def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
 
 
 def varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """(test, protocol) → the settings that differ between its cells, except those of the group."""
+    """(test, protocol) → names of the settings that differ between the cells with this test and
+    protocol, except socket buffer and message size.
+    """
     kinds: dict[tuple[str, str], list[PlannedCell]] = {}
     for cell in cells:
         kinds.setdefault((cell.test, _protocol(cell)), []).append(cell)

@@ -1,4 +1,8 @@
-"""Unrepeated: comparisons that cannot be decided because each cell has one trial. Pure."""
+"""Unrepeated: comparisons that cannot be decided because each cell has one trial. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings; a trial is one
+execution of a cell. A column is the cells of a table that differ only in their socket buffer.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,16 @@ MAX_PAIRINGS = 6
 use."""
 
 ColumnGroup = Group
-"""Cells of a pairing in one column of a table: a group without its pairing."""
+"""The group of the cells in one column, with an empty ``pairing``, so that the same column of two
+pairings has the same group."""
 
 
 def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """One finding per protocol and two pairings whose cells have one trial each.
+    """One finding per protocol and per two pairings, if every cell with streams has one trial.
 
-    The later pairing of the plan is compared with the earlier one. The evidence is the difference
-    of the column means over the cells that both have; ``netlab.stats.compare`` gives "cannot tell"
-    for each of these cells.
+    The pairing that comes later in the plan is compared with the earlier pairing. The evidence is
+    the difference of the column means over the cells that both pairings have.
+    ``netlab.stats.compare`` gives "cannot tell" for each of these cells.
     """
     figures: dict[str, dict[str, dict[ColumnGroup, dict[int | None, tuple[str, float]]]]] = {}
     for one_series in series:

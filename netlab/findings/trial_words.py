@@ -1,4 +1,4 @@
-"""Text about the number of trials in which something was seen. Pure."""
+"""Text about the number of trials in which something was seen. No I/O."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from netlab.messages import counted
 
 
 def in_trials(count: int, number: int) -> dict[str, str]:
-    """The word ``in_trials``: the number of affected trials of a cell; empty if the cell has one
-    trial.
+    """The word ``in_trials`` of a finding: a text such as "in 2 of 5 trials". Empty if there is
+    only one trial.
     """
     if number < 2:
         return {}

@@ -1,4 +1,8 @@
-"""Latency under load: the queue on a full path, and whether the path was full. Pure."""
+"""Latency under load: the queue on a full path, and whether the path was full. No I/O.
+
+A trial measures round trips first on the idle path, then next to a load (streams). A cell is one
+combination of pairing (server and client), test and settings; a trial is one execution of a cell.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,8 @@ if TYPE_CHECKING:
 TEST = "latency_under_load"
 
 FULL = 0.9
-"""Minimum share of the wire ceiling for a path to count as full."""
+"""Minimum share of the wire ceiling (the highest payload rate of the link) for a path to count as
+full."""
 
 LEAST_LOST, TIMES_IDLE = 5, 10
 """Minimum number of requests lost under load, and minimum ratio of their share to the share that
@@ -29,7 +34,8 @@ was lost before the load."""
 
 TrialEvidence = Mapping[str, float | None]
 TrialRule = Callable[[Record, Link | None], TrialEvidence | None]
-"""A trial → its figures if the rule holds, otherwise ``None``."""
+"""Takes the record of a trial and the stated link. Returns the trial's figures if the rule holds,
+otherwise ``None``."""
 
 
 def under_load(run: Run) -> Iterator[Finding]:
@@ -141,13 +147,15 @@ def _stands(record: Record) -> bool:
 
 
 def _throughputs(record: Record) -> dict[str, float]:
-    """Throughput of each direction of the load, by its prefix, in bit/s."""
+    """Prefix of a direction's values → the throughput of the load in this direction, in bit/s."""
     rates = {prefix: number(record.values.get(f"{prefix}throughput_bit_per_s")) for prefix in FLOWS}
     return {prefix: rate for prefix, rate in rates.items() if rate is not None}
 
 
 def _share(record: Record, link: Link | None) -> float | None:
-    """Share of the wire ceiling that the better direction reaches; ``None`` if it is not known."""
+    """The share of the wire ceiling that the load reaches; the larger share if the load has two
+    directions. ``None`` if no share is known.
+    """
     shares = []
     for prefix, rate in _throughputs(record).items():
         ceiling = ceiling_of(record.settings, record.values, prefix, link)

@@ -1,6 +1,7 @@
-"""Doubts about the figures of streams and about the hosts that took part. Pure.
+"""Doubts about the figures of streams and about the hosts that took part. No I/O.
 
-Stream samples and facts of hosts → findings about groups of cells, hosts, and the run.
+The findings are about groups of cells, about hosts, or about the run. They are computed from stream
+samples (the evidence about one direction of data in one trial) and from facts of hosts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 CLOCK_PPM = 100
-"""Maximum difference between two clocks of one host, in ppm."""
+"""Maximum difference between the rates of two clocks of one host, in ppm."""
 
 SAVING = frozenset({"powersave", "ondemand", "conservative", "schedutil"})
 """Governors that change a CPU's frequency with its load."""
@@ -37,7 +38,8 @@ def doubts(
 ) -> tuple[Finding, ...]:
     """All doubts; ``notes`` are the facts of hosts, as in ``results.run.Run.facts``.
 
-    ``changed``: names of facts that variants change. What a matrix changes raises no doubt.
+    ``changed``: names of facts that netlab changes during the run (``variants`` of the matrix).
+    Such changes raise no doubt.
     """
     streams = tuple(samples)
     return (
@@ -78,7 +80,9 @@ def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
 
 def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Hosts whose wall clock was set during a trial. One is enough: no jitter is that large."""
+    """Hosts whose wall clock was set during a trial. One trial is enough for a finding: a step is
+    recorded only above 0.5 s, and no jitter is that large.
+    """
     steps: dict[str, dict[str, int]] = {}
     for sample in samples:
         for end in sample.ends:
@@ -92,7 +96,7 @@ def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
 
 def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
-    """As ``_clock_steps``, for round trips; their records name the ends client and server."""
+    """As ``_clock_steps``, for round trips, whose records call the ends client and server."""
     steps: dict[str, dict[str, float]] = {}
     for record in run.latest.values():
         for end, host in (("client", record.client), ("server", record.server)):
@@ -119,7 +123,8 @@ _TAKEN = frozenset({Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU}
 
 
 def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
-    """Whether other machines or programs used the end's CPU without limiting the stream.
+    """Whether other machines or programs used the end's CPU, although the lack of CPU time is not
+    the limit of the stream.
 
     Waits that the end's own quota caused do not count.
     """
@@ -170,7 +175,7 @@ def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
 
 
 def _savings(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Name of a fact that saves power → its value."""
+    """Name of a fact that shows power saving → its value."""
     savings = {}
     governors = SAVING & {*str(facts.get("governor")).split(",")}
     if governors:

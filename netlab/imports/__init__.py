@@ -1,7 +1,7 @@
 """Importers: they read results of other tools or documents and write a run folder.
 
-Each module of this package is an importer, and ``netlab import`` has a command of its name. The
-module defines one object for the package: its ``IMPORTER``. Shared code is in ``common``.
+Each module of this package is an importer, and ``netlab import`` has a subcommand with the module's
+name. This package reads one object of each module: ``IMPORTER``. Shared code is in ``common``.
 """
 
 from __future__ import annotations
@@ -17,34 +17,35 @@ class CommandOption:
     """An option of one importer."""
 
     name: str
-    """Name of the argument of ``Importer.read``."""
+    """Name of the argument of ``Importer.read`` that gets the option's value."""
     flag: str
     help: str
     metavar: str | None = None
     default: Any = None
     limits: tuple[int, int] | None = None
-    """Minimum and maximum of a whole number; ``None``: the value is a text."""
+    """Minimum and maximum if the value is a whole number; ``None`` if it is a text."""
     repeated: bool = False
-    """Whether it may be repeated; its values are then a tuple."""
+    """Whether the option may be repeated; if so, the argument is a tuple of all its values."""
     convert: Callable[[Any], Any] | None = None
-    """Converts the text; raises ValueError with a sentence, or UsageError."""
+    """Converts the text, or the tuple of texts. Raises UsageError, or ValueError with a sentence
+    for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
-    """Makes a run folder out of a table or of outputs; it becomes a command of the command line."""
+    """Makes a run folder out of a table or a tool's outputs; a subcommand of ``netlab import``."""
 
     help: str
     read: Callable[..., Path]
-    """Arguments: the table or the files, the folder to make, ``title``, ``link``, ``facts`` and its
-    options."""
+    """Arguments: the table or the files, the folder to make, ``title``, ``link``, ``facts`` and the
+    values of ``options``."""
     is_of_files: bool = False
-    """Whether it reads several files, and folders of them; then no link is assumed."""
+    """Whether ``read`` takes several files and folders of files. If so, ``link`` has no default."""
     options: tuple[CommandOption, ...] = ()
 
 
 def importer_names() -> list[str]:
-    """Names of all importers, which are their modules' names. Imports none of them."""
+    """Names of all importers, which are their modules' names. Does not import these modules."""
     from pkgutil import iter_modules
 
     return sorted(module.name for module in iter_modules(__path__) if not module.ispkg)

@@ -1,20 +1,20 @@
 """Import: a run folder out of the log of ethr (``-o FILE``), of the client or of the server.
 
-There are no recorded outputs: the format is that of the code of ethr 1.0.0 and its main branch
-(https://github.com/microsoft/ethr, ``log.go``): a JSON object in each line. A log that ethr
-appended to has several tests.
+The format was read from the source code, not from recorded outputs: from ethr 1.0.0 and its main
+branch (https://github.com/microsoft/ethr, ``log.go``). Each line is a JSON object. If ethr appended
+to a log, the log has several tests.
 
-Bandwidth is logged each second, rounded to one or two decimals of K, M or G (powers of ten), and
-never in total: the figure is the mean of these seconds, also of those that were not whole. ethr
-does not log whether ``-r`` was given. Therefore this import assumes that it was not: the client
-sent, and the server received. A remark in the run states this assumption. Each line of a latency
-test becomes one trial of a ``round_trip`` test.
+ethr logs the bandwidth of each second, rounded to one or two decimals of K, M or G (powers of ten),
+and logs no total. The result is the mean of all logged seconds, including seconds that were not
+whole. ethr does not log whether ``-r`` was given. Therefore this import assumes that it was not:
+the client sent, and the server received. A remark in the run states this assumption. Each line of a
+latency test becomes one trial of a ``round_trip`` test.
 
 ethr writes the percentiles of its log into the wrong fields: the maximum is in ``P50``, each
-percentile is one field too late, and ``Max`` has the 99.99th. Where the order of the values shows
-this, they are read as what they are. Left out are connections a second, which have no request,
-the times of its pings, which are those of a TCP handshake or of an echo, routes, and a server's
-round trips.
+percentile is one field too late, and ``Max`` has the 99.99th. If the order of the values shows
+this, each value is assigned to its right field. This import leaves out connections per second
+(they have no request), the times of pings (a TCP handshake or an ICMP echo), routes, and the round
+trips in a server's log.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _CONNECTION = re.compile(
 )
 _LATENCY = re.compile(r"Running latency test: ([0-9]{1,9}), ([0-9]{1,9})")
 _GAP = timedelta(seconds=3)
-"""Without a line for so long, a test of a server's log has ended."""
+"""If a server's log has no line for longer than this, a test has ended."""
 
 _FIELDS = ("P50", "P90", "P95", "P99", "P999", "P9999", "Max")
 _VALUES = {"P50": "p50", "P90": "p90", "P99": "p99", "P999": "p99_9", "P9999": "p99_99"}
@@ -70,17 +70,17 @@ _REASONS = {
 
 @dataclass(slots=True)
 class _EthrSession:
-    """The lines of one call of ethr."""
+    """The lines of one ethr process."""
 
     is_server: bool | None
     """``None``: the log does not say."""
     started_at: str
     rates: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)
-    """Other side and protocol → time and rate of each second."""
+    """Address of the other side, and protocol → time and rate of each second."""
     latencies: list[Mapping[str, Any]] = field(default_factory=list)
     """Lines with round trips."""
     addresses: tuple[str, str] = ("", "")
-    """The client's and the server's, from the client's first connection."""
+    """The client's and the server's address, from the client's first connection."""
     connections: int = 0
     duration_s: float | None = None
     trips: tuple[int, int] | None = None
@@ -91,7 +91,9 @@ class _EthrSession:
 
 
 def parse_ethr(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in a log. Pure. MatrixError with the place of a line that is none of ethr's."""
+    """The tests in a log. No I/O. Raises MatrixError with the place of a line that ethr did not
+    write.
+    """
     sessions: list[_EthrSession] = []
     for line in _lines(text, file):
         if not sessions or _opens(line):
@@ -104,7 +106,9 @@ def parse_ethr(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 def _lines(text: str, file: str) -> Iterator[Mapping[str, Any]]:
-    """The objects in the lines; a last line without an end may be cut, and is named."""
+    """The JSON objects in the lines. If the last line is not JSON of ethr, it may be cut off: an
+    object with ``Cut`` stands for it.
+    """
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         stripped = line.strip()
@@ -122,7 +126,7 @@ def _lines(text: str, file: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _object(line: str) -> Mapping[str, Any]:
-    """The JSON object of a line; ValueError with a sentence."""
+    """The JSON object of a line. Raises ValueError with a sentence for the user."""
     if len(line) > MAX_LINE_CHARACTERS:
         raise ValueError(f"longer than {MAX_LINE_CHARACTERS} characters")
     try:
@@ -139,7 +143,7 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def _opens(line: Mapping[str, Any]) -> bool:
-    """Whether a call of ethr begins with this line."""
+    """Whether this line is the first one of an ethr process."""
     return _message(line).startswith(("Using destination: ", "Accepting IP version: "))
 
 
@@ -152,7 +156,7 @@ def _message(line: Mapping[str, Any]) -> str:
 
 
 def _text(line: Mapping[str, Any], name: str) -> str:
-    """A text of a line; empty if it is none, or not one that every file can hold."""
+    """A text of a line; empty if the value is not a text or has unprintable characters."""
     value = line.get(name)
     return value[:400] if isinstance(value, str) and value.isprintable() else ""
 
@@ -214,7 +218,7 @@ def _add_message(session: _EthrSession, message: str, *, is_error: bool) -> None
 
 
 def _results(session: _EthrSession, file: str) -> Iterator[ToolResult]:
-    """The results of a session; what is not understood is named in the first."""
+    """The results of a session. The first one has the sentences about what is not understood."""
     results = [
         *(
             _bandwidth(session, file, other, protocol, seconds)
@@ -246,7 +250,9 @@ def _results(session: _EthrSession, file: str) -> Iterator[ToolResult]:
 def _tests(
     lines: Sequence[tuple[str, float]], *, split: bool
 ) -> Iterator[Sequence[tuple[str, float]]]:
-    """The seconds of each test: a server's log has no other sign that one ended."""
+    """The seconds of each test. In a server's log (``split``), only a pause longer than ``_GAP``
+    shows that a test ended.
+    """
     test: list[tuple[str, float]] = []
     previous: datetime | None = None
     for time, rate in lines:
@@ -298,7 +304,7 @@ def _bandwidth(
 
 
 def _latency(session: _EthrSession, file: str, line: Mapping[str, Any]) -> ToolResult:
-    """A line of a latency test: its requests one after another on one connection."""
+    """The result of one line of a latency test: requests one after another on one connection."""
     protocol = _text(line, "Protocol")
     settings: dict[str, Value] = {}
     if protocol in ("TCP", "UDP"):
@@ -334,7 +340,7 @@ def _latency(session: _EthrSession, file: str, line: Mapping[str, Any]) -> ToolR
 
 
 def _times(times: Sequence[float | None]) -> tuple[dict[str, float], str]:
-    """Field → its time, and a remark; ethr's log has each in the field after its own."""
+    """Field → its time, and a remark. ethr writes each percentile into the field after its own."""
     whole = [time for time in times if time is not None]
     if len(whole) != len(times):
         return {}, "percentiles and maximum are left out: some are missing"

@@ -1,16 +1,16 @@
 """Import: a run folder out of what flent wrote, ``.flent`` and ``.flent.gz``.
 
-The streams of netperf become a test ``stream``, with both directions if flent had both. Their rate
-is the mean that netperf printed, which is what the receiver took in, in either direction; several
-streams of a direction are added. The averages and sums that flent computes are of its own
-sampling, so they are not read.
+The streams of netperf become one test ``stream``, with both directions if flent measured both. The
+rate of a stream is the mean that netperf printed: what the receiver received, in either direction.
+The rates of all streams in a direction are added. flent computes its averages and sums from its own
+samples, so this import does not read them.
 
-Each series of pings becomes a test ``round_trip``. It began before the streams and ended after
-them (5 s each by default), so its mean is not the mean under load; its settings ``streams`` and
-``direction`` are those of the streams that it ran beside. Echoes of ping and fping have the
-protocol ICMP, and a file has them one by one. Of netperf's UDP_RR a file has only the mean: the
-inverse of a rate of transactions. It does not fit ``latency_under_load``, which has round trips
-of UDP or TCP by phase.
+Each series of pings becomes a test ``round_trip``. The pings begin before the streams and end after
+them (by default 5 s before and after), so their mean is not the mean under load. The settings
+``streams`` and ``direction`` of this test are those of the streams that ran at the same time. Tests
+of ping and fping have the protocol ICMP, and a file has each of their round trips. For netperf's
+UDP_RR, a file has only the mean: the inverse of a rate of transactions. The pings do not become
+netlab's test ``latency_under_load``, because it has round trips of UDP or TCP by phase.
 
 The format is version 4, as flent 2.0 to 2.3 writes it
 (https://github.com/tohojo/flent/blob/master/doc/data-format.rst); other versions are read as far
@@ -52,11 +52,13 @@ _CONGESTION = re.compile(r"[A-Za-z0-9_.-]{1,32}")
 _PREFIXES = {"TCP_STREAM": "to_server_", "TCP_MAERTS": "to_client_"}
 
 _NAMES = {"TCP upload": "TCP_STREAM", "TCP download": "TCP_MAERTS", "Ping (ms) UDP": "UDP_RR"}
-"""Start of a series' name → the test of netperf, where the file does not have its command."""
+"""Start of a series' name → netperf's test; used if the file does not have netperf's command."""
 
 
 def text_of_flent(data: bytes, file: str) -> str:
-    """The text of a file, decompressed if it is gzip. MatrixError if it is cut or too long."""
+    """The text of a file, decompressed if it is gzip. Raises MatrixError if it is damaged, cut off
+    or too long.
+    """
     return text_of(_inflated(data, file) if data.startswith(_GZIP) else data, file)
 
 
@@ -88,7 +90,9 @@ def _fault(file: str, sentence: str, line: int = 1, column: int = 1) -> MatrixEr
 
 
 def parse_flent(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The streams and the pings in a file. Pure. MatrixError with the place if it is not JSON."""
+    """The streams and the pings in a file's text. No I/O. Raises MatrixError with the place if the
+    text is not JSON of flent.
+    """
     return tuple(_FlentRun(_document(text, file), file).results())
 
 
@@ -112,7 +116,7 @@ def _refuse_constant(word: str) -> Any:
 
 
 class _FlentRun:
-    """A file: its metadata, its series, and what of them is not understood."""
+    """The content of a file: metadata, series, and sentences about what is not understood."""
 
     def __init__(self, document: Mapping[str, Any], file: str) -> None:
         self._file = file
@@ -148,7 +152,7 @@ class _FlentRun:
             self._unread.append(f"more than {MAX_SERIES} series: the rest is left out")
 
     def results(self) -> Iterator[ToolResult]:
-        """The result of the streams, then one of each series of pings."""
+        """The result of the streams, then one result for each series of pings."""
         servers = self._metadata.get("HOSTS")
         if isinstance(servers, list) and len({_text(server) for server in servers}) > 1:
             yield self._result("stream", {}, {}, detail="its series have several servers")
@@ -197,7 +201,7 @@ class _FlentRun:
         return address
 
     def _started_at(self) -> str:
-        """When flent started; older versions state no time zone, so their time is not known."""
+        """When flent started; empty if the file states no time zone, as in older versions."""
         try:
             time = utc_of(_text(self._metadata.get("TIME")))
         except OverflowError:
@@ -230,7 +234,7 @@ class _FlentRun:
         return load
 
     def _streams(self, prefixes: Sequence[str], load: Mapping[str, Value]) -> ToolResult:
-        """All streams as one test, because they ran at once."""
+        """All streams as one test, because they ran at the same time."""
         settings = {**self._settings("TCP", "LENGTH"), **load}
         streams = [pair for test in _PREFIXES for pair in self._by_test.get(test, ())]
         sizes = {_whole(series.get("SEND_SIZE"), 2**40) for _, series in streams}
@@ -305,7 +309,7 @@ class _FlentRun:
         return self._result("round_trip", settings, {**values, **self._trips(name)})
 
     def _trips(self, name: str) -> dict[str, Value]:
-        """The round trips that the file has one by one."""
+        """Number and histogram of the single round trips, if the file has them."""
         points = self._raw.get(name)
         if not isinstance(points, list) or len(points) > _MAX_TRIPS:
             return {}
@@ -339,7 +343,7 @@ def _test_of(name: str, series: Mapping[str, Any]) -> str:
     if runner not in ("", "NetperfDemoRunner"):
         return ""
     if match := _TEST.search(_text(series.get("COMMAND"))):
-        # The command, not the name: `--swap-up-down` exchanges the directions under their names.
+        # The command decides, not the name: `--swap-up-down` swaps directions but keeps names.
         return match[1]
     if name.startswith("Ping (ms) ICMP"):
         return "PING"
@@ -347,7 +351,7 @@ def _test_of(name: str, series: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A text; empty if it is none, or not one that every file can hold."""
+    """A text; empty if the value is not a text or has unprintable characters."""
     return value[:4096] if isinstance(value, str) and value.isprintable() else ""
 
 

@@ -1,18 +1,19 @@
 """Import: a run folder out of what ``iperf`` (version 2) printed: its text, or rows of ``-y C``.
 
-The text (with ``-e`` or without it) says who printed it, and so whether a figure is the sender's
-or the receiver's; a client of UDP has the receiver's below ``Server Report``. A row of ``-y C``
-does not say it: the last word ``client`` or ``server`` in the file's name does, such as in
-``test.client.csv``. A row names the sender first (from iperf 2.1 on), and the server is the host
-with port 5001, otherwise the second one. With several streams, the figures are those of the row
-SUM; without it, as in 2.1.8, those of all data over the longest time. Rates are in 10^3, 10^6 and
-10^9 bit/s; amounts of data, and rates in bytes, in 2^10, 2^20 and 2^30.
+The text (with ``-e`` or without it) states whether the client or the server printed it, and so
+whether a figure is the sender's or the receiver's; a UDP client prints the receiver's figures below
+``Server Report``. A row of ``-y C`` (CSV) does not state which side printed it. The last word
+``client`` or ``server`` in the file's name does, such as in ``test.client.csv``. From iperf 2.1 on,
+a row names the sender first. The server is the host with port 5001, otherwise the second host. With
+several streams, the figures are those of the row SUM; without such a row, as in 2.1.8, they are all
+data over the longest time. K, M and G are powers of 1000 for bits, and powers of 1024 for bytes.
 
-In rows of a client, a stream number that appears again begins the next test. Two files whose names
-differ only by ``client`` and ``server`` have the two sides of a test if its ports are the same.
-Times of rows are ends without a time zone and are left out; those of the text count if in UTC.
-Tests in both directions and with ``--bounceback`` are recognised and not read. The formats are
-those of iperf 2.0.5 to 2.2 (``Locale.c``, https://sourceforge.net/projects/iperf2/).
+In rows of a client, a stream number that appears again begins the next test. If the names of two
+files differ only by ``client`` and ``server``, tests in them with the same ports are the two sides
+of one test. The time of a row is left out, because it is the end of an interval and has no time
+zone; a time in the text is read if it is in UTC. Tests in both directions and with ``--bounceback``
+are recognised but not read. The formats are those of iperf 2.0.5 to 2.2 (``Locale.c``,
+https://sourceforge.net/projects/iperf2/).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class _Iperf2Test:
 
     streams: list[Iperf2Stream]
     sums: int
-    """How many rows SUM came before it."""
+    """How many rows SUM came before the test."""
     last: int
     names: set[str]
     sides: frozenset[str]
@@ -75,7 +76,7 @@ class _Iperf2Test:
     errors: list[str] = field(default_factory=list)
 
     def add(self, stream: Iperf2Stream) -> None:
-        """A further stream."""
+        """Add a stream to the test."""
         self.streams.append(stream)
         self.last = max(self.last, stream.last)
         self.names.add(stream.name)
@@ -87,7 +88,7 @@ class _Iperf2Test:
 
 
 def parse_iperf2(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. Pure. MatrixError with the place if nothing in it is of iperf 2."""
+    """The tests in an output. No I/O. Raises MatrixError with the place if the text has none."""
     output = Iperf2Output(file)
     lines = text.split("\n")
     for number, full_line in enumerate(lines, start=1):
@@ -112,7 +113,7 @@ def _fault(file: str, line: int, column: int, sentence: str) -> MatrixError:
 
 
 def _results(output: Iperf2Output, file: str) -> Iterator[ToolResult]:
-    """The results of all programs whose output is in a file."""
+    """The results of all iperf processes whose output is in a file."""
     numbers: dict[str, int] = {}
     for error in output.loose_errors[:1]:
         yield _failed(file, "", "", {}, reason_of_error(error, _REASONS), error)
@@ -146,7 +147,7 @@ def _failed(
 
 
 def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
-    """The tests that a program printed: which streams belong together."""
+    """The tests that an iperf process printed, each with the streams that belong to the test."""
     tests: list[_Iperf2Test] = []
     test_of: list[_Iperf2Test] = []
     position = 0
@@ -167,7 +168,7 @@ def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
 
 
 def _is_of(test: _Iperf2Test, stream: Iperf2Stream, block: Iperf2Block, sums: int) -> bool:
-    """Whether a stream is one of the test before it."""
+    """Whether a stream belongs to the test before it."""
     if block.is_text and block.is_client:
         return True
     if {stream.client[0], stream.server[0]} != test.sides or stream.protocol != test.protocol:
@@ -184,11 +185,11 @@ def _is_of(test: _Iperf2Test, stream: Iperf2Stream, block: Iperf2Block, sums: in
 
 
 def _is_at_once(one: Iperf2Stream, other: Iperf2Stream) -> bool | None:
-    """Whether two streams of one row each began together; ``None``: their times do not say it."""
+    """Whether two streams of one row each began together; ``None`` if the times do not show it."""
     if not (one.end_time and other.end_time and one.whole and other.whole):
         return None
     if min(one.whole.seconds, other.whole.seconds) < 3 or one.whole.seconds > 1e7:
-        return None  # the times are whole seconds
+        return None  # too short: the times are in whole seconds
     begins = [
         stream.end_time - timedelta(seconds=min(1e7, stream.whole.seconds))
         for stream in (one, other)
@@ -198,7 +199,7 @@ def _is_at_once(one: Iperf2Stream, other: Iperf2Stream) -> bool | None:
 
 
 def _add_errors(tests: Sequence[_Iperf2Test], block: Iperf2Block) -> None:
-    """An error is of the test whose lines are before it, the first one's if there is none."""
+    """Add each error to the last test that began before it, or else to the first test."""
     index = 0
     for number, error in block.errors:
         while index + 1 < len(tests) and tests[index + 1].streams[0].first < number:
@@ -244,7 +245,9 @@ def _ip_version(address: str) -> dict[str, Value]:
 
 
 def _identity(test: _Iperf2Test, file: str, numbers: dict[str, int]) -> str:
-    """A word of both sides: the files' common name, the ports, and how often they were there."""
+    """A word that is the same for both sides of a test: the common part of the files' names,
+    protocol, addresses and ports, and a count of the tests in the file with the same of these.
+    """
     path = Path(file)
     if not _SIDES.search(path.name):
         return ""
@@ -257,7 +260,7 @@ def _identity(test: _Iperf2Test, file: str, numbers: dict[str, int]) -> str:
 
 
 def _failure(block: Iperf2Block, test: _Iperf2Test) -> tuple[str | None, str | None]:
-    """Why a test has no result, and a sentence; ``None`` if it has one."""
+    """Why a test has no result, as a reason and a sentence; both ``None`` if it has a result."""
     if test.errors:
         return reason_of_error(test.errors[0], _REASONS), test.errors[0]
     if test.flaw:
@@ -273,7 +276,7 @@ def _failure(block: Iperf2Block, test: _Iperf2Test) -> tuple[str | None, str | N
 
 
 def _figures(test: _Iperf2Test) -> Iperf2Figures:
-    """The figures of all streams of a test with whole lines."""
+    """The figures of all streams of a test together."""
     figures = [stream.whole for stream in test.streams if stream.whole]
     longest = max(part.seconds for part in figures)
     if test.total and len(figures) > 1 and abs(test.total.seconds - longest) < 0.3:
@@ -282,7 +285,7 @@ def _figures(test: _Iperf2Test) -> Iperf2Figures:
 
 
 def _total(figures: Sequence[Iperf2Figures]) -> Iperf2Figures:
-    """All data over the longest time, as a row SUM has it."""
+    """The streams' figures together: all data over the longest time, as in a row SUM."""
     if len(figures) == 1:
         return figures[0]
     seconds = max(part.seconds for part in figures)
@@ -314,7 +317,7 @@ def _values(test: _Iperf2Test) -> Iterator[tuple[str, Value]]:
     yield "sent_bit_per_s", figures.rate_bit_per_s
     sent = _sum([stream.sent_messages for stream in test.streams])
     if sent is None and figures.packets is not None and figures.packets > 0:
-        sent = figures.packets  # iperf 2.1.8 prints -1 for the whole test
+        sent = figures.packets  # not if it is -1, as iperf 2.1.8 prints for the whole test
     reports = [stream.report for stream in test.streams if stream.report]
     if len(reports) == len(test.streams):
         yield from _received(_total(reports))

@@ -1,9 +1,10 @@
 """Import: a run folder out of what ``iperf3 -J`` printed, on the client, the server, or both.
 
-Throughput is the rate that the receiver counted, also where the sender printed it; without it,
-there is none. A file may have several tests, as a server prints them. The two outputs of one test
-are recognised by its cookie. The format is that of iperf 3.1 to 3.19 (``iperf_api.c``,
-https://github.com/esnet/iperf); other versions are read as far as they are understood.
+Throughput is the rate that the receiver counted, even if the sender printed it. If the output has
+neither this rate nor the receiver's intervals, there is no throughput. A file may have several
+tests, because a server prints one after another. The two outputs of one test have the same cookie.
+The format is that of iperf 3.1 to 3.19 (``iperf_api.c``, https://github.com/esnet/iperf); other
+versions are read as far as they are understood.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from netlab.imports.common.tool_results import (
 )
 
 _KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
+NO_RATE = "iperf3 printed no rate of the receiver"
+"""Error of an output that is whole, but lacks the figure."""
+
 _REASONS = {
     "connection refused": "connect-refused",
     "no route to host": "unreachable",
@@ -47,7 +51,7 @@ _LATEST_S = 253402300799
 
 
 def parse_iperf3(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. Pure. MatrixError with the place where it is not JSON."""
+    """The tests in an output. No I/O. Raises MatrixError with the place where it is not JSON."""
     return tuple(_result(document, file) for document in _documents(text, file))
 
 
@@ -70,7 +74,7 @@ def _documents(text: str, file: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _next(text: str, at: int) -> int:
-    """The first place from ``at`` on that is no white space."""
+    """The first index from ``at`` on that is not white space."""
     while at < len(text) and text[at].isspace():
         at += 1
     return at
@@ -87,9 +91,9 @@ def _fault(text: str, file: str, at: int, sentence: str) -> MatrixError:
 
 
 class _Iperf3Output:
-    """One document: its parts by path; what is not understood is remembered."""
+    """The parts of one JSON document. ``unread`` has sentences about what is not understood."""
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
+    def __init__(self, document: Mapping[str, Any] | None) -> None:
         self._document = document
         self.unread: list[str] = []
 
@@ -103,7 +107,9 @@ class _Iperf3Output:
         return part
 
     def number(self, path: str, most: float = 1e15) -> float | None:
-        """A number from 0; ``None`` if it is absent or none, which is remembered."""
+        """A number from 0; ``None`` if it is absent, or not a number in range, which is noted in
+        ``unread``.
+        """
         value = self.part(path)
         if value is None:
             return None
@@ -129,9 +135,9 @@ def _result(document: Mapping[str, Any], file: str) -> ToolResult:
     values = {} if output.text("error") else dict(_values(output, settings, is_server=is_server))
     error = output.text("error")
     if not error and "throughput_bit_per_s" not in values:
-        # With data both ways, either flow's figure is a result.
+        # If data flowed both ways, the figure of one direction is enough for a result.
         has_flow = any(name.endswith("_throughput_bit_per_s") for name in values)
-        error = "" if has_flow else "iperf3 printed no rate of the receiver"
+        error = "" if has_flow else NO_RATE
     reason = None if not error else reason_of_error(error, _REASONS)
     return ToolResult(
         file=file,
@@ -149,7 +155,7 @@ def _result(document: Mapping[str, Any], file: str) -> ToolResult:
 
 
 def _is_server(output: _Iperf3Output) -> bool:
-    """A client prints to whom it connects, a server whom it accepted."""
+    """Whether a server printed the output: only a server prints the connection that it accepted."""
     return output.part("start.accepted_connection") is not None
 
 
@@ -211,7 +217,7 @@ def _direction(output: _Iperf3Output) -> str:
 def _values(
     output: _Iperf3Output, settings: Mapping[str, Value], *, is_server: bool
 ) -> Iterator[tuple[str, Value]]:
-    """What was measured. A side knows what it counted; the client gets the server's counts too."""
+    """What was measured. Each side has its own counts; the client also gets the server's counts."""
     mss_bytes = output.number("start.tcp_mss", 65535) or output.number(
         "start.tcp_mss_default", 65535
     )
@@ -223,19 +229,47 @@ def _values(
         yield from _flow(output, "to_client_", "_bidir_reverse", sent=True, received=not is_server)
         return
     server_sends = direction == "server-sends"
-    yield from _flow(
-        output,
-        "",
-        "",
-        sent=not is_server or server_sends,
-        received=not is_server or not server_sends,
+    received = not is_server or not server_sends
+    yield from _flow(output, "", "", sent=not is_server or server_sends, received=received)
+    is_receiver = is_server is not server_sends
+    if is_receiver and output.part("end.sum_received") is None:
+        yield from _of_intervals(output)
+
+
+def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
+    """What the receiver counted, as the sum of its intervals without those of the warm-up.
+
+    Over UDP, iperf3 before 3.12 prints one total, which has the rate of the sender.
+    """
+    intervals = output.part("intervals")
+    totals = {"bytes": 0.0, "seconds": 0.0, "packets": 0.0, "lost_packets": 0.0}
+    for interval in intervals if isinstance(intervals, list) else ():
+        sums = _Iperf3Output(interval.get("sum") if isinstance(interval, Mapping) else None)
+        if sums.part("omitted") is True:
+            continue
+        numbers = {name: sums.number(name, 2**53) for name in totals}
+        if None in numbers.values():
+            return
+        totals = {name: total + (numbers[name] or 0.0) for name, total in totals.items()}
+    if not totals["seconds"]:
+        return
+    output.unread.append(
+        "this version prints no total of the receiver: the figures are the sum of its intervals"
     )
+    yield "throughput_bit_per_s", 8 * totals["bytes"] / totals["seconds"]
+    yield "elapsed_ns", round(1e9 * totals["seconds"])
+    if totals["lost_packets"] <= totals["packets"]:
+        yield "received_messages", int(totals["packets"] - totals["lost_packets"])
+        yield "lost_messages", int(totals["lost_packets"])
+        yield "sent_messages", int(totals["packets"])
 
 
 def _flow(
     output: _Iperf3Output, prefix: str, suffix: str, *, sent: bool, received: bool
 ) -> Iterator[tuple[str, Value]]:
-    """The values of one direction; a side that counted nothing of it prints zeros."""
+    """The values of one direction. ``sent`` and ``received`` say which counts this side knows; it
+    prints zeros for the others.
+    """
     receiving, sending = f"end.sum_received{suffix}", f"end.sum_sent{suffix}"
     if received:
         rate = output.number(f"{receiving}.bits_per_second")

@@ -1,17 +1,19 @@
 """Import: a run folder out of what neper printed, on the client or the server.
 
 It reads the ``key=value`` lines of ``tcp_stream``, ``udp_stream``, ``tcp_rr``, ``udp_rr`` and
-``tcp_crr``. The lines do not name the program: its options tell which one it was. A file may have
-several outputs, and each begins with ``VERSION``.
+``tcp_crr``. The lines do not name the program; the options in the lines show which program it was.
+A file may have several outputs, and each begins with ``VERSION``.
 
-Throughput is the rate of the side that read, in bit/s: ``local_throughput`` of that side, or
-``remote_throughput`` of the other. Transactions per second are those of the client. Only the
-client times the transactions, and in whole nanoseconds. In ``tcp_crr`` a transaction lasts from
-one answer to the next, with the connection between them. The server does not know how many flows
-and seconds were requested, so these settings come from the client.
+Throughput is the rate of the side that read, in bit/s: ``local_throughput`` in the output of that
+side, ``remote_throughput`` in the output of the other side. Transactions per second are those of
+the client. Only the client measures the times of transactions, in whole nanoseconds. In ``tcp_crr``
+a transaction lasts from one answer to the next, including the setup of the next connection. The
+server does not know how many flows and seconds were requested, so these settings come from the
+client.
 
-Both outputs of one test have nothing in common that is unique, so they are two results. Only the
-client's names the server. The clock is one without a date, so a result has no time.
+Nothing in the two outputs of a test shows that they belong together, so they are two results. Only
+the client's output names the server. neper prints times without a date, so a result has no start
+time.
 
 The format is that of neper 1.1, since 2019 (``thread.c``, ``stream.c``, ``rr.c``,
 https://github.com/google/neper); other versions are read as far as they are understood.
@@ -36,10 +38,10 @@ _NUMBER = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,12})?")
 MAX_LINE_CHARACTERS = 4096
 MAX_OUTPUTS = 10_000
 MAX_ERRORS = 20
-"""Lines without a key that are searched for an error."""
+"""How many lines without a key are kept, to search them for an error."""
 
 _COMMON = frozenset({"client", "test_length", "num_flows"})
-"""Options of all programs, printed after those that tell the program."""
+"""Options that all programs print, after the options that show which program it is."""
 
 _PERCENTILES = {
     "latency_p50": "rtt_p50_ns",
@@ -54,7 +56,7 @@ _OTHER_OPTIONS = {
     **{"edge_trigger": "0", "no_cork": "0", "nonblocking": "0", "tcp_fastopen": "0"},
     **{"tcp_tx_delay": "0", "pin_cpu": "0", "pin_numa": "0", "invalid_secret_count": "0"},
 }
-"""What changes a test and is no setting of netlab → its default."""
+"""Options that change a test and are no setting of netlab → their default."""
 
 _REASONS = {
     "connection refused": "connect-refused",
@@ -73,7 +75,7 @@ _REASONS = {
 
 
 def parse_neper(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. Pure. MatrixError with the place where no output of neper is."""
+    """The tests in an output. No I/O. Raises MatrixError with the place if the text has none."""
     outputs = list(_outputs(text, file))
     results = tuple(_result(output, file) for output in outputs)
     if not any("protocol" in result.settings for result in results):
@@ -84,7 +86,7 @@ def parse_neper(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 class _NeperOutput:
-    """The lines of one program; what is not understood is remembered."""
+    """The lines of one output. ``unread`` has sentences about what is not understood."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -95,7 +97,7 @@ class _NeperOutput:
         self._strange_lines = 0
 
     def add(self, number: int, line: str) -> None:
-        """Take a line: a key with its value, or a sentence of an error."""
+        """Read a line: a key with its value, or a text that may be an error."""
         match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARACTERS else None
         if match is None:
             self._strange_lines += 1
@@ -107,7 +109,7 @@ class _NeperOutput:
             self._ambiguities.add(match[1])
 
     def close(self) -> None:
-        """Say how much was not understood."""
+        """Add how many more lines were not understood."""
         if self._strange_lines > 1:
             self.unread.append(f"{self._strange_lines - 1} more lines are not understood")
 
@@ -116,7 +118,9 @@ class _NeperOutput:
         return self.fields.get(name, "")[:200]
 
     def number(self, name: str, least: float = 0.0, most: float = 1e15) -> Decimal | None:
-        """A number; ``None`` if it is absent or none, which is remembered."""
+        """A number; ``None`` if it is absent, or not one number in range, which is noted in
+        ``unread``.
+        """
         word = self.fields.get(name)
         if word is None:
             return None
@@ -130,7 +134,7 @@ class _NeperOutput:
         return number
 
     def whole(self, name: str, least: float, most: float) -> int | None:
-        """A whole number; ``None`` if it is absent or none, which is remembered."""
+        """A whole number; otherwise as ``number``."""
         number = self.number(name, least, most)
         if number is None or number == int(number):
             return None if number is None else int(number)
@@ -230,7 +234,7 @@ def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
     names = {"message_bytes": "request_size", "response_bytes": "response_size"}
     if test == "stream":
         settings["direction"] = _direction(output)
-        # The size of the side that reads is that of its receive calls.
+        # On a side that only reads, buffer_size is the length of its receive calls.
         writes = output.is_set("enable_write") if is_tcp else is_client
         names = {"message_bytes": "buffer_size"} if writes else {}
     if is_client:
@@ -241,7 +245,7 @@ def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
             settings[name] = number
     if is_client:
         _add_length(output, settings)
-        # With separate sockets for the directions, neper counts each.
+        # If each direction has a socket of its own, num_flows counts both sockets.
         if output.is_set("split_bidir") and "streams" in settings:
             settings["streams"] = max(1, int(str(settings["streams"])) // 2)
         port = output.whole("source_port", -1, 65535)
@@ -257,7 +261,7 @@ def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
 
 
 def _add_length(output: _NeperOutput, settings: dict[str, Value]) -> None:
-    """The requested duration; a negative one is a number of transactions."""
+    """Add the requested duration; a negative ``test_length`` is a number of transactions."""
     length = output.whole("test_length", -1e10, 1e7)
     if length is not None and length > 0:
         settings["duration_s"] = float(length)
@@ -269,7 +273,7 @@ def _direction(output: _NeperOutput) -> str:
     reads, writes = output.is_set("enable_read"), output.is_set("enable_write")
     if reads and writes:
         return "both"
-    # udp_stream has neither option.
+    # udp_stream prints neither option: its client sends.
     client_reads = reads if output.is_set("client") else writes
     return "server-sends" if client_reads else "client-sends"
 
@@ -282,7 +286,7 @@ def _ip_version(output: _NeperOutput) -> int | None:
 
 
 def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
-    """What the readers took in; a side that reads nothing prints zero."""
+    """The rates of the sides that read; a side that reads nothing prints zero."""
     is_client = output.is_set("client")
     direction = settings["direction"]
     for side, flow in (("local", is_client), ("remote", not is_client)):

@@ -1,12 +1,13 @@
 """Import: a run folder out of what ``netperf`` printed on the client.
 
-Read are the tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR and TCP_CRR (a test
-``connect``), and of omni tests as keys (``-k``), as CSV (``-o``) and as columns (``-O``). A file
-may have several outputs. The processors' load and service demand, the system's socket buffers,
-and the latencies of a stream, which are times of its send calls, are left out. An output of omni
-without the key PROTOCOL does not state whether it is TCP or UDP, and is no record.
+This import reads the classic tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR and
+TCP_CRR (which becomes a test ``connect``). It also reads omni tests as keys (``-k``), as CSV
+(``-o``) and as columns (``-O``). A file may have several outputs. CPU load and service demand, the
+socket buffers that the system chose, and the latencies of a stream (times of its send calls) are
+left out. An omni output without the key PROTOCOL does not state whether it is TCP or UDP, so it
+becomes no record.
 
-In bits netperf counts in 10^3, 10^6 and 10^9, in bytes in 2^10, 2^20 and 2^30 (``netlib.c``). The
+netperf prints bits in powers of ten and bytes in powers of 1024 (``netlib.c``). The
 throughput of a stream is what the receiver counted. With ``-N``, and in TCP_STREAM before 2.5,
 netperf prints the sender's figure instead, and it is imported as the sender's. The start time comes
 from the first interim result (``-D``). The format is that of netperf 2.4 to 2.7
@@ -36,7 +37,7 @@ _TESTS: Mapping[str, tuple[str, str]] = {
     "Send|Recv": ("round_trip", ""),
     "Connect|Send|Recv": ("connect", ""),
 }
-"""Direction, as omni prints it → test, and direction of a stream."""
+"""Direction, as omni prints it → netlab's kind of test, and the direction if it is a stream."""
 
 _TITLES: Mapping[str, tuple[str, str]] = {
     "TCP STREAM": ("TCP", "Send"),
@@ -68,7 +69,7 @@ _LATENCIES: Mapping[str, str] = {
 }
 
 _FIGURES = ("throughput_bit_per_s", "sent_bit_per_s", "transactions_per_s", "rtt_mean_ns")
-"""A result has one of these; the first that it has is not 0."""
+"""A result has at least one of these values, and the first of those that it has is not 0."""
 
 _REASONS = {
     "connection refused": "connect-refused",
@@ -90,7 +91,7 @@ _REASONS = {
 
 
 def parse_netperf(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. Pure. MatrixError with the place if it is none of netperf."""
+    """The tests in an output. No I/O. Raises MatrixError if the text is not netperf's."""
     return tuple(_result(output, file) for output in outputs(text, file))
 
 
@@ -119,7 +120,7 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
         settings=settings,
         values={} if reason else values,
         started_at=output.started_at,
-        # Tests at the same time may have one UUID, which is an option, so it identifies none.
+        # netperf's UUID identifies no test: it is an option, so several tests may have the same.
         identity="",
         reason=reason,
         detail=detail,
@@ -128,14 +129,14 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
 
 
 def _title(output: NetperfOutput) -> str:
-    """The banner's title without the first word that it has since 2.5."""
+    """The banner's title without its first word ``MIGRATED``, which netperf prints since 2.5."""
     return output.banner.get("title", "").removeprefix("MIGRATED ")
 
 
 def _kind(output: NetperfOutput) -> tuple[str, str, str]:
-    """Protocol, test and direction of a stream; empty where they are not stated."""
+    """Protocol, test, and direction of a stream; each is empty if it is not stated."""
     title = _title(output)
-    # A title that is not known is no test, whatever keys follow.
+    # If the banner's title is not known, the test is unknown, whatever the keys state.
     direction = "" if title else output.fields.get("DIRECTION", "")
     protocol, direction = _TITLES.get(title, ("", direction))
     printed = output.fields.get("PROTOCOL", "")
@@ -147,7 +148,7 @@ def _kind(output: NetperfOutput) -> tuple[str, str, str]:
 
 
 def _address(output: NetperfOutput, part: str, key: str) -> str:
-    """An end's name or address; empty if netperf did not choose one."""
+    """The server's or client's name or address; empty if netperf printed a wildcard address."""
     address = output.banner.get(part) or output.fields.get(key, "")
     return "" if address in ("0.0.0.0", "::", "::0") else address[:200]  # noqa: S104
 
@@ -159,7 +160,7 @@ def _ip_version(family: str, address: str) -> int | None:
 
 
 def _note_flags(output: NetperfOutput) -> None:
-    """Name what of the banner is not known, and what its figures are."""
+    """Add remarks: which flags of the banner are not known, and what the figures mean."""
     flags = output.banner.get("flags", "")
     for flag in flags.split(" : ")[:20]:
         if not _FLAGS.fullmatch(flag.strip()):
@@ -174,7 +175,7 @@ def _note_flags(output: NetperfOutput) -> None:
 
 
 def _is_old(output: NetperfOutput) -> bool:
-    """Whether the rate of TCP_STREAM is that of older tests, which the sender counted."""
+    """Whether the sender counted the rate of TCP_STREAM, as in netperf before 2.5."""
     return output.banner.get("title", "") in ("TCP STREAM", "TCP SENDFILE")
 
 
@@ -193,7 +194,7 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> Iterator[tupl
         output.whole(f"{side}_NODELAY", 1) for side in ("LOCAL", "REMOTE")
     ):
         yield "nodelay", True
-    # Below 0, it is a number of bytes or transactions.
+    # A negative -l is a number of bytes or transactions, not a duration.
     options = output.fields.get("COMMAND_LINE", "").partition(" -- ")[0]
     if duration := _DURATION.search(options):
         yield "duration_s", float(duration[1])
@@ -216,7 +217,7 @@ def _outstanding(output: NetperfOutput) -> int | None:
 
 
 def _buffer_bytes(output: NetperfOutput) -> int | None:
-    """The requested socket buffers, if those of both ends are stated and of one size."""
+    """The requested size of the socket buffers, if both ends state one and it is the same."""
     keys = [key for key in ("LSS", "LSR", "RSS", "RSR") if output.fields.get(f"{key}_SIZE_REQ")]
     sizes = {output.whole(f"{key}_SIZE_REQ") for key in keys}
     if len(sizes) == 1 and len({key[0] for key in keys}) == 2:
@@ -235,7 +236,7 @@ def _common(output: NetperfOutput, protocol: str) -> Iterator[tuple[str, Value]]
 
 
 def _stream(output: NetperfOutput, protocol: str, direction: str) -> Iterator[tuple[str, Value]]:
-    """What a stream carried, as the receiver counted it, and as the sender did."""
+    """What a stream carried, as counted by the receiver and by the sender."""
     from_client = direction == "client-sends"
     sender, receiver = ("LOCAL", "REMOTE") if from_client else ("REMOTE", "LOCAL")
     carried = output.rate("THROUGHPUT") or output.rate(f"{receiver}_RECV_THROUGHPUT")

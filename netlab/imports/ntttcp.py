@@ -1,15 +1,16 @@
 """Import: a run folder out of the XML of ntttcp (``-xml``) and of ntttcp-for-linux (``-x``).
 
-There are no recorded outputs: the format is that of the code of ntttcp 5.40 for Windows
-(https://github.com/microsoft/ntttcp, ``PrintOutput``) and of ntttcp-for-linux 1.4.3
-(https://github.com/microsoft/ntttcp-for-linux, ``write_result_into_xml_file``), which calls itself
-5.33-linux whatever its version is.
+The format was read from the source code, not from recorded outputs: from ntttcp 5.40 for Windows
+(https://github.com/microsoft/ntttcp, ``PrintOutput``) and ntttcp-for-linux 1.4.3
+(https://github.com/microsoft/ntttcp-for-linux, ``write_result_into_xml_file``). The Linux program
+always prints the version 5.33-linux.
 
-``ntttcpr`` is what the receiver counted, so it has a throughput; ``ntttcps`` is what the sender
-handed over. The rate is read in bytes a second, or in mbps (10^6 bit/s): an MB is 2^20 bytes on
-Windows and 10^6 on Linux. Times of the parameters are milliseconds on Windows and seconds on Linux.
-On Linux, the ``send_socket_buff`` of a sender is the length of its send calls. The two outputs of
-a test have nothing in common by which to recognise them, so they are two results.
+The element ``ntttcpr`` has what the receiver counted, so it gives a throughput; ``ntttcps`` has
+what the sender handed over to its system. The rate is read in bytes per second or in mbps
+(10^6 bit/s), not in MB/s, because an MB is 2^20 bytes on Windows and 10^6 on Linux. Times in
+``parameters`` are milliseconds on Windows and seconds on Linux. On Linux, the ``send_socket_buff``
+of a sender is the length of its send calls. Nothing in the two outputs of a test shows that they
+belong together, so they become two results.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
 from netlab.imports.common.tool_results import TOOL_OPTIONS, bounded, import_results
 
 _ROOT = "<netlab>"
-"""A file that ntttcp appended to has several roots; expat reads one, so they are laid into it."""
+"""Start tag of an element that is put around the whole text: if ntttcp appended to a file, the file
+has several root elements, but expat accepts only one."""
 
 _DECLARATION = re.compile(r"\s*<\?xml [^<>]{0,200}\?>")
 _KNOWN = re.compile(r"5\.[0-9]{1,2}|5\.33-linux")
@@ -53,7 +55,9 @@ class _NtttcpOutput:
         return self.version.endswith("-linux")
 
     def number(self, path: str) -> float | None:
-        """A number from 0; ``None`` if it is absent or none, which is remembered."""
+        """A number from 0; ``None`` if it is absent, or not a number in range, which is noted in
+        ``unread``.
+        """
         text = self.texts.get(path, "").strip()
         if not text or text.startswith("-"):
             return None  # -1 means that nothing was requested
@@ -90,7 +94,7 @@ class _Reader:
         self._parser = parser
 
     def outputs(self) -> list[_NtttcpOutput]:
-        """The outputs in the order of the file; MatrixError with the place of a fault."""
+        """The outputs in the order of the file. Raises MatrixError with the place of a fault."""
         try:
             self._parser.Parse(self._text, True)
         except expat.ExpatError as error:
@@ -103,7 +107,7 @@ class _Reader:
         return self._outputs
 
     def _fault(self, sentence: str, line: int, offset: int) -> MatrixError:
-        """A fault at a place of the file, without the root that was laid around it."""
+        """A fault at a place of the file, whose column does not count the added ``_ROOT``."""
         column = offset + 1 - (len(_ROOT) if line == 1 else 0)
         return MatrixError([Fault(self._file, line, max(1, column), "", sentence)])
 
@@ -132,7 +136,7 @@ class _Reader:
         self._key = f"{inner} {metric}" if inner == "throughput" else inner
 
     def _inner(self) -> str:
-        """The path within an output; empty if it is none that is read."""
+        """The path below the element of an output; empty outside of such an element."""
         depth = next((n for n, tag in enumerate(self._path) if tag in _ROLES), len(self._path))
         return "/".join(self._path[depth + 1 :])
 
@@ -152,7 +156,9 @@ class _Reader:
 
 
 def parse_ntttcp(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The outputs in a file. Pure. MatrixError with the place where it is not XML of ntttcp."""
+    """The outputs in a file's text. No I/O. Raises MatrixError with the place where the text is not
+    XML of ntttcp.
+    """
     outputs = _Reader(text, file).outputs()
     if not outputs:
         raise MatrixError([Fault(file, 1, 1, "", "no output of ntttcp -xml is in it")])
@@ -200,7 +206,7 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
 
 
 def _rate(output: _NtttcpOutput) -> float | None:
-    """The throughput in bit/s, from the most exact of its figures."""
+    """The rate in bit/s, from the most exact figure that the output has."""
     bytes_per_s = output.number("throughput Bps")
     if bytes_per_s is not None:
         return 8 * bytes_per_s

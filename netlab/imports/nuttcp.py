@@ -1,14 +1,16 @@
-"""Import: a run folder out of what a client of ``nuttcp`` printed: its one line, or ``-fparse``.
+"""Import: a run folder out of what a client of ``nuttcp`` printed, one line for each test.
 
-A test is one line such as ``22.8611 MB / 2.04 sec = 94.1214 Mbps 0 %TX 3 %RX 0 retrans``, or its
-form ``megabytes=22.8611 real_seconds=2.04 …``. The rate and the time in it are the receiver's, for
-either direction. A rate is in 10^6 bit/s, an amount of data in 2^20 byte. Lines of ``-i`` are parts
-of a test, and no results. The line names neither hosts nor direction nor message size. TCP is
-recognised by ``retrans`` or ``RTT``, UDP by its losses: a line with neither is no result. The
-number of UDP messages is computed by nuttcp from rounded amounts. The processor times, the
-retransmissions and the handshake's round trip have no columns and are left out, as are the long
-form (``-v``) and the old protocol, whose line has a processor time of one side alone. The format is
-that of nuttcp 5.1 to 8.1 (``nuttcp.c``, https://nuttcp.net/nuttcp/); a line has no version.
+A test is one line such as ``22.8611 MB / 2.04 sec = 94.1214 Mbps 0 %TX 3 %RX 0 retrans``, or with
+``-fparse`` such as ``megabytes=22.8611 real_seconds=2.04 …``. The rate and the time in the line are
+the receiver's, in either direction. A rate is in 10^6 bit/s, an amount of data in 2^20 byte. Lines
+of ``-i`` state intervals of a test and are no results. A line states no hosts, direction, message
+size or version of nuttcp. ``retrans`` or ``RTT`` in a line shows TCP, and losses show UDP; a line
+with neither is no result. nuttcp computes the number of UDP messages from rounded amounts.
+
+This import leaves out CPU times, retransmissions and the round trip of the handshake, for which
+netlab has no columns. It does not read the long form (``-v``) or the lines of nuttcp's old
+protocol, which have the CPU time of only one side. The format is that of nuttcp 5.1 to 8.1
+(``nuttcp.c``, https://nuttcp.net/nuttcp/).
 """
 
 from __future__ import annotations
@@ -61,26 +63,26 @@ _PARSED = "megabytes="
 """The beginning of a line of ``-fparse``."""
 
 _SHOWN = 3
-"""So many lines that are not understood are quoted; the others are counted."""
+"""How many of the lines that are not understood are quoted; the others are only counted."""
 
 
 @dataclass(slots=True)
 class _NuttcpLine:
-    """A line with figures, as text."""
+    """The figures of a line, as texts."""
 
     megabytes: str
     seconds: str
     mbit_per_s: str
     protocol: str
     is_whole: bool
-    """Whether it is of the whole test, and not of an interval."""
+    """Whether the line states the whole test, and not an interval."""
     losses: int | None = None
     packets: int | None = None
 
 
 @dataclass(slots=True)
 class _NuttcpPart:
-    """What came before the line that ends a test."""
+    """What the lines of a test before its last line state."""
 
     protocol: str = ""
     intervals: int = 0
@@ -88,7 +90,7 @@ class _NuttcpPart:
 
 
 def parse_nuttcp(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. Pure. MatrixError with the place if nothing in it is of nuttcp."""
+    """The tests in an output. No I/O. Raises MatrixError with the place if the text has none."""
     results: list[ToolResult] = []
     oddities: list[str] = []
     part = _NuttcpPart()
@@ -139,7 +141,7 @@ def _nothing(text: str) -> str:
 def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:
     """The figures in a line; ``None`` if it has none.
 
-    ``is_cut``: no line feed follows, so its last number may have lost digits.
+    ``is_cut``: no line feed follows the line, so its last number may have lost digits.
     """
     if line.startswith(_PARSED) or f": {_PARSED}" in line[:80]:
         return _of_pairs(line, is_cut=is_cut)
@@ -156,7 +158,7 @@ def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:
 
 
 def _protocol(text: str) -> str:
-    """TCP counts what it sent again, UDP what is lost."""
+    """The protocol: lines of TCP have retransmissions or RTT, lines of UDP have losses."""
     if "loss" in text or "drop" in text:
         return "UDP"
     return "TCP" if "retrans" in text or "RTT" in text or "rtt_ms" in text else ""
@@ -181,7 +183,7 @@ def _of_pairs(line: str, *, is_cut: bool) -> _NuttcpLine | None:
 
 
 def _result(line: _NuttcpLine, part: _NuttcpPart, file: str) -> ToolResult:
-    """The result of a line of a whole test."""
+    """The result from the line that states a whole test."""
     settings: dict[str, Value] = {"protocol": part.protocol} if part.protocol else {}
     values: dict[str, Value] = {}
     unread: list[str] = []
@@ -202,7 +204,7 @@ def _result(line: _NuttcpLine, part: _NuttcpPart, file: str) -> ToolResult:
 
 
 def _failure(line: _NuttcpLine, part: _NuttcpPart) -> tuple[str | None, str | None]:
-    """Why a line is no result, and a sentence; ``None`` if it is one."""
+    """Why a line is no result, as a reason and a sentence; both are ``None`` if it is a result."""
     if part.errors:
         return reason_of_error(part.errors[0], _REASONS), part.errors[0]
     if not part.protocol:

@@ -1,11 +1,11 @@
-"""Import: a run folder out of a printed table of hosts against hosts.
+"""Import: a run folder out of a printed table of the throughput from each host to each other host.
 
-The format is that of the connection-kinds document: a CSV file with the columns ``protocol``,
-``client``, ``server``, ``mbit_per_s`` and, if a rate was offered, ``offered_mbit_per_s``. Clients
-and servers are names. A value is a plain decimal number of 10^6 bit/s as printed; it is kept
-exactly and as its text. An empty value was not measured. The table does not state which hosts are
-one machine; ``machines`` does. Traffic within a machine uses no cable, so it must not be averaged
-with the rest.
+The format is a CSV file with the columns ``protocol``, ``client``, ``server``, ``mbit_per_s`` and,
+if a rate was offered, ``offered_mbit_per_s``. Clients and servers are names. A value is a plain
+decimal number of 10^6 bit/s as printed; it is stored as an exact number and as text. An empty value
+means that nothing was measured. The table does not state which hosts are on one machine; the
+argument ``machines`` does. Traffic within a machine uses no cable, so it must not be averaged with
+the rest.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def import_pairs(
     machines: Mapping[str, str] | None = None,
     **context: Unpack[TableContext],
 ) -> Path:
-    """Make the run folder ``into`` out of a table of hosts against hosts; returns ``into``.
+    """Make the run folder ``into`` out of a table of throughput between hosts; returns ``into``.
 
-    ``machines`` names the machine of each host that shares one with others; any other host is its
-    own machine.
+    ``machines`` maps each host that shares a machine with other hosts to the name of this machine;
+    any other host has a machine of its own.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``machines``
-    names a host that is not in it; ``into`` holds something else), StoreError, LockedError.
+    names a host that the table lacks; ``into`` has other contents), StoreError, LockedError.
     """
     source = read_source(csv_path, **context)
     rows = parse_pairs(source.text, source.name)
@@ -98,7 +98,7 @@ def import_pairs(
 
 
 def parse_pairs(text: str, file: str) -> tuple[PairRow, ...]:
-    """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
+    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
     return parse(text, file, _FORM)
 
 
@@ -139,7 +139,7 @@ def _record(row: PairRow, *, one_machine: bool) -> Record:
 
 
 def _machines(words: tuple[str, ...]) -> dict[str, str]:
-    """Host → its machine, out of NAME=HOST,HOST…"""
+    """Host → its machine, from words NAME=HOST,HOST…"""
     machines: dict[str, str] = {}
     for word in words:
         name, equals, hosts = word.partition("=")

@@ -1,10 +1,11 @@
-"""Import: a run folder out of a table of repeats, each with its elapsed time.
+"""Import: a run folder out of a table of repeated tests, each with its elapsed time.
 
-The format is that of the nettest document: a CSV file with the columns ``test`` (``tcp_ping``,
+A document about the tool nettest has such a table. The CSV file has columns ``test`` (``tcp_ping``,
 ``udp_ping``, ``tcp_blast``, ``udp_blast``), ``message_bytes``, ``messages``, ``trial`` (from 1),
 ``elapsed_s`` and, for UDP, ``lost_packets``. A ping is a test ``round_trip`` with one request in
-flight; a blast is a test ``stream``. The printed time is kept exactly and as its text. Throughput
-and the mean round trip are derived from it, as in the document. An empty time was not measured.
+flight; a blast is a test ``stream``. The printed time is stored as an exact number and as text.
+Throughput and the mean round trip are derived from the time, as in the document. An empty time
+means that nothing was measured.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Repeat:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """The columns that all repeats of one cell share."""
+        """The values that all repeats of one cell (a combination of settings) share."""
         return self.test, self.message_bytes, self.messages
 
 
@@ -71,11 +72,11 @@ def import_repeats(
 ) -> Path:
     """Make the run folder ``into`` out of a table of repeats; returns ``into``.
 
-    The table does not name the systems, the link or TCP's MSS. ``pairing`` (server first), ``link``
-    and ``mss_bytes`` do, if the document states them elsewhere.
+    The table does not name the operating systems, the link or TCP's MSS. If the document states
+    them elsewhere, give them as ``pairing`` (letters, server first), ``link`` and ``mss_bytes``.
 
-    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
-    holds something else), StoreError, LockedError.
+    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into`` has
+    other contents), StoreError, LockedError.
     """
     source = read_source(csv_path, **context)
     link = source.link
@@ -97,7 +98,7 @@ def import_repeats(
 
 
 def parse_repeats(text: str, file: str) -> tuple[Repeat, ...]:
-    """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
+    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
     return parse(text, file, _FORM)
 
 
@@ -163,7 +164,7 @@ def _check_mss(mss_bytes: int | None, link: Link | None) -> None:
 def _cells(
     rows: Sequence[Repeat], pairing: str, repeats: int
 ) -> dict[tuple[str, int, int], PlannedCell]:
-    """The cells in the table's order; a cell with fewer trials than others has its own number."""
+    """The cells in the table's order. A cell with fewer trials than others states its number."""
     cells = {}
     for place in dict.fromkeys(row.place for row in rows):
         word, message_bytes, messages = place
@@ -194,8 +195,8 @@ def _record(row: Repeat, cell: PlannedCell, link: Link | None, mss_bytes: int | 
 def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
     """The printed values and values derived from them; each quotient is rounded once.
 
-    For UDP without a printed loss, the received amount is unknown, so there is no throughput. A
-    ping that lost packets waited for them, so there is no mean round trip.
+    For UDP without a printed loss, the received amount is unknown, so there is no throughput. If a
+    ping lost packets, its time includes waiting for them, so there is no mean round trip.
     """
     elapsed_ns = int(Decimal(row.printed) * 10**9)
     values: dict[str, Value] = {"elapsed_ns": elapsed_ns, "printed_elapsed_s": row.printed}

@@ -4,17 +4,18 @@ It reads the modes ping-pong (``pp``), under-load (``ul``), playback (``pb``) an
 (``tp``), with or without terminal colours. A file may have several outputs, and each begins with
 the version.
 
-sockperf counts one way as half of a round trip. So each of its latencies is doubled, unless it was
-started with ``--full-rtt`` and prints round trips. The percentiles 25, 75 and 99.999 and the
+sockperf prints half of a round trip as its latency. So this import doubles each latency, unless
+sockperf printed round trips (option ``--full-rtt``). The percentiles 25, 75 and 99.999 and the
 deviations are left out: netlab has no columns for them. Counts and times are those of the "valid
 duration", which leaves out the warm-up and the end.
 
 In throughput mode only the sender counts, so the rate is ``sent_bit_per_s`` and there is no
-throughput. Its MBps and Mbps are 2^20 bytes and 2^20 bits, its GBps and Gbps 1000 times as much.
-A figure of nine decimals is in MBps, also where sockperf up to 3.7 prints GBps.
+throughput. In sockperf's output, MBps and Mbps are 2^20 bytes and 2^20 bits per second, and GBps
+and Gbps are 1000 times as much. A figure with nine decimals is in MBps or Mbps, even if sockperf up
+to 3.7 prints GBps or Gbps.
 
-sockperf prints neither the size nor the rate of the messages of round trips, nor the client, nor
-the time. The format is that of sockperf 2.7 to 3.10 (``client.cpp``,
+sockperf does not print the size and the rate of the messages of round trips, the client's address,
+or the start time. The format is that of sockperf 2.7 to 3.10 (``client.cpp``,
 https://github.com/Mellanox/sockperf); other versions are read as far as they are understood.
 """
 
@@ -39,7 +40,7 @@ from netlab.imports.common.tool_results import (
 
 _WHOLE = "([0-9]{1,12})"
 _THREE = r"([0-9]{1,12}\.[0-9]{3})"
-"""A number with all its decimals, so that a cut one is no number."""
+"""A number with all three decimals, so that a number that is cut off does not match."""
 
 _LINES = {
     name: re.compile(pattern)
@@ -74,7 +75,7 @@ _FIGURES = re.compile(
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 _KNOWN = re.compile(r"(2\.[789]|3\.[0-9]|3\.10)([^0-9].*)?")
 _WHOLE_END = re.compile(r"(?:\.[0-9]{3}|[.)]|usec|sec\])\Z")
-"""The end of a last line that is whole, although it has no line end."""
+"""How a complete line ends; it shows whether a last line without a line feed is complete."""
 
 _MEBI = 2**20
 _UNSUPPORTED_OPTION = "It could be that this option is not"
@@ -103,7 +104,8 @@ _REASONS = {
     "no valid observations": "too-few-messages",
     "end before test start": "too-few-messages",
 }
-"""Words in a line of sockperf → the reason; the last four are no errors and end its figures."""
+"""Words in a line of sockperf → the reason. Lines with the last four are not marked as errors, but
+sockperf prints no result after them."""
 
 _ENDINGS = tuple(_REASONS)[-4:]
 MAX_LINE_CHARACTERS = 4096
@@ -112,7 +114,7 @@ MAX_REMARKS = 20
 
 
 def parse_sockperf(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. Pure. MatrixError with the place if it is none of sockperf."""
+    """The tests in an output. No I/O. Raises MatrixError if the text is not sockperf's."""
     results = tuple(_result(output, file) for output in _outputs(text, file))
     if not results:
         sentence = "no output of sockperf: no line begins with its name"
@@ -121,7 +123,7 @@ def parse_sockperf(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 class _SockperfOutput:
-    """The parts of one output; what is not understood is remembered."""
+    """The parts of one output. ``unread`` has sentences about what is not read."""
 
     def __init__(self) -> None:
         self.parts: dict[str, re.Match[str]] = {}
@@ -130,13 +132,13 @@ class _SockperfOutput:
         self.addresses = 0
         self.is_server = False
         self.is_answered = False
-        """Whether the client waits for answers: not in throughput mode."""
+        """Whether the client waits for answers, which it does not do in throughput mode."""
         self.error = ""
         self.unread: list[str] = []
         self._is_first_server = True
 
     def add(self, number: int, line: str) -> None:
-        """Take a line without colours."""
+        """Read a line, whose terminal colours were removed."""
         if "Printing statistics for Server No: " in line and not line.endswith(": 0"):
             self._is_first_server = False
             self.remark("the figures of more servers than the first are left out")
@@ -170,12 +172,12 @@ class _SockperfOutput:
             self.remark(f"a second line of this kind is left out: {match[0][:60]!r}")
 
     def remark(self, sentence: str) -> None:
-        """Remember what is not read."""
+        """Add a sentence about what is not read."""
         if len(self.unread) < MAX_REMARKS and sentence not in self.unread:
             self.unread.append(sentence)
 
     def part(self, name: str, group: int) -> str:
-        """A part of a line; empty if it is absent."""
+        """The text of a group of the line ``name``; empty if it is absent."""
         match = self.parts.get(name)
         return (match[group] or "") if match else ""
 
@@ -268,7 +270,7 @@ def _settings(output: _SockperfOutput, *, is_throughput: bool) -> Iterator[tuple
 
 
 def _sender_counts(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
-    """What the sender counted; nothing tells what arrived."""
+    """What the sender counted; the output does not state what arrived."""
     if count := output.part("count", 1):
         yield "sent_messages", int(count)
     word = output.part("bandwidth", 2)

@@ -2,10 +2,11 @@
 
 The table is a CSV file with the columns ``pairing`` (server first), ``protocol``,
 ``message_bytes``, ``socket_buffer_bytes`` and ``mbit_per_s``, in any order. A value is a plain
-decimal number of 10^6 bit/s as printed; documents that write "MBps" mean this. It is kept twice:
-exactly, in bit/s, and as its text, so that a printed mean can be recomputed to its last digit.
-An empty value was not measured: its record is ``pending`` with the reason ``not-recorded`` and has
-no number. Settings that the table does not have (duration, TCP options) stay unknown.
+decimal number of 10^6 bit/s as printed; documents that write "MBps" mean this. A value is stored
+twice: exactly, in bit/s, and as text, so that a printed mean can be recomputed to its last digit.
+An empty value means that nothing was measured: the record is ``pending`` with the reason
+``not-recorded`` and has no number. Settings that the table does not have (duration, TCP options)
+stay unknown.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class TableRow:
     """One row of a printed table."""
 
     line: int
-    """In the file, from 1."""
+    """Number of the row's line in the file, from 1."""
     pairing: str
     protocol: str
     message_bytes: int
@@ -76,8 +77,8 @@ class TableRow:
 def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) -> Path:
     """Make the run folder ``into`` out of a printed table; returns ``into``.
 
-    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into``
-    holds something else), StoreError, LockedError.
+    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into`` has
+    other contents), StoreError, LockedError.
     """
     source = read_source(csv_path, **context)
     rows = parse_table(source.text, source.name)
@@ -96,10 +97,10 @@ def import_mapped_table(
 ) -> Path:
     """Make the run folder ``into`` out of a CSV file of any form; returns ``into``.
 
-    The file ``columns`` states which column of the table is which of netlab's, and in which unit.
-    Rows with the same settings between the same hosts are trials of one cell, in the order of
-    their times, or of their lines. Raises as ``import_table``, and MatrixError for faults in
-    ``columns``.
+    The file ``columns`` assigns columns of the table to columns of netlab, and states their units.
+    Rows with the same settings between the same hosts are trials of one cell, in the order of their
+    start times, or of their lines if they have none. Raises the errors of ``import_table``, and
+    MatrixError for faults in ``columns``.
     """
     from netlab.imports.common.column_map import read_column_map
     from netlab.imports.common.mapped_table import parse_mapped_table
@@ -112,7 +113,7 @@ def import_mapped_table(
 
 
 def parse_table(text: str, file: str) -> tuple[TableRow, ...]:
-    """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
+    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
     return parse(text, file, _FORM)
 
 

@@ -1,4 +1,4 @@
-"""Tries the needs of a lab on this machine, and names the command that installs missing programs.
+"""Tries what a lab needs on this machine, and names the command that installs missing programs.
 
 Each try runs in its own namespaces, which end with the try. The machine is not changed.
 """
@@ -54,7 +54,7 @@ class LabNeed:
     """One line with the command that fulfils the need; None if it is fulfilled."""
 
     def as_text(self) -> str:
-        """One line."""
+        """The need as one line of text."""
         if self.remedy is None:
             return f"ok       {self.needed_for}: {self.what}"
         return f"missing  {self.needed_for}: {self.what}: {self.remedy}"

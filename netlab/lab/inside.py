@@ -1,4 +1,4 @@
-"""Sets up one host of the lab and executes its sshd. A standalone script: it imports no netlab.
+"""Sets up one host of the lab and executes its sshd, as a script that does not import netlab.
 
 It runs inside the host's network, mount, process and host-name namespaces. It waits on standard
 input for the description of the host (one JSON line). Then it gives the host an /etc/passwd, a home
@@ -8,7 +8,8 @@ and this script ends too.
 
 A host with Windows programs also gets a drive C, and its wine starts before its sshd.
 
-All files that it makes are on file systems in memory, which vanish with the host's mount namespace.
+All files that this script makes are on file systems in memory, which vanish with the host's mount
+namespace.
 """
 
 import json
@@ -84,7 +85,7 @@ def settle_in_etc(files: dict[str, str]) -> None:
     memory("/etc", "mode=0755,nosuid,nodev")
     for entry in outside.iterdir():
         if entry.name not in files:
-            # A relative link keeps its target; for other files, link to their new place.
+            # A link keeps its target; any other file is linked to from its new place.
             target = entry.readlink() if entry.is_symlink() else entry
             Path("/etc", entry.name).symlink_to(target)
     for name, text in files.items():
@@ -92,7 +93,7 @@ def settle_in_etc(files: dict[str, str]) -> None:
 
 
 def show_own_group(type: str, options: str, at: str) -> None:  # noqa: A002  (mount's word)
-    """Mount this host's control group at its usual place: the host's /sys has none."""
+    """Mount this host's control group at its usual place: the host's /sys has no control groups."""
     groups, own = Path("/sys/fs/cgroup"), Path(at)
     if own != groups:
         memory(str(groups), "mode=0755,nosuid,nodev")
@@ -122,8 +123,8 @@ def let_change_settings(
 ) -> None:
     """Make the command ``sudo``, and start the helper that it asks (netlab/lab/sudo).
 
-    The helper gets the socket as its standard input. sshd does not: so a call fails at once if the
-    helper has ended.
+    The helper gets the socket as its standard input. sshd does not get the socket, so a call of
+    ``sudo`` fails at once if the helper has ended.
     """
     place = Path(folder)
     for part in (place, place / "bin"):

@@ -1,4 +1,4 @@
-"""The inventory file of a lab: its hosts, for `netlab run --hosts`. Pure text."""
+"""The texts of a lab's inventory (for `netlab run --hosts`), known_hosts and ssh_config files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def first_line(name: str) -> str:
 def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> str:
     """YAML: each host with its pinned key, the client's key file and its test addresses.
 
-    ``keys``: public host key by host name. A JSON string is a YAML string.
+    ``keys``: public host key by host name. Texts are written as JSON strings, which are YAML too.
     """
     lines = [first_line(plan.name), "hosts:"]
     for host in plan.logins:

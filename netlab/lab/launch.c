@@ -1,9 +1,9 @@
 /* launch.exe starts a command as the sshd of OpenSSH for Windows does.
  *
- * It runs "c:\windows\system32\cmd.exe" /c "COMMAND" with the command unchanged between the quotes. A
- * job object ends all processes that are left when cmd.exe has ended. The command comes in the
- * environment, because wine would quote it again on its own command line. Without a command, cmd.exe
- * runs interactively. */
+ * It runs "c:\windows\system32\cmd.exe" /c "COMMAND" with the command unchanged between the quotes.
+ * A job object ends all processes that are left when cmd.exe has ended. The command comes in the
+ * environment, because wine would quote the command again on wine's own command line. Without a
+ * command, cmd.exe runs interactively. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
@@ -59,7 +59,7 @@ int main(void)
     if (job != NULL)
         AssignProcessToJobObject(job, child.hProcess);
     ResumeThread(child.hThread);
-    /* If they stayed open, a reader of the command's output would wait for this program too. */
+    /* With these handles open, a reader of the command's output would wait for this program too. */
     CloseHandle(start.hStdInput);
     CloseHandle(start.hStdOutput);
     CloseHandle(start.hStdError);

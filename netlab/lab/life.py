@@ -1,4 +1,4 @@
-"""The life of a lab: up, status, down. Each function lists all its steps."""
+"""Makes a lab (``up``), reports its state (``status``), and removes it (``down``)."""
 
 from __future__ import annotations
 
@@ -246,10 +246,10 @@ def broken_pieces(of: LabState) -> dict[str, str]:
 
 
 def down(name: str = "lab", *, forget: bool = False) -> None:
-    """Remove everything that ``up`` made, and nothing else; also after a crash.
+    """Remove everything that ``up`` made, also after a crash, and nothing else.
 
-    The keys and addresses are kept for the next lab of that name, unless ``forget`` is set. It is
-    not an error if there is no lab of that name.
+    The keys and addresses are kept for the next lab of that name, unless ``forget`` is set. If no
+    lab has that name, this is not an error.
     """
     check_name(name)
     _require_root()

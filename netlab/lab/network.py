@@ -61,7 +61,7 @@ def routed_networks() -> list[Network]:
 
 
 def slots_in_use() -> set[int]:
-    """Slots whose interface names exist already, also those of other programs."""
+    """Slots (see plan.py) whose interface names exist already, also if other programs made them."""
     present = {entry.name.partition("-")[0] for entry in INTERFACES.iterdir()}
     return {slot for slot in range(SLOTS) if bridge_of(slot) in present}
 
@@ -176,15 +176,17 @@ def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
 
 
 def _is_namespace(path: Path) -> bool:
-    """Whether a namespace exists: after an unmount, its file alone is left."""
+    """Whether a namespace exists: its file must be a mount point, because an unmount leaves the
+    file.
+    """
     return os.path.ismount(path)
 
 
 def remove(plan: LabPlan) -> None:
     """Remove all existing pieces of a plan.
 
-    Interfaces go first, one by one: deleting a namespace removes them only some time later, and not
-    at all while another process runs in it.
+    Interfaces are removed first, one by one: deleting a namespace removes its interfaces only some
+    time later, and not at all while another process runs in it.
     """
     for cable in plan.cables:
         for end in cable.ends:

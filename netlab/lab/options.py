@@ -1,4 +1,4 @@
-"""The options of a lab, and their checks. Pure."""
+"""The options of a lab, and their checks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def check_name(name: str) -> None:
 
 
 def linux_of(in_all: int, windows: int, *, routed: bool) -> int:
-    """Number of Linux hosts in a lab with ``in_all`` hosts (``--number``); UsageError if no lab can
-    have this number.
+    """Number of Linux hosts in a lab with ``in_all`` hosts (``--number``). Raises UsageError if no
+    lab can have this number.
     """
     least, most = 2 + windows, min(MOST_LINUX_HOSTS + windows, UIDS_A_LAB - 1)
     if routed:
@@ -65,24 +65,24 @@ class LabOptions:
     hosts_file: Path | None = None
     """Path of the inventory; None: in the lab's folder."""
     windows: int = 0
-    """Number of hosts with Windows programs, besides the Linux ones; 0 to 4."""
+    """Number of hosts with Windows programs, besides the Linux hosts; 0 to 4."""
     linux: int | None = None
     """Number of Linux hosts, 2 to 6. None: 2, but with a router 2 minus the number of Windows
     hosts."""
     second_rate: float | None = None
-    """Rate in bit/s of a second cable, to a second switch; None: there is none."""
+    """Rate in bit/s of a second cable, to a second switch; None: no second cable."""
     second_hosts: tuple[str, ...] = ()
-    """The hosts that have a second cable; empty: all."""
+    """The hosts that have a second cable; empty: all hosts."""
     topology: str = "cable"
     """``cable``: one cable directly between two hosts; with more hosts, each host has one cable to
     a switch. ``star``: a switch for two hosts as well. ``router``: a forwarding device between the
     two hosts."""
     device_rate: float | None = None
-    """Rate in bit/s that the router forwards each way; None: that of its cables."""
+    """Rate in bit/s that the router forwards each way; None: the rate of its cables."""
     device_queue_frames: int | None = None
     """Queue of the router each way, in full frames; None: 50, as in a small router."""
     cpu_shares: Mapping[str, float] = field(default_factory=dict)
-    """Host → share of one CPU for all its processes together; other hosts are not limited."""
+    """Host → share of one CPU for all processes of the host; other hosts are not limited."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Host → rate in bit/s of its own test cable, if it is not ``rate``."""
     mtus: Mapping[str, int] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class LabOptions:
 
     @property
     def hosts(self) -> tuple[tuple[str, str], ...]:
-        """Each host's name and the letter of its system, the Linux ones first."""
+        """Each host's name and the letter of its system, the Linux hosts first."""
         linux = self.linux
         if linux is None:
             linux = max(0, ENDS_OF_A_ROUTER - self.windows) if self.routed else 2
@@ -206,7 +206,7 @@ class LabOptions:
 
 
 def options_from_json(plain: Mapping[str, Any]) -> LabOptions:
-    """The inverse of ``dataclasses.asdict`` and JSON, the path as text."""
+    """The options from the JSON of their ``dataclasses.asdict``, in which the path is text."""
     file = plain["hosts_file"]
     return LabOptions(
         **{

@@ -1,4 +1,4 @@
-"""The plan of a lab: hosts, cables, names and addresses. Pure; nothing here touches the system.
+"""The plan of a lab: hosts, cables, names and addresses. Nothing here touches the system.
 
 A plan is saved before its first piece is made, so that ``down`` knows all possible pieces after a
 crash. Names follow from the lab's name and its slot. A slot is a number that no other lab of this
@@ -55,16 +55,16 @@ class LabHost:
     """Operating system letter: L, or W for a host whose programs are Windows programs."""
     namespace: str
     port: str
-    """Name of the interface at the root namespace's end of its management link."""
+    """Name of the interface at the root namespace's end of the host's management link."""
     management_address: str
     user: str
     uid: int
     addresses: tuple[str, ...]
     """Addresses in the network ``test``: IPv4, then IPv6 if the MTU allows it."""
     second: tuple[str, ...] = ()
-    """Addresses in the network ``second``; empty without such a cable."""
+    """Addresses in the network ``second``; empty if the host has no cable to it."""
     cpu_share: float | None = None
-    """Share of one CPU for all its processes together; None: no limit."""
+    """Share of one CPU for all processes of the host together; None: no limit."""
 
     @property
     def networks(self) -> Mapping[str, tuple[str, ...]]:
@@ -79,18 +79,18 @@ class CableEnd:
     namespace: str
     interface: str
     addresses: tuple[str, ...]
-    """With prefix length."""
+    """Addresses with prefix length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A link between two hosts, or a host and the switch; the same in both directions."""
+    """A link between two hosts, or between a host and the switch or router."""
 
     ends: tuple[CableEnd, CableEnd]
     """The host's end, then the end at the other host, the switch or the router."""
     mtu: int
     rate: float | None
-    """bit/s, as in LabOptions."""
+    """Rate in bit/s, as in LabOptions."""
     queue_frames: int
     software_checksums: bool
     device_rate: float | None = None
@@ -121,9 +121,9 @@ class LabPlan:
     hosts_file: Path
     options: LabOptions
     switch: str | None = None
-    """Namespace of the switch that connects all hosts; None: there is none."""
+    """Namespace of the switch that connects all hosts; None: no switch."""
     router: str | None = None
-    """Namespace of the router between two hosts; None: there is none."""
+    """Namespace of the router between two hosts; None: no router."""
     device: LabHost | None = None
     """The router as a host with a login, so that it can be observed."""
 
@@ -194,8 +194,8 @@ def make_plan(
     """Plan the hosts and cables: one cable between two hosts, or one cable from each host to a
     device.
 
-    ``routes``: networks that this machine has routes to. ``taken_slots``: slots of other labs and
-    of interfaces that have our names. ``places``: address ranges of labs when they were up last, by
+    ``routes``: networks that this machine has routes to. ``taken_slots``: slots of other labs, and
+    slots whose interface names exist. ``places``: address ranges of labs when they were up last, by
     name. A lab prefers the ranges that it had before; those of other labs come last. Raises
     HostError if every pool is in use.
     """
@@ -285,7 +285,7 @@ def _device(
 def _test_networks(
     options: LabOptions, slot: int, test: ipaddress.IPv4Network
 ) -> tuple[list[Network], list[Network]]:
-    """The first test networks, one per IP version, and the second ones, if any."""
+    """The networks ``test`` and the networks ``second`` (if any), one per IP version."""
     networks: list[Network] = [test]
     if options.mtu >= LEAST_IPV6_MTU_BYTES:
         networks.append(ipaddress.IPv6Network(TEST_IPV6.format(slot=slot)))
@@ -293,7 +293,7 @@ def _test_networks(
 
 
 def _cable(ends: Sequence[CableEnd], options: LabOptions, host: str = "") -> Cable:
-    """The cable of this host; without a name, the one between both hosts."""
+    """The cable of ``host``; if ``host`` is empty, the cable between the lab's two hosts."""
     first, second = ends
     routers = DEFAULT_DEVICE_QUEUE_FRAMES if options.routed else None
     return Cable(

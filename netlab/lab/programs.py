@@ -60,7 +60,7 @@ class Missing:
 
     programs: tuple[str, ...]
     packages: tuple[str, ...]
-    """The Debian packages that contain them, each once."""
+    """The Debian packages that contain the programs, each once."""
 
     def __bool__(self) -> bool:
         return bool(self.programs)
@@ -71,7 +71,7 @@ class Missing:
 
     @property
     def command(self) -> str:
-        """The command that installs them here, for Debian and Fedora and their derivatives."""
+        """The command that installs the programs on Debian, Fedora or a derivative."""
         debian = f"sudo apt-get install {' '.join(self.packages)}"
         names = {**PROGRAMS, **WINDOWS_PROGRAMS, **SUDO_PROGRAMS, **FEDORA_PACKAGES}
         fedora = f"sudo dnf install {' '.join(dict.fromkeys(names[p] for p in self.programs))}"

@@ -1,4 +1,4 @@
-"""A CPU quota for a host: one control group for all its processes, of version 1 or 2.
+"""A CPU quota for a host: one control group (cgroup v1 or v2) for all processes of the host.
 
 The kernel gives the group a limited CPU time in each period. When this time is used up, the
 processes wait for the next period (throttling). Work outside processes has no quota: frames are
@@ -98,7 +98,7 @@ def remedy(root: Path = ROOT) -> str | None:
 
 
 def make(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
-    """Make the group of a host, limited to this share of one CPU. HostError if that is impossible.
+    """Make the group of a host, limited to a share of one CPU. Raises HostError if impossible.
 
     In version 2 the root group must delegate the controller to its groups. If it does not, this
     function makes it delegate the controller, which limits no process.
@@ -136,7 +136,7 @@ def remove(host: LabHost, root: Path = ROOT) -> None:
         try:
             group.rmdir()
         except OSError as error:
-            # The last of its processes may still be ending.
+            # The last process of the group may still be ending.
             if time.monotonic() > end:
                 words = f"{group}: {error.strerror}: it contains a process of another program"
                 raise HostError(words) from None

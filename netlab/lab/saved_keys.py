@@ -1,8 +1,8 @@
 """Keeps a lab's keys and address ranges from one ``up`` to the next ``up`` of the same name.
 
 So host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700 and
-each file 0600. Links and files of other accounts are refused there. Files are opened relative to
-open folders, so that nobody can swap a folder between the check and its use.
+each file 0600. Links, and files of other accounts, are refused in this folder. Files are opened
+relative to open folders, so that nobody can swap a folder between its check and its use.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def forget(name: str) -> None:
 
 @contextmanager
 def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
-    """The open folder of a lab, or of all labs without a name; ``None`` if there is none."""
+    """The open folder of a lab (without ``name``: the folder of all labs); ``None`` if missing."""
     labs = root()
     steps = [labs.parent.name, labs.name, *([] if name is None else [name])]
     descriptors: list[int] = []
@@ -136,7 +136,9 @@ def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
 
 
 def _read(name: str, folder: int, file: str) -> bytes | None:
-    """A kept file's content; ``None`` if there is none. HostError if others than root access it."""
+    """A kept file's content; ``None`` if there is no such file. Raises HostError if others than
+    root can access the file.
+    """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except FileNotFoundError:

@@ -146,7 +146,7 @@ def start(
             pipe.write(json.dumps(wish).encode() + b"\n")
     except BrokenPipeError:
         raise HostError(f"{host.name} did not start: {last_words(host, folder)}") from None
-    process.returncode = 0  # it outlives this process on purpose: no ResourceWarning
+    process.returncode = 0  # avoids a ResourceWarning: sshd outlives this process on purpose
 
 
 def _become_inside(host: LabHost, group: quota.ControlGroup | None) -> list[str]:
@@ -173,7 +173,7 @@ def _shell() -> str:
 
 def accounts(host: LabHost, *, frames: bool = False) -> dict[str, str]:
     """The host's complete account files by name: root, the host's user, and sshd's accounts."""
-    import pwd  # not on every system that can import this module
+    import pwd  # missing on some systems that can import this module
 
     try:
         sshd = pwd.getpwnam("sshd").pw_uid
@@ -261,12 +261,12 @@ def _end(process: Started, host: LabHost) -> None:
         if time.monotonic() > end:
             raise HostError(f"processes of {host.name} do not end: {_members(host, children)}")
         time.sleep(POLL_S)
-    with suppress(ChildProcessError):  # it is a child only if `up` ran in this very process
+    with suppress(ChildProcessError):  # sshd is our child only if `up` ran in this process
         os.waitpid(process.pid, 0)
 
 
 def _pid_namespace_of_children(pid: int) -> Path | None:
-    """The process namespace of a host's processes; None while it has none."""
+    """The process namespace of a host's processes; ``None`` if they have none of their own."""
     try:
         theirs = Path(f"/proc/{pid}/ns/pid_for_children").readlink()
     except OSError:

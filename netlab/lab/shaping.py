@@ -1,4 +1,4 @@
-"""Makes a veth behave like Ethernet of a given rate: the numbers, and the commands.
+"""Makes a veth link behave like Ethernet of a given rate: computes the numbers, and runs tc.
 
 The kernel's token bucket (tbf) counts the 14 bytes of Ethernet header and no other framing. Its
 size table (stab) adds the rest: FCS 4, preamble and start 8, gap 12, and the minimum frame size.
@@ -32,7 +32,7 @@ by tens of microseconds, so a fixed number of bytes would reduce the rate of a f
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The numbers of a shaped end."""
+    """The numbers that limit the rate of one end of a cable."""
 
     rate_bit_per_s: int
     burst_bytes: int
@@ -51,12 +51,13 @@ def wire_frame_bytes(mtu: int) -> int:
 def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
     """The numbers for a cable of ``rate`` bit/s and ``mtu`` bytes.
 
-    They are exact to the byte up to MTU 16,000; above it, a frame is rounded up to 2 or 4 bytes. A
-    burst below two frames reduces the rate (one frame: by 5 %).
+    They are exact to the byte up to MTU 16,000; for a larger MTU, the length of a frame is rounded
+    up to a multiple of 2, 4 or 8 bytes. A burst below two frames reduces the rate (one frame: by
+    5 %).
     """
     frame_bytes = wire_frame_bytes(mtu)
     longest = LEAST_TABLE_SLOTS
-    while longest <= frame_bytes + 4:  # a VLAN tag
+    while longest <= frame_bytes + 4:  # 4 bytes for a VLAN tag
         longest *= 2
     return Shape(
         rate_bit_per_s=round(rate),

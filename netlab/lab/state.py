@@ -1,4 +1,4 @@
-"""A lab's folder under /run: its plan, its keys, its processes; and the lock on all labs.
+"""A lab's folder under /run, with its plan, its keys and its processes; the lock on all labs.
 
 A reboot empties /run and also removes the namespaces. Only root can access the folder, because it
 contains the client's private key. The folder also reserves the lab's name: ``up`` makes it first,
@@ -41,7 +41,7 @@ def locked() -> Iterator[None]:
     Programs started by ``programs.run`` share the lock. When an ``up`` is killed, its last `ip`
     still runs for a moment; a ``down`` must wait until this program has finished.
     """
-    import fcntl  # not on every system that can import this module
+    import fcntl  # missing on some systems that can import this module
 
     while True:
         ROOT.mkdir(mode=0o700, exist_ok=True)
@@ -96,7 +96,7 @@ def write_plan(folder: Path, plan: LabPlan) -> None:
 
 
 def read_plan(folder: Path) -> LabPlan | None:
-    """The plan in a folder; None if none was saved, so that nothing was made."""
+    """The plan in a folder; ``None`` if no plan was saved, which means that nothing was made."""
     try:
         text = (folder / PLAN).read_text()
     except FileNotFoundError:
@@ -110,7 +110,9 @@ def read_plan(folder: Path) -> LabPlan | None:
 
 
 def slot_of(folder: Path) -> int | None:
-    """The slot in a lab's plan, of any version of netlab; None if there is none."""
+    """The slot (see plan.py) in a lab's plan, which any version of netlab may have saved; ``None``
+    if there is no slot.
+    """
     try:
         slot = json.loads((folder / PLAN).read_text())["slot"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -135,8 +137,8 @@ def forget(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process that we started, with data that distinguish it from a later process of the same
-    number.
+    """A process that netlab started, with data that distinguish this process from a later process
+    with the same number.
     """
 
     pid: int
@@ -150,7 +152,7 @@ class Started:
 
 
 def started(pid: int) -> Started:
-    """Describe a running process of ours."""
+    """Describe a running process that netlab started."""
     ticks = start_ticks(pid)
     if ticks is None:
         raise HostError(f"process {pid} ended at once")

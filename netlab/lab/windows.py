@@ -1,8 +1,9 @@
-"""Describes a host of the lab that runs Windows programs, for inside.py.
+"""Describes a host of the lab that runs Windows programs, for inside.py, which sets up each host.
 
-The host's sshd is OpenSSH as on the Linux hosts. Its login shell passes each command to launch.exe
-(launch.c), which handles it like the sshd of OpenSSH for Windows. The host's files are on drive C:
-its root has a folder ``C:``, so that SFTP paths are ``/C:/Users/netlab/…``.
+The host's sshd is OpenSSH as on the Linux hosts. The login shell passes each command to launch.exe
+(launch.c), which handles the command like the sshd of OpenSSH for Windows. The host's files are on
+drive C: the host's root directory has a folder ``C:``, so that SFTP paths are
+``/C:/Users/netlab/…``.
 """
 
 from __future__ import annotations
@@ -45,6 +46,6 @@ def wish_of(template: Path) -> Mapping[str, Any]:
         "environment": environment,
         # wineserver starts first and keeps running: it makes the sockets of all programs. The first
         # program starts Windows' services, which takes a second. It sets a unique MachineGuid, by
-        # which programs distinguish machines; the template's would be the same on all hosts.
+        # which programs distinguish machines: all hosts share the template's MachineGuid.
         "programs": [[wineserver(), "--persistent"], [loader(), *number_the_machine]],
     }

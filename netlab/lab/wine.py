@@ -1,8 +1,9 @@
 """Wine on this machine: its programs, and the template that every Windows host starts from.
 
-The template is a finished wine prefix: drive C, the registry, an account. Making one takes about
-ten seconds and 700 MB, so it is made once per version of wine and kept. A host mounts a file system
-in memory over it (overlayfs): it reads the template's files, and its own writes vanish with it.
+The template is a finished wine prefix: drive C, the registry, an account. Making a template takes
+about ten seconds and 700 MB, so it is made once per version of wine and kept. A host mounts a file
+system in memory over the template (overlayfs): the host reads the template's files, and what the
+host writes vanishes when the host ends.
 """
 
 from __future__ import annotations
@@ -92,9 +93,10 @@ def template_folder() -> Path:
 
 
 def template(say: Notify) -> Path:
-    """The template's folder; makes it if there is none. Call it under the lock on all labs.
+    """The template's folder; makes the template if there is none. The caller must hold the lock on
+    all labs (``state.locked``).
 
-    Raises HostError in one line with the last message of the program that failed.
+    Raises HostError with one line, which has the last message of the program that failed.
     """
     folder = template_folder()
     if not folder.is_dir():
@@ -127,7 +129,7 @@ def _make(prefix: Path) -> None:
         }
         # fmt: off
         argv = [
-            # It is killed with this process, and all of wine with it.
+            # If this process dies, the kernel kills the command, and all of wine with the command.
             program("setpriv"), "--pdeathsig", "KILL",
             program("unshare"), "--pid", "--mount", "--net", "--ipc", "--fork", "--kill-child",
             "--mount-proc", "sh", "-ec", MAKE_TEMPLATE,

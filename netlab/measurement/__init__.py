@@ -1,1 +1,1 @@
-"""Measures one trial: Trial → requests to two probes → Record. One module per kind of test."""
+"""Measures one trial: Trial → requests to two probes → Record, with one module per kind of test."""

@@ -1,4 +1,5 @@
-"""Captures frames on a host during an exchange: tcpdump runs there, its capture is read here.
+"""Captures frames on a host during an exchange: tcpdump runs on the host, and netlab reads its
+output.
 
 netlab installs nothing and gives itself no rights: if tcpdump is missing or is not allowed to
 capture, there is no capture. On a remote host tcpdump runs under `timeout`, so that it ends after a
@@ -59,7 +60,7 @@ class Capture:
             status = self._process.wait(0.0)
             if status is not None or time.monotonic() > give_up:
                 lines = self._process.stderr_tail().splitlines() or ["no answer"]
-                # Its own message may be followed by a line with the library's.
+                # The message of tcpdump may be followed by a line with the message of libpcap.
                 message = next((line for line in lines if line.startswith("tcpdump: ")), lines[-1])
                 raise NoCapture(f"{host}: tcpdump does not capture: {message[:200]}")
             time.sleep(0.01)
@@ -97,7 +98,7 @@ def capture_during(
 ) -> bytes:
     """The frames from ``source`` to ``destination`` on ``agent``'s host during a call, as pcap.
 
-    Raises NoCapture if the host does not allow it, and any error of ``during``.
+    Raises NoCapture if the host does not allow a capture, and any error of ``during``.
     """
     device = interface_to(agent, source)
     from_source = ["src", "host", source.partition("%")[0]]
@@ -114,10 +115,10 @@ def capture_during(
 def started(
     agent: Agent, device: str, options: list[str], frames: list[str], life_s: float
 ) -> Capture:
-    """A tcpdump that captures ``frames`` (its filter) at an interface of a host by now.
+    """Start tcpdump at an interface of a host and wait until it captures; ``frames``: its filter.
 
-    NoCapture with a sentence if the host does not allow it. ``life_s``: time after which it ends by
-    itself on a remote host.
+    Raises NoCapture with a sentence if the host does not allow a capture. ``life_s``: time after
+    which tcpdump on a remote host ends by itself.
     """
     host = agent.host
     output = [*options, "-U", "-s", str(KEPT_BYTES), "-w", "-"]
@@ -140,7 +141,7 @@ def started(
 
 
 def interface_to(agent: Agent, address: str) -> str:
-    """The interface of a host's route to an address; NoCapture if the host cannot capture there."""
+    """The interface of a host's route to an address; NoCapture if tcpdump cannot capture at it."""
     host = agent.host
     if host.os == "W":
         raise NoCapture(f"{host.name}: Windows has no tcpdump")

@@ -1,9 +1,10 @@
-"""One window for all flows that run at the same time, in each agent's own clock.
+"""One measurement window for all flows that run at the same time, in each agent's own clock.
 
-Each receiver has its own clock, and rates of different windows are never added. The controller
-measures the offset of each agent's clock from its own (by the fastest of several exchanges). It
-then sends each agent the times of start, opening and closing by the agent's own clock, early enough
-for every request to arrive in time.
+Each receiver has its own clock, and netlab never adds the rates of different windows. The
+controller (this process) measures the offset of each agent's clock from its own clock, by the
+fastest of several exchanges. It then sends to each agent, by the agent's own clock, the times at
+which the flow starts and at which the window opens and closes. It sends them early enough for every
+request to arrive in time.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from netlab.experiment.kinds import Stream, TestSettings
 from netlab.remote.agent import Agent, ClockOffset
 
 START_AHEAD_S = 0.3
-"""Lead of a common window's start, for the requests to arrive."""
+"""Time from the requests of the flows to their common start, so that the requests arrive before."""
 
 AHEAD_A_TRIAL_S = 0.005
-"""Additional lead for each further trial of a round."""
+"""Addition to this time for each further trial of a round."""
 
 SETTLE_S = 0.1
 """Minimum time for which all flows send before their common window opens."""
@@ -57,7 +58,7 @@ class CommonWindow:
     """Number of trials in the window."""
 
     def knows(self, *agents: Agent) -> bool:
-        """Whether the clocks of all these agents are known; a reconnected agent has a new one."""
+        """Whether the clocks of all these agents were measured; not so after a reconnection."""
         return all(any(agent is member for member in self.agents) for agent in agents)
 
     def in_clock_of(self, agent: Agent) -> Window:
@@ -72,9 +73,9 @@ class CommonWindow:
         return max(self._offset_of(agent).bound_ns for agent in agents)
 
     def drift_ns(self, *agents: Agent) -> int:
-        """The minimum drift, in ns, that the exchanges prove: of these agents' clocks against the
-        controller's, since the window was set; 0 if none is proven. Asks the agents; raises
-        ``HostGone``.
+        """The drift, in ns, of these agents' clocks against the controller's clock since the window
+        was set. The result is the largest drift that new exchanges with the agents prove, and 0 if
+        they prove none. Raises ``HostGone``.
         """
         drifts = [0]
         for agent in agents:
@@ -98,7 +99,7 @@ def is_common(setups: Sequence[TestSettings]) -> bool:
 
 
 def lead_s(streams: Sequence[Stream]) -> float:
-    """Time in seconds, beyond their own warm-up, that a common window adds to these streams."""
+    """Time in seconds that a common window adds to these streams, besides their own warm-up."""
     return _ahead_s(streams) + _settle_s(streams) - max(stream.warm_up_s for stream in streams)
 
 
@@ -115,8 +116,8 @@ def common_window(
 ) -> CommonWindow:
     """A window for streams of equal duration; a stream with a count cannot have one.
 
-    It first measures the agents' clocks; with an ``executor``, all of them at the same time. Raises
-    ``HostGone`` if a host is lost meanwhile.
+    This function first measures the agents' clocks; with an ``executor``, all of them at the same
+    time. Raises ``HostGone`` if a host is lost.
     """
     unique_agents = list({id(agent): agent for agent in agents}.values())
     ask = map if executor is None else executor.map

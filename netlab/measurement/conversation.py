@@ -1,4 +1,4 @@
-"""A conversation with two agents about one test: one listens, one connects, until both have ended.
+"""A conversation with two agents about one test: the first agent listens, the second connects.
 
     listen → `ready` → connect → the kind of test handles each record → a `result` from each end
 
@@ -28,10 +28,10 @@ CONTROLLER_SLACK_S = 5.0
 """How long the controller waits for the last records beyond the probes' own deadline."""
 
 ENDS_S = 2.0
-"""Time for an aborted test to end; the next one then begins in any case."""
+"""Time for an aborted test to end; then the next test begins in any case."""
 
 FOLLOWING = frozenset({"peer-vanished", "no-peer", "no-traffic", "no-answer", "deadline"})
-"""Reasons of one end that may be consequences of a fault at the other end."""
+"""Reasons of a fault at one end that may be consequences of a fault at the other end."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class ConversationEnd:
     result: Mapping[str, Any] | None = None
     fault: ProbeError | None = None
     skipped_lines: int = field(init=False)
-    """Number of lines without a record that its host had printed before this conversation."""
+    """Number of lines that are no record and that the host printed before this conversation."""
 
     def __post_init__(self) -> None:
         self.skipped_lines = self.agent.skipped_lines
@@ -59,7 +59,7 @@ class ConversationEnd:
         return self.result is not None or self.fault is not None or self.pending is None
 
     def has(self, capability: str) -> bool:
-        """Whether its system has a capability (``capabilities`` of `hello`)."""
+        """Whether the host's system has a capability (``capabilities`` of `hello`)."""
         return can(self.agent, capability)
 
 
@@ -68,7 +68,7 @@ class Conversation(ABC):
     """One test between a listening and a connecting side."""
 
     name: str
-    """Prefix of its keys in the record; empty if a trial has one conversation."""
+    """Prefix of the values of this conversation in the record; empty if a trial has only one."""
     connector: ConversationEnd
     listener: ConversationEnd | None
     """``None`` if the listener runs no agent; ``to`` is then its address."""
@@ -89,7 +89,7 @@ class Conversation(ABC):
         return all(side.ended for side in self.sides)
 
     def begin(self, inbox: Inbox) -> None:
-        """Ask the listening side to bind; if it has no agent, connect at once."""
+        """Ask the listening side to bind; if that side has no agent, connect at once."""
         if self.listener is None:
             self._connect(self.to, inbox)
             return
@@ -181,7 +181,7 @@ class _Drive:
     )
 
     def begin(self) -> None:
-        """Ask the listening sides."""
+        """Begin every conversation with the request to its listening side."""
         for conversation in self.conversations:
             conversation.begin(self._inbox)
 
@@ -201,8 +201,8 @@ class _Drive:
                 self._abort()
 
     def end(self) -> None:
-        """End the remaining tests. Otherwise the other end of a lost connection would continue into
-        the time of the next trial.
+        """End the remaining tests. Otherwise, after the loss of one host, the probe at the other
+        end would continue into the time of the next trial.
         """
         self._abort()
         give_up = time.monotonic() + ENDS_S
@@ -216,7 +216,9 @@ class _Drive:
         return all(conversation.ended for conversation in self.conversations)
 
     def _take(self, until: float) -> tuple[ConversationEnd, Mapping[str, Any]]:
-        """Process the next record; returns it with its end. queue.Empty if none arrives in time."""
+        """Process the next record; returns its end and the record. Raises queue.Empty if no record
+        arrives in time.
+        """
         pending, record = self.arrivals.get(timeout=max(0.0, until - time.monotonic()))
         conversation, side = next(
             (conversation, side)
@@ -254,7 +256,7 @@ def _give_up(conversations: Sequence[Conversation]) -> NoReturn:
 
 
 def _raise_worst(conversations: Sequence[Conversation]) -> None:
-    """Raise one of several faults: a final one, else one that is no mere consequence."""
+    """Raise the fault that explains the most, if there are faults; see ``_rank``."""
     sides = [side for conversation in conversations for side in conversation.sides]
     faults = [side.fault for side in sides if side.fault is not None]
     if faults:
@@ -262,8 +264,9 @@ def _raise_worst(conversations: Sequence[Conversation]) -> None:
 
 
 def _rank(fault: ProbeError) -> int:
-    """The rank of a fault: the lowest one explains the most. `stopped` explains nothing: netlab
-    itself stopped that end.
+    """The rank of a fault: the fault with the lowest rank explains the most. A fault that makes the
+    test impossible explains more than others. A reason in ``FOLLOWING`` explains less. `stopped`
+    explains nothing, because netlab itself stopped that end.
     """
     if REASONS[reason_of(fault.word)].impossible:
         return 0
@@ -281,5 +284,5 @@ def destination(address: str, ports: object) -> str:
 def opened_by(
     connects: str, *, server: ConversationEnd, client: ConversationEnd
 ) -> tuple[ConversationEnd, ConversationEnd]:
-    """(listener, connector); ``connects``: which side connects, ``client`` or ``server``."""
+    """(listener, connector). ``connects``: the side that connects, ``client`` or ``server``."""
     return (client, server) if connects == "server" else (server, client)

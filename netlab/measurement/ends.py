@@ -22,10 +22,11 @@ class Ends:
     """The two hosts of a pairing, with their agents."""
 
     server: Agent | None
-    """``None`` if the server runs no agent and only sends back what it receives."""
+    """``None`` if the server's host runs no agent, but an echo service (``mirror``) or a tool
+    (``served``)."""
     client: Agent
     same_host: bool
-    """Whether both are on one machine and in one network namespace, so that no cable is used."""
+    """Whether both hosts are one machine and network namespace, so that no cable is used."""
     connected_by: Mapping[str, str] = field(default_factory=dict)
     """Protocol → the side that connects, ``client`` or ``server``; by default the client."""
     mirror: Mirror | None = None
@@ -37,16 +38,16 @@ class Ends:
     mirror_name: str = ""
     """Name of the server's host, if it runs no agent."""
     networks: Mapping[str, str] = field(default_factory=dict)
-    """``server`` or ``client`` → its network, if the pairing names one."""
+    """``server`` or ``client`` → the test network that the pairing names for this end, if any."""
     window: CommonWindow | None = None
     """The window of all trials that run at the same time; ``None``: this trial has its own."""
     participant: Participant | None = None
     """How these two hosts take part in a search of several pairs (rendezvous.py); ``None``: they
     search alone."""
     captures: Path | None = None
-    """Folder for captured frames, created if missing; ``None``: they are not kept."""
+    """Folder for captured frames, created if missing; ``None``: the frames are not kept."""
     link_rate_bit_per_s: float | None = None
-    """Line rate of the link between them, if the matrix states it."""
+    """Line rate of the link between the two hosts, if the matrix states it."""
     observed: tuple[Agent, ...] = ()
     """Agents of observed hosts, whose load and drops are in the record."""
 
@@ -64,7 +65,7 @@ class Ends:
         return self.server
 
     def agent_of(self, end: str) -> Agent:
-        """The agent of the ``server`` or the ``client``; ProbeError if it has none."""
+        """The agent of the ``server`` or the ``client``; ProbeError if this end has no agent."""
         return self.agent_of_server if end == "server" else self.client
 
     def connects(self, protocol: str) -> str:
@@ -81,7 +82,7 @@ class Ends:
         return self.agent_of(end).host.address(network, setup.ip_version)
 
     def reversed(self) -> Ends:
-        """Server and client swapped; the same host still connects."""
+        """The same two hosts with server and client swapped; the same host still connects."""
         opposites = {"client": "server", "server": "client"}
         return Ends(
             server=self.client,
@@ -103,7 +104,7 @@ class SoFar:
     payload_bytes: int
     """Payload that the receiver has counted since the first message, warm-up included."""
     elapsed_s: float
-    """Time since the end that reports this began."""
+    """Time since the reporting end began."""
     messages: int = 0
     """Messages received; for round trips, the answers."""
 
@@ -113,7 +114,7 @@ class SoFar:
         return 8 * self.payload_bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     def since(self, baseline: SoFar | None) -> SoFar:
-        """The part carried after ``baseline``; everything if the flow was restarted meanwhile."""
+        """The totals since ``baseline``; all totals if the flow was restarted in between."""
         if baseline is None or baseline.elapsed_s > self.elapsed_s:
             return self
         return SoFar(

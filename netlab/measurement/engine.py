@@ -1,4 +1,7 @@
-"""What measures trials: an engine. The engines that netlab has are in `engines.py`."""
+"""The interface of an engine: code that measures trials with one tool (netlab's probe, iperf3, …).
+
+The table of all engines is in `engines.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from netlab.measurement.ends import Ends, OnGoodput
 
 
 class Engine(Protocol):
-    """Something that measures some kinds of test."""
+    """Measures trials of some kinds of test with one tool."""
 
     @property
     def name(self) -> str:
-        """The name by which it is found."""
+        """The name of the engine in a matrix and in records."""
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
         """Run one trial on its two hosts and return its record: a result, or a failure with its

@@ -14,9 +14,7 @@ from netlab.measurement.netprobe import NETPROBE
 
 
 def cannot(cell: Cell) -> str | None:
-    """Why the engine that a cell names cannot measure it, whatever the hosts are; ``None``: it
-    can.
-    """
+    """Why the engine that a cell names cannot measure the cell on any host; ``None`` if it can."""
     setup = cell.setup
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
         return None

@@ -1,6 +1,7 @@
 """One flow of messages between two agents: the requests to each, and when each is stopped.
 
-`window` of the receiver → stop the sender → its `result` → stop the receiver
+record `window` of the receiver → stop the sender → record `result` of the sender → stop the
+receiver
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Flow(Conversation):
         return next(side for side in self.sides if side.verb == "receive")
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Stop the sender after the receiver's `window`; stop the receiver after the sender's
-        `result`.
+        """Stop the sender after the receiver's record `window`; stop the receiver after the
+        sender's record `result`.
         """
         kind = record["type"]
         if kind == "window" and side is self.receiver:
@@ -61,7 +62,9 @@ _KEYS = (
 
 
 def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
-    """Keys of the request ``verb`` to the ``server`` or ``client``, except those about opening."""
+    """Keys of the request ``verb`` to ``end`` (``server`` or ``client``), except those that say how
+    the streams are opened.
+    """
     keys: dict[str, Any] = {
         "kind": "stream",
         "proto": stream.protocol.lower(),

@@ -1,10 +1,10 @@
 """The counters of all hosts of a trial, read before and after it: both ends and observed hosts.
 
-The CPU load of an end is its probe's own figure, over the window of the trial. For an observed host
-it is the difference between a reading just before the streams are opened and a reading as soon as
-the last frame has been sent. Drops are the difference between the first reading and a reading after
-the last frame has arrived or counts as lost. An observed host that does not answer has no figures;
-the trial is measured anyway.
+The probe of an end measures the CPU load of this end itself, over the window of the trial. For an
+observed host, the CPU load is the difference between a reading just before the streams are opened
+and a reading as soon as the last frame has been sent. Drops are the difference between the first
+reading and a reading after the last frame has arrived or counts as lost. An observed host that does
+not answer has no figures; the trial is measured anyway.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ frame."""
 
 
 def share_a_machine(agents: Sequence[Agent]) -> bool:
-    """Whether two of these hosts are one machine, so that they share CPUs and backlogs."""
+    """Whether two of these hosts are one machine, so that they share CPUs and backlogs (the queues
+    of received frames in Linux, one per CPU).
+    """
     machines = [agent.hello["machine_id"] for agent in agents if "machine_id" in agent.hello]
     return len(set(machines)) < len(machines)
 
@@ -127,12 +129,12 @@ class Watch:
 class DropWatch:
     """The drops of both hosts of a stream, and the pause frames of their interfaces.
 
-    They are counted from before the stream is opened until after its end; for TCP, until its sender
-    is told to stop.
+    Drops are counted from before the stream is opened until after its end. For a TCP stream in one
+    direction, they are counted until the sender is told to stop.
 
-    The requests go out together with the stream's own, so that they take no extra time. Some
-    figures are left out: those of a device other than the one that the stream is bound to, counters
-    that a system does not have, and all figures of a lost host.
+    The requests for the counters go out together with the stream's own requests, so that they take
+    no extra time. Some figures are left out: figures of a device that the stream does not use,
+    counters that a system does not have, and all figures of a lost host.
     """
 
     ends: Ends
@@ -147,7 +149,7 @@ class DropWatch:
         self.before = self._request()
 
     def ask_again(self) -> None:
-        """Request the last readings unless that was done, without waiting for the answers."""
+        """Request the last readings without waiting for the answers. A second call does nothing."""
         self.after = self.after or self._request()
 
     def end(self) -> dict[str, Value]:
@@ -169,8 +171,7 @@ class DropWatch:
             if not self._is_of_stream(end, facts):
                 drops = {place: n for place, n in drops.items() if place == "softnet"}
                 pauses = {}
-            # The backlog is shared by the hosts of one machine: only a count of 0 is valid for each
-            # of them.
+            # The hosts of one machine share the backlog: only a count of 0 is valid for each host.
             if several and drops.get("softnet"):
                 del drops["softnet"]
             values |= {f"{end}_{place}_dropped_frames": n for place, n in drops.items()}

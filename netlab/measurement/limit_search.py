@@ -1,4 +1,4 @@
-"""The search for the largest message that arrives: a bisection that also uses reported sizes. Pure.
+"""The search for the largest message that arrives: a bisection that also uses reported limits.
 
 The caller provides the function that tries a size. A size passes if a message of this size arrives.
 """
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Evidence = Literal["emsgsize", "icmp", "dropped", "timeout", "mss", "protocol"]
-"""Why nothing larger passes. ``emsgsize``: the sender's system refuses it; ``icmp``: a router
-reported the limit; ``dropped``: the sender's interface dropped it; ``timeout``: it was lost without
-a report; ``mss``: the longest TCP segment; ``protocol``: the limit of the protocol."""
+"""Why no larger message passes. ``emsgsize``: the sender's system refuses it; ``icmp``: a router
+reported the limit; ``dropped``: the sender's interface dropped the message; ``timeout``: the
+message was lost without a report; ``mss``: the limit is the longest TCP segment; ``protocol``: the
+limit is that of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,9 @@ class SizeTry:
     message_bytes: int
     passed: bool
     evidence: Evidence | None = None
-    """Why it did not pass."""
+    """Why the message did not pass."""
     most_bytes: int | None = None
-    """The largest message that the sender's system allows, if it reported it."""
+    """The largest message that the sender's system allows, if the system reported this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Limit:
     evidence: Evidence
     """Why one byte more does not pass."""
     tries: tuple[SizeTry, ...]
-    """All tries in their order."""
+    """All tries in the order in which they were made."""
 
 
 def find_limit(
@@ -48,9 +49,10 @@ def find_limit(
 ) -> Limit:
     """The largest size from ``least_bytes`` to ``most_bytes`` for which ``attempt`` succeeds.
 
-    ``guesses`` are tried first, each with its successor; a refusal that names a size adds a guess.
-    ``beyond``: why nothing larger than ``most_bytes`` is tried. Each size is tried at most once; a
-    size above a failed one is assumed to fail. Raises ValueError if ``least_bytes`` does not pass.
+    ``guesses`` are tried first, each with the size one byte larger. If a try reports a limit, this
+    limit is the next guess. ``beyond``: why no size above ``most_bytes`` is tried. Each size is
+    tried at most once; a size above a size that failed is assumed to fail. Raises ValueError if
+    ``least_bytes`` does not pass.
     """
     tries = [attempt(least_bytes)]
     if not tries[0].passed:

@@ -1,4 +1,4 @@
-"""One direction of a path in a payload search. A size is tried by a few round trips."""
+"""One direction of a path in a payload search: tries whether messages of a size arrive."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from netlab.measurement.limit_search import Evidence
 from netlab.measurement.round_trips.exchange import exchange_of
 
 TRIES = 3
-"""Round trips of each UDP size, all at the same time: one answer is enough."""
+"""Number of round trips that try a UDP size, all at the same time: one answer is enough."""
 
 UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
     "TCP": {"deadline": "timeout"},
     "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
 }
-"""Reason of a probe whose messages are lost → the evidence. Linux reports `no-buffers` if its
-interface drops a message that its system had accepted as short enough."""
+"""Protocol → the reason of a probe whose messages are lost → the evidence that the size does not
+pass. Linux reports `no-buffers` if an interface drops a message that the system has accepted as
+short enough."""
 
 SETTLE_S = {"TCP": SETTLE_TCP_S, "UDP": 10.0}
-"""Time that a try may take beyond its time-out. A UDP probe itself reports that no answer came.
-Over TCP, a try with unacknowledged data ends only at its deadline."""
+"""Time that a try may take beyond its time-out. Over UDP, the probe itself reports that no answer
+came. Over TCP, a try with unacknowledged data ends only at its deadline."""
 
 
 @dataclass(slots=True)
@@ -76,7 +77,7 @@ class Direction:
         return asking, answering
 
     def interface_mtu_bytes(self) -> int | None:
-        """MTU of the asking end's interface towards the other; ``None`` if it is not reported."""
+        """MTU of the asking end's interface towards the other end; ``None`` if not reported."""
         try:
             mtu_bytes = self.ends.client.facts(to=self.addresses[1]).get("interface_mtu_bytes")
         except ProbeError:

@@ -3,8 +3,9 @@
 UDP: a bisection with messages that no router may fragment. A size passes if one of its three round
 trips succeeds. It fails if the sender's system refuses it, by itself or because a router reported
 the limit (ICMP), or if all three messages are lost, as on a path that drops long packets.
-TCP: one segment as long as the kernel's MSS; if it is lost, shorter ones. Each direction is
-searched separately, because the directions of a path may differ.
+TCP: the search tries one segment as long as the kernel's MSS; if this segment is lost, it tries
+shorter segments. Each direction is searched separately, because the directions of a path may
+differ.
 
 The result is the longest IP packet that passes. A virtual cable passes a packet 4 bytes over the
 MTU of its other end (room for a VLAN tag); then the result has these 4 bytes, too.
@@ -86,7 +87,7 @@ def _search_udp(path: Direction) -> _DirectionResult:
 
 
 def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable[[int], SizeTry]:
-    """The function that tries one size of a message that must not be fragmented."""
+    """A function for ``find_limit`` that tries a size with messages that must not be fragmented."""
     headers_bytes = IP_BYTES[path.setup.ip_version] + UDP_BYTES
 
     def attempt(message_bytes: int) -> SizeTry:
@@ -105,7 +106,7 @@ def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable
                 mtu_bytes = fault.path_mtu_bytes
                 if mtu_bytes is None:
                     return SizeTry(message_bytes, False, "emsgsize")
-                # Below the interface's MTU: a router on the path reported it, now or before.
+                # If the limit is below the interface's MTU, a router reported it, now or before.
                 is_reported = interface_mtu_bytes is not None and mtu_bytes < interface_mtu_bytes
                 evidence: Evidence = "icmp" if is_reported else "emsgsize"
                 return SizeTry(message_bytes, False, evidence, mtu_bytes - headers_bytes)
@@ -118,7 +119,7 @@ def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable
 
 
 def _search_tcp(path: Direction) -> _DirectionResult:
-    """Search with segments: one as long as the connection's MSS, and shorter ones if that fails.
+    """Search with a segment as long as the connection's MSS, and with shorter ones if it is lost.
 
     A small window also keeps segments short, for example on the loopback. In this case the result
     is the MSS, read after the connection has carried more data, because one message does not fill
@@ -197,7 +198,7 @@ def _to_client(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _has_next(path: Direction, payload_bytes: int) -> bool:
-    """Whether a message one byte longer is possible: over TCP it takes a second segment."""
+    """Whether a message one byte longer is possible: over TCP it needs a second segment."""
     setup = path.setup
     return setup.protocol == "TCP" or payload_bytes < MAX_DATAGRAM_BYTES[setup.ip_version]
 
@@ -210,7 +211,7 @@ def _beyond(path: Direction, payload_bytes: int) -> dict[str, Value]:
 
 
 def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") -> dict[str, Value]:
-    """Captured frames of a message with the found payload, and of one that is a byte longer."""
+    """Captured frames of a message with the found payload, and of a message one byte longer."""
     steps = {"captured_": (payload_bytes, True)}
     if _has_next(path, payload_bytes):
         steps["captured_next_"] = (payload_bytes + 1, False)

@@ -1,6 +1,6 @@
-"""Captured frames, read from the classic pcap format of tcpdump. Pure.
+"""Captured frames, read from the classic pcap format of tcpdump. No I/O.
 
-Source: draft-ietf-opsawg-pcap (the file's header of 24 bytes, a header of 16 before each packet).
+Source: draft-ietf-opsawg-pcap (the header of a file has 24 bytes, the header of a packet 16 bytes).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class CapturedFrame:
     """One frame of a capture."""
 
     at_ns: int
-    """Its stamp, in ns since 1970."""
+    """Time of the capture, in ns since 1970."""
     frame_bytes: int
-    """Its length on the link, with its header, without FCS."""
+    """Length of the frame on the link, with its header, without FCS."""
     kept: bytes
-    """Its first bytes."""
+    """The first bytes of the frame."""
     link: int
     """Link type of the capture, such as ``ETHERNET``."""
 
@@ -62,7 +62,7 @@ def captured_frames(capture: bytes) -> Iterator[CapturedFrame]:
 
 
 def frame_lengths(capture: bytes) -> Iterator[int]:
-    """Length in bytes of each frame on the link, with its header, without FCS, in their order.
+    """Length in bytes of each frame on the link, with its header, without FCS.
 
     A truncated last packet is left out. Raises ValueError with a sentence if the data are no
     capture of Ethernet frames.
@@ -75,8 +75,8 @@ def frame_lengths(capture: bytes) -> Iterator[int]:
 
 
 def ip_packet(frame: CapturedFrame) -> bytes | None:
-    """The kept part of the IP packet in a frame; ``None`` if it has none, or for an unknown link
-    type. Up to two VLAN tags are skipped.
+    """The kept part of the IP packet in a frame; ``None`` if the frame has no IP packet, or for an
+    unknown link type. Up to two VLAN tags are skipped.
     """
     if frame.link == RAW_IP:
         return frame.kept
@@ -90,7 +90,7 @@ def ip_packet(frame: CapturedFrame) -> bytes | None:
 
 
 def _order_and_link(capture: bytes) -> tuple[str, int]:
-    """Byte order and link type of a capture; ValueError if it is none."""
+    """Byte order and link type of a capture; ValueError if the data are no capture."""
     order = MAGIC.get(capture[:4])
     if order is None or len(capture) < HEADER_BYTES:
         raise ValueError("the output of tcpdump is not a capture in the pcap format")

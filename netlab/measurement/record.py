@@ -24,8 +24,9 @@ def record_of_trial(
     """Call ``measure`` for the values of a trial. If it raises a ``ProbeError``, the record has the
     status failed or impossible, with the reason.
 
-    Values that their columns cannot hold are a failure ``bad-answer`` and are not kept. Raises
-    ``HostGone`` if one of the hosts is lost: then nothing is known about the trial.
+    If a value does not have the type that its name requires, the record is a failure with the
+    reason ``bad-answer`` and without the values. Raises ``HostGone`` if one of the hosts is lost:
+    then nothing is known about the trial.
     """
     started_at = utc_now()
     status, reason, fault = Status.OK, None, None
@@ -65,12 +66,12 @@ def _names(ends: Ends) -> str:
 
 
 def prefixed(prefix: str, result: Mapping[str, Any]) -> dict[str, Value]:
-    """All measured values of one end, under its own prefix."""
+    """All measured values of one end, each name with ``prefix``."""
     return {f"{prefix}{key}": value for key, value in result.items() if key not in NOT_MEASURED}
 
 
 def of_connection(prefix: str, *results: Mapping[str, Any]) -> dict[str, Value]:
-    """MSS and timestamps of a TCP connection, from the first end whose system reports them."""
+    """MSS and timestamps of a TCP connection, each from the first end whose system reports it."""
     values: dict[str, Value] = {}
     # Both ends agreed on the options, so the report of either system is enough.
     for result in results:

@@ -1,9 +1,9 @@
-"""Pairs of hosts that search together at one rate: each trial begins at the same time for all, and
-its verdict is that of all pairs.
+"""Lets several pairs of hosts run one search together: all pairs begin each trial at the same time.
 
-Each pair is measured by its own thread, which waits for the others before and after each trial. A
-pair that leaves before the first meeting is left out. If a pair leaves later, the trial is void:
-the result of the remaining pairs would be that of fewer pairs.
+The verdict on a trial depends on the results of all pairs. Each pair is measured by its own thread.
+Before and after each trial, the threads wait for each other and exchange results (a meeting). A
+pair that leaves before the first meeting is left out. If a pair leaves later, the search of all
+pairs fails: the result of the remaining pairs would be the rate of fewer pairs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from netlab.errors import ProbeError
 
 PAIR_GONE = "pair-gone"
-"""Reason of a search that another pair left: all pairs repeat it."""
+"""Reason of a search that failed because another pair left; all pairs repeat the search."""
 
 Contribution = TypeVar("Contribution")
 
@@ -27,13 +27,13 @@ class ExchangedResults(Generic[Contribution]):
     """The contributions of all pairs to one meeting."""
 
     said: tuple[Contribution, ...]
-    """The contributions, the pair's own first."""
+    """The contributions; the first is that of the pair that receives this object."""
     over_ns: int
     """When the last pair arrived, by the controller's clock; the same value for all pairs."""
 
 
 class Rendezvous:
-    """The meeting point of pairs that search together."""
+    """Where the threads of the pairs that search together wait for each other."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = list(names)
@@ -50,7 +50,7 @@ class Rendezvous:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the pairs that have not left, in their order."""
+        """Names of the pairs that have not left, in the order of the constructor."""
         return tuple(self._names)
 
     def meet(self, name: str, contribution: Contribution) -> ExchangedResults[Contribution]:
@@ -100,7 +100,9 @@ class Participant:
         return self.rendezvous.meet(self.name, contribution)
 
     def turns(self) -> Iterator[bool]:
-        """Take turns: yields for each pair in order whether it is this one's turn."""
+        """Let the pairs act one after the other: yields once per pair, true if it is this pair's
+        turn. All pairs wait until a turn has ended.
+        """
         for name in self.rendezvous.names:
             yield name == self.name
             self.meet(None)

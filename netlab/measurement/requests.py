@@ -1,4 +1,4 @@
-"""Makes the keys of the request to one end of a test from the rows of its settings."""
+"""Makes the keys of the request to one end of a test from the test's settings."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ def can(agent: Agent, capability: str) -> bool:
 
 
 def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
-    """The keys for an end with these roles: a verb, ``server`` or ``client``, ``connect``.
+    """The keys for an end with these roles. A role is the verb of the request, ``server`` or
+    ``client``, or ``connect`` for the end that connects.
 
-    An optional setting that the system of this end does not support is left out.
+    The rows of the table ``ROWS`` say which setting becomes which key for which role. An optional
+    setting that the system of this end does not support is left out.
     """
     keys: dict[str, Any] = {}
     for name in setup.names():

@@ -63,7 +63,8 @@ def flows_of(
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Flow]:
     """One flow per direction, not begun yet. The client connects, whichever end sends, unless a
-    firewall lets only the server connect. ``more``: additional keys for every end.
+    setting or a firewall requires that the server connects. ``more``: additional keys for every
+    end.
     """
     names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
     flows = []
@@ -104,7 +105,7 @@ def _window(stream: Stream, ends: Ends) -> CommonWindow | None:
 
 
 def flow_values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Value]:
-    """The values of a flow: headlines first, then all values of both ends."""
+    """The values of a flow: the main values (``HEADLINE_…``), then all values of both ends."""
     sender, receiver = flow.sender.result or {}, flow.receiver.result or {}
     values: dict[str, Value] = {}
     for source, names in ((receiver, HEADLINE_OF_RECEIVER), (sender, HEADLINE_OF_SENDER)):
@@ -143,7 +144,9 @@ def _of_all_flows(flows: list[Flow], window: CommonWindow | None, ends: Ends) ->
 
 
 def _drift(window: CommonWindow, agents: tuple[Agent, Agent]) -> dict[str, Value]:
-    """The drift of the agents' clocks; empty if a host is lost now: the result is kept."""
+    """The drift of the agents' clocks. If a host is lost now, there is no drift, but the result of
+    the trial is kept.
+    """
     try:
         return {"clock_drift_ns": window.drift_ns(*agents)}
     except (HostGone, ProbeError):

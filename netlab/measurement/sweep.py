@@ -18,7 +18,7 @@ STREAM_MOST_BYTES = 1 << 24
 def sweep(
     trial: Trial, setup: PayloadSearch, payload_bytes: int, ends: Ends, live: OnGoodput
 ) -> dict[str, Value]:
-    """Measure one short stream from client to server per size; failed sizes are in their own list.
+    """Measure one short stream from client to server per size; failed sizes have a separate list.
 
     Raises ``HostGone`` if one of the hosts is lost.
     """
@@ -51,8 +51,9 @@ def sweep(
 def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tuple[int, ...]:
     """Message sizes that show the saw-tooth of throughput: near one and two frames, and between.
 
-    Ascending. ``payload_bytes``: the payload of one frame. For UDP also the payload of two
-    fragments, which is more than twice that: only the first one has a UDP header.
+    The sizes ascend. ``payload_bytes``: the payload of one frame. For UDP, the longest message in
+    two fragments is included. It is not twice ``payload_bytes``: only the first fragment has a UDP
+    header, and over IPv6 each fragment has a fragment header.
     """
     frame_payload = payload_bytes
     sizes = {frame_payload + step for step in (-2, -1, 0, 1, 2)} | {

@@ -1,4 +1,4 @@
-"""The agent on a host: start it, send it requests, read its records (docs/protocol.md)."""
+"""Controls the agent, a netprobe process on a host: start, requests, records (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ HEARTBEAT_S = 2.0
 SILENCE_S = 30.0
 """A host that sends nothing for this long is lost; a running agent answers every heartbeat."""
 HELLO_S = 60.0
-"""Time limit of the greeting: a first start may have to wait for a virus scanner."""
+"""Time limit of the greeting (`hello`); a first start may have to wait for a virus scanner."""
 SAY_S = 3.0
 """If the greeting takes longer than this, a message says what netlab waits for."""
 ANSWER_S = 10.0
 CLOCK_S = 5.0
-"""Time limit for one clock offset; only the first of its exchanges may take longer."""
+"""Time limit for measuring one clock offset; only its first exchange may take longer."""
 GOODBYE_S = 2.0
 """Time for the agent to end after a `quit`."""
 SKIPPED_MOST = 1 << 20
-"""Maximum number of bytes outside of records, in all: a login's banner is shorter."""
+"""Maximum total number of bytes outside of records; a login's banner is shorter."""
 EXCHANGES = 16
 HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S = 16 << 20, 4 << 20
 HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S = 20_000, 5_000
@@ -43,10 +43,10 @@ answers to requests that follow each other as fast as possible."""
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """An agent's monotonic clock against the controller's."""
+    """The offset between an agent's monotonic clock and the controller's."""
 
     offset_ns: int
-    """Offset to add to a time of the controller."""
+    """Add this to a time of the controller's clock to get the time of the agent's clock."""
     bound_ns: int
     """Largest possible error of the offset: half of the round trip."""
 
@@ -66,11 +66,11 @@ class Agent:
         self.host = host
         self.hello: Mapping[str, Any] = {}
         self.probe_path = ""
-        """Path of its file on the host, for sentences."""
+        """Path of the probe's file on the host, for messages."""
         self._machine = f"host {host.name}"
         self._network = ""
         self.skipped_lines = 0
-        """Number of lines that are no records, such as a login's banner."""
+        """Number of received lines that are not records, such as a login's banner."""
         self._skipped_bytes = 0
         self.last_skipped = ""
         """The last such line, escaped and cut."""
@@ -102,10 +102,10 @@ class Agent:
         silence_s: float | None = None,
         connections: Connections | None = None,
     ) -> Self:
-        """Connect to a host, install the right probe there, start its agent and greet it.
+        """Connect to a host, install the right probe there, start its agent and ``greet`` it.
 
         Raises HostError and its subclasses. ``on_event`` gets messages about slow steps; several
-        threads call it. If another thread closes ``connections``, this raises HostGone at once.
+        threads call it. If another thread closes ``connections``, ``open`` raises HostGone.
         """
         from netlab.remote.deploy import places
 
@@ -146,11 +146,11 @@ class Agent:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Ids of the machine and the network namespace; two names of one host share them."""
+        """Ids of the machine and its network namespace; two names of one host have the same ids."""
         return self._machine, self._network
 
     def start(self, verb: str, *, inbox: Inbox | None = None, **keys: Any) -> Pending:
-        """Send a request. The reading thread passes its records to ``inbox``, or queues them."""
+        """Send a request. The reading thread passes its answers to ``inbox``, else to a queue."""
         with self._lock:
             self._number += 1
             answers = Answers(verb, keys)
@@ -175,12 +175,12 @@ class Agent:
         return self.start(verb, **keys).record(ANSWER_S if timeout_s is None else timeout_s)
 
     def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:
-        """The host's facts; ``to``, ``interface``: also those of the path to an address."""
+        """The host's facts, with those of the route to an address (``to``) or of an interface."""
         words: dict[str, Any] = {"to": to, "interface": interface}
         return self.ask("facts", **{key: word for key, word in words.items() if word is not None})
 
     def start_beside(self, argv: Sequence[str]) -> Process:
-        """Start another program on the host. Over SSH the words must need no quoting."""
+        """Start another program on the host. Over SSH, no word of ``argv`` may need quoting."""
         return self._transport.start(argv)
 
     def clock_offset(self) -> ClockOffset:
@@ -220,7 +220,7 @@ class Agent:
         self._transport.close()
 
     def release(self) -> None:
-        """End the process without a request. For ``close``, and for a program that is no agent."""
+        """End the process without a request: for ``close``, or if the program is not an agent."""
         self._closing.set()
         self._process.kill()
         if threading.current_thread() is not self._reader:
@@ -233,7 +233,7 @@ class Agent:
         *,
         hello_s: float = HELLO_S,
     ) -> None:
-        """Check version and build; HostError if the agent is not ``binary`` (``None``: any)."""
+        """Check the version, and the build if ``binary`` is given; HostError if one is wrong."""
         name = self.host.name
         try:
             self.hello = self._first_answer(on_event, hello_s)
@@ -260,7 +260,7 @@ class Agent:
     def _first_answer(
         self, on_event: Callable[[str], None] | None, hello_s: float
     ) -> Mapping[str, Any]:
-        """The answer to `hello`. The first start of a new file may take long; no test runs yet."""
+        """The answer to `hello`. Waiting long for a new file's first start disturbs no test."""
         pending = self.start("hello")
         silent_s = min(SAY_S, hello_s)
         try:
@@ -276,8 +276,8 @@ class Agent:
         return pending.record(hello_s - silent_s)
 
     def _identify(self) -> None:
-        """Set the ids of machine and network namespace. If they are missing: the id of the last
-        start, which all containers of a machine share, and the host's name.
+        """Set the ids of machine and network namespace. If `hello` has none, use the boot id, which
+        all containers of a machine share, and the host's name.
         """
         machine, network = self.hello.get("machine_id"), self.hello.get("network_id")
         facts = self.ask("facts") if machine is None or network is None else {}
@@ -294,7 +294,7 @@ class Agent:
             self._write_lock.release()
 
     def _beat(self) -> None:
-        """Renew the lease, and detect a host that no longer answers."""
+        """Send heartbeats, without which the agent would exit; detect a host that is silent."""
         while not self._closing.wait(HEARTBEAT_S):
             silent_s = time.monotonic() - self._heard_at
             if silent_s > self._silence_s:
@@ -367,7 +367,7 @@ class Agent:
             self._refuse(f"prints endless output that is no record: {sample}")
 
     def _refuse(self, sentence: str) -> None:
-        """Stop reading from the host: running tests get a bad answer."""
+        """Mark the host as lost and end its agent; running tests get an error ``bad-answer``."""
         with self._lock:
             tests = [pending for pending in self._pending.values() if pending.answers.is_test]
             for pending in tests:
@@ -393,7 +393,7 @@ class Agent:
 
 
 def _ended(status: int | None) -> str:
-    """An exit status in words. For a signal it is -number, or from a shell 128 + number."""
+    """An exit status in words. A signal has the status -number, or 128 + number from a shell."""
     if status is None:
         return "ended"
     number = -status if status < 0 else status - 128

@@ -1,10 +1,11 @@
-"""Validation of a probe's records: keys, types, ranges, and number of records. Pure.
+"""Validation of a probe's records: keys, types, ranges, and number of records. No I/O.
 
-    record of a host → the record, or an ``error`` record ``bad-answer`` in its place
+    a host's record → the same record, or an ``error`` record (``bad-answer``) instead
 
-The types of values are those of their columns (netlab/results/columns.py), except for the names
-below; docs/protocol.md lists the keys. The value of an unknown key must be flat and finite, and a
-number if the name ends in a unit.
+A value has the type of the column that its key names (netlab/results/columns.py), except for the
+keys in ``_KINDS`` and ``_BY_PATTERN``. docs/protocol.md lists the keys. The value of an unknown key
+must be a text, a finite number or a list of finite numbers; if the key ends in a unit, it must be a
+number or a list of numbers.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from netlab.terminal import excerpt
 from netlab.units import plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
-"""Verbs that begin a test. Only a test is answered with several records."""
+"""Verbs that begin a test. A test is answered with several records."""
 PROGRAMS = frozenset({"run", "undo"})
-"""Verbs that start another program; they are answered with several records, too."""
+"""Verbs that start another program. Such a verb is answered with several records, too."""
 LEFTOVERS = "leftovers"
-"""Verb that is answered with a `leftover` record for each entry, and then with its own."""
+"""Verb that lists entries of the undo log: it is answered with one `leftover` record for each
+entry, and then with one `leftovers` record."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
 """Limits for the records of one test: `progress` once a second, and records of at most four other
@@ -52,7 +54,7 @@ _KNOWN_VERBS = TESTS | PROGRAMS | {LEFTOVERS} | _OF_OTHERS
 
 
 class Allowance:
-    """A token bucket: an amount at once and an amount per second, by a clock in seconds."""
+    """A token bucket of size ``at_once``, refilled at ``per_s``. The caller passes the time."""
 
     def __init__(self, at_once: float, per_s: float) -> None:
         self._most = self._left = at_once
@@ -85,11 +87,11 @@ class Answers:
         checks_only = keys.get("kind") == "check"
         self._wanted = () if checks_only else _RESULT.get(verb, ())
         if verb == "receive" and not checks_only and "count" not in keys:
-            # A result without a count has a throughput; one with a count may have too few messages.
+            # With a `count`, a test may receive too few messages to have a throughput.
             self._wanted = (*self._wanted, "throughput_bit_per_s")
 
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
-        """The record, or an ``error`` in its place; ``None`` for an unknown type."""
+        """Returns the record, or an ``error`` if it is invalid; ``None`` for an unknown type."""
         kind = record["type"]
         if kind not in self._kinds and self._verb in _KNOWN_VERBS:
             if kind not in _KNOWN_TYPES:
@@ -117,7 +119,7 @@ def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
 
 
 def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> str | None:
-    """The first fault of a record as a sentence without a full stop; ``None``: it is valid.
+    """The first fault of a record as a sentence without a full stop; ``None`` if it has no fault.
 
     ``keys``: the keys that the record must have.
     """
@@ -137,8 +139,11 @@ def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> st
 
 
 def _contradiction(record: Mapping[str, Any]) -> str | None:
-    """A contradiction between keys: a rate and its count, a histogram and its count, an entry that
-    is not damaged and lacks its command."""
+    """The first contradiction between the keys of a record; ``None`` if there is none.
+
+    Checks the lengths of the lists of `trips`, the keys of an undamaged `leftover`, each rate of a
+    `result` against its count, and each histogram against its number of bits.
+    """
     if record["type"] == "trips":
         times, trips = len(record.get("trip_at_us", ())), len(record.get("trip_ns", ()))
         if times != trips:
@@ -171,15 +176,15 @@ _RATES = (
     ("sent_bit_per_s", "sent_bytes", 8e9),
     ("transactions_per_s", "transactions", 1e9),
 )
-"""A rate, its count within `elapsed_ns`, and the factor from one per nanosecond to its unit."""
+"""A rate, its count within `elapsed_ns`, and the factor from count/ns to the unit of the rate."""
 
 
 _OF_ENTRY = ("entry", "program", "deadline_ns", "written_wall_ns")
-"""Keys of a `leftover` that can be undone."""
+"""Keys that a `leftover` must have, unless it is damaged."""
 
 
 def _shown(value: object) -> str:
-    """A value for a sentence, cut; a nested value only by its kind."""
+    """A value as text for a message, shortened; the content of an object is left out."""
     if isinstance(value, dict):
         return "with an object in it"
     if isinstance(value, int) and value.bit_length() > 64:
@@ -187,7 +192,7 @@ def _shown(value: object) -> str:
     return excerpt(repr(value[:8] if isinstance(value, list) else value))
 
 
-# The kinds of values. Python takes `true` for a number: here it is a flag and no count.
+# The kinds of values. In Python, a bool is also an int; here, `true` is a flag and not a count.
 
 Fits = Callable[[Any], bool]
 
@@ -226,7 +231,7 @@ _WORD: tuple[Fits, str] = (
     "a word",
 )
 _ENTRY: tuple[Fits, str] = (
-    # A person is told to type it: nothing in it may mean anything to a shell.
+    # A message tells a person to type this id, so no character may be special to a shell.
     lambda value: type(value) is str and re.fullmatch(r"[A-Za-z0-9-]{1,64}", value) is not None,
     "the id of an entry",
 )
@@ -239,7 +244,7 @@ _WIDE: tuple[Fits, str] = (_is_wide, "a whole number of 64 bits")
 _NUMBER: tuple[Fits, str] = (_is_number, "a number, 0 or more")
 _REAL: tuple[Fits, str] = (_is_finite, "a number")
 _SHARE: tuple[Fits, str] = (
-    # Linux sometimes takes back some of a CPU's idle time (proc(5), iowait).
+    # Linux sometimes decreases a CPU's idle time (proc(5), iowait): a share may exceed 1.
     lambda value: _is_number(value) and value <= 1.1,
     "a number from 0 to 1",
 )
@@ -294,12 +299,12 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_FLAG, "receive_buffer_doubled send_buffer_capped receive_buffer_capped"),
     (_PORT, "port local_port peer_port"),
     (_PORTS, "ports"),
-    # The largest 64-bit number stands for a test that never sent, and for a rate without a limit.
+    # The largest 64-bit number means that a test never sent, or that a rate has no limit.
     (_WIDE, "first_send_ns network_id wall_step_ns"),
 )
 _KIND_OF = {name: kind for kind, names in _KINDS for name in names.split()}
 _BY_PATTERN: tuple[tuple[re.Pattern[str], tuple[Fits, str]], ...] = (
-    # A run folder relies on names with these endings, so they are checked for unknown keys, too.
+    # Readers of run folders rely on these endings, so unknown keys with them are checked, too.
     (re.compile(rf"\w+({'|'.join(TIMES_OF_AN_END)})"), _COUNTS),
     (re.compile(rf"\w+({'|'.join(COUNTS_OF_AN_END)})"), _COUNT),
     (re.compile(rf"\w*({'|'.join(HEADLINES)})"), _NUMBER),
@@ -344,7 +349,7 @@ _RESULT: Mapping[str, tuple[str, ...]] = {
     "run": ("elapsed_ns", "output_bytes", "discarded_bytes"),
     "undo": ("elapsed_ns", "output_bytes", "discarded_bytes", "entry"),
 }
-"""Verb → keys that the `result` of a test or program must have, unless it only checks the path."""
+"""Verb → keys that its `result` must have, unless the request only checks the path."""
 _WANTED: Mapping[str, tuple[str, ...]] = {
     "clock": ("monotonic_ns",),
     "ready": ("port",),
@@ -356,4 +361,4 @@ _WANTED: Mapping[str, tuple[str, ...]] = {
     LEFTOVERS: ("count", "left_out", "elsewhere"),
     "error": ("error",),
 }
-"""Type of another record → keys that it must have."""
+"""Type of a record other than `result` → keys that the record must have."""

@@ -1,4 +1,4 @@
-"""Files of a POSIX host by commands, for a host whose SFTP does not work."""
+"""Accesses the files of a POSIX host by commands (ls, dd, cat), if its SFTP does not work."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 COMMAND_S = 60.0
 """Time limit of a command, which may transfer a whole probe."""
 NOISE_MOST_BYTES = 1 << 20
-"""Limit of a login's own output around an answer."""
+"""Maximum number of bytes that a login may print before and after an answer."""
 
-# `ls -ldn`: type and permissions, perhaps a sign of access lists, links, owner, group, size, time,
-# name.
+# A line of `ls -ldn`: type and permissions, possibly a sign for access lists, number of links,
+# owner, group, size, time, name.
 _LISTED = re.compile(
     r"^([-dlbcps])([-rwxsStT]{9})[.+@]?[ \t]+\d+[ \t]+(\d+)[ \t]+\d+[ \t]+(\d+)[ \t](.*)$",
     re.MULTILINE,
@@ -29,14 +29,14 @@ _TYPES = {"d": stat.S_IFDIR, "l": stat.S_IFLNK, "-": stat.S_IFREG}
 
 
 class CommandFiles:
-    """Files of a POSIX host by simple commands, each on its own channel.
+    """The operations of HostFiles by simple commands, each on its own SSH channel.
 
     The words of these commands need no quoting in any shell. Output of the login before or after an
     answer is ignored.
     """
 
     def __init__(self, transport: SshTransport, host_label: str) -> None:
-        """``host_label``: the host in sentences."""
+        """``host_label``: the name of the host in messages."""
         self._transport = transport
         self._shown = host_label
 
@@ -88,7 +88,7 @@ class CommandFiles:
         return [line.removeprefix(start) for line in lines if line.startswith(start)]
 
     def _run(self, *argv: str, data: bytes = b"", most_bytes: int = NOISE_MOST_BYTES) -> Answer:
-        """A command's answer; OSError with the end of its error output if it fails."""
+        """Run a command and return its answer; OSError with its last error line if it fails."""
         try:
             answer = self._transport.answer(
                 argv, data=data, most_bytes=most_bytes, timeout_s=COMMAND_S
@@ -104,8 +104,9 @@ class CommandFiles:
 
 
 def files_listed(output: str) -> Iterator[tuple[str, FileSeen]]:
-    """The last word and the file of each line of `ls -ldn`; the word is the path, except for a
-    link.
+    """Yields the last word of each line of `ls -ldn`, and the attributes of the file.
+
+    The last word is the path, except for a symbolic link.
     """
     for kind, permissions, uid, size, tail in _LISTED.findall(output):
         mode = _TYPES.get(kind, 0) | _mode(permissions)

@@ -16,10 +16,11 @@ def connect(
     on_event: Callable[[str], None] | None = None,
     connections: Connections | None = None,
 ) -> Transport:
-    """A connection to ``host``; HostError or a subclass if that fails.
+    """Connect to ``host``; HostError or a subclass if that fails.
 
-    It is registered with ``connections`` before its login begins, so that closing them also ends
-    the login. ``on_event`` gets messages about slow steps, from another thread.
+    The connection is registered with ``connections`` before its login begins, so that closing
+    ``connections`` also ends the login. Another thread calls ``on_event`` with messages about slow
+    steps.
     """
     if host.local:
         local = LocalTransport(host)

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 class Connections:
     """The connections of one controller to its hosts, each registered before it is used.
 
-    Pass one object to every ``Agent.open(…, connections=…)``. ``close()`` then ends every wait on a
-    host, in any thread and at any stage: the lookup of a name, a login, an ssh-agent, a file
-    transfer, a greeting, a request to an agent. Each of them raises ``HostGone`` within a fraction
-    of a second. A connection that is registered later is closed at once and also raises it.
+    Pass the same object to every ``Agent.open(…, connections=…)``. ``close()`` then ends every wait
+    on a host, in any thread and at any stage: the lookup of a name, a login, an ssh-agent, a file
+    transfer, a greeting, a request to an agent. Each call that waits raises ``HostGone`` within a
+    fraction of a second. A connection that is registered later is closed at once, and ``add``
+    raises ``HostGone``.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class Connections:
         raise HostGone("the run is ending")
 
     def close(self) -> None:
-        """Close all connections, without waiting for any host. From any thread; safe to repeat."""
+        """Close all connections without waiting for a host. Any thread may call it repeatedly."""
         with self._lock:
             self._closed = True
             transports = list(self._transports)

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from netlab.remote.ssh import SshTransport
 
 CACHE = ".cache/netlab"
-"""Folder of the probe, relative to the home, where a login starts."""
+"""Folder of the probe, relative to the home directory, in which a login starts."""
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
 DEPLOY_S = 120.0
-"""Time limit for all places together, without the probe's own start."""
+"""Time limit for all places together; the time that the probe takes to start does not count."""
 UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
 """Name of a file that an interrupted upload left."""
 PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
 UPLOAD_DAYS = 1
 PROBE_DAYS = 90
-"""A probe that no run has used for this long is of an old version and is removed."""
+"""A probe that no run has used for this many days is removed: it is of an old version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class ProbePlace:
     """A place on a host where the probe is installed."""
 
     argv: tuple[str, ...]
-    """Command that starts the agent. Every shell on a host reads its words alike, unquoted."""
+    """Command that starts the agent. Its words need no quoting in any shell of the host."""
     binary: bytes
     """Content of the file."""
     path: str
-    """The file as the host's own system names it, for sentences."""
+    """Path of the file as the host's system writes it, for messages."""
     process: Process | None = None
     """The agent, if it was already started."""
 
@@ -55,12 +55,13 @@ class ProbePlace:
 def places(
     host: Host, transport: Transport, on_event: OnEvent, refusals: list[str]
 ) -> Iterator[ProbePlace]:
-    """Places from which the agent can be started, the best first.
+    """Yields the places from which the agent can be started, the best first.
 
-    The caller takes the next one if the probe does not start: a directory may be full, read-only or
-    mounted noexec. Directories that cannot hold the probe are added to ``refusals`` and skipped.
-    HostError if there is no probe for the host, or if it cannot be copied there in time. No session
-    is open on the host while a place is tried, because the host may allow only one.
+    If the probe does not start from a place, the caller takes the next one: a directory may be
+    full, read-only or mounted noexec. Directories that cannot hold the probe are added to
+    ``refusals`` and skipped. HostError if there is no probe for the host, or if the probe cannot be
+    copied there in time. While the caller tries a place, this function keeps no session open on the
+    host, because the host may allow only one.
     """
     if host.local:
         local = local_probe(on_event)
@@ -91,7 +92,7 @@ def places(
 
 
 def _found_at_first(look: FirstLook, path: str, binary: bytes) -> Iterator[ProbePlace]:
-    """The probe that an earlier run installed, if the first look found it."""
+    """Yields the place of the probe that an earlier run installed, if the first look found it."""
     if not look.holds(path, binary):
         look.end()
         return
@@ -130,8 +131,8 @@ class _Files:
             work(CommandFiles(self._transport, self._shown))
 
     def user_id(self) -> int:
-        """The user id of the login, or else that of the home's owner. The owner is only the second
-        choice: the home may belong to another user, or may not exist.
+        """The user id of the login; if it is not reported, the id of the home's owner. The owner is
+        only the second choice: the home may belong to another user, or may not exist.
         """
         number = user_id(self._transport)
         if number is not None:
@@ -150,11 +151,11 @@ def _too_long() -> str:
 def _windows_places(
     transport: SshTransport, shell: Shell, name: str, binary: bytes, refusals: list[str]
 ) -> Iterator[ProbePlace]:
-    """The cache in the home, first by its path relative to the home, then by its absolute path,
-    because a login's profile may change to another folder.
+    """Yields the cache in the home: first with its path relative to the home, then with its
+    absolute path, because a login's profile may change to another folder.
 
-    There is no other folder: SFTP shows no owners on Windows, so a folder that others prepared
-    looks like a private one.
+    No other folder is tried: SFTP shows no owners on Windows, so a folder that another user
+    prepared would look like a private folder.
     """
     in_time = transport.deadline(DEPLOY_S, _too_long())
     with in_time, transport.sftp() as sftp:
@@ -174,7 +175,7 @@ def _windows_places(
 
 
 def _windows_home(sftp: Sftp, name: str, binary: bytes, refusals: list[str]) -> str | None:
-    """The path of the home after the probe was put into its cache; ``None`` if that was refused."""
+    """Put the probe into the cache of the home. Returns the home's path; ``None`` on a refusal."""
     try:
         _put(sftp, CACHE, name, binary, None)
         return sftp.whole_path(".")
@@ -191,7 +192,7 @@ def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
     try:
         return probe_for(target.os, target.architecture, on_event).read_bytes()
     except UsageError as error:
-        # A person has to correct that on this machine: waiting for the host does not help.
+        # A person has to correct this fault on the controller: waiting for the host does not help.
         raise HostRefused(f"{host.name}: {error}") from None
 
 
@@ -235,7 +236,7 @@ def _fill(files: HostFiles, path: str, binary: bytes, *, windows: bool) -> None:
 
 
 def _tidy(files: HostFiles, directory: str, name: str, old: list[str]) -> None:
-    """Remove old files of earlier runs: interrupted uploads, and probes long unused.
+    """Remove files of earlier runs: interrupted uploads, and probes not used for a long time.
 
     ``old``: names of the files that were not changed for ``UPLOAD_DAYS``.
     """
@@ -246,7 +247,7 @@ def _tidy(files: HostFiles, directory: str, name: str, old: list[str]) -> None:
         with contextlib.suppress(OSError):
             files.remove(f"{directory}/{file}")
     if name in old:
-        # Mark it as used, so that no run removes it.
+        # Mark the probe as used, so that no run removes it.
         with contextlib.suppress(OSError):
             files.touch(f"{directory}/{name}")
 
@@ -263,7 +264,7 @@ def _make_private(
 ) -> None:
     """Make sure that the directory exists and that no other user can write to it; OSError if not.
 
-    ``made`` collects the paths of new directories.
+    ``new_folders`` collects the paths of new directories.
     """
     try:
         status = files.seen(directory)

@@ -1,8 +1,8 @@
 """A first look at a POSIX host by one command: its system, its user, and an installed probe.
 
-``sh`` on the host reads a script from its standard input, and finally executes the agent. Therefore
-no word of a command needs quoting for the login's own shell. A host that does not answer as
-expected is asked step by step instead (system.py, deploy.py).
+``sh`` on the host reads a script from its standard input. The last line executes the agent.
+Therefore no word of a command needs quoting for the login's own shell. A host that does not answer
+as expected is asked step by step instead (system.py, deploy.py).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BECOME = 'echo "$m:agent"; exec {path} agent\n'
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """The facts of a first look, and the host's shell, which waits for a last line."""
+    """The facts of a first look, and the host's ``sh``, which waits for its script's last line."""
 
     platform: Platform
     user_id: int
@@ -60,7 +60,7 @@ class FirstLook:
     process: SshProcess
 
     def holds(self, path: str, binary: bytes) -> bool:
-        """Whether the probe is installed as ``deploy`` would do it, and was used recently."""
+        """Whether the probe is installed as deploy.py would install it, and was used recently."""
         folder, file = self.files.get(self.folder), self.files.get(path)
         if folder is None or file is None or path in self.old:
             return False
@@ -75,10 +75,10 @@ class FirstLook:
         )
 
     def become_agent(self, path: str) -> SshProcess | None:
-        """Let the host's shell execute the agent; ``None`` if that fails."""
+        """Let the host's shell execute the agent; returns its process, ``None`` if that fails."""
         try:
             self.process.write(_BECOME.format(path=path).encode("ascii"), LOOK_S)
-            # Wait for the agent: the shell would read anything that is sent before it starts.
+            # Wait for the agent: the shell would read whatever is sent before the agent starts.
             self.process.read_until(f"{self.mark}:agent", system.ANSWER_MOST_BYTES, LOOK_S)
         except OSError:
             self.end()
@@ -94,7 +94,8 @@ def first_look(host: Host, transport: SshTransport, folder: str, days: int) -> F
     """The facts from one command; ``None`` for a Windows host, if the command cannot be started, or
     if the host does not answer as expected and in time.
 
-    ``folder``: where a probe would be. Raises HostGone if the connection ends.
+    ``folder``: the folder in which a probe would be. Files in it whose last change is more than
+    ``days`` ago count as old. Raises HostGone if the connection ends.
     """
     if host.os == "W":
         return None

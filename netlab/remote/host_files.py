@@ -11,7 +11,7 @@ class FileSeen:
     """Attributes of a file on a host, without following a link."""
 
     mode: int
-    """Type and permissions, as in stat(2); 0 if the host has none."""
+    """Type and permissions, as in stat(2); 0 if the host does not report them."""
     uid: int | None
     """Its owner; ``None`` if the host does not report it."""
     size_bytes: int
@@ -20,7 +20,7 @@ class FileSeen:
 
 
 class HostFiles(Protocol):
-    """Files of a host. A refusal of the host is an OSError, a failure of the access a HostError."""
+    """Files of a host. OSError if the host refuses an operation, HostError if the access fails."""
 
     def seen(self, path: str) -> FileSeen:
         """A file's type, owner and size; OSError if it does not exist."""
@@ -32,7 +32,7 @@ class HostFiles(Protocol):
         """Remove an empty folder."""
 
     def read(self, path: str, size_bytes: int) -> bytes:
-        """Content of a file of that size; a login's output may be around it."""
+        """Content of a file of ``size_bytes``; a login's output may precede and follow it."""
 
     def write(self, path: str, data: bytes) -> None:
         """Write a new file."""

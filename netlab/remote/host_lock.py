@@ -1,4 +1,7 @@
-"""The lock of a host: one controller holds it for a whole run."""
+"""The lock of a host: one controller holds it for a whole run.
+
+A controller is a netlab process; it runs an agent (netprobe) on each host, which takes the lock.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class LockOwner:
     folder: str
 
     def __str__(self) -> str:
-        # A probe keeps about 250 bytes of this text, so the ids come first.
+        # A probe reports only about 175 bytes of this text, so the ids come first.
         return f"run {self.run}, session {self.session}, in {self.folder}"
 
     def is_this_session(self, holder: str) -> bool:
@@ -51,12 +54,12 @@ def same_host(agent: Agent, peer: Agent) -> bool:
 def lock_host(
     agent: Agent, owner: LockOwner, *, give_up_s: float, patience: Patience | None = None
 ) -> None:
-    """Lock an agent's host for this controller until the agent ends; LockedError with the holder.
+    """Lock an agent's host for this controller until the agent ends.
 
-    If another controller holds the lock, this waits until ``give_up_s`` by the monotonic clock.
-    ``patience`` is called after each refusal and may extend the wait; its seconds count from the
-    beginning of the wait. Raises HostGone if the host is lost meanwhile, HostError if it cannot be
-    locked.
+    If another controller holds the lock, wait until ``give_up_s``, a time of the monotonic clock;
+    then raise LockedError with the holder. ``patience`` is called after each refusal and may extend
+    the wait; its seconds count from the beginning of the wait. Raises HostGone if the host is lost
+    meanwhile, HostError if it cannot be locked.
 
     To lock several hosts, take them in the order of ``Agent.identity``, so that two controllers
     never wait for each other. Two agents with one identity share one lock.
@@ -73,7 +76,7 @@ def lock_host(
 
 
 def _refused_by(agent: Agent, owner: LockOwner) -> str | None:
-    """Try to take the lock; ``None`` on success, else the holder (empty: it is not reported)."""
+    """Try to take the lock. Returns ``None`` on success, else the holder ("" if not reported)."""
     try:
         agent.ask("lock", owner=str(owner))
     except HostGone:

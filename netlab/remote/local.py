@@ -45,7 +45,7 @@ class LocalTransport:
         return self._closed
 
     def close(self) -> None:
-        """End all programs, and so every wait for them in any thread; later none can be started."""
+        """End all programs and thus every wait for them; afterwards no program can be started."""
         with self._lock:
             self._closed = True
             processes = list(self._started)

@@ -16,7 +16,7 @@ from netlab.units import format_seconds
 STREAMING = frozenset(
     {"ready", "progress", "window", "trips", "started", "output", "leftover"},
 )
-"""Types of records that are followed by others."""
+"""Types of records that are followed by further records of the same request."""
 GONE = "gone"
 """Type of the record that an inbox gets if the host is lost."""
 

@@ -1,4 +1,4 @@
-"""The lines of the control protocol: encodes requests and decodes records. Pure."""
+"""The lines of the control protocol: encodes requests and decodes records. No I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from netlab.terminal import excerpt
 
 BAD_ANSWER = "bad-answer"
-"""Reason of a trial whose probe sent invalid records."""
+"""Reason of a failed trial whose probe sent invalid records."""
 LINE_MOST_BYTES = 1 << 16
 """Maximum length of a record; a longer line is dropped."""
 
@@ -35,10 +35,10 @@ class RecordReader:
         self._dropping = False
 
     def feed(self, part: bytes) -> Iterator[dict[str, Any] | bytes]:
-        """Each record that ``part`` completes; a line that is no record, such as a login's banner,
-        as bytes.
+        """Yields each record that ``part`` completes.
 
-        A record that can be read only in part becomes an ``error`` with the same id.
+        A line that is not a record, such as a login's banner, is yielded as bytes. A record that is
+        incomplete or too long becomes an ``error`` with the same id.
         """
         *ends, rest = part.split(b"\n")
         for end in ends:
@@ -78,11 +78,11 @@ def record_in(line: bytes) -> dict[str, Any] | bytes:
 _BEGINNING = b'{"type":'
 _NAMED = re.compile(rb'\{"type":"[a-z]{1,20}","id":"([A-Za-z0-9._-]{1,32})"')
 _BEFORE_BYTES = 256
-"""Limit of a prompt or colour codes before a record."""
+"""The id of a broken record is looked for in this many bytes."""
 
 
 def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
-    """An ``error`` record for the request that a broken record in ``text`` names; else the line."""
+    """An ``error`` record with the id of the broken record in ``text``; ``line`` if without id."""
     match = _NAMED.search(text, 0, _BEFORE_BYTES)
     if match is None:
         return line
@@ -92,5 +92,5 @@ def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
 
 
 def _encoded(value: Any) -> str:
-    """A value without spaces and control characters: they are written as ``%XX``."""
+    """A value as text, with spaces and control characters written as ``%XX``."""
     return quote(str(value), safe="/:,.[]@+~=-_") or "%00"

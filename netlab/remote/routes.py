@@ -11,13 +11,13 @@ from netlab.errors import HostError
 from netlab.remote.agent import Agent
 
 PACKETS = {"TCP": 3, "UDP": 1}
-"""Protocol → minimum number of packets that its check sends, each way."""
+"""Protocol → minimum number of packets that its check sends in each direction."""
 COUNTERS_S = 3.0
 """Time limit for counters: some drivers update them only every second or two."""
 
 
 class Far(Protocol):
-    """The far side of a check."""
+    """The peer in a check of the path: its host and its address."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Files of a host over SFTP, version 3 (draft-ietf-secsh-filexfer-02), as far as a probe needs it.
+"""Accesses a host's files over SFTP version 3 (draft-ietf-secsh-filexfer-02) to install a probe.
 
 netlab has its own client because a host may send anything, or nothing: each reply has a time limit
 and a length limit, and data that are no SFTP raise one type of error, SftpBroken.
@@ -38,7 +38,7 @@ _RENAME = 18
 _STATUS, _HANDLE, _DATA, _NAME, _ATTRS, _EXTENDED = 101, 102, 103, 104, 105, 200
 _OK, _EOF = 0, 1
 _FOR_READING, _NEW_FILE = 0x01, 0x02 | 0x08 | 0x20
-"""Flags of opening: SSH_FXF_READ; WRITE, CREAT and EXCL."""
+"""Flags for opening a file: SSH_FXF_READ; SSH_FXF_WRITE, SSH_FXF_CREAT and SSH_FXF_EXCL."""
 _HAS_SIZE, _HAS_OWNER, _HAS_MODE, _HAS_TIMES, _HAS_MORE = 0x1, 0x2, 0x4, 0x8, 0x80000000
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Sftp:
     """One SFTP session. A refusal of the host is an OSError; any other fault is SftpBroken."""
 
     def __init__(self, channel: paramiko.Channel, host_label: str) -> None:
-        """``channel``: with the subsystem started; ``host_label``: the host in sentences."""
+        """``channel`` has the SFTP subsystem started; ``host_label`` names the host in messages."""
         self._channel = channel
         self._shown = host_label
         self._number = 0
@@ -127,7 +127,7 @@ class Sftp:
         self._order(_SETSTAT, _text(path) + struct.pack(">II", _HAS_MODE, 0o700))
 
     def rename(self, path: str, new: str) -> None:
-        """Rename and replace in one step; a server without that does a plain rename."""
+        """Rename and replace in one step; if the server cannot, remove ``new`` and then rename."""
         paths = _text(path) + _text(new)
         try:
             self._order(_EXTENDED, _text("posix-rename@openssh.com") + paths)
@@ -178,7 +178,7 @@ class Sftp:
 
     @contextmanager
     def _open(self, path: str, flags: int, mode: int | None = None) -> Iterator[bytes]:
-        """A file's handle. It is always closed: Windows would keep the file locked otherwise."""
+        """Yields a file's handle and always closes it: else Windows would keep the file locked."""
         attributes = struct.pack(">I", 0) if mode is None else struct.pack(">II", _HAS_MODE, mode)
         reply = self._ask(_OPEN, _text(path) + struct.pack(">I", flags) + attributes, _HANDLE)
         handle = self._parsed(_Fields.text, reply)
@@ -298,20 +298,20 @@ class _Fields:
         return int(value)
 
     def text(self) -> bytes:
-        """Bytes after a field with their length."""
+        """Bytes that follow a field with their length."""
         size = self.number()
         if size > len(self._packet) - self._at:
-            raise struct.error("cut")
+            raise struct.error("the packet ends in the middle of a field")
         self._at += size
         return self._packet[self._at - size : self._at]
 
     def status(self) -> tuple[int, str]:
-        """A code and its words, which some servers leave out."""
+        """A status code and its message, which some servers leave out."""
         code = self.number()
         return code, self.text().decode("utf-8", "replace") if self._at < len(self._packet) else ""
 
     def names(self) -> list[tuple[str, FileSeen]]:
-        """Files of a folder."""
+        """Names of the files in a folder, with their attributes."""
         files = []
         for _ in range(min(self.number(), PACKET_MOST_BYTES)):
             name = self.text().decode("utf-8", "replace")

@@ -23,10 +23,10 @@ from netlab.remote.sftp import Sftp, SftpBroken
 from netlab.remote.transport import LAST_WORDS_S, Tail
 
 BROKEN = (SSHException, SFTPError, EOFError, OSError)
-"""Errors that paramiko raises on a lost connection; even closing a channel sends a message."""
+"""Errors of paramiko on a lost connection. Closing a channel sends a message, so it may fail."""
 LOGIN_MOST_S = 600.0
-"""Time limit of a whole login, including the wait for its turn. Each wait also has a shorter limit,
-except those that no program can interrupt, such as an ssh-agent of Windows."""
+"""Time limit of a whole login, including the wait for its turn. Each wait also has a shorter limit
+of its own, except a wait that cannot be interrupted, such as for the ssh-agent of Windows."""
 CHANNEL_S = 10.0
 """Time for a host to open a channel, and to begin a command or a subsystem on it."""
 WRITE_S = 10.0
@@ -85,8 +85,8 @@ class SshTransport:
         target = self._host.ssh
         if target is None:
             raise HostError(f"{self._shown} has no `ssh:`")
-        # In a daemon thread: the lookup of a name, or reading a key from a network drive that does
-        # not answer, cannot be interrupted.
+        # A daemon thread logs in: the lookup of a name, or reading a key from a network drive that
+        # does not answer, cannot be interrupted.
         work = (target, on_event)
         threading.Thread(target=self._log_in, args=work, daemon=True).start()
         try:
@@ -195,7 +195,7 @@ class SshTransport:
     # Channels
 
     def _channel(self, begin: Callable[[paramiko.Channel], None], refusal: str) -> paramiko.Channel:
-        """A channel after ``begin``; HostGone, or HostError if the host refuses it."""
+        """Open a channel and call ``begin`` with it; HostGone, or HostError if the host refuses."""
         channel = self._session()
         expired = threading.Event()
 
@@ -207,7 +207,7 @@ class SshTransport:
         timer = _after(CHANNEL_S, expire)
         try:
             begin(channel)
-        except Exception as error:  # paramiko raises any error of its own thread here
+        except Exception as error:  # any error of paramiko's thread arrives here
             with suppress(*BROKEN):
                 channel.close()
             self._check()
@@ -358,7 +358,7 @@ class SshProcess:
         return False
 
     def kill(self) -> None:
-        """Close the channel: the program's input ends with it."""
+        """Close the channel, which also ends the program's input."""
         with suppress(*BROKEN):
             self._channel.close()
         self._on_end()

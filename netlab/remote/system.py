@@ -59,7 +59,7 @@ class Platform:
 
 
 # A login may print something before an answer or after it. The last line that is exactly an answer
-# is taken, else one that ends with an answer: a prompt may precede it.
+# is taken; without one, the last line that ends with an answer, because a prompt may precede it.
 _POSIX = tuple(
     re.compile(start + r"(Linux|Darwin|FreeBSD) ([A-Za-z]\w*)[ \t\r]*$", re.MULTILINE)
     for start in ("^", "")

@@ -33,7 +33,7 @@ class Process(Protocol):
         """Wait for its end; its exit status, or ``None`` if it still runs after the timeout."""
 
     def is_connected(self) -> bool:
-        """Whether the connection still exists; if so, an end of the output is the program's end."""
+        """Whether the connection exists; if it does, the end of the output is the program's end."""
 
     def kill(self) -> None:
         """End it if possible, and release its resources."""
@@ -43,7 +43,7 @@ class Transport(Protocol):
     """A connection to one host. Any thread may call ``close``; it ends every wait on the host."""
 
     def start(self, argv: Sequence[str]) -> Process:
-        """Start a program. Over SSH the words must need no quoting."""
+        """Start a program. Over SSH, no word of ``argv`` may need quoting."""
 
     @property
     def closed(self) -> bool:

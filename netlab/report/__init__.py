@@ -1,6 +1,6 @@
-"""The report: run folder → tables, plots and one page, written into the run folder.
+"""Writes the report of a run into its folder: tables, charts and one HTML page.
 
-It reads the run and nothing else; the same run gives the same bytes.
+The run folder is the only input. The same run with the same options gives the same bytes.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ COLUMN = "column"
 _PICTURES = (".png", ".svg", ".pdf")
 
 FIGURES = "figures.csv"
-"""File with the figures of the tables of all sections; only the report writes it."""
+"""File with the numbers in the tables of ``Report.parts``; only the report writes this file."""
 
 _MANY_CELLS = 100
 """A run with at least this number of cells has many charts."""
 _VERY_MANY_CELLS = 1000
-"""From this number of cells upwards, the page's data of the cells is made in a fork, which saves
-time."""
+"""From this number of cells upwards, a forked process makes the page's data of the cells, which
+saves time."""
 
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
@@ -52,19 +52,21 @@ STREAM = "stream"
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """The contents of the files for people, in the report's wording; ``first`` is untranslated."""
+    """The contents of the Markdown and LaTeX files, in the report's language, but ``first`` in
+    English.
+    """
 
     first: FirstLines
     means: tuple[GridTable, ...]
     charts: tuple[Chart | Strip | HeatMap, ...]
-    """The charts of the tables; ``parts`` have their own charts."""
+    """The charts of the tables of throughput; the charts of ``parts`` are inside the parts."""
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a run, in one wording; data for several of its outputs is computed once."""
+    """The report of a run in one language. Data that several outputs need is computed once."""
 
     run: Analysis
     wording: Wording
@@ -80,21 +82,21 @@ class Report:
 
     @cached_property
     def layout(self) -> Layout:
-        """The trials that are laid out as tables of throughput."""
+        """The arrangement of the trials in tables of throughput, see ``in_tables``."""
         from netlab.results.layout import lay_out
 
         return lay_out(in_tables(self.readings))
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The further sections of the page, not translated yet."""
+        """The sections of the page besides the tables of throughput, not translated yet."""
         from netlab.report.sections import parts_of
 
         return parts_of(self.run, self.readings)
 
     @cached_property
     def first_lines(self) -> FirstLines:
-        """The answers, the comparisons and the warnings."""
+        """The lines at the top of the page: answers, comparisons and warnings."""
         from netlab.report.answers.first_screen import first_lines
 
         return first_lines(self.run, self.readings, self.layout)
@@ -102,10 +104,10 @@ class Report:
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.
 
-        Returns the path of index.html. If the further sections have tables, figures.csv has their
-        figures. Charts of an earlier report that this report does not have are removed. With
-        ``reload_s`` the page asks the browser to load it again after that many seconds. StoreError
-        if the disk refuses.
+        Returns the path of index.html. If ``parts`` have tables, figures.csv has their numbers.
+        Charts of an earlier report that this report does not have are removed. With ``reload_s``
+        the page asks the browser to load the page again after that many seconds. Raises StoreError
+        if a file cannot be written.
         """
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
@@ -155,9 +157,9 @@ class Report:
         return run.path / PAGE
 
     def _has_many_cells(self) -> bool:
-        """Whether making the page's data of the cells in a fork saves time.
+        """Whether it saves time to make the page's data of the cells in a forked process.
 
-        It also computes the findings, so that the fork has them.
+        For a run with many cells, this method also computes the findings, which the fork inherits.
         """
         return len(self.run.plan.cells) >= _VERY_MANY_CELLS and bool(self.run.findings)
 
@@ -169,7 +171,7 @@ class Report:
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
     ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
-        """The tables as people read them; figures of an imported document keep their digits."""
+        """The tables and parts as people read them; figures of imported runs keep their digits."""
         from netlab.report.tables.digits import (
             align_digits,
             align_part_digits,
@@ -230,9 +232,9 @@ class Report:
         return {"tables.md": _utf8(in_markdown), "tables.tex": _utf8(set_in_latex)}
 
     def overview_text(self, width: int | None = None) -> str:
-        """The means of all pairings for a terminal, below a line with the numbers of cells.
+        """The tables of means for a terminal, below a line with the run's title and a summary.
 
-        Tables are no wider than ``width``.
+        Tables are no wider than ``width`` characters.
         """
         from netlab.report.page.coverage import summary
         from netlab.report.tables.tables import overviews
@@ -261,7 +263,9 @@ def write_report(
 
 
 def reloading(html: str, seconds: int | None) -> str:
-    """The page with a request to the browser to load it again, or without such a request."""
+    """The page with a request to the browser to load the page again after ``seconds``; ``None``:
+    without such a request.
+    """
     quiet = _RELOAD.sub("", html)
     if seconds is None:
         return quiet
@@ -283,7 +287,7 @@ def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
 
 
 def _utf8(text: str) -> bytes:
-    """UTF-8; half a surrogate pair, which a host's answer may contain, becomes an escape."""
+    """UTF-8; a lone surrogate, which a host's answer may contain, becomes an escape sequence."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -301,7 +305,8 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
 def _clear(folder: Path, keep: frozenset[str]) -> None:
     """Create the charts' folder, and remove files of an earlier report that this one does not have.
 
-    If the charts' folder is a link, it is refused: its target does not belong to the report.
+    Raises StoreError if the charts' folder is a link: the link's target does not belong to the
+    report.
     """
     from netlab.store.files import disk_error, folder_inside
 

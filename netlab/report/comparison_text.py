@@ -1,4 +1,4 @@
-"""The results of a comparison as text, Markdown, CSV and JSON. Pure."""
+"""The results of a comparison as text, Markdown, CSV and JSON. No I/O."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netlab.terminal import printable
 from netlab.units import format_share
 
 SCHEMA = 1
-"""Version of the JSON."""
+"""Version of the JSON format."""
 
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 

@@ -18,9 +18,9 @@ _FAILED = 1
 def forked_text(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], str]]:
     """Call ``make`` in a fork while the block runs; the block gets a function for the result.
 
-    The fork has the state of this process at the beginning of the block. If it cannot be made,
-    fails or is not worth it, the function calls ``make`` in this process. No process remains after
-    the block, however it ends.
+    The fork has the state of this process at the beginning of the block. If the fork cannot be made
+    or fails, or if ``worth_it`` is false, the function calls ``make`` in this process. No process
+    remains after the block, however the block ends.
     """
     fork = _forked(make) if _CAN_COPY and worth_it else None
     if fork is None:
@@ -48,7 +48,7 @@ def forked_text(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable
 
 
 def _forked(make: Callable[[], str]) -> tuple[int, int] | None:
-    """(process id, descriptor to read the text from) of a fork; ``None`` if there can be none."""
+    """(process id, descriptor to read the text from) of a fork; ``None`` if forking failed."""
     reader, writer = os.pipe()
     try:
         with warnings.catch_warnings():

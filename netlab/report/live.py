@@ -1,7 +1,8 @@
-"""The report of a running run: rebuilt as the journal grows, until the run ends.
+"""The report of a run that is under way: made again whenever the journal has grown.
 
-If this machine is one of the run's hosts (a local host, or a lab), reading and drawing would take
-CPU time from the measurement. Then the page is made only at the end of the run.
+The journal is the file to which a run appends its results. If this machine is one of the run's
+hosts (a local host, or a host of a lab on this machine), reading and drawing would take CPU time
+from the measurement. Then the page is made only at the end of the run.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ LOOKS_S = 0.5
 LEAST_PAUSE_S = 2.0
 """Minimum time between two reports."""
 SHARE = 0.2
-"""Maximum share of the time spent on reports: the run's controller may be on this machine."""
+"""Maximum share of time spent on reports, because this machine may also control the run."""
 _MAX_PAGE_BYTES = 1 << 30
 LEAST_RELOAD_S = 5
-"""Minimum time between two reloads, so that a reader is rarely interrupted."""
+"""Minimum time between two reloads of the page, so that a reader is rarely interrupted."""
 _WAITS = _("this machine is one of the run’s hosts: its page is drawn when the run has ended")
 
 
@@ -45,9 +46,10 @@ def watch(
 ) -> None:
     """Keep the report of the run in ``folder`` current until the run is over.
 
-    A run is over when no trials remain or its writer has ended. Then the report is made one last
-    time. However this function ends, the page no longer reloads itself afterwards. UsageError if
-    there is no run, StoreError as ``read``.
+    A run is over when no trials remain or when its writer, the process that measures, has ended.
+    Then the report is made one last time. However this function ends, the page no longer reloads
+    itself afterwards. Raises UsageError if there is no run, and StoreError if the run cannot be
+    read or the report cannot be written.
     """
     page = folder / PAGE
     shown_bytes: int | None = None
@@ -64,7 +66,7 @@ def watch(
                 begin_s = clock()
                 run = _read(folder, under_way=writes)
                 if writes and (is_here := measures_here(run.stored)) is not False:
-                    # The hosts are unknown until they have answered.
+                    # ``None``: the hosts are unknown until they have answered.
                     waits, due_s = bool(is_here), clock() + LOOKS_S
                     if waits:
                         say(wording_in(language).text(_WAITS))
@@ -87,14 +89,14 @@ def watch(
 
 
 def _read(folder: Path, *, under_way: bool) -> Analysis:
-    """The run; a line that is being written does not count as damage."""
+    """Read the run; while it is under way, an incomplete last line does not count as damage."""
     stored = read_checked(folder)
     damage = tuple(place for place in stored.damage if not (place.torn and under_way))
     return Analysis(replace(stored, damage=damage))
 
 
 def remaining(stored: StoredRun) -> int:
-    """The number of trials to measure as known so far, including those that failed."""
+    """The number of trials that are still to be measured, as far as known; failed trials count."""
     final_statuses = (Status.OK, Status.IMPOSSIBLE)
     return sum(
         record is None or record.status not in final_statuses for _, _, record in stored.trials()

@@ -31,15 +31,15 @@ class LoadedRun(Analysis):
         return core_of(self.frame)
 
     def summary(self) -> Frame:
-        """One row per cell and quantity with its interval; see ``results.core.summary_of``."""
+        """One row per cell and quantity: mean and interval; see ``results.core.summary_of``."""
         from netlab.results.core import summary_of
 
         return summary_of(self.frame, self._varied)
 
     def series(self, cell: str, trial: int = 1) -> Frame:
-        """The state of the sender's TCP every 10 ms of a trial, a row per point.
+        """The state of the sender's TCP every 10 ms of a trial, one row per sample.
 
-        ``time_s`` counts from the opening of the window. The further columns depend on the
+        ``time_s`` counts from the start of the measured time. The further columns depend on the
         sender's system: ``cwnd_bytes``, ``rtt_us``, ``pacing_bit_per_s``, ``retransmissions``,
         ``delivered_bytes``. If data went both ways, ``flow`` names the direction. The frame is
         empty if the record has no such series. KeyError for a trial that is not in the run.
@@ -51,8 +51,8 @@ class LoadedRun(Analysis):
     def plot(self, x: str = "message_bytes", hue: str = "pairing", y: str | None = None) -> Drawn:
         """Means of ``y`` over ``x`` with their intervals, a line for each level of ``hue``.
 
-        ``x`` and ``hue`` are columns of ``summary()``, ``y`` is one of its quantities; default: the
-        first one of the run. ValueError for any other name.
+        ``x`` and ``hue`` are columns of ``summary()``; ``y`` is a quantity of the run, by default
+        the first one. ValueError for any other name.
         """
         from netlab.report.draw.quick_plot import quick_plot
 

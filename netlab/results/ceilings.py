@@ -1,4 +1,4 @@
-"""The wire ceiling of a column: the most payload that the link's framing allows. Pure."""
+"""The wire ceiling of a column: the highest payload rate that the link's framing allows. No I/O."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netlab.results.readings import FlowReading, Reading
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The bounds of a ceiling, payload in bit/s; equal if the TCP options in use are known."""
+    """The bounds of a ceiling (payload in bit/s). They are equal if the TCP options are known."""
 
     highest_bit_per_s: float
     lowest_bit_per_s: float
@@ -39,9 +39,9 @@ class Ceiling:
 def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> Ceiling | None:
     """The ceiling of a column's trials on this link.
 
-    ``None`` if the link is not known, if a trial did not use it (same host), or if the protocol
-    cannot carry such a message. If neither the record nor the MSS shows whether TCP timestamps were
-    used, it is a range: from TCP with timestamps to TCP without them.
+    ``None`` if the link is not known, if a trial did not use the link (same host), or if the
+    protocol cannot carry such a message. If neither the record nor the MSS shows whether TCP
+    timestamps were used, the ceiling is a range: from TCP with timestamps to TCP without them.
     """
     bins_of_column = tuple(bins)
     trials = [

@@ -1,4 +1,4 @@
-"""One column of the frame. Pure."""
+"""One column of a run's DataFrame: its type, unit and meaning. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of the frame: the meaning, dtype and unit of each. Pure."""
+"""The columns of a run's DataFrame (frame): the meaning, dtype and unit of each. No I/O."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ SERIES = (
 PERCENTILES: Mapping[str, Fraction] = {
     name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in _PERCENTILES
 }
-"""Part of a percentile's column name → the share of the values that do not exceed it."""
+"""Part of a percentile's column name → the share of the values up to the percentile."""
 
 
 def columns_of(tests: Iterable[str]) -> Mapping[str, Column]:
@@ -261,11 +261,11 @@ _SOMETIMES: Mapping[str, Column] = {
         "false: the sender was faster than the line rate, so the link has another rate",
     ),
 }
-"""Columns that only some frames have: those of trials in parallel or in both directions, those of
-failed parts, and those that only some probes record."""
+"""Columns that only some frames have: columns of trials in parallel or in both directions, of
+parts of a test that failed, and columns that only some probes record."""
 
 _OF_A_HOST = re.compile(r"(trial_)?(client|server|observed_[0-9])_(\w+)")
-"""Columns that a search records of its ends and of observed hosts."""
+"""Names of the columns that a search records about client, server and observed hosts."""
 
 
 def is_documented(name: str) -> bool:
@@ -281,8 +281,8 @@ def is_listed(name: str) -> bool:
 def describe(name: str) -> Column:
     """Dtype, unit and meaning of a column, also of one that only some runs have.
 
-    The dtype of an undocumented column is a proposal: the frame widens it if a value would change
-    otherwise.
+    The dtype of an undocumented column is only a first choice: the frame uses a wider dtype if a
+    value would change otherwise.
     """
     listed = _KNOWN.get(name) or _SOMETIMES.get(name) or _of_a_host(name)
     if listed is not None:
@@ -299,7 +299,7 @@ def describe(name: str) -> Column:
 
 
 def _of_a_host(name: str) -> Column | None:
-    """A column that a search records of a host, or of each of its trials; ``None`` for others."""
+    """A column that a search records about a host, once or per trial; ``None`` for other names."""
     match = _OF_A_HOST.fullmatch(name)
     column = HOST.get(match[3]) if match else None
     if match is None or column is None:

@@ -12,7 +12,7 @@ from netlab.results.columns import describe
 from netlab.stats import MIN_TRIALS, interval
 
 Frame: TypeAlias = pd.DataFrame
-"""Name of a table for callers that do not use pandas."""
+"""Type of a table, for callers that do not import pandas."""
 
 CORE = (
     *("pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
@@ -23,11 +23,11 @@ CORE = (
 )
 """The columns that people read first: the trial, its settings, its results."""
 QUANTITIES = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns", "frames_per_s")
-"""The columns whose means are in ``summary``."""
+"""The columns whose means are in ``summary_of``."""
 
 
 def core_names(frame: pd.DataFrame) -> list[str]:
-    """The columns of ``CORE`` that the run has."""
+    """The columns of ``CORE`` that have a value in at least one row."""
     return [name for name in CORE if name in frame.columns and frame[name].notna().any()]
 
 
@@ -48,8 +48,8 @@ def core_of(frame: pd.DataFrame) -> pd.DataFrame:
 def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     """One row per cell and quantity, with the ``settings`` in which the cells differ.
 
-    It has ``n`` and ``mean``, and from three trials upwards ``low`` and ``high``: Student's 95 %
-    interval.
+    A row has ``n`` (trials with a result) and ``mean``, and if ``n`` is at least three, ``low`` and
+    ``high``: the bounds of Student's 95 % interval.
     """
     with_result = frame[frame["status"] == str(Status.OK)]
     rows = [

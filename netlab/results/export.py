@@ -22,10 +22,11 @@ def export(folder: Path, form: str, *, core: bool = False) -> bytes:
 
     ``core``: only the columns of ``netlab.results.core.CORE`` that the run has.
 
-    CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; an apostrophe
-    disarms text that a spreadsheet would execute. JSON: an array of flat objects in ASCII, ``null``
-    for NA. Parquet: the same columns, with unit and meaning of each as metadata. UsageError for
-    another format, for a folder that is not a run folder, and for Parquet without pyarrow.
+    CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
+    spreadsheet would execute gets an apostrophe in front. JSON: an array of flat objects in ASCII,
+    ``null`` for NA. Parquet: the same columns, with unit and meaning of each as metadata.
+    UsageError for another format, for a folder that is not a run folder, and for Parquet without
+    pyarrow.
     """
     if form not in _WRITERS:
         raise UsageError(f"{form}: not a format; there are {', '.join(_WRITERS)}")
@@ -40,7 +41,7 @@ def _csv(frame: pd.DataFrame) -> bytes:
 
 
 def _quoted(cell: str) -> str:
-    """A field by RFC 4180; the standard library leaves a lone carriage return unquoted."""
+    """A field as in RFC 4180. Python's csv module would leave a lone carriage return unquoted."""
     return '"' + cell.replace('"', '""') + '"' if any(c in cell for c in '",\r\n') else cell
 
 
@@ -83,7 +84,7 @@ def _metadata(name: str) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """A cell of the frame as Python's own type; NA is None."""
+    """A cell of the frame as one of Python's own types; NA becomes None."""
     if value is pd.NA:
         return None
     return value.item() if hasattr(value, "item") else value

@@ -1,6 +1,6 @@
 """Run folder → tidy DataFrame with one row per trial; columns.py documents the columns.
 
-A pending trial is a row as well. A failed trial is a row with a reason and NA.
+A pending trial is a row as well. A failed trial is a row with a reason, and NA for its result.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from netlab.store.reader import StoredRun
 
 
 def frame_of(stored: StoredRun) -> pd.DataFrame:
-    """One row per trial, in the plan's order, including pending trials as far as they are known.
+    """One row per trial, in the plan's order.
 
-    The columns are documented in ``netlab.results.columns``.
+    Pending trials are included as far as their number is known. The columns are documented
+    in ``netlab.results.columns``.
     """
     return make_frame(
         ({**percentiles(row), **row} for row in rows_of(stored)),
@@ -53,7 +54,7 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) -> pd.DataFrame:
-    """A frame from rows, with all columns of these kinds of test; absent keys become NA."""
+    """A frame from rows, with all columns of the kinds of test ``tests``; absent keys become NA."""
     row_list = list(rows)
     always = columns_of(tests)
     extra = sorted({name for row in row_list for name in row} - always.keys())

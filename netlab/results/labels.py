@@ -1,4 +1,4 @@
-"""How settings, pairings and figures are written in texts. Pure."""
+"""How settings, pairings and figures are written in texts. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netlab.stats import rounded
 from netlab.units import format_bytes, format_rate, format_seconds, plain_figures
 
 SYSTEMS: Mapping[str, str] = {**OS_NAMES, "O": "OpenBSD", "N": "NetBSD"}
-"""Letter of a pairing → operating system, also of systems that only imported tables have."""
+"""Letter of a pairing → operating system; some systems occur only in imported tables."""
 
 NAMING = frozenset({"interface", "network", "congestion", "engine", "mirror", "variant"})
 """Settings whose values are names, which are not translated."""
@@ -56,7 +56,7 @@ def setting_value(name: str, value: Value | None) -> str:
 def setting(name: str, value: Value | None, *, brief: bool = False) -> str:
     """A setting with its value, such as ``streams 4`` or ``congestion control cubic``.
 
-    ``brief``: a value that is a word, or the name of an engine, has no name of the setting.
+    ``brief``: the name of the setting is left out if the value is a word, or names an engine.
     """
     if brief and (isinstance(value, str) or name == "engine"):
         return setting_value(name, value)
@@ -72,7 +72,7 @@ def systems(pairing: str) -> str:
 
 
 def figure(value: float, decimals: int = 2) -> str:
-    """A figure with two decimals, and more for small values, which would lose their digits.
+    """A number with two decimals, or more if it is small and would lose its digits.
 
     ``decimals=0`` is for whole numbers.
     """
@@ -92,7 +92,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
 
 
 def as_words(value: object) -> str:
-    """A value of a note on one line; a dash if it is empty."""
+    """A value of a note in the journal, as text on one line; a dash if the value is empty."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):

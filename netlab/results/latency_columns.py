@@ -1,4 +1,4 @@
-"""The columns of ``latency_under_load``. Pure."""
+"""The columns of the test ``latency_under_load``. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Readings → the settings that form the rows, the columns and separate tables. Pure."""
+"""Arranges readings (trials) in tables: which settings form rows, columns and tables. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a reading is the data
+of one of its trials.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +92,7 @@ class BinGrid:
 
     pairing: str
     conditions: str
-    """``streams 4, congestion control bbr``; empty if nothing else varies."""
+    """These settings: ``streams 4, congestion control bbr``; empty if nothing else varies."""
     brief_conditions: str
     """The same without the names of settings whose values are words: ``streams 4, bbr``."""
     row_setting: str
@@ -165,7 +169,7 @@ def lay_out(readings: Sequence[Reading]) -> Layout:
 
 
 _CONDITIONS_SHOWN = 3
-"""Maximum number of conditions in a title; of more, those with default values are left out."""
+"""If there are more conditions, those with default values are left out of the title."""
 
 
 def level(reading: Reading, name: str) -> LevelValue:
@@ -174,7 +178,7 @@ def level(reading: Reading, name: str) -> LevelValue:
 
 
 def levels_of(readings: Iterable[Reading], name: str) -> Levels:
-    """The levels of a setting: numbers by size, words in the plan's order, ``None`` last."""
+    """The levels (values) of a setting: numbers by size, words in plan order, ``None`` last."""
     levels = dict.fromkeys(level(reading, name) for reading in readings)
     present = [value for value in levels if value is not None]
     if all(isinstance(value, int | float) for value in present):
@@ -213,7 +217,7 @@ _Conditions = tuple[tuple[str, LevelValue], ...]
 
 
 def _shown(names: tuple[str, ...], levels: Levels) -> _Conditions:
-    """The settings with their levels; of many, only those that are not the default."""
+    """The settings with their levels; if there are many, those with default values are left out."""
     pairs = tuple(zip(names, levels, strict=True))
     if len(pairs) > _CONDITIONS_SHOWN:
         return tuple((name, value) for name, value in pairs if value != DEFAULTS.get(name)) or pairs

@@ -1,4 +1,4 @@
-"""A trial of latency under load → its single times, counted from the first request. Pure."""
+"""The round trips and rates over time of one trial of latency under load. No I/O."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class LoadTimeline:
-    """The single values that a trial recorded; empty if it has none."""
+    """The round trips and rates of a trial; a field is empty if the trial did not record it."""
 
     trips: tuple[Trip, ...]
     """All requests, in the order in which they were due."""
@@ -98,8 +98,8 @@ def interval_rates(
 def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
     """The round trips that are visible in a chart, which has room for about ``most`` of them.
 
-    Of each group of consecutive round trips, these are the shortest, the longest and the first lost
-    one.
+    Each group of consecutive round trips is reduced to its shortest, its longest and its first lost
+    round trip.
     """
     width = max(1, -(-2 * len(trips) // most))
     if width < 3:

@@ -1,4 +1,8 @@
-"""Quantities: the headline figure of each kind of test, with name and unit. Pure."""
+"""Quantities: the headline figure of each kind of test, with name and unit. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a reading is the data
+of one of its trials.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,12 @@ class Quantity:
     name: str
     unit: str
     scale: float
-    """Size of one ``unit`` in the unit of ``of`` (bit/s, ns or bytes)."""
+    """Size of one ``unit`` in the unit of ``of`` (bit/s, ns, bytes or 1/s)."""
     more: str
     """The word for a greater value, such as ``longer``."""
     less: str
     of: Callable[[Reading], float | None]
-    """The figure of a reading in bit/s, ns or bytes; ``None`` if it has none."""
+    """The figure of a reading in bit/s, ns, bytes or 1/s; ``None`` if it has none."""
 
     def in_unit(self, reading: Reading) -> float | None:
         """The figure in ``unit``."""
@@ -102,12 +106,12 @@ _NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 def names_of(
     readings: Iterable[Reading], leaving_out: Collection[str] = (), *, brief: bool = False
 ) -> dict[str, str]:
-    """Cell → its name among the cells of its kind: ``UDP 18, server’s receive call spinning``.
+    """Cell → its name, such as ``UDP 18, server’s receive call spinning``.
 
-    The name contains protocol and message size, then the settings that distinguish cells further. A
-    setting that depends on another (a count that belongs to a size) is left out, as are the pairing
-    and the settings in ``leaving_out``. ``brief``: settings whose values are words appear without
-    their name: ``UDP 18, spinning``.
+    The name contains protocol and message size, then the settings that distinguish the cell from
+    others with the same test and protocol. A setting that depends on another (a count that belongs
+    to a size) is left out, as are the pairing and the settings in ``leaving_out``. ``brief``:
+    settings whose values are words appear without their name: ``UDP 18, spinning``.
     """
     words = words_of(readings, leaving_out, brief=brief)
     return {

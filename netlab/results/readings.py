@@ -1,4 +1,8 @@
-"""Run → Readings: the data of each trial that tables and charts need."""
+"""Readings: the data of each trial of a run that tables and charts need.
+
+A trial is one measurement of a cell: a combination of test, pairing (server and client) and
+settings.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +144,7 @@ class Reading:
 
     @property
     def why_blank(self) -> str:
-        """One sentence for a footnote, with the reason's word and the error number."""
+        """Why the trial has no figure: a sentence for a footnote, with reason and error number."""
         word = self.reason or ("no-figure" if self.status == "ok" else "no-reason-given")
         entry = REASONS.get(word)
         code = word

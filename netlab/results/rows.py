@@ -1,6 +1,6 @@
 """Run folder → rows: one per trial, as plain values of the types that columns.py documents.
 
-A pending trial is a row as well. A failed trial is a row with a reason and ``None``.
+A pending trial is a row as well. A failed trial is a row with a reason and without a result.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from netlab.store.reader import StoredRun
 
 
 def rows_of(stored: StoredRun) -> list[dict[str, Any]]:
-    """One row per trial, in the plan's order, including pending trials as far as they are known.
+    """One row per trial, in the plan's order.
 
-    Absent values are left out. The names are documented in ``netlab.results.columns``.
+    Pending trials are included as far as their number is known. Absent values are left out.
+    The names are documented in ``netlab.results.columns``.
     """
     return [_row(cell, trial, record) for cell, trial, record in stored.trials()]
 
 
 def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, list[Any]]:
-    """The columns ``names`` of the same rows, in this order, each of one type.
+    """The columns ``names`` of the rows of ``rows_of``, in this order, each of one type.
 
     Columns without any known value are left out. Other columns are not read, which saves time.
     """
@@ -58,7 +59,7 @@ def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, li
 def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
     """The dtype of a column and its values in this dtype; ``None``: absent.
 
-    It is the documented dtype, or the next wider one that changes no value.
+    The dtype is the documented one, or the next wider one that changes no value.
     """
     entries = [value for value in values if value is not None]
     kinds = set(map(type, entries))

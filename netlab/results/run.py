@@ -41,7 +41,7 @@ class Run:
 
     @property
     def latest(self) -> Mapping[tuple[str, int], Record]:
-        """(cell, trial) → the record that counts."""
+        """(cell, trial) → the valid record of the trial, which is its last one."""
         return self.stored.latest
 
     @property
@@ -56,17 +56,17 @@ class Run:
 
     @property
     def sessions(self) -> tuple[Mapping[str, Any], ...]:
-        """The note at the start of each session, with ``at``."""
+        """The note at the start of each session, with its time as ``at``."""
         return self._of_kind("session")
 
     @property
     def facts(self) -> tuple[Mapping[str, Any], ...]:
-        """The hosts' facts, noted before and after each session, with ``at``."""
+        """The hosts' facts, noted before and after each session, with their time as ``at``."""
         return self._of_kind("facts")
 
     @property
     def routes(self) -> tuple[Mapping[str, Any], ...]:
-        """Facts of the interfaces of the hosts' other test addresses, with ``at``."""
+        """Facts of the interfaces of the hosts' other test addresses, with their time as ``at``."""
         return self._of_kind("route")
 
     def _of_kind(self, kind: str) -> tuple[Mapping[str, Any], ...]:

@@ -1,4 +1,4 @@
-"""The columns of ``throughput_search``. Pure."""
+"""The columns of the test ``throughput_search``. No I/O."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ HOST: Mapping[str, Column] = {
     "pause_frames_received": Column("Int64", "", "pause frames received; NA: not counted"),
     "host": Column("string", "", "name of the host"),
 }
-"""Columns of a search about each host; the names of its ends are in ``server`` and ``client``."""
+"""Columns of a search about each host. Only observed hosts have ``host``: the names of the ends
+are in the columns ``server`` and ``client``."""
 
 THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.

@@ -1,4 +1,4 @@
-"""The columns of the requested settings of each kind of test. Pure."""
+"""The columns of the requested settings of each kind of test. No I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _DTYPES: Mapping[type, Dtype] = {bool: "boolean", int: "Int64", float: "Float64"
 
 
 def setting_columns(test: str) -> dict[str, Column]:
-    """The columns of a test's settings, without those of ``stream``, which every frame has."""
+    """The columns of a test's settings.
+
+    For other tests, the settings that ``stream`` also has are left out: every frame has them.
+    """
     columns: dict[str, Column] = {}
     for name in SETUPS[test].names():
         row = ROWS[name]

@@ -1,4 +1,4 @@
-"""The state of a sender's TCP over its window, as recorded. Pure."""
+"""The recorded state of a sender's TCP during its measurement window. No I/O."""
 
 from __future__ import annotations
 
@@ -35,10 +35,13 @@ TCP_SERIES: Mapping[str, Column] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpSeries:
-    """TCP's state of a sender's first stream: lists with one element per sample, else empty."""
+    """TCP's state of a sender's first stream: lists with one element per sample.
+
+    A list that was not recorded is empty.
+    """
 
     time_us: Sequence[int]
-    """Counted from the opening of the sender's window; ascending, at least one."""
+    """Time since the sender's measurement window opened; ascending, at least one element."""
     cwnd_bytes: Sequence[int] = ()
     rtt_us: Sequence[int] = ()
     """TCP's smoothed round trip (RFC 6298)."""
@@ -50,7 +53,9 @@ class TcpSeries:
 
 
 def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None:
-    """The series of one flow of a record, by the prefix of its values; ``None`` if it has none.
+    """The series of one flow of a record; ``None`` if the flow has none.
+
+    ``values``: the values of the record; ``flow``: the prefix of the names of the flow's values.
 
     A list that is damaged, or whose length differs from that of the times, counts as missing.
     """
@@ -68,7 +73,7 @@ def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None
 
 
 def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
-    """The series of all flows of a record, one row per sample, with ``time_s``; empty if none."""
+    """The series of all flows of a record: one row per sample, with ``time_s``; may be empty."""
     import pandas as pd
 
     frames = []
@@ -87,7 +92,7 @@ def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _counts(values: Mapping[str, Any], name: str) -> Sequence[int]:
-    """A series of counts; empty if it is none. A series in compact form stays compact."""
+    """A series of counts; empty if the value is invalid. A series in compact form stays compact."""
     if isinstance(values, PackedValues):
         compact = values.counts(name)
         if compact is not None:

@@ -1,7 +1,8 @@
-"""Shapes: fast checks of records that have the same names and types of values. Pure.
+"""Shapes: fast checks of records that have the same names and types of values. No I/O.
 
-A run has tens of thousands of records and few shapes. Whatever depends on names and types alone is
-checked once per shape; for each record, only its numbers and series are checked.
+The names and types of a record's values are its shape. A run has tens of thousands of records and
+few shapes. Whatever depends on names and types alone is checked once per shape; for each record,
+only its numbers and series are checked.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ class ValueShape:
     lists: list[tuple[int, ValueKind]] = field(default_factory=list)
 
     def fits(self, values: Sequence[Value]) -> bool:
-        """Whether values of this shape have the types of their names.
+        """Whether values of this shape have the types that their names require.
 
-        ``False`` also if the value needs the slower check: an undocumented whole number may be
-        larger than others.
+        Also ``False`` if a value needs the slower check (``check_values`` in value_types.py): an
+        undocumented whole number may be larger than others.
         """
         integers = [values[place] for place in self.whole]
         floats = [values[place] for place in self.floats]
@@ -103,7 +104,7 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
 
 
 def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
-    """``list_fits`` for an array of machine numbers, which have one type and are in its range."""
+    """``list_fits`` for an array, whose numbers have one type and are in the range of this type."""
     if kind == "a list of sizes":
         return values.typecode in COUNTS and min(values) >= 1
     if kind == "a list of whole numbers":
@@ -125,9 +126,9 @@ class Shapes:
         self._seen: dict[tuple[tuple[str, ...], tuple[type, ...]], ValueShape | None] = {}
 
     def fit(self, values: Mapping[str, Value]) -> bool:
-        """Whether all values of a record have the types of their names.
+        """Whether all values of a record have the types that their names require.
 
-        ``False`` also if a value needs the slower check.
+        Also ``False`` if a value needs the slower check.
         """
         own = values.held if isinstance(values, PackedValues) else tuple(values.values())
         key = tuple(values), tuple(map(type, own))

@@ -1,4 +1,4 @@
-"""Types of settings and values: whether each has the type of its documented column. Pure.
+"""Checks that settings and values have the types of their documented columns. No I/O.
 
 A run folder may come from elsewhere, and later code relies on numbers where numbers are expected.
 """
@@ -38,7 +38,8 @@ TIMES_OF_AN_END = (
     *(f"_{name}" for name in TCP_SERIES),
 )
 COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
-"""Endings of names of values; such a name begins with the prefixes of the flow and of the end."""
+"""Endings of the names of values that one end (sender, receiver, client, server) records. Such a
+name begins with the prefixes of its flow and its end."""
 HEADLINES = (*HEADLINE_ENDINGS, "rtt_mean_ns")
 """Figures that a report shows and compares: they are never below 0."""
 

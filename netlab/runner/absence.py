@@ -1,4 +1,4 @@
-"""Absences of hosts and of paths: the reason, and the time of the next try. Pure."""
+"""Absences of hosts and of paths: the reason, and the time of the next try. No I/O."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ class Absence:
     """One host that is away, or one pairing whose hosts no longer reach each other."""
 
     reason: str
-    """A word of the closed list of reasons."""
+    """A key of ``netlab.experiment.records.REASONS``."""
     sentence: str
     since_s: float
-    """Start of the absence, by the monotonic clock like all times here."""
+    """Start of the absence; all times in this file are seconds of the monotonic clock."""
     ask_at_s: float
     """When to try again; infinite if a person has to repair something first."""
     pause_s: float = FIRST_PAUSE_S
 
     @classmethod
     def begin(cls, reason: str, sentence: str, now_s: float, pause_s: float | None) -> Absence:
-        """An absence that starts now. ``pause_s``: time to the first try; ``None``: no try."""
+        """An absence that starts now. ``pause_s``: time to the first try; ``None`` if there is no
+        try.
+        """
         ask_at_s = math.inf if pause_s is None else now_s + pause_s
         return cls(reason, sentence, now_s, ask_at_s, pause_s or FIRST_PAUSE_S)
 

@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 AT_ONCE = 16
-"""Number of hosts that are connected to at the same time."""
+"""Maximum number of hosts to which netlab connects at the same time."""
 
 
 class DaemonExecutor(Executor):

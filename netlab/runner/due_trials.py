@@ -1,4 +1,4 @@
-"""The trials of a run that are due, that are measured again, or that share one search."""
+"""The trials of a run that are due, that are measured again, or that run one search together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def disturbed(
 ) -> tuple[Trial, ...]:
     """The measured trials of ``cells`` that were disturbed or interrupted and may be tried again.
 
-    An attempt without a result counts, although it leaves no record.
+    An attempt without a result counts toward the maximum number of attempts, although such an
+    attempt leaves no record.
     """
     again = RepeatRule(quiet)
 
@@ -44,7 +45,7 @@ def disturbed(
 def recorded_trials(
     folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` whose latest record meets ``is_meant``."""
+    """The trials of ``cells`` for whose latest record ``is_meant`` returns true."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number)
@@ -68,7 +69,11 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
 
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """Trial of a round that shares its search with others → its participant in that search."""
+    """The participant of each trial that runs its search together with other trials of the round.
+
+    ``trials``: the trials of one round. Trials whose settings require a common search
+    (``is_together``) and are equal run one search together.
+    """
     groups: dict[TestSettings, list[Trial]] = {}
     for trial in trials:
         if is_together(trial.cell.setup):

@@ -1,8 +1,8 @@
-"""How a signal ends the process: the first in order and within a time limit, the second at once.
+"""How signals end the process: the first in order and within a time limit, a second one at once.
 
 The first signal raises ``Interrupted`` in the main thread, but never during a write that must be
-complete. The system writes the number of each signal into a socket, and a separate thread reads
-it. So the time limit and the second signal work even if the main thread is stuck in a call.
+complete. The system writes the number of each signal into a socket, and a separate thread reads the
+socket. So the time limit and the second signal work even if the main thread is stuck in a call.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from typing import NoReturn
 from netlab.errors import Interrupted
 
 SAME_WISH_S = 0.3
-"""The same signal again within this time counts once. Some senders signal twice: timeout(1) signals
-its child and the child's group; a closed terminal causes a SIGHUP from shell and system."""
+"""If the same signal arrives again within this time, the two count as one. Some senders signal
+twice: timeout(1) signals its child and the child's group; if a terminal is closed, both the shell
+and the system send a SIGHUP."""
 
 END_S = 4.5
-"""Time limit of the orderly end, whatever a host or a disk does; 5 s with Python's own shutdown."""
+"""Time limit of the orderly end, whatever a host or a disk does. With the shutdown of the Python
+interpreter after it, the end takes at most 5 s."""
 
 AGAIN_S = 0.01
-"""Delay after which a swallowed signal is raised again."""
+"""Delay after which a signal is sent again if Python swallowed its exception."""
 
 SHOW_CURSOR = b"\x1b[?25h"
 
@@ -45,7 +47,7 @@ _in_hook = False
 
 @contextmanager
 def interruptible(within_s: float = END_S) -> Iterator[None]:
-    """Turn the first ending signal into ``Interrupted``; the process ends within ``within_s``.
+    """Turn the first signal of ``NAMES`` into ``Interrupted``; the process ends in ``within_s``.
 
     Only the main thread can call this. An ignored signal stays ignored (nohup). After
     ``Interrupted`` has left the context, the time limit still applies to the rest of the process.
@@ -67,10 +69,10 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
 
 
 def raise_swallowed() -> None:
-    """Make sure that no signal is lost, in the whole process.
+    """Install a hook for the whole process, so that no signal is lost.
 
     Python swallows an exception raised in the callback of a weak reference or in a finalizer. If a
-    signal arrives there, it is raised again a moment later.
+    signal arrives during such a call, the hook sends the signal again a moment later.
     """
     previous_hook = sys.unraisablehook
 
@@ -93,7 +95,9 @@ def raise_swallowed() -> None:
 
 
 def _raise_soon(number: int) -> None:
-    """Signal the main thread, so that its sleep ends; on some systems, only the process."""
+    """Send a signal to the main thread after ``AGAIN_S``, so that a sleep of this thread ends; on a
+    system without ``pthread_kill``, send the signal to the process.
+    """
     main = threading.main_thread().ident
     send: Callable[[], None] = partial(signal.raise_signal, number)
     if hasattr(signal, "pthread_kill") and main is not None:
@@ -105,8 +109,8 @@ def _raise_soon(number: int) -> None:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """A context for a write that must be complete: a signal during the write is raised after it."""
-    global _shielded  # noqa: PLW0603  (signals are the process's)
+    """A context for a write that must be complete: a signal during it is raised at its end."""
+    global _shielded  # noqa: PLW0603  (signals belong to the process)
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -120,7 +124,9 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def shielded_at_the_end() -> Iterator[None]:
-    """A context for code whose last part is shielded: a signal held there is raised at the end."""
+    """A context for code whose last part is ``shielded``: a signal that arrived during that part is
+    raised when the context ends.
+    """
     yield
     _raise_held()
 
@@ -157,11 +163,11 @@ class _Watch:
         """Python's signal handler: it runs in the main thread."""
         global _held  # noqa: PLW0603
         if _in_hook:
-            # On a busy machine the delay may be over before the hook has ended.
+            # On a busy machine ``AGAIN_S`` may be over before the hook has ended.
             _raise_soon(number)
         elif self.first is not None:
-            _raise_held()  # this signal was swallowed before
-            return  # the watching thread decides whether this is a second signal
+            _raise_held()  # if this signal is sent again because it was swallowed
+            return  # the watching thread decides whether it is a second signal
         self.first = number
         if _shielded or _in_hook:
             _held = number
@@ -169,7 +175,7 @@ class _Watch:
         raise _interrupted(number)
 
     def end(self) -> None:
-        """Stop the thread: no signal came."""
+        """Stop the thread, if no signal came."""
         self._notice.close()
 
     def _watch(self) -> None:
@@ -184,7 +190,9 @@ class _Watch:
         _leave(second or first)
 
     def _next(self, within_s: float | None) -> int | None:
-        """The next ending signal; ``None`` if none came in time, or none can come any more."""
+        """The number of the next signal that ends the process; ``None`` if no such signal came in
+        time, or if ``end`` has closed the socket.
+        """
         while select.select([self._heard], [], [], within_s)[0]:
             received = self._heard.recv(1)
             if not received:
@@ -195,8 +203,8 @@ class _Watch:
 
 
 def _leave(number: int) -> NoReturn:
-    """Exit at once: agents end with their input, and the journal needs no last entry. The cursor
-    of the terminal, which a progress bar hides, is shown again.
+    """Exit at once. This is safe: an agent ends when its input is closed, and the journal needs no
+    last entry. The cursor of the terminal, which a progress bar hides, is shown again.
     """
     with suppress(OSError, ValueError):
         if os.isatty(2) and select.select([], [2], [], 0)[1]:

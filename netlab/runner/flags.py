@@ -15,14 +15,14 @@ from netlab.store.run_folder import RunFolder
 from netlab.units import format_share
 
 NOT_TIGHT = "not-tight"
-"""Kind of the note about a cell that had all its trials and did not become precise."""
+"""Kind of the note about a cell whose mean is not precise after the maximum number of trials."""
 
 
 def flag(
     folder: RunFolder, cells: tuple[Cell, ...], steal_rule: StealRule | None, progress: Progress
 ) -> None:
-    """Warn about trials in which data stopped, trials that stayed disturbed, and, once for each
-    cell, cells that did not become precise.
+    """Warn about trials in which data stopped; about trials in which a hypervisor took CPU time in
+    every attempt; and, once for each cell, about cells whose mean did not become precise.
     """
     if steal_rule is not None:
         stayed = recorded_trials(folder, cells, steal_rule.is_disturbed)

@@ -103,7 +103,7 @@ class HostPool:
             self._pair_up()
             refusals = [error for name, error in errors.items() if name in ends]
             if not self._pairs and refusals:
-                # A person must correct a wrong key or a refused login; its message explains how.
+                # A person must correct a wrong key or a refused login; the error explains how.
                 raise refusals[0]
             if not self._pairs:
                 raise HostError("no pairing can be measured: " + "; ".join(self.missing))
@@ -132,7 +132,7 @@ class HostPool:
 
     @property
     def unreachable(self) -> tuple[str, ...]:
-        """A sentence for each host that is away and whose machine runs no other system now."""
+        """A sentence for each host that is away, unless its machine runs another system now."""
         return tuple(
             absence.sentence
             for name, absence in list(self._hosts.absences.items())
@@ -164,7 +164,7 @@ class HostPool:
 
     def match_of(self, pairing: str) -> Match:
         """The ``Match`` of a pairing: the machines and the links that no other trial may use
-        meanwhile."""
+        while a trial of this pairing runs."""
         return self._inventory.match(pairing)
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
@@ -196,8 +196,8 @@ class HostPool:
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
         """Why ``cell`` cannot be measured now; ``None`` if it can.
 
-        The caller must keep other trials off the hosts of ``cell`` meanwhile: this call may check
-        their path again. Raises ``HostGone`` if a host is lost.
+        This call may check the path between the hosts of ``cell`` again. So the caller must keep
+        other trials off these hosts during the call. Raises ``HostGone`` if a host is lost.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:
@@ -221,7 +221,7 @@ class HostPool:
         return Counter(obstacle.detail for obstacle in obstacles if obstacle is not None)
 
     def lost(self, trial: Trial, attempt: int, error: HostGone) -> Record:
-        """The record of a trial that lost a host; tries to connect to its hosts once more."""
+        """The record of a trial that lost a host, after a new try to connect to each lost host."""
         pair = self._pairs[trial.cell.pairing]
         names = [host.name for host in pair]
         agents = [self._hosts.agents[name] for name in names if name in self._hosts.agents]
@@ -262,7 +262,7 @@ class HostPool:
         return host_away(pair, self._hosts.absences) or self._ways.reason_left(cell)
 
     def ask_again(self) -> None:
-        """Try again the hosts and paths that are away and due."""
+        """Try the absent hosts and the cut paths whose next try is due."""
         if self._hosts.all_there and not self._ways.cut:
             return
         self._hosts.ask_again([name for name in self._hosts.names if not self._is_replaced(name)])
@@ -270,7 +270,7 @@ class HostPool:
         self._ways.ask_again()
 
     def next_ask_s(self, cells: Collection[Cell], patience_s: float) -> float | None:
-        """Seconds until the next try of a host or path of these cells; ``None``: no more tries."""
+        """Seconds until the next try of a host or path of these cells; ``None`` if none follows."""
         pairings = dict.fromkeys(cell.pairing for cell in cells)
         awaited = [
             self._hosts.next_ask_s([host.name for host in pair], patience_s)
@@ -289,7 +289,7 @@ class HostPool:
     # Notes of the run folder
 
     def host_descriptions(self) -> dict[str, Any]:
-        """Each host as it was found. A change between sessions is noted, not refused."""
+        """Each host as it was found. A host that changed between sessions is measured anyway."""
         return host_descriptions(self._pairs.values(), self._hosts.agents)
 
     def returned(self) -> frozenset[str]:
@@ -307,7 +307,7 @@ class HostPool:
         self._facts.note(folder, agents, peers, at)
 
     def note_routes(self, folder: RunFolder) -> None:
-        """Note the routes of each host's other test addresses; ``note_facts`` notes only one."""
+        """Note the routes from the test addresses of each host that ``note_facts`` leaves out."""
         pairs = tuple(self._pairs.values())
         agents = {name: agent for name, agent in list(self._hosts.agents.items()) if not agent.gone}
         self._facts.note_routes(folder, agents, routes_of(pairs), peers_of(pairs))
@@ -337,7 +337,7 @@ class HostPool:
         )
 
     def _pair_up(self) -> None:
-        """Choose the hosts of each pairing that has none yet."""
+        """Choose the two hosts of each pairing that has no hosts yet."""
         present = {name for name in self._hosts.agents if name not in self._hosts.absences}
         for pairing in self._pairings:
             for server, client in self._inventory.candidates(pairing):

@@ -1,4 +1,4 @@
-"""Values that only a host can confirm: its congestion controls, its devices, its CPUs. Pure."""
+"""Values that only a host can confirm: its congestion controls, its devices, its CPUs. No I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ SENDS: Mapping[str, tuple[EndName, ...]] = {
     "client-sends": ("client",),
     "server-sends": ("server",),
 }
-"""Direction → the end that uses TCP's congestion control. Without an entry both ends use it."""
+"""Direction → the end that needs the congestion control of the cell. For a direction without an
+entry, both ends need the congestion control."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class HostValues:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], hello: Mapping[str, Any]) -> HostValues:
-        """The values in the facts and the greeting of its probe."""
+        """The values in the facts of a host and in the greeting (``hello``) of its probe."""
         count = hello.get("cpu_count")
         addresses = _words(facts.get("addresses"))
         devices = None if addresses is None else tuple(word.partition("=")[0] for word in addresses)
@@ -47,7 +48,10 @@ class HostValues:
 def wrong_values(
     cell: Cell, ends: Mapping[EndName, Host], values: Mapping[str, HostValues]
 ) -> Iterator[str]:
-    """A sentence for each value of the cell that a host does not have; ``values``: by host name."""
+    """A sentence for each value that the cell needs and a host does not have.
+
+    ``values``: host name → its values.
+    """
     of_ends = {role: values.get(host.name, HostValues()) for role, host in ends.items()}
     settings = cell.settings
     for control, name in _controls(cell, ends):

@@ -66,12 +66,12 @@ class RepeatRule:
 def stopped_for_good(record: Record) -> bool:
     """Whether data had stopped when the window of a trial closed.
 
-    Such a result is incomplete, and no better than a failure of the next attempt.
+    Such a result is incomplete. If the next attempt fails, its record replaces this result.
     """
     flags = (value for name, value in record.values.items() if name.endswith(CLOSED_BY_SILENCE))
     return 1 in flags
 
 
 def in_which_data_stopped(trials: int) -> str:
-    """``1 trial in which data stopped``."""
+    """A number of trials in words, such as ``1 trial in which data stopped``."""
     return f"{many(trials, 'trial')} in which data stopped"

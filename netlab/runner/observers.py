@@ -1,4 +1,4 @@
-"""Observed hosts: neither end of a test, but on its path, such as the device under test."""
+"""Observed hosts: hosts on the path of a test that are not its ends, such as the tested device."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from netlab.remote.agent import Agent
 
 
 def active_observers(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
-    """The observed agents that are neither end and have not been lost."""
+    """The agents of the observed hosts that are not among ``ends`` and that have not been lost."""
     names = {agent.host.name for agent in ends}
     return tuple(agent for name, agent in observed.items() if name not in names and not agent.gone)

@@ -34,7 +34,7 @@ class Options:
     """Measure the cells of ``redo`` only, not the other missing trials."""
     wait_s: float = 0.0
     patience_s: float = PATIENCE_S
-    """How long to wait for a lost host, counted from its loss, once nothing else is left."""
+    """Time to wait for a lost host, counted from its loss, if nothing else is left to measure."""
     strict: bool = False
     """Measure nothing if the host of any cell is missing."""
 
@@ -45,7 +45,9 @@ def resume_command(folder: Path) -> str:
 
 
 def data_of(options: Options, folder: Path) -> dict[str, Any]:
-    """The note's data. The path of the inventory is relative to the folder: both may be moved."""
+    """The data of the note ``NOTE``. The path of the inventory is relative to the run folder, so
+    that the inventory and the folder can be moved together.
+    """
     inventory = None if options.hosts is None else _from(folder, options.hosts)
     return {
         "inventory": inventory,

@@ -1,7 +1,7 @@
 """The path MTU from one host to another, measured before a run instead of assumed.
 
-    send the longest packet that the sender's interface takes → if it is lost, search the longest
-    that arrives
+    send the longest packet that the sender's interface takes → if this packet is lost, search the
+    longest packet that arrives
 
 The path MTU may be below the MTU of the interfaces at both ends, because of a switch without jumbo
 frames, a tunnel, or a router that drops long packets. If a router reports the path MTU to the
@@ -108,10 +108,10 @@ class NarrowPath:
 
 
 def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowPath, ...]:
-    """The directions whose path MTU is below the MTU of the sender's interface: none to two.
+    """Each of the two directions whose path MTU is below the MTU of the sender's interface.
 
     A direction is left out if its sender cannot forbid fragments or does not report its MTU, or if
-    it cannot be checked. Raises HostGone.
+    the direction cannot be checked. Raises HostGone.
     """
     setup = PayloadSearch(protocol="UDP", ip_version=ip_version, timeout_s=FIRST_TIMEOUT_S)
     ways = [_narrow(Direction(setup, direction)) for direction in (ends, ends.reversed())]
@@ -163,15 +163,15 @@ def _narrow(path: Direction) -> NarrowPath | None:
 
 
 def _usual_bytes(headers_bytes: int) -> list[int]:
-    """Message sizes of the usual MTUs, each with the next larger one."""
+    """Message sizes of the usual MTUs, each followed by the size one byte larger."""
     return [mtu - headers_bytes + more for mtu in USUAL_MTU_BYTES for more in (0, 1)]
 
 
 def _within(
     seconds: float, most_bytes: int, attempt: Callable[[int], SizeTry]
 ) -> Callable[[int], SizeTry]:
-    """``attempt`` with a time limit. A lost message of the largest size is always sent again,
-    because the result depends on it.
+    """``attempt`` with a time limit. A lost message of the largest size is always sent again: if
+    this size passes, there is no search.
     """
     give_up = time.monotonic() + seconds
 

@@ -62,7 +62,7 @@ class MissingAddress:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """The result of the check: one packet of each protocol each way, and the longest packet."""
+    """The result of the check: protocols that do not pass, and paths that drop long packets."""
 
     blocked: tuple[Blocked, ...]
     warnings: tuple[str, ...]
@@ -82,7 +82,7 @@ class Preflight:
 
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
-    """Check the path between all pairs of test addresses of two hosts in one network.
+    """Check the path between two hosts for each pair of their addresses (``common_addresses``).
 
     One packet of each protocol goes each way, then the longest packets, over UDP. ``pair``: the
     hosts as a pairing sees them, if the pairing names the networks.
@@ -123,7 +123,8 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
                 unproved.append((end.name, device, sentence))
         if "UDP" in passed:
             narrow += _narrow_between(*ends, these_faults)
-    # Windows may report the route of only one IP version: both addresses are on one device.
+    # Windows may report the route of only one IP version. The counters of this version also prove
+    # that the other version uses the test network, if both addresses are on the same device.
     warnings = [sentence for host, device, sentence in unproved if (host, device) not in proved]
     return Preflight(
         blocked=tuple(fault for fault in faults if isinstance(fault, Blocked)),
@@ -164,8 +165,8 @@ def _network_of(end: RouteEnd) -> str:
 
 
 def preflight_service(client: Agent, server: Host) -> Preflight:
-    """Check the path to a host without an agent. If it echoes, send it a few requests of each
-    protocol and await answers.
+    """Check the path to a host without an agent. If the host echoes, send a few requests of each
+    protocol to it and await answers.
 
     Raises HostError if the traffic would not take the client's test network.
     """
@@ -231,7 +232,7 @@ class _Service:
 
 
 def _check_echo(protocol: str, client: RouteEnd, echo: Mirror) -> str | None:
-    """Send three requests; ``None`` if an answer arrives, else the reason why none does."""
+    """Send three requests; returns ``None`` if an answer arrives, else the reason."""
     limit: dict[str, Any] = {"timeout": "0.5"} if protocol == "UDP" else {}
     pending = client.agent.start(
         "ask",
@@ -254,8 +255,9 @@ def _check_echo(protocol: str, client: RouteEnd, echo: Mirror) -> str | None:
 
 
 def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
-    """Pairs of (server's, client's) test addresses: of the first network of each host, and of each
-    network that both name. If a pairing names the network of a host, only of this network.
+    """Pairs of (server's, client's) test addresses in the first network of each host, and in each
+    network that both hosts name. If the pairing names the network of a host, there are only the
+    addresses in this network.
     """
     networks: list[str | None] = [None]
     if server.only_network is None and client.only_network is None:
@@ -284,7 +286,7 @@ def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | ReversedPr
         if fault is None:
             continue
         between = protocol, server.address, client.address
-        # A firewall that blocks incoming connections lets in the answers to outgoing ones.
+        # A firewall that blocks incoming connections lets in the answers to outgoing connections.
         if fault.is_blocked and _check(protocol, client, server) is None:
             sentence = (
                 f"{protocol} {client.name}→{server.name} is blocked, and "
@@ -309,7 +311,7 @@ class _CheckFault:
 
     sentence: str
     is_blocked: bool
-    """Whether packets are lost on the path; else the check could not run (a port in use)."""
+    """Whether packets are lost on the path. If not, the check could not run (a port in use)."""
 
 
 def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFault | None:
@@ -384,7 +386,7 @@ def _has_result(receive_test: Pending) -> bool:
 
 
 def _first(pending: Pending, kinds: set[str], timeout_s: float) -> Mapping[str, Any]:
-    """The first record of these kinds; ProbeError if an error comes instead, or nothing."""
+    """The first record of these kinds; ProbeError if an error or no record comes in time."""
     give_up = time.monotonic() + timeout_s
     while True:
         record = pending.record(max(0.0, give_up - time.monotonic()))

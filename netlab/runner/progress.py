@@ -35,18 +35,18 @@ QUIET_S = 10.0
 """Minimum time between two lines if standard error is no terminal."""
 
 SHORT_S = 0.05
-"""Minimum interval of a figure: a shorter interval has too little data."""
+"""Minimum interval of a displayed rate: a shorter interval has too little data."""
 
 BAR_COLUMNS = 24
 """Width of the bar, on a terminal of 120 columns and more."""
 
 OVERHEAD_S = 0.02
-"""Time of a trial beyond its window, for the estimate before any trial has ended."""
+"""Time that a trial takes in addition to its window; assumed until a first trial has ended."""
 
 
 class Progress:
-    """Reports how far a run is. The thread that writes the journal calls its methods; the threads
-    that measure call `live` and `trial`.
+    """Reports how far a run is. The thread that writes the journal calls the methods, except `live`
+    and `trial`, which the measuring threads call.
     """
 
     def __init__(
@@ -206,7 +206,9 @@ class Progress:
             self._bar = None
 
     def _time_of(self, cell: Cell) -> float:
-        """Duration by the settings; for a count without a rate, the minimum time on the link."""
+        """Duration of a trial by its settings; for a number of messages without a rate, the minimum
+        time on the link. 0 if unknown.
+        """
         asked_s = window_s(cell.setup)
         known_s = least_s(cell, self._link) if asked_s is None else asked_s
         is_open = known_s is None or isinstance(cell.setup, SEARCHES)

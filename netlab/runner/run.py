@@ -97,12 +97,12 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
 
 
 def _chosen(options: Options, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """The cells of this session; UsageError for a word that matches none."""
+    """The cells of this session; UsageError for a word that matches no cell."""
     if not options.nothing_else:
         session_cells = chosen_of(cells, options.only)
         check_redo(options.redo, session_cells)
         return session_cells
-    # The words name cells, so the pairings that an earlier session chose do not matter.
+    # The words of --redo name the cells, so --only of an earlier session has no effect.
     redo = redo_of(options.redo, cells, {})
     if not redo:
         raise UsageError(
@@ -131,7 +131,9 @@ def _measure(
     folder: RunFolder,
     progress: Progress,
 ) -> tuple[str, ...]:
-    """Measure one session with its hosts; a sentence for each host that is away at its end."""
+    """Measure one session with its hosts. Returns a sentence for each host that is away at the end
+    of the session.
+    """
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
     owner, wait_s = _owner(folder), options.wait_s
     with HostPool(
@@ -181,7 +183,7 @@ def _measure(
 
 
 def _owner(folder: RunFolder) -> LockOwner:
-    """The run by its id, which the first line of its journal has."""
+    """The owner of the host locks: this run, named by the id in the first line of its journal."""
     ids = (note.data.get("run") for note in folder.notes if note.kind == "journal")
     return LockOwner(str(next(ids, "")), secrets.token_hex(4), str(folder.path))
 
@@ -214,7 +216,7 @@ def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
 
 
 def _new_folder(matrix: Path) -> Path:
-    """The name of a new folder, also if another run began in the same second."""
+    """The name of a folder that does not exist yet, even if another run began this second."""
     name = f"{matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     folder, number = Path("runs") / name, 1
     while folder.exists():

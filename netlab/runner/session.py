@@ -1,7 +1,10 @@
 """One session of a run: block after block, round after round.
 
+A block is the trials with the same number, one of each cell. A round is the trials of a block that
+run at the same time.
+
 Each record is written before the next trial begins. Only the sync of the record to the disk
-overlaps the next trial. If the machine fails before the sync ends, the record may be lost; its own
+overlaps the next trial. If the machine fails before the sync ends, the record may be lost; its
 trial is then measured again.
 
 A block is chosen when it begins, from the trials that are due by the records in the run folder. If
@@ -66,11 +69,11 @@ class Session:
     redo: frozenset[str]
     retries: int
     patience_s: float = PATIENCE_S
-    """How long after its loss the run waits for a host, if nothing else is left to measure."""
+    """Time to wait for a lost host, counted from its loss, if nothing else is left to measure."""
     on_hosts: Callable[[], None] = lambda: None
     """Called when hosts that were away are connected; they may be new to the session."""
     states: SessionStates
-    """The states of the hosts' own settings."""
+    """Brings the hosts' own settings into the states that the cells' variants name."""
     _begun: set[Trial] = field(default_factory=set)
     """Trials that this session has measured or is about to measure."""
     _losses: Counter[Trial] = field(default_factory=Counter)
@@ -116,7 +119,9 @@ class Session:
     # Records
 
     def _keep(self, record: Record) -> None:
-        """Write a record. A signal waits meanwhile, so that no result is lost or written twice."""
+        """Write a record. A signal during the write takes effect after it, so that no result is
+        lost or written twice.
+        """
         with shielded():
             if self._keeps_earlier_result(record):
                 self._note_failed_repeat(record)
@@ -156,9 +161,9 @@ class Session:
     def _keep_finished(
         self, futures: dict[Future[Record], Trial], finished: set[Future[Record]]
     ) -> None:
-        """Keep the records of trials that finished before the agents were ended, or with a result.
+        """Keep the records of trials that have a result or finished before the agents were ended.
 
-        All others count as interrupted, because the end of their agents stopped them.
+        All other trials count as interrupted, because the end of their agents stopped them.
         """
         wait(futures, LAST_RECORDS_S)
         for future, trial in list(futures.items()):
@@ -190,7 +195,7 @@ class Session:
                 self.pool.note_facts(self.folder, "again", only=returned)
 
     def _wait_for_hosts(self) -> bool:
-        """Wait for a host that has trials left; false if the run waits no longer."""
+        """Wait for a host that has trials left; returns false if the run waits no longer."""
         cells = {trial.cell for trial in self._left()}
         wait_s = self.pool.next_ask_s(cells, self.patience_s)
         if wait_s is None:
@@ -213,13 +218,13 @@ class Session:
         return [trial for trial in due if trial not in self._begun]
 
     def flag(self) -> None:
-        """Warn about cells that were interrupted, disturbed, or did not get precise."""
+        """Warn about cells that were interrupted or disturbed, or whose mean is not precise."""
         flag(self.folder, self.cells, self.matrix.quiet, self.progress)
 
     def _next_block(self) -> tuple[Trial, ...]:
-        """The lowest block with trials that this session has not begun.
+        """The first block with trials that this session has not begun.
 
-        Disturbed trials follow after all blocks, because a disturbance lasts for a while.
+        Disturbed trials are repeated after all blocks, because a disturbance lasts for a while.
         """
         trials = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
         if not trials:
@@ -315,7 +320,7 @@ class Session:
         return attempt
 
     def _entered(self, trials: list[Trial], executor: Executor) -> dict[Trial, Future[Entered]]:
-        """The outcome of bringing the hosts of each trial into the state that it needs."""
+        """Trial → the outcome of bringing its hosts into the state that its variant names."""
         if not self.matrix.variants:
             return {}
         entered = {
@@ -327,14 +332,15 @@ class Session:
         return entered
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
-        """One window for all trials of a round; ``None`` if there is only one or they differ."""
+        """One window for all trials of a round; ``None`` for one trial, or if no window fits."""
         if not self.matrix.common_window:
             return None
         pairs = {trial: self.pool.agents_of(trial.cell) for trial in trials}
         setups = [trial.cell.setup for trial, agents in pairs.items() if agents]
         if len(setups) < 2 or not is_common(setups):
             return None
-        # If a host is lost here, its own trial reports that; each trial then has its own window.
+        # If a host is lost here, the trial of this host reports the loss; each trial of the round
+        # then has its own window.
         with self._defects_kept("window"):
             agents = [agent for pair in pairs.values() for agent in pair]
             streams = [setup for setup in setups if isinstance(setup, Stream)]

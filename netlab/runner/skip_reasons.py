@@ -1,4 +1,4 @@
-"""Why a cell is not measured now: its host is away or refuses it, or packets do not pass. Pure."""
+"""Why a cell is not measured now: its host is away or refuses it, or packets do not pass."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Unmeasured:
 
 
 def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:
-    """The record of a trial that a signal ended."""
+    """The record of a trial that did not finish because the run ended."""
     detail = "the run ended during the trial"
     return Unmeasured(Status.PENDING, "interrupted", detail, server, client).record(trial, attempt)
 
@@ -74,7 +74,9 @@ def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
 
 
 def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
-    """The reason if the server runs no agent and the cell needs more than an echo (RFC 862)."""
+    """The reason if the server runs no agent, and neither its echo (RFC 862) nor one of the tools
+    that it serves is enough for the cell.
+    """
     server, client = pair
     engine = cell.settings.get("engine")
     if server.has_agent or engine in server.serves:

@@ -27,7 +27,8 @@ NO_THROTTLE = 0xFFFFFFFF
 """Windows' NetworkThrottlingIndex when throttling is off."""
 
 OWNER = "netlab hosts"
-"""The holder of a host's lock, in the sentence of another netlab that wants the host."""
+"""Name of this command as the holder of a host's lock; other netlab processes that wait for the
+lock show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,13 @@ class InspectedHost:
     host: Host
     lines: tuple[tuple[str, str], ...] = ()
     unfit: tuple[str, ...] = ()
-    """Its faults, a sentence each; empty if it is fit."""
+    """The faults of the host, a sentence each; empty if the host is fit."""
     tried: tuple[PutBack, ...] = ()
-    """The settings that earlier runs changed and did not put back: what became of each."""
+    """What became of each setting that earlier runs had changed and not put back."""
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """Its lines, and one for each setting that was put back."""
+        """``lines``, and a line for each setting that was put back."""
         back = (("put back", item.summary) for item in self.tried if item.fault is None)
         return (*self.lines, *back)
 
@@ -64,7 +65,9 @@ class Survey:
     hosts: tuple[InspectedHost, ...] = field(default_factory=tuple)
 
     def as_text(self, width: int | None = None, *, only_unfit: bool = False) -> str:
-        """One block per host, no wider than ``width``; ``only_unfit``: of unfit hosts only."""
+        """One block of lines per host, no wider than ``width`` characters; ``only_unfit``: leave
+        out the hosts that are fit.
+        """
         blocks = []
         for inspected in self.hosts:
             if only_unfit and not inspected.unfit:
@@ -116,8 +119,9 @@ def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
 def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
     """Leave out of each host's faults the settings of another host of the inventory.
 
-    Two hosts that are network namespaces of one machine may share an undo log. Each puts back its
-    own settings, and reports those of the other as settings that it cannot put back.
+    Two hosts that are network namespaces of one machine may share an undo log (the list of changes
+    that must be undone). Each host puts back its own settings, and reports the settings of the
+    other host as settings that it cannot put back.
     """
     own = {item.key for host in hosts for item in host.tried if item.is_own}
     told: list[InspectedHost] = []
@@ -137,10 +141,10 @@ def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
 def inspect(
     host: Host, notify: Callable[[str], None] | None = None, owner: LockOwner | None = None
 ) -> InspectedHost:
-    """Connect to a host, put back what earlier runs left, and inspect it. ``owner``: who locks it
-    for that.
+    """Connect to a host, put back what earlier runs left, and inspect the host.
 
-    A fault is returned as a sentence and never raised.
+    ``owner``: the name under which the host is locked while settings are put back. A fault is
+    returned as a sentence and never raised.
     """
     if not host.has_agent:
         return InspectedHost(host, (("reachable", "not asked: it runs no agent"), *_served(host)))
@@ -152,7 +156,7 @@ def inspect(
     unfit: list[str] = []
     tried: tuple[PutBack, ...] = ()
     try:
-        # Before the facts are read: they are then those of a run.
+        # Settings are put back before the facts are read: a run will find these facts.
         log = _put_back(agent, owner or LockOwner(OWNER, secrets.token_hex(4), host.name), unfit)
         tried = log.tried
         lines += [*_lines_about(agent), *_of_undo_log(log)]
@@ -162,7 +166,7 @@ def inspect(
         for network, addresses in host.addresses.items():
             for address in addresses:
                 lines += _test_address(agent, network, address, unfit)
-    except Exception as error:  # as above
+    except Exception as error:  # an error at one host must not hide the others
         unfit.append(in_a_sentence(host, error))
     finally:
         agent.close()
@@ -262,7 +266,7 @@ def _link(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _neighbour(local: str) -> str:
-    """Another address of the same network, because the route to an own address is the loopback."""
+    """Another address of the same network: the route to the host's own address is loopback."""
     interface = ipaddress.ip_interface(local.partition("%")[0])
     if interface.is_loopback or interface.network.num_addresses == 1:
         return str(interface.ip)

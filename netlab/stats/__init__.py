@@ -1,7 +1,7 @@
-"""Statistics of trials; each module has one subject. Pure; each function cites its source.
+"""Statistics of trials; each module has one subject, does no I/O, and cites its sources.
 
-The unit is the trial. Intervals within a trial are autocorrelated, so they are never used as
-replicates.
+The unit of analysis is the trial (one execution of a test). The values of the time intervals within
+a trial are autocorrelated, so they are never used as replicates.
 """
 
 from netlab.stats.comparison import (

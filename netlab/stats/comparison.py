@@ -1,9 +1,10 @@
-"""Comparison of two sets of trials: different, equivalent within a margin, or inconclusive. Pure.
+"""Comparison of two sets of trials: different, equivalent within a margin, or inconclusive.
 
 Throughputs and times are compared as ratios, by their logarithms, so that one percent up and one
-percent down have equal weight. Trials of one run are paired by their block, so that a drift of the
-lab cancels out. Trials of two runs are not paired. Two runs are made at different times: no test of
-their trials can distinguish a change of the environment from the effect under study.
+percent down have equal weight. Trials of one run are paired by their block (trials with the same
+number), so that a drift of the lab cancels out. Trials of two runs are not paired. Two runs are
+made at different times: no test of their trials can distinguish a change of the environment from
+the effect under study. No function here does I/O.
 
 Rank tests are not offered: with 3 or 5 trials, even their smallest possible p value is too large to
 reject one hypothesis among some hundred.
@@ -53,8 +54,8 @@ class ComparisonResult:
     degrees: float | None = None
     """Degrees of freedom of that error."""
     p_together: float | None = None
-    """``p`` adjusted for all comparisons that are judged together; ``None`` if this one was judged
-    alone."""
+    """``p`` adjusted for all comparisons that are judged together; ``None`` if this comparison was
+    judged alone."""
 
 
 def compare(
@@ -73,14 +74,14 @@ def compare(
 
     The verdict is "different" if p is under 1 - confidence and the ratio differs from 1 by
     ``margin`` or more. It is "same within the margin" if two one-sided tests at 1 - confidence
-    reject that the ratio is above or below it (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+    reject that the ratio is outside of it (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
     It is "cannot tell" with fewer than two trials on a side, otherwise "not shown to be different".
     The margin reaches from 1 / (1 + margin) to 1 + margin, so that exchanging the sides changes no
     verdict. ``smallest_ratio``: Bloom's multiple of the standard error (Eval. Review 19, 1995).
 
     Assumes independent trials (independent blocks if paired) with approximately normal logarithms.
-    Without any scatter (printed tables) the interval is a point. ValueError for values that are not
-    finite and above 0, for unequal paired sides, and for a margin or confidence outside of 0 to 1.
+    Without scatter (printed tables) the interval is a point. Raises ValueError for values that are
+    not finite and above 0, unequal paired sides, and a margin or confidence outside of 0 to 1.
     """
     if not 0 < margin < 1 or not 0 < confidence < 1:
         raise ValueError(f"margin {margin}, confidence {confidence}: each lies between 0 and 1")
@@ -133,7 +134,7 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
     An adjusted p is the lowest false discovery rate at which ``benjamini_hochberg`` rejects the
     hypothesis. For the p of rank k among m values it is m p / k, or the adjusted value of the next
     larger p if that is smaller (Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999).
-    ValueError for a p outside of 0 to 1.
+    Raises ValueError for a p outside of 0 to 1.
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise ValueError("a p value lies between 0 and 1")
@@ -153,8 +154,8 @@ def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[b
     (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). Among m hypotheses, let k be the highest
     rank whose p is at most k / m times ``rate``: all hypotheses up to this rank are rejected.
 
-    Assumes tests that are independent or positively dependent. ValueError for a p outside of 0 to
-    1.
+    Assumes tests that are independent or positively dependent. Raises ValueError for a p outside of
+    0 to 1.
     """
     return tuple(p <= rate for p in adjusted(p_values))
 

@@ -1,10 +1,10 @@
-"""Histogram: counts of times in log-linear buckets, as the probes send them. Pure.
+"""Histogram: counts of times in log-linear buckets, as the probes send them. No I/O.
 
-The buckets of values of at least 0, with b bits: each value below 2^b has its own bucket. Above
-2^b, each doubling is divided into 2^b buckets of equal width. So a bucket is never wider than 1 /
-2^b of the values in it (0.8 % with the 7 bits that the probes use). This is the layout of G. Tene's
-HdrHistogram; docs/protocol.md describes it in full. Two histograms can be added without loss: the
-percentiles of the sum are the percentiles of all values, unlike means of percentiles.
+The values are whole numbers of at least 0. With b bits, each value below 2^b has its own bucket.
+From 2^b on, each doubling is divided into 2^b buckets of equal width. So a bucket is never wider
+than 1 / 2^b of the values in it (0.8 % with the 7 bits that the probes use). This is the layout of
+G. Tene's HdrHistogram; docs/protocol.md describes it in full. Two histograms can be added without
+loss: the percentiles of the sum are the percentiles of all values, unlike means of percentiles.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Histogram:
         return percentiles
 
     def coarser(self, bits: int) -> Histogram:
-        """The same values in wider buckets; ValueError for more bits than it has."""
+        """The same values in wider buckets. Raises ValueError for ``bits`` above ``self.bits``."""
         if bits > self.bits:
             raise ValueError(f"{self.bits} bits cannot be told apart as if they were {bits}")
         counts: dict[int, int] = {}
@@ -132,7 +132,7 @@ class Histogram:
 def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
     """The histogram in a value such as ``rtt_histogram``: bucket, count, bucket, count, …
 
-    ValueError with a sentence for any other content.
+    Raises ValueError with a sentence for any other content.
     """
     if len(pairs) % 2:
         raise ValueError(f"{len(pairs)} numbers: buckets and counts come in pairs")
@@ -147,7 +147,7 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
 def merge(histograms: Iterable[Histogram]) -> Histogram:
     """The histogram of the values of all histograms, with the bits of the coarsest one.
 
-    ValueError without histograms.
+    Raises ValueError without histograms.
     """
     every = list(histograms)
     if not every:

@@ -1,4 +1,4 @@
-"""Hosts compared with each other: the time that each host adds to its round trips. Pure."""
+"""Hosts compared with each other: the time that each host adds to its round trips. No I/O."""
 
 from __future__ import annotations
 

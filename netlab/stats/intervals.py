@@ -1,7 +1,7 @@
-"""Intervals of a mean, and whether a mean is precise enough. Pure.
+"""Confidence intervals of a mean, and whether a mean is precise enough. No I/O.
 
-The unit is the trial. Intervals within a trial are autocorrelated, so they are never used as
-replicates.
+The unit of analysis is the trial (one execution of a test). The values of the time intervals within
+a trial are autocorrelated, so they are never used as replicates.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     """Student's interval of the mean of at least 3 independent trials.
 
     mean ± t(n - 1) s / √n with the sample deviation s ("Student", Biometrika 6, 1908). Assumes
-    independent trials with approximately normal scatter. ValueError for fewer trials, or a
+    independent trials with approximately normal scatter. Raises ValueError for fewer trials, or a
     confidence outside of 0 to 1.
     """
     half, middle = _half_width(values, confidence), mean(values)

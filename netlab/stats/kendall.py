@@ -1,7 +1,7 @@
-"""Trends over the order of values: Mann-Kendall, Theil-Sen, seasonal Kendall, the sign test. Pure.
+"""Trends over the order of values: Mann-Kendall, Theil-Sen, seasonal Kendall, the sign test.
 
 The tests are exact for few values. Their null hypothesis is that all orders of the values are
-equally likely. If values depend on each other without a trend, p is too small.
+equally likely. If values depend on each other without a trend, p is too small. No I/O.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def theil_sen(values: Sequence[float]) -> float:
 
 def sign_p(count: int, number: int) -> float:
     """The sign test: two-sided probability that ``number`` fair coins show ``count`` heads, or a
-    number farther from the half (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946); 1 without coins.
+    number farther from the half (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946); 1 if ``number`` is
+    0.
     """
     fewer = min(count, number - count)
     tail = sum(math.comb(number, heads) for heads in range(fewer + 1))

@@ -1,6 +1,7 @@
-"""Hosts compared with each other: slow hosts, directions and pairs of a mesh. Pure.
+"""Hosts compared with each other: slow hosts, directions and pairs of a mesh.
 
-A pair of hosts reaches the smaller of their two rates: the slower link limits it.
+A mesh is a set of hosts that were measured in pairs. A pair reaches the smaller of the rates of its
+two hosts, because the slower link limits the pair. No I/O.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class MeshVerdict:
     margin: float
     """A value counts as slower if it is below the best by more than this share."""
     slow_senders: frozenset[str]
-    """Hosts that are slow to all receivers; a named host may be slow one way only."""
+    """Hosts that are slow to all receivers. A host may be slow as sender, as receiver, or both."""
     slow_receivers: frozenset[str]
     strays: Mapping[MeshWay, float]
     """Slow pair → its expected value. Both ends of such a pair are faster with other hosts."""
@@ -155,8 +156,8 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
     spread, degrees = pooled_deviation(logs)
     least = MARGIN
     if not degrees:
-        # The scatter of pairs replaces that of trials: at least three of five pairs are assumed to
-        # be as expected.
+        # The scatter of pairs replaces the scatter of trials: at least three of five pairs are
+        # assumed to be as expected.
         usual = sorted(deficits)[3 * len(deficits) // 5]
         spread, degrees = TO_DEVIATION * usual, max(1, len(trials) // 3)
         least = MARGIN_UNREPEATED
@@ -167,7 +168,7 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
 def _fast_with(
     middle: Mapping[MeshWay, float], end: int, fast: float
 ) -> Mapping[str, frozenset[str]]:
-    """Host at the other end → the hosts at this end with which it is fast."""
+    """Host at the other end → the hosts at this end with which that host is fast."""
     fast_pairs: dict[str, set[str]] = {}
     for pair, value in middle.items():
         if value >= fast:

@@ -1,8 +1,8 @@
-"""Two groups of times in one histogram: their places, and the number of times in each. Pure.
+"""Two groups of times in one histogram: the peak of each, and the share of the shorter times.
 
-The density of the logarithms is smoothed by a Gaussian kernel (Silverman, Density Estimation,
-1986). It is cut where it is deepest below the lower of the peaks on both sides. Counts have Poisson
-scatter, so a dip of few counts proves nothing.
+The density of the times' logarithms is smoothed by a Gaussian kernel (Silverman, Density
+Estimation, 1986). The two groups are separated where the density is deepest below the lower of the
+peaks on both sides. Counts have Poisson scatter, so a dip of few counts proves nothing. No I/O.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import accumulate
 from netlab.stats.histogram import Histogram, lowest_of, middle_of, width_of
 
 LEAST_COUNT = 200
-"""Minimum number of times for a recognisable shape."""
+"""Minimum number of counted times; fewer show no clear shape."""
 LEAST_SHARE = 0.1
 """Minimum share of all times close to each peak."""
 DEEP = 0.5
@@ -47,7 +47,7 @@ class Modes:
 
 
 def two_modes(times: Histogram) -> Modes | None:
-    """Both groups; ``None`` unless the histogram shows two.
+    """Both groups; ``None`` if the histogram does not show two groups.
 
     The peaks of two groups are at least 20 % apart. Each group has at least a tenth of all times
     within 30 % of its peak. Between the peaks, the density falls to half of the lower peak or less.
@@ -76,7 +76,7 @@ def two_modes(times: Histogram) -> Modes | None:
 
 
 def _binned(times: Histogram, step: float) -> tuple[list[float], int]:
-    """Counts on a grid of logarithms, and the number of the grid's first place.
+    """Counts on a grid of logarithms, and the index of the grid's first place.
 
     The count of a bucket is spread over all places within the bucket. Otherwise wide buckets on a
     fine grid would look like peaks.

@@ -1,7 +1,9 @@
-"""Outliers: along an axis, and among the trials of one cell. Pure.
+"""Outliers: along an axis, and among the trials of one cell.
 
-A scale is at least 1 % of the median, and at least three steps of the last printed digit. So tiny
-deviations in a series with little scatter are not outliers.
+An axis is a setting with several values, such as the message size; a cell is a combination of
+settings. Deviations are measured in a scale: at least 1 % of the median, and at least three steps
+of the last printed digit. So tiny deviations in a series with little scatter are not outliers. No
+I/O.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Outlier:
     expected: float
     """The median of its neighbours."""
     scale: float
-    """Scale of the distance, in the values' unit."""
+    """Scale of the deviation, in the values' unit."""
     kind: Literal["outlier", "step"]
     """``step``: its neighbour on the axis deviates in the same direction, so neither is an
     error."""
@@ -79,7 +81,7 @@ def outliers_among_siblings(
     values: Sequence[float], print_step: float = 0.0
 ) -> tuple[Outlier, ...]:
     """The outliers among the trials of one cell, whose modified z score is above 3.5; the scale has
-    the same minimum.
+    the same minimum as in ``outliers_on_axis``.
 
     Empty for fewer than 5 trials.
     """

@@ -1,4 +1,4 @@
-"""Periodic dips in a series of values at equal distances. Pure."""
+"""Periodic dips in a series of values at equal distances. No I/O."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ at least as large. Short series need more (``CORRELATED_DEVIATIONS``)."""
 CORRELATED_DEVIATIONS = 4.0
 """The same minimum as a multiple of 1 / √n, the standard deviation for independent values."""
 AGAIN = 0.5
-"""Minimum autocorrelation at twice the period, and in each half of the series, as a share of that
-at the period."""
+"""Minimum autocorrelation at twice the period, and in each half of the series, as a share of the
+autocorrelation at the period."""
 _FUNDAMENTAL = 0.8
 
 
@@ -36,14 +36,14 @@ class PeriodicDips:
 
 
 def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
-    """The period of a series by its autocorrelation; ``None``: none.
+    """The period of a series by its autocorrelation; ``None`` if the series has no period.
 
     Periods from 3 values to a quarter of all values are possible. The series needs 40 values; their
     regression line is subtracted. At the period the autocorrelation has a peak of at least 0.3 and
     4/√n (Box and Jenkins, Time Series Analysis, 1970: 1/√n is its standard deviation for
-    independent values). It rises as much from its minimum before the period. It is at least half as
-    high at twice the period, and at the period in each half of the series. So neither one dip nor a
-    slow wave counts as a period.
+    independent values). Its rise from its minimum before the period is at least as large. It is at
+    least half as high at twice the period, and at the period in each half of the series. So neither
+    one dip nor a slow wave counts as a period.
     """
     n = len(values)
     middle = median(values) if values else 0.0

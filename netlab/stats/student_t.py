@@ -1,4 +1,4 @@
-"""Student's t distribution, for whole and fractional degrees of freedom. Pure.
+"""Student's t distribution, for whole and fractional degrees of freedom. No I/O.
 
 P(|T| > t) with ν degrees of freedom is the regularised incomplete beta function I_x(ν/2, 1/2) at x
 = ν / (ν + t²) (Abramowitz and Stegun 26.5.27; DLMF 8.17). It is computed from the continued
@@ -33,7 +33,7 @@ def t_two_sided(t: float, degrees: float) -> float:
 
 
 def t_above(t: float, degrees: float) -> float:
-    """The probability that Student's t is greater than ``t``; ``degrees`` as above."""
+    """The probability that Student's t is greater than ``t``; ``degrees`` as in ``t_two_sided``."""
     tail = t_two_sided(t, degrees) / 2
     return tail if t >= 0 else 1 - tail
 
@@ -90,7 +90,8 @@ def _beta(a: float, b: float, x: float, complement: float) -> float:
         return 1.0
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     front = math.exp(logarithm + a * math.log(x) + b * math.log(complement))
-    # The fraction converges fast on this side of its mean; the other side uses the complement.
+    # The fraction converges fast on this side of the distribution's mean; on the other side, the
+    # complement is used.
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
     return 1 - front * _fraction(b, a, complement) / b

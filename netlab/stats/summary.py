@@ -1,4 +1,4 @@
-"""Statistics of a few trials: mean, median, and measures of scatter. Pure.
+"""Statistics of a few trials: mean, median, and measures of scatter. No I/O.
 
 Every deviation has the unit of its values; the variance has the square of this unit. The names are
 exact, because published tables often confuse these measures: a column "Var" may hold a mean
@@ -79,7 +79,8 @@ def mean_absolute_deviation(values: Sequence[float]) -> float:
 def median_absolute_deviation(values: Sequence[float]) -> float:
     """The median distance from the median (Hampel, J. Am. Stat. Assoc. 69, 1974), unscaled.
 
-    Times 1.4826, it estimates the standard deviation of normal values. ValueError without values.
+    Multiplied by 1.4826, it estimates the standard deviation of normal values. Raises ValueError
+    without values.
     """
     middle = median(values)
     return median([abs(value - middle) for value in values])

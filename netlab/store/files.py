@@ -1,7 +1,7 @@
 """Disk: how netlab writes durable files, and how it reports an error of the disk in one sentence.
 
 A file below a run folder is opened from that folder, name by name. No name may be a link, so that a
-folder from elsewhere cannot name files outside (system.py).
+run folder from elsewhere cannot refer to files outside of itself (system.py).
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ def disk_error(error: OSError, path: Path, doing: str) -> StoreError:
 def exists(path: Path) -> bool:
     """Whether something is at the path; False if that cannot be determined.
 
-    ``Path.exists`` would raise then. Here the next operation on the path fails with the reason.
+    ``Path.exists`` would raise an error in this case. With this function, the next operation on the
+    path fails and states the reason.
     """
     return os.path.exists(path)  # noqa: PTH110
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder that only its owner may enter (0700), with its parents; all names durable.
+    """Create a folder that only its owner may enter (0700), and its parents; make them durable.
 
     A folder that another process creates meanwhile is accepted.
     """

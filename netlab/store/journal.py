@@ -106,7 +106,7 @@ def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
             continue
         torn = len(piece) == len(piece_and_feed)
         if not piece:
-            continue  # the writer began a new line, although the torn one had its line feed
+            continue  # empty: the writer began a new line, but the last one had its line feed
         salvaged = list(_salvage(piece, number))
         yield from salvaged
         if reported < MAX_DAMAGES:
@@ -232,7 +232,7 @@ class Journal:
                 self._write(line if self._fresh else b"\n" + line)
                 self._fresh = True
                 if durable:
-                    # The system reports a failed sync only once per descriptor, to any thread.
+                    # The system reports a failed sync once per descriptor, to whoever asks first.
                     self._background.wait()
                     self._sync()
             except StoreError:

@@ -1,4 +1,4 @@
-"""The writer's lock of a run folder: the kernel holds it, and releases it with the process."""
+"""The writer's lock of a run folder, which the kernel releases when the writing process ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WriterLock:
 
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
-        """Take the lock without waiting; LockedError with the holder if another writer has it."""
+        """Take the lock without waiting. Raises LockedError, which names the writer that has it."""
         try:
             descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:

@@ -1,7 +1,8 @@
-"""Compact storage of a record's values in memory. Pure.
+"""Compact storage of a record's values in memory.
 
-A run has tens of thousands of records with some hundred values each, and few sets of names. Records
-with the same names share one copy of them; series are stored as machine numbers.
+A run has tens of thousands of records with some hundred values each, and few different sets of
+names. Records with the same names share one copy of the names. A series of numbers is stored as an
+array of machine numbers.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def packed_values(values: Mapping[str, Value]) -> PackedValues:
         if kind is list:
             entries[place] = _as_array(value)
         elif len(value) <= _LONGEST_SHARED:
-            entries[place] = sys.intern(value)  # as ``shared``, but without its many calls
+            entries[place] = sys.intern(value)  # as in ``shared``, without the cost of a call
     return PackedValues(_places(tuple(values)), tuple(entries))
 
 
@@ -122,7 +123,7 @@ def _other_places(types: tuple[type, ...]) -> tuple[tuple[int, type], ...]:
 
 
 def shared(text: str) -> str:
-    """The shared copy of a short text; a long text itself."""
+    """The shared copy of a short text; a long text is returned itself."""
     return sys.intern(text) if type(text) is str and len(text) <= _LONGEST_SHARED else text
 
 

@@ -23,14 +23,14 @@ FieldType = TypeVar("FieldType")
 
 @dataclass(frozen=True, slots=True)
 class PlannedCell:
-    """One cell of a plan, as plain data."""
+    """One cell of a plan (a pairing, a test and its settings), as plain data."""
 
     key: str
     pairing: str
     test: str
     settings: Mapping[str, Value]
     repeats: int | None = None
-    """A fixed number of trials of this cell; ``None``: the plan's number."""
+    """A fixed number of trials (repetitions) of this cell; ``None``: the plan's number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ class Plan:
     until: StopRule | None = None
     """The rule that ends the trials of the cells without ``repeats`` of their own."""
     target: LongPath | None = None
-    """The longer path that the findings estimate; plans that differ only in it count as the
-    same."""
+    """A longer path; the findings estimate whether TCP would fill it. Plans that differ only in
+    their target count as the same."""
     source: str | None = None
     """The document that the records were imported from."""
 
@@ -83,14 +83,16 @@ def to_text(plan: Plan, created_at: str) -> str:
     header = {name: value for name, value in header.items() if value is not None}
     cells = [_cell_data(cell) for cell in plan.cells]
     header["checksum"] = _checksum({**header, "cells": cells})
-    # One line per cell: people read this file and compare two of them.
+    # One line per cell, because people read such files and compare them.
     head = json.dumps(header, indent=1, allow_nan=False)
     body = ",\n".join("  " + json.dumps(cell, allow_nan=False) for cell in cells)
     return f'{head[:-2]},\n "cells": [\n{body}\n ]\n}}\n'
 
 
 def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
-    """The plan in a run.json, and when the folder was made; ValueError with a sentence."""
+    """The plan in a run.json, and when the folder was made. Raises ValueError with a sentence for
+    the user.
+    """
     data = json.loads(text, parse_constant=refuse_constant)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise ValueError("not the header of a netlab run")

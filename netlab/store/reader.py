@@ -59,7 +59,7 @@ class Note:
 
     kind: str
     at: str
-    """Wall clock of the controller, ISO 8601, UTC."""
+    """Wall clock of the machine that ran netlab, ISO 8601, UTC."""
     data: Mapping[str, Any]
     line: int
     """Line number in the journal, from 1."""
@@ -84,7 +84,9 @@ class StoredRun:
     """The trials that the last session began without a record so far, and when they began."""
 
     def progress(self, cell: PlannedCell) -> CellProgress:
-        """The progress of a planned cell; ``precise`` is set if its trials end by precision."""
+        """The progress of a planned cell. The result's ``precise`` is set if the plan ends the
+        cell's trials as soon as their mean is precise.
+        """
         return progress_in(self.plan, cell, self.latest)
 
     def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
@@ -150,7 +152,7 @@ def _as_it_is(record: Record) -> Record:
 
 
 def is_run_folder(path: Path) -> bool:
-    """Whether the folder has a run's header, readable or not."""
+    """Whether the folder has a run's header (run.json), readable or not."""
     return os.path.lexists(path / HEADER)
 
 
@@ -160,7 +162,7 @@ def holder_of(path: Path) -> str | None:
 
 
 def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> StoredRun:
-    """Read a run folder; takes no lock, another process may be writing.
+    """Read a run folder, without a lock: another process may be writing to the folder.
 
     ``check`` checks the settings and values of cells and records, because a file may hold anything.
     ``keep`` reduces each record to the values that stay in memory. Raises UsageError if there is no
@@ -183,7 +185,7 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> S
 
 
 def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
-    """The plan of a run folder, and when it was made; ``check`` and errors as ``read``."""
+    """The plan of a run folder, and when the folder was made; ``check`` and errors as ``read``."""
     _refuse_no_run(path)
     matrix = path / MATRIX
     matrix_text = ""
@@ -272,7 +274,7 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
 def _record(
     line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep
 ) -> Record:
-    """The record in a line; ValueError, with a sentence, if it is malformed."""
+    """The record in a line. Raises ValueError with a sentence if the record is malformed."""
     record = from_data(line.data, look_at_values=check is None)
     if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
         raise ValueError("trial and attempt count from 1")
@@ -319,7 +321,7 @@ def _gather_record(
 
 
 def _note(line: JournalLine) -> Note:
-    """The note in a line; ValueError, with a sentence, if it is malformed."""
+    """The note in a line. Raises ValueError with a sentence if the note is malformed."""
     kind, at, data = (line.data.get(name) for name in ("kind", "at", "data"))
     if not isinstance(kind, str) or not isinstance(at, str) or not isinstance(data, dict):
         raise ValueError(_("neither a record nor a note"))
@@ -330,7 +332,7 @@ def _note(line: JournalLine) -> Note:
 
 
 def _check_note(value: object, depth: int) -> None:
-    """Raise ValueError for data that a page cannot show."""
+    """Raise ValueError for data that a page of the report cannot show."""
     if isinstance(value, dict | list):
         if not depth:
             raise ValueError(_("a note nested more than {depth} levels deep", depth=MAX_NOTE_DEPTH))

@@ -1,4 +1,4 @@
-"""The run folder: its plan, its journal of records, resume, one writer at a time.
+"""A run folder that is open for writing, to create it or to resume its run; one writer at a time.
 
 A run folder holds ``run.json`` (the plan), ``matrix.yaml`` (the matrix as its author wrote it),
 ``journal.jsonl`` (records and notes, see journal.py) and ``lock``. Reports are written there too.
@@ -134,12 +134,12 @@ class RunFolder:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """All intact records in the journal's order, each in outline."""
+        """All intact records in the journal's order, each reduced to the values that rules use."""
         return tuple(self._gathered.records)
 
     @property
     def latest(self) -> Mapping[TrialKey, Record]:
-        """(cell, trial) → its last record in outline: with the values that rules use."""
+        """(cell, trial) → the trial's last record, reduced to the values that rules use."""
         return MappingProxyType(self._gathered.latest)
 
     @property
@@ -157,8 +157,8 @@ class RunFolder:
 
         A trial is to be measured if it has no record or if its record is not final
         (``Record.is_final``). All trials of the cells to ``redo`` are to be measured. A cell that
-        is measured until it is precise has the trials that its records require so far. UsageError
-        for a cell that is not in the plan.
+        is measured until it is precise has the trials that its records require so far. Raises
+        UsageError for a cell that is not in the plan.
         """
         unknown = sorted(redo - {cell.key for cell in self.plan.cells})
         if unknown:
@@ -219,7 +219,7 @@ class RunFolder:
         """Remove the folder if this call created it and no session has begun in it."""
         if not self._made or self.records or any(note.kind == "session" for note in self.notes):
             return
-        # If another program put a file into the folder, both stay.
+        # If another program put a file into the folder, this file and the folder stay.
         with suppress(OSError):
             for name in (HEADER, JOURNAL, MATRIX, LOCK):
                 (self.path / name).unlink(missing_ok=True)

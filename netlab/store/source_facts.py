@@ -1,4 +1,4 @@
-"""Stated facts: those that a document states in addition to the imported table. Pure.
+"""Stated facts: facts that a document states in addition to its table, which was imported.
 
 The facts are stored in the plan of the run as plain data, and read from there.
 """
@@ -16,7 +16,7 @@ KEY = "stated"
 """Key in the plan's content."""
 
 STATED = "stated"
-"""``when`` of a note with facts of a host that a document states."""
+"""Value of ``when`` in a note of the journal with stated facts of a host."""
 
 FactValue = str | int | float | bool
 _FLAT = (str, int, float, bool)
@@ -28,14 +28,14 @@ class StatedDuration:
     """The stated durations of trials, in seconds, for one requested duration ``asked_s``."""
 
     pairings: tuple[str, ...]
-    """The pairings that it applies to; empty: all."""
+    """The pairings that the durations apply to; empty: all pairings."""
     asked_s: float
     shortest_s: float
     longest_s: float
     source: str
 
     def is_of(self, pairing: str) -> bool:
-        """Whether it applies to a pairing."""
+        """Whether the durations apply to a pairing."""
         return not self.pairings or pairing in self.pairings
 
 

@@ -40,17 +40,18 @@ class RunStatus:
     pending: int
     """Number of pending trials, including those that are not measured yet."""
     undecided: int
-    """Cells that are measured until they are precise, and may need more trials than ``total``."""
+    """Number of cells that are not precise yet and may need more trials than ``total`` counts."""
     not_tight: tuple[str, ...]
     """Keys of the cells that had all their trials and did not become precise; final."""
     until: StopRule | None
-    """The rule by which a cell is precise, if this rule ends its trials."""
+    """The rule that ends a cell's trials when its mean is precise; ``None`` without such a rule."""
     quiet: StealRule | None
-    """The rule by which the last session repeated disturbed trials; ``None``: it did not."""
+    """The rule by which the last session repeated disturbed trials (a hypervisor stole CPU time
+    from a host); ``None`` if the session had no such rule."""
     disturbed: int
-    """Trials whose valid record was disturbed."""
+    """Number of trials whose valid record was disturbed."""
     disturbed_again: int
-    """The disturbed trials that a resumed run repeats."""
+    """Number of disturbed trials that a resumed run repeats."""
     writer: str | None
     """A description of the current writer."""
     active: tuple[Active, ...]
@@ -185,7 +186,7 @@ def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
 
 
 def _quiet_of(stored: StoredRun) -> StealRule | None:
-    """The last session's rule for disturbed trials; ``None`` if it has no readable one."""
+    """The last session's rule for disturbed trials; ``None`` if it has no readable rule."""
     rules = [note.data.get("quiet") for note in stored.notes if note.kind == "session"]
     match rules[-1] if rules else None:
         case {"steal": float(steal), "tries": int(tries)}:

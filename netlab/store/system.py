@@ -57,7 +57,7 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
 
 
 def _refuse_link(path: Path) -> None:
-    """Raise OSError for a link, where the system itself cannot refuse it."""
+    """Raise OSError for a link, on systems that cannot refuse a link themselves."""
     if not _AT_ONCE and is_link(path):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 

@@ -9,7 +9,7 @@ from typing import Any
 from netlab.store.reader import StoredRun
 
 SESSION = "session"
-"""Kind of the note that a session begins with; it describes its hosts."""
+"""Kind of the journal's note that begins a session and describes the session's hosts."""
 
 
 def machine_id() -> str | None:
@@ -23,7 +23,7 @@ def machine_id() -> str | None:
 
 
 def measures_here(stored: StoredRun) -> bool | None:
-    """Whether a host of the last session shares this machine's cores, as the hosts of a lab do;
+    """Whether a host of the last session shares this machine's cores, as hosts of a virtual lab do;
     ``None`` if no session has described its hosts yet.
     """
     descriptions = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]

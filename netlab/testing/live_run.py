@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netlab.compare.runs import Compared
 
 PATIENCE_S = 60.0
-"""Wait for an absent host: shorter in a test than for a person."""
+"""Time to wait for an absent host; it is shorter than in a run that a person starts."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,11 @@ class RunUnderTest:
         return self.run.frame
 
     def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
-        """Check every expectation of the matrix, and a baseline run."""
+        """Check every expectation of the matrix, and compare with a baseline run if there is one.
+
+        If no expectation mentions a baseline, the run may be worse than the baseline by at most
+        ``no_worse_by`` (a share).
+        """
         from netlab.compare.check import check
         from netlab.report.text.finding_sentences import finding_sentences
 
@@ -62,7 +66,7 @@ class RunUnderTest:
     def assert_expected(
         self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05
     ) -> None:
-        """Fail the test unless every expectation is met; one that cannot be judged is not met."""
+        """Fail the test unless every expectation is met; "cannot be judged" counts as not met."""
         __tracebackhide__ = True
         checked = self.check(baseline, no_worse_by=no_worse_by)
         if not checked.met:
@@ -105,7 +109,7 @@ class Live:
         only: Sequence[str] = (),
         **settings: str,
     ) -> RunUnderTest:
-        """The run of a matrix; the test fails if a cell failed or a host is absent.
+        """Measure a matrix and return the run; the test fails if a cell failed or a host is absent.
 
         With ``--netlab-into``, an existing run is resumed as `netlab run` resumes it.
         """

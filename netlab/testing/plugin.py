@@ -69,9 +69,9 @@ def netlab_live(
 ) -> Callable[..., RunUnderTest]:
     """Measures a matrix: ``netlab_live("matrix.yaml", hosts="hosts.yaml", duration="1s")``.
 
-    ``hosts`` is the inventory (default: ``--netlab-hosts``, else that of the matrix), ``only`` a
-    list of pairings; every other keyword replaces a setting as ``--set`` does. The same request is
-    measured once per session.
+    ``hosts`` is the inventory (default: ``--netlab-hosts``, else the inventory of the matrix),
+    ``only`` a list of pairings; every other keyword replaces a setting as ``--set`` does. Calls
+    with the same arguments return the same run, which is measured once per session.
     """
     from netlab.testing.live_run import Live
 

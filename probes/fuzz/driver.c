@@ -1,5 +1,6 @@
-/* Runs a fuzz target without libFuzzer: `fuzz-TARGET RUNS [SEED]`. Inputs are the corpus below, each
- * as it stands and changed in a few places, and bytes out of nowhere; the same ones for the same seed. */
+/* Runs a fuzz target without libFuzzer: `fuzz-TARGET RUNS [SEED]`. The inputs are the entries of
+ * the corpus below, then RUNS inputs: entries with 0 to 3 changes, or random bytes. They are the
+ * same for the same seed. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static void add(const void *bytes, size_t size)
     corpus[entries++].size = size;
 }
 
-/* Sentences of both languages, so that changed ones come near the corners of the readers. */
+/* Fills the corpus with valid and nearly valid request lines and data-port messages, so that
+ * changed copies of them reach the rare branches of the parsers. */
 static void gather(void)
 {
     static const char *const lines[] = {
@@ -75,7 +77,8 @@ static uint64_t draw(uint64_t below) /* xorshift64*, Vigna 2016 */
     return (state * UINT64_C(2685821657736338717) >> 16) % below;
 }
 
-/* One change: a byte, a run of another entry, a piece cut out, the end moved. */
+/* Makes one change: replaces a byte, flips a bit, inserts the start of a corpus entry, removes a
+ * piece, or cuts off the end. Returns the new size. */
 static size_t change(uint8_t *input, size_t size)
 {
     static const uint8_t corners[] = {0, 1, ' ', '=', '%', '.', '-', '0', '9', 0x7f, 0x80, 0xff};

@@ -1,4 +1,5 @@
-/* Anything that can arrive on a data port: the readers, and the accounting behind them. */
+/* Fuzzes the parsers of a data port with arbitrary bytes, as a data port may receive them. Parsed
+ * sequence numbers go to the functions that count messages. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static void account(const struct dataport_data *header)
     demand(sequence.reordered <= sequence.distinct);
 }
 
-/* What an asker does with a response's number, whatever that is: it asks one more before each. */
+/* Handles a response with any sequence number as the sender of requests does, after it has sent one
+ * more request. */
 static void match(const struct dataport_data *header)
 {
     static struct in_flight in_flight;
@@ -65,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct dataport_preface preface;
     struct dataport_control control;
     struct dataport_data header;
-    unsigned char *bytes = calloc(1, size > 0 ? size : 1); /* so that one byte too far shows */
+    /* The exact size, so that the sanitizer reports reads beyond the input. */
+    unsigned char *bytes = calloc(1, size > 0 ? size : 1);
     demand(bytes != NULL);
     if (size > 0)
         memcpy(bytes, data, size);

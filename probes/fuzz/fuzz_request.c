@@ -1,4 +1,4 @@
-/* Any line: the parser and every typed reader. */
+/* Fuzzes the request parser with any line, and every typed reader with the line's values. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void demand(bool condition)
         abort();
 }
 
-/* Every reader on every key; an error leaves the default alone. */
+/* Calls every typed reader on every key. A reader that fails must not change the default. */
 static void read_all(const struct request *request)
 {
     static const char *const words[] = {"tcp", "udp"}, *const allowed[] = {"message", "to"};
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct request request;
     struct request_fault fault;
-    char *line = malloc(size + 1); /* exactly the room that the contract asks for */
+    char *line = malloc(size + 1); /* exactly the size that request_parse requires */
     demand(line != NULL);
     if (size > 0)
         memcpy(line, data, size);

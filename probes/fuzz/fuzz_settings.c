@@ -1,4 +1,5 @@
-/* Any request for a test: what comes through all checks is a test that can be run. */
+/* Fuzzes the reading of a test's settings with any request. Settings that pass all checks of
+ * settings_read must be consistent. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Anything that can stand in a file of the undo log: slots, also damaged ones. */
+/* Fuzzes the reading of slots (the fixed-size records of an undo log's file), also damaged ones. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static void demand_fine(struct undo_entry *entry)
     demand(entry->number > 0 && strlen(entry->machine_id) <= UNDO_MACHINE_MAX);
 }
 
-/* The input as a slot, and as the words of an entry: it is read as it was written, and not after a
- * byte has changed. */
+/* Writes an entry that has the input as its words to a slot. Reading the slot must return the same
+ * entry; after one bit of the words has been flipped, it must report the slot as damaged. */
 static void write_and_change(const uint8_t *data, size_t size)
 {
     static unsigned char slot[UNDO_SLOT_BYTES];
@@ -51,7 +51,8 @@ static void write_and_change(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct undo_entry entry;
-    unsigned char *bytes = calloc(1, size > 0 ? size : 1); /* so that one byte too far shows */
+    /* The exact size, so that the sanitizer reports reads beyond the input. */
+    unsigned char *bytes = calloc(1, size > 0 ? size : 1);
     demand(bytes != NULL);
     if (size > 0)
         memcpy(bytes, data, size);

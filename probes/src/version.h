@@ -1,4 +1,4 @@
-/* Names the version and the build of the probe, which the Makefile gives. */
+/* Defines the version and the build hash of the probe; the Makefile sets both. */
 #ifndef VERSION_H
 #define VERSION_H
 

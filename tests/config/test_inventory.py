@@ -152,7 +152,7 @@ hosts:
     )
     by_line = {line: (path, message) for line, _, path, message in complaints}
     assert by_line[2][0] == "hosts.a.ssh"
-    assert "is not user@host:port" in by_line[2][1]
+    assert "is neither user@host:port" in by_line[2][1]
     assert by_line[4] == ("hosts.b.os", "`Q` is not one of L, W, M, F, X")
     assert "did you mean `addresses`?" in by_line[6][1]
     assert "`os` is missing" in by_line[7][1]
@@ -213,7 +213,7 @@ def test_every_form_of_a_login_is_read(text: str, target: SshTarget) -> None:
     ["", "a b", "-oProxyCommand=x", "ada@-x", "fd00::1", "rack:", "rack:0", "rack:99999", "a@"],
 )
 def test_what_is_no_login_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is not user@host:port|is not a port"):
+    with pytest.raises(ValueError, match=r"is neither user@host:port|is not a port"):
         parse_ssh(text)
 
 

@@ -64,7 +64,7 @@ def test_another_command_makes_another_matrix(tmp_path: Path) -> None:
         ("own, away]", "onw, own, away]", "9:24: tests[0].mirror[1]: `onw` is not a mirror of"),
         (", away]", "]", "4:9: mirrors.away: no test has this mirror: name it with `mirror`"),
         ("port: 7", "port: 0", "mirrors.away.port: 0 should be at least 1"),
-        (', port: 7', "", "4:9: mirrors.away: give the `port` at which it answers"),
+        (', port: 7', "", "4:9: mirrors.away: give the mirror's `port`"),
         (" {port}", "", "or write {port} in `start`"),
         ("'two words'", "'two words", "No closing quotation"),
         ("fd00::7", "nowhere", "'nowhere' does not appear to be an IPv4 or IPv6 address"),

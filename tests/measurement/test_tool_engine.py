@@ -40,6 +40,7 @@ class MadeTool:
     server: str = "sleep 60"
     serves_once: bool = False
     name: str = "iperf3"
+    tried_version: str = "1.0"
     version_words: tuple[str, ...] = ("sh", "-c", "echo made 1.0; echo of two lines")
     follows: Mapping[tuple[str, str], frozenset[str]] = field(
         default_factory=lambda: {("stream", "TCP"): frozenset({"message_bytes", "duration_s"})}

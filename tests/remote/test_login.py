@@ -110,7 +110,7 @@ def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
     ("text", "complaint"),
     [
         ("Host rack\n  ProxyCommand nc %h %p\n", "has a ProxyCommand for rack"),
-        ("Host rack\n  ProxyJump a b c\n", "host rack: 'a b c' is not user@host:port"),
+        ("Host rack\n  ProxyJump a b c\n", "host rack: 'a b c' is neither user@host:port"),
         ("Host rack\n  Port many\n", "host rack: invalid literal for int"),
         ("Host rack\n  Match\n", "cannot be understood"),
         ('Host rack\n  UserKnownHostsFile "a b\n', "cannot be understood: No closing quotation"),

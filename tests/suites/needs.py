@@ -46,13 +46,13 @@ class Need:
 
     met: Callable[[], bool]
     what: str
-    """What it is, and what brings it; of a kernel, what it lacks."""
+    """What it is, and what brings it; if no package does, only what it is."""
     plain: bool = False
     """Whether `make test` asks for it: an ordinary account may have it."""
     alone: bool = False
     """Whether tests with it measure, so that nothing else may run beside them."""
-    of_kernel: bool = False
-    """Whether nothing can be installed that brings it."""
+    unpackaged: bool = False
+    """Whether no package brings it."""
 
 
 def _program(*names: str) -> Callable[[], bool]:
@@ -120,7 +120,7 @@ def _sshd() -> bool:
 
 
 NEEDS = {
-    "linux": Need(lambda: sys.platform == "linux", "Linux", plain=True, of_kernel=True),
+    "linux": Need(lambda: sys.platform == "linux", "Linux", plain=True, unpackaged=True),
     "cc": Need(
         lambda: _program("make")() and _program("gcc", "clang")(),
         "make and a C compiler: apt-get install make gcc libc6-dev",
@@ -131,9 +131,9 @@ NEEDS = {
         lambda: sys.platform == "linux" and "\t00000000\t" in Path("/proc/net/route").read_text(),
         "default route",
         plain=True,
-        of_kernel=True,
+        unpackaged=True,
     ),
-    "two-cpus": Need(lambda: (os.cpu_count() or 1) > 1, "second CPU", plain=True, of_kernel=True),
+    "two-cpus": Need(lambda: (os.cpu_count() or 1) > 1, "second CPU", plain=True, unpackaged=True),
     "root": Need(_root, "root on Linux"),
     "namespaces": Need(
         lambda: _root() and _program("ip")(),
@@ -144,13 +144,13 @@ NEEDS = {
     "windows-hosts": Need(
         _windows_hosts, "Windows hosts in the lab: what `netlab lab doctor` names", alone=True
     ),
-    "quota": Need(_quota, "control group that sets CPU quotas", of_kernel=True),
+    "quota": Need(_quota, "control group that sets CPU quotas", unpackaged=True),
     "tun": Need(
-        lambda: Path("/dev/net/tun").exists(), "interfaces of user space (TUN)", of_kernel=True
+        lambda: Path("/dev/net/tun").exists(), "interfaces of user space (TUN)", unpackaged=True
     ),
-    "time-namespaces": Need(_time_namespaces, "time namespaces", of_kernel=True),
+    "time-namespaces": Need(_time_namespaces, "time namespaces", unpackaged=True),
     "emulation": Need(lambda: True, "programs of other systems", alone=True),
-    "x86_64": Need(lambda: os.uname().machine == "x86_64", "processor of x86_64", of_kernel=True),
+    "x86_64": Need(lambda: os.uname().machine == "x86_64", "processor of x86_64", unpackaged=True),
     "wine": Need(
         lambda: Path("/usr/lib/wine/wine64").exists() or _program("wine64")(),
         "wine: apt-get install wine64 wine",
@@ -185,6 +185,11 @@ NEEDS = {
     "nuttcp": Need(_program("nuttcp"), "nuttcp: apt-get install nuttcp"),
     "netperf": Need(
         _program("netperf"), "netperf: apt-get install netperf, of Debian's section non-free"
+    ),
+    "neper": Need(
+        _program("tcp_rr"),
+        "neper, which nobody packages: https://github.com/google/neper",
+        unpackaged=True,
     ),
     "strace": Need(_program("strace"), "strace: apt-get install strace"),
     "tcpdump": Need(_program("tcpdump"), "tcpdump: apt-get install tcpdump"),
@@ -255,7 +260,7 @@ def require(*names: str) -> None:
         need = NEEDS[name]
         if is_met(name):
             continue
-        if need.of_kernel:
+        if need.unpackaged:
             pytest.skip(EXCUSED + need.what)
         if STRICT:
             pytest.fail(f"this machine must have {need.what}")

@@ -106,7 +106,7 @@ MISSING = """
 import needs, pytest
 
 needs.NEEDS["moon"] = needs.Need(lambda: False, "the moon", plain=True)
-needs.NEEDS["kernel"] = needs.Need(lambda: False, "such call", plain=True, of_kernel=True)
+needs.NEEDS["kernel"] = needs.Need(lambda: False, "such call", plain=True, unpackaged=True)
 
 @pytest.mark.needs("moon")
 def test_on_the_moon(): pass
@@ -277,6 +277,6 @@ def test_every_need_that_can_be_installed_says_how() -> None:
     unsaid = [
         name
         for name, need in NEEDS.items()
-        if not need.of_kernel and not any(way in need.what for way in ways)
+        if not need.unpackaged and not any(way in need.what for way in ways)
     ]
     assert unsaid == []

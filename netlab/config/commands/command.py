@@ -1,4 +1,4 @@
-"""A command in a matrix, as its words; no shell reads it."""
+"""Reads a command in a matrix as a list of words, which is run without a shell."""
 
 from __future__ import annotations
 

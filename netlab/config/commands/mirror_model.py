@@ -46,11 +46,9 @@ class MirrorSection(Section):
     @model_validator(mode="after")
     def _has_a_port(self) -> MirrorSection:
         if self.port is None and not self.start:
-            raise ValueError("give the `port` at which it answers, or the command to `start` it")
+            raise ValueError("give the mirror's `port`, or the command to `start` the mirror")
         if self.port is None and not any("{port}" in word for word in self.start):
-            raise ValueError(
-                "give the `port` at which it answers, or write {port} in `start`: a free port"
-            )
+            raise ValueError("give the mirror's `port`, or write {port} in `start`: a free port")
         return self
 
 

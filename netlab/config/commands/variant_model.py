@@ -180,7 +180,9 @@ class ChangeSection(Section):
 
 
 def _known_command(words: Words) -> tuple[Words, str, Mapping[str, str]] | None:
-    """The words before the program, the known setting that the program changes, and its values."""
+    """The words before the program, the known setting that the program changes, and its values;
+    ``None`` if it changes no known setting.
+    """
     start = next((n for n, word in enumerate(words) if word in ("sysctl", "ethtool", "ip")), 0)
     if start and words[0] not in ("sudo", "doas"):
         return None
@@ -231,7 +233,10 @@ def _state(section: StateSection) -> State:
 
 
 def fault_of_variant(level: str, groups: Mapping[str, Collection[str]]) -> str | None:
-    """A sentence without a full stop if a value of the axis is not one of ``groups``."""
+    """What is wrong with a value of the axis ``variant``, as a sentence without a full stop.
+
+    Returns ``None`` if the value is valid. ``groups`` has the names of the states of each group.
+    """
     try:
         states = states_of(level)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The kinds of test, each with its settings. Pure.
+"""The kinds of test, each with its settings. No I/O.
 
 To add a setting, add a row to the class of the tests that take the setting. To add a kind of test,
 add a file here, its name to ``SETUPS``, and the checks of its settings to ``feasibility.py``.
@@ -40,21 +40,21 @@ SEARCHES = (PayloadSearch, ThroughputSearch)
 """Kinds of test whose duration depends on the path."""
 
 ROWS = rows_of(SETUPS.values())
-"""Field → its row, of every setting."""
+"""Field of each setting → the row that describes the setting."""
 
 FIELDS: Mapping[str, frozenset[str]] = {t: frozenset(kind.names()) for t, kind in SETUPS.items()}
-"""Every setting of each kind of test."""
+"""Kind of test → its settings."""
 
 DEFAULTS_OF: Mapping[str, Mapping[str, Level]] = {
     test: {name: level for name, level in kind.defaults().items() if level is not MISSING}
     for test, kind in SETUPS.items()
 }
-"""Defaults of the settings of each kind of test."""
+"""Kind of test → defaults of its settings."""
 
 NEEDED: Mapping[str, frozenset[str]] = {
     test: FIELDS[test] - defaults.keys() for test, defaults in DEFAULTS_OF.items()
 }
-"""Settings that must be given."""
+"""Kind of test → the settings that must be given."""
 
 EXCLUSIVE = tuple((row.field, row.excludes) for row in ROWS.values() if row.excludes)
 """Pairs of settings that exclude each other: setting one removes the other."""

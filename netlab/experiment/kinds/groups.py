@@ -1,4 +1,4 @@
-"""Settings that several kinds of test take, in groups. Pure."""
+"""Settings that several kinds of test take, in groups. No I/O."""
 
 from __future__ import annotations
 

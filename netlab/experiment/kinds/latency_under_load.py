@@ -1,4 +1,4 @@
-"""The kind ``latency_under_load``: round trips while streams fill the path. Pure."""
+"""The settings of ``latency_under_load`` tests: round trips while streams fill the path. No I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUTSTANDING_MOST = 1024
 """Maximum number of requests under way that a probe can distinguish."""
 
 TAIL_S = 0.5
-"""Time that round trips continue after the time that is evaluated."""
+"""Time for which round trips continue after the part that is evaluated."""
 
 # A table: each row takes as few lines as possible.
 # fmt: off
@@ -108,5 +108,5 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
 
     def round_trips_s(self) -> float:
         """Duration of the round trips, with one time-out in which a queue may drain."""
-        assert self.duration_s is not None  # noqa: S101  (it has no count instead)
+        assert self.duration_s is not None  # noqa: S101  (there is no count here)
         return self.idle_s + self.duration_s + self.request_timeout_s + self.after_s + TAIL_S

@@ -1,4 +1,4 @@
-"""The kinds ``round_trip`` and ``connect``: requests and their answers. Pure."""
+"""The settings of ``round_trip`` and ``connect`` tests: requests and their answers. No I/O."""
 
 from __future__ import annotations
 

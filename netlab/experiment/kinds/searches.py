@@ -1,4 +1,4 @@
-"""The kinds ``payload_search`` and ``throughput_search``. Pure."""
+"""The settings of ``payload_search`` and ``throughput_search`` tests. No I/O."""
 
 from __future__ import annotations
 

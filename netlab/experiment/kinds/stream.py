@@ -1,4 +1,4 @@
-"""The kind ``stream``. Pure."""
+"""The settings of ``stream`` tests: messages one way, or both ways at once. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change of a host's settings: the commands that make, check and undo it. Pure."""
+"""A change of a host's settings: the commands that make, check and undo it. No I/O."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 Words = tuple[str, ...]
-"""A command as its words; no shell reads them."""
+"""A command as a list of words, which is run without a shell."""
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 PLACEHOLDERS = frozenset({"interface", "address", "peer_address"})
-"""What a command may contain: the interface of the route to the other host, and the test addresses
-of this host and the other one."""
+"""What a command may contain in braces: the interface of the route to the other host, and the test
+addresses of this host and the other host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Change:
     restore: tuple[Words, ...] = ()
     """The commands that undo the change; empty: the values that ``check`` found are set again."""
     expect: str = ""
-    """A regular expression that the output of ``check`` must contain; empty: none."""
+    """A regular expression that must match in the output of ``check``; empty: no condition."""
     known: str = ""
-    """Which of the settings that netlab knows this is, a key of ``KNOWN``; empty: none."""
+    """The key in ``KNOWN`` of the setting that is changed; empty if the setting is not in it."""
     wanted: tuple[tuple[str, str], ...] = ()
     """Names and values of a known setting."""
     prefix: Words = ()
@@ -54,7 +54,7 @@ class Change:
 
 
 def fill(words: Words, values: Mapping[str, str]) -> Words:
-    """The words with each placeholder replaced; one without a value stays."""
+    """The words with each placeholder replaced; a placeholder without a value stays."""
     return tuple(
         PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words
     )

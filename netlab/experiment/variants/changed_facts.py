@@ -1,5 +1,7 @@
-"""Which facts of a host the variants of a matrix change, so that none of their values holds for the
-whole run. Pure."""
+"""Finds the facts of a host that the variants of a matrix change during a run.
+
+No value of such a fact holds for the whole run. No I/O.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +42,19 @@ OF_ANY = (
     *("interface_duplex", "udp_fast_send_threshold_bytes", "udp_default_receive_window_bytes"),
     "tcp_1323_options",
 )
-"""Facts that a command of an author may change; what it changes is not known."""
+"""Facts that a command in a matrix may change, if netlab does not know what the command changes."""
 
 
 def changed_facts(content: Mapping[str, Any]) -> frozenset[str]:
-    """Names of the facts that the variants in a plan's content change; empty without variants."""
+    """Names of the facts that the variants in ``content`` change; empty without variants.
+
+    ``content`` has the data of a matrix (``Matrix.content``).
+    """
     return frozenset(fact for change in _changes(content) for fact in _of_change(change))
 
 
 def _changes(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """All changes in a content, which may be from a file."""
+    """All changes in ``content``. It may come from a file, so the types in it are checked."""
     for group in _values(content.get("variants")):
         for state in _values(group):
             if isinstance(state, dict):

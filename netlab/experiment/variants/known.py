@@ -1,4 +1,4 @@
-"""Settings of a Linux host that netlab can read, set, and set again as they were found. Pure.
+"""Settings of a Linux host that netlab can read, set, and set back to the values found. No I/O.
 
 Sources: sysctl(8), ethtool(8), ip-link(8); Documentation/admin-guide/pm/cpufreq.rst and
 Documentation/core-api/irq/irq-affinity.rst of Linux.
@@ -22,17 +22,17 @@ CPUS = "/sys/devices/system/cpu"
 
 
 FOUND = "FOUND"
-"""Stands for a value that is not known before the host was asked."""
+"""Stands for a value that is not known before the host is asked."""
 
 
 class KnownSetting(Protocol):
-    """A kind of setting: its commands, without the words that give the right to run them."""
+    """A kind of setting: its commands, without a prefix such as ``sudo``."""
 
     def enter(self, wanted: Values) -> Words:
         """The command that sets the values."""
 
     def check(self, wanted: Values) -> Words:
-        """The command that prints them."""
+        """The command that prints the values."""
 
     def read(self, text: str) -> dict[str, str]:
         """The values in what ``check`` printed."""
@@ -41,12 +41,12 @@ class KnownSetting(Protocol):
         """Whether the values found are those wanted."""
 
     def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
-        """The commands that set the values again that were found; ValueError with a sentence if
+        """The commands that set back the values found; ValueError with a message for the user if
         this cannot be done.
         """
 
     def recognized(self, words: Words) -> Values | None:
-        """The values that a command of an author sets; ``None``: it is another command."""
+        """The values that a command in a matrix sets; ``None`` if it sets something else."""
 
     def foreseen(self, wanted: Values) -> tuple[Words, ...]:
         """As ``restore``, with ``FOUND`` in place of each value."""
@@ -64,28 +64,28 @@ class Sysctl:
     """Values of sysctl."""
 
     def enter(self, wanted: Values) -> Words:
-        """Sets the values."""
+        """A command that sets the values."""
         return ("sysctl", "-w", *(f"{name}={value}" for name, value in wanted.items()))
 
     def check(self, wanted: Values) -> Words:
-        """Prints a line for each value."""
+        """A command that prints a line for each value."""
         return ("sysctl", *wanted)
 
     def read(self, text: str) -> dict[str, str]:
-        """Lines such as ``net.ipv4.tcp_rmem = 4096  131072  6291456``."""
+        """The values in lines such as ``net.ipv4.tcp_rmem = 4096  131072  6291456``."""
         pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
         return {name.strip(): _plain(value) for name, _, value in pairs}
 
     def is_reached(self, wanted: Values, found: Values) -> bool:
-        """Whether all are equal, apart from the spaces in them."""
+        """Whether all values are equal, apart from spaces in them."""
         return _same(wanted, found)
 
     def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
-        """One command for all."""
+        """One command that sets all values."""
         return (self.enter(_found_of(wanted, found)),)
 
     def recognized(self, words: Words) -> Values | None:
-        """``sysctl -w NAME=VALUE …``."""
+        """The values in ``sysctl -w NAME=VALUE …``."""
         match words:
             case ("sysctl", "-w", *pairs) if pairs and all("=" in pair for pair in pairs):
                 parts = [pair.partition("=") for pair in pairs]
@@ -122,16 +122,16 @@ class Ethtool:
         self._change, self._show = change, show
 
     def enter(self, wanted: Values) -> Words:
-        """Sets the values, in their order."""
+        """A command that sets the values, in their order."""
         pairs = (word for pair in wanted.items() for word in pair)
         return ("ethtool", self._change, "{interface}", *pairs)
 
     def check(self, wanted: Values) -> Words:
-        """Prints all values of the interface."""
+        """A command that prints all values of the interface."""
         return ("ethtool", self._show, "{interface}")
 
     def read(self, text: str) -> dict[str, str]:
-        """Lines such as ``tcp-segmentation-offload: on`` or ``Adaptive RX: off  TX: on``."""
+        """The values in lines such as ``rx-usecs: 3`` or ``Adaptive RX: off  TX: on``."""
         found: dict[str, str] = {}
         for line in text.splitlines():
             adaptive = re.match(r"Adaptive RX:\s*(\S+)\s+TX:\s*(\S+)", line)
@@ -142,11 +142,11 @@ class Ethtool:
         return found
 
     def is_reached(self, wanted: Values, found: Values) -> bool:
-        """Whether all are equal; ethtool's short and long names mean the same."""
+        """Whether all values are equal; ethtool's short and long names mean the same."""
         return _same({_SHORT_NAMES.get(k, k): value for k, value in wanted.items()}, found)
 
     def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
-        """One command for all; ValueError for a value that the interface does not have."""
+        """One command that sets all values; ValueError if the interface lacks one of them."""
         short = {_SHORT_NAMES.get(name, name): value for name, value in wanted.items()}
         values = _found_of(short, found)
         for name, value in values.items():
@@ -155,7 +155,7 @@ class Ethtool:
         return (self.enter(values),)
 
     def recognized(self, words: Words) -> Values | None:
-        """``ethtool -K {interface} NAME VALUE …``."""
+        """The values in ``ethtool -K {interface} NAME VALUE …`` (or ``-C``)."""
         match words:
             case ("ethtool", option, "{interface}", *pairs):
                 if option == self._change and pairs and len(pairs) % 2 == 0:
@@ -171,11 +171,11 @@ class Mtu:
     """The MTU of an interface."""
 
     def enter(self, wanted: Values) -> Words:
-        """Sets it."""
+        """A command that sets the MTU."""
         return ("ip", "link", "set", "dev", "{interface}", "mtu", wanted["mtu"])
 
     def check(self, wanted: Values) -> Words:
-        """Prints a line about the interface."""
+        """A command that prints a line about the interface."""
         return ("ip", "-o", "link", "show", "dev", "{interface}")
 
     def read(self, text: str) -> dict[str, str]:
@@ -184,15 +184,15 @@ class Mtu:
         return {"mtu": mtu[1]} if mtu else {}
 
     def is_reached(self, wanted: Values, found: Values) -> bool:
-        """Whether it is equal."""
+        """Whether the MTU is equal."""
         return _same(wanted, found)
 
     def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
-        """Sets the MTU that was found."""
+        """A command that sets the MTU found."""
         return (self.enter(_found_of(wanted, found)),)
 
     def recognized(self, words: Words) -> Values | None:
-        """``ip link set dev {interface} mtu BYTES``; ``dev`` may be missing."""
+        """The MTU in ``ip link set dev {interface} mtu BYTES``; ``dev`` may be missing."""
         match [word for word in words if word != "dev"]:
             case ["ip", "link", "set", "{interface}", "mtu", mtu]:
                 return {"mtu": mtu}
@@ -207,20 +207,20 @@ class OfEach:
     """A setting with one file for each of several things: CPUs, or an interface's interrupts."""
 
     def __init__(self, name: str, numbers: str, file: str, *, of_interface: bool = False) -> None:
-        """``numbers``: a pattern of files whose names end in the numbers; ``file``: the file of
-        number ``$n``. With ``of_interface``, ``$2`` in the pattern is the interface.
+        """``numbers``: a shell pattern for paths that end in numbers. ``file``: the path of the
+        file of number ``$n``. With ``of_interface``, ``$2`` in the pattern is the interface.
         """
         self._name, self._file = name, file
         self._each = f"for f in {numbers}; do n=${{f##*[!0-9]}}; [ -e {file} ] || continue"
         self._interface = ("{interface}",) if of_interface else ()
 
     def enter(self, wanted: Values) -> Words:
-        """Writes the value into all files."""
+        """A command that writes the value into all files."""
         loop = f'{self._each}; echo "$1" > {self._file} || exit; done'
         return ("sh", "-c", loop, "sh", wanted[self._name], *self._interface)
 
     def check(self, wanted: Values) -> Words:
-        """Prints a line with number and value for each file."""
+        """A command that prints a line with number and value for each file."""
         loop = f'{self._each}; echo "$n $(cat {self._file})"; done'
         return ("sh", "-c", loop, "sh", "-", *self._interface)
 
@@ -230,12 +230,14 @@ class OfEach:
         return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0].isdecimal()}
 
     def is_reached(self, wanted: Values, found: Values) -> bool:
-        """Whether there is at least one file, and all have the value."""
+        """Whether there is at least one file, and all files have the value."""
         value = _members(wanted[self._name])
         return bool(found) and all(_members(one) == value for one in found.values())
 
     def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
-        """A command for each value that was found, or several of at most 50 numbers each."""
+        """For each value found, one command for every 50 files with this value; ValueError if there
+        are no files.
+        """
         if not found:
             raise ValueError(f"the host has no {self._name} to set")
         loop = f'v=$1; shift; for n in "$@"; do echo "$v" > {self._file} || exit; done'
@@ -248,7 +250,7 @@ class OfEach:
         return tuple(commands)
 
     def recognized(self, words: Words) -> Values | None:
-        """No command of an author is this one."""
+        """``None``: a command in a matrix is never recognized as this setting."""
         return None
 
     def foreseen(self, wanted: Values) -> tuple[Words, ...]:
@@ -269,7 +271,7 @@ def _members(value: str) -> frozenset[str]:
 
 
 def _found_of(wanted: Values, found: Values) -> dict[str, str]:
-    """The values found of the names wanted; ValueError if one was not found."""
+    """The values in ``found`` of the names in ``wanted``; ValueError if a name is missing."""
     missing = [name for name in wanted if name not in found]
     if missing:
         raise ValueError(f"the host has no {missing[0]}")
@@ -296,7 +298,7 @@ CONGESTION_DEFAULT = "net.ipv4.tcp_congestion_control"
 
 
 def recognized(words: Words) -> tuple[str, Values] | None:
-    """The known setting that a command changes, and its values; ``None``: it is another command."""
+    """The known setting that a command changes, and its values; ``None`` if there is none."""
     for name, setting in KNOWN.items():
         values = setting.recognized(words)
         if values is not None:

@@ -1,7 +1,8 @@
 """Variants of a matrix: groups of named states, and the axis whose values are their combinations.
 
 A value of the axis is a text such as ``ecn=on offload=off``: one state of each group named in it,
-sorted by group. Settings of groups that it does not name stay as they are found. Pure.
+sorted by group. Settings of groups that the value does not name stay as they are
+found. No I/O.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class State:
     server: tuple[Change, ...] = ()
     client: tuple[Change, ...] = ()
     settle_s: float = 0.0
-    """Wait after the changes, such as for a link that a changed card takes up again."""
+    """Time to wait after the changes, for example until the link of a changed interface is up."""
 
     def changes(self, end: EndName) -> tuple[Change, ...]:
         """The changes at one end."""
@@ -40,7 +41,7 @@ def level_of(states: Mapping[str, str]) -> str:
 
 
 def states_of(level: str) -> dict[str, str]:
-    """Group → state, for a value of the axis; ValueError with a sentence if it is not one."""
+    """Group → state, for a value of the axis; ValueError if ``level`` is not such a value."""
     states: dict[str, str] = {}
     for word in level.split():
         group, equals, state = word.partition("=")
@@ -87,7 +88,7 @@ def largest_mtu(variants: Variants) -> int:
 
 
 def content_of(variants: Variants) -> dict[str, Any]:
-    """The variants as plain JSON: a change of a command makes another matrix."""
+    """The variants as plain JSON; two matrices with different commands have different content."""
     content = {
         group: {name: asdict(state) for name, state in sorted(states.items())}
         for group, states in sorted(variants.items())

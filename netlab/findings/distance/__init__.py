@@ -1,1 +1,1 @@
-"""TCP over a longer path: whether TCP would fill it, according to records of a short path."""
+"""Whether TCP would reach a target rate over a longer path, judged by records of a short path."""

@@ -1,4 +1,8 @@
-"""The TCP streams, by direction and buffer, that are compared with a target. Pure."""
+"""The TCP streams that are compared with a target, by direction and socket buffer. No I/O.
+
+A target is a rate over a longer round trip, stated in the matrix. A pairing is a server and a
+client; a cell is one combination of pairing, test and settings.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +21,19 @@ Latest = Mapping[tuple[str, int], Record]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneWay:
-    """TCP with one buffer size from one host to another: its trials and their evidence."""
+    """The trials of TCP from one host to another with one socket buffer size, with evidence."""
 
     samples: tuple[StreamSample, ...]
     asked_bytes: int | None
     """The requested socket buffer; ``None``: none was requested, and the systems choose it."""
     buffers: BuffersInEffect
     segment_bytes: int | None
-    """Payload per packet, the smallest of all trials."""
+    """Payload per packet; the smallest value of all trials."""
     loss: PathLoss
 
     @property
     def best_bit_per_s(self) -> float:
-        """The highest throughput of its trials."""
+        """The highest throughput of the trials."""
         return max(sample.throughput_bit_per_s for sample in self.samples)
 
     @property
@@ -46,8 +50,8 @@ class OneWay:
 def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay]:
     """Every combination of pairing, direction and socket buffer size, over a cable.
 
-    Only single TCP streams count that are neither paced nor imported. The loss is that of all
-    streams of the pairing in that direction.
+    Only trials with one TCP stream count, neither paced nor imported. The loss, however, is counted
+    over all streams of the pairing in that direction, including UDP.
     """
     segments = {key: n for key, n in _segments(samples, latest) if n is not None}
     ways: dict[tuple[str, str, str, str], list[StreamSample]] = {}
@@ -106,7 +110,7 @@ def _buffers(
 
 
 def _values(sample: StreamSample, latest: Latest) -> Mapping[str, Any]:
-    """The values of one flow, by their names without its prefix."""
+    """The values of one flow (direction of data), by their names without the flow's prefix."""
     prefix = PREFIXES[sample.flow]
     values = latest[sample.cell, sample.trial].values
     return {name[len(prefix) :]: v for name, v in values.items() if name.startswith(prefix)}

@@ -1,8 +1,8 @@
-"""Packets that were lost in one direction, as far as the path caused their loss. Pure.
+"""Packets that were lost in one direction, as far as the path caused their loss. No I/O.
 
 A stream that fills the path causes loss itself: TCP until it has found the rate, UDP if its sending
-rate is too high. Such loss does not show that the path is bad; if it is small, it shows that the
-path is good enough.
+rate is too high. Such loss does not show that the path is bad. If such loss is small, it shows that
+the path is good enough.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ path."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathLoss:
-    """Packets sent in one direction, and those lost on the path or possibly there."""
+    """Numbers of packets that were sent in one direction, and of packets that were lost.
+
+    Only ``gentle_lost`` is the number of packets that were certainly lost on the path.
+    """
 
     packets: int = 0
     lost: int = 0
@@ -32,7 +35,10 @@ class PathLoss:
     """How many of ``gentle_packets`` were certainly lost on the path."""
 
     def verdict(self, run_length: int) -> LossVerdict:
-        """Whether at most one in ``run_length`` packets is lost."""
+        """Whether at most one in ``run_length`` packets is lost.
+
+        Only streams that did not fill the path can show that the loss is too high.
+        """
         gentle = judged(self.gentle_packets, self.gentle_lost, run_length)
         every = judged(self.packets, self.lost, run_length)
         if "few enough" in (gentle, every):
@@ -45,7 +51,8 @@ def path_loss(
 ) -> PathLoss:
     """The loss of the streams in one direction of a path.
 
-    ``segments``: (cell, trial, flow) → TCP's data segments sent within the window.
+    ``segments``: (cell, trial, flow) → number of data segments that TCP sent within the measured
+    time.
     """
     packets = lost_packets = gentle_packets = gentle_lost = 0
     for sample in samples:

@@ -1,9 +1,9 @@
-"""Formulas: what TCP requires of a path in order to fill a longer path that contains it. Pure.
+"""Formulas: what TCP requires of a short path in order to fill a longer path that contains it.
 
-RFC 8337 (Model-Based Metrics for Bulk Transport Capacity), sections 5.2 and 7.2: to carry ``rate``
-over a round trip, a connection needs a window of rate x round trip, in packets. Between two losses
-it must send three times the square of this window (the reference run length). A sequential
-probability ratio test (Wald 1945) decides whether the loss is that low.
+The source is RFC 8337 (Model-Based Metrics for Bulk Transport Capacity), sections 5.2 and 7.2. To
+carry a rate over a round trip, a connection needs a window of rate x round trip, in packets.
+Between two losses, 3 x window² packets must arrive (the reference run length). A sequential
+probability ratio test (Wald 1945) decides whether the loss is that low. No I/O.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from netlab.experiment.matrix import LongPath
 LossVerdict = Literal["few enough", "too many", "not known"]
 
 ERROR = 0.05
-"""Error probability of the test, in both directions (RFC 8337, 7.2)."""
+"""Probability that the test calls a good path bad, and that it calls a bad path good (RFC 8337,
+7.2)."""
 WORSE = 4
-"""The test distinguishes a good path from one that loses this many times as often (same
+"""The test distinguishes a good path from a path that loses packets this many times as often (same
 section)."""
 _MOST = 0.99
-"""Upper limit of the loss probabilities in the test: below 1 even for the smallest windows."""
+"""Upper limit of the loss probability of a bad path in the test: with the smallest windows,
+``WORSE`` times the allowed loss would exceed 1."""
 
 
 def needed_bytes(target: LongPath) -> float:
-    """Payload in flight, in bytes: rate x round trip."""
+    """Payload that must be in flight for the target, in bytes: rate x round trip."""
     return target.rate_bit_per_s * target.rtt_s / 8
 
 
@@ -40,7 +42,7 @@ def window_packets(target: LongPath, packet_bytes: int) -> int:
 
 
 def run_length(target: LongPath, packet_bytes: int) -> int:
-    """Packets between two losses that the target needs, on average: 3 x window²."""
+    """The number of packets between two losses, on average, that the target needs: 3 x window²."""
     return 3 * window_packets(target, packet_bytes) ** 2
 
 
@@ -61,8 +63,8 @@ def packets_needed(lost_packets: int, length: int) -> int:
 
 
 def _lines(length: int) -> tuple[float, float]:
-    """The two lines of the test: their slope, in losses per packet, and half of their distance, in
-    losses.
+    """The two parallel lines of the test, which limit the number of losses for each number of
+    packets: their slope, in losses per packet, and half of their distance, in losses.
     """
     few, many = 1 / length, min(WORSE / length, _MOST)
     scale = math.log(many * (1 - few) / (few * (1 - many)))
@@ -71,14 +73,16 @@ def _lines(length: int) -> tuple[float, float]:
 
 
 def bit_per_s_at_loss(share: float, target: LongPath, packet_bytes: int) -> float:
-    """The rate in bit/s that a loss allows: 3 x window² = 1 / share; infinite without loss."""
+    """The rate in bit/s that a share of lost packets allows: the rate of the window for which 3 x
+    window² = 1 / share. Infinite without loss.
+    """
     if share <= 0:
         return math.inf
     return allowed_bit_per_s(packet_bytes * math.sqrt(1 / (3 * share)), target)
 
 
 def loss_interval(packets: int, lost_packets: int) -> tuple[float, float]:
-    """The 95 % interval of the share lost (Wilson 1927); 0 to 1 without packets."""
+    """The 95 % interval of the share of packets lost (Wilson 1927); 0 to 1 without packets."""
     if packets < 1:
         return 0.0, 1.0
     z = 1.96

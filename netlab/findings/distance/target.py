@@ -1,4 +1,8 @@
-"""Whether TCP would reach a target over a longer path, as far as the records show. Pure."""
+"""Whether TCP would reach a target over a longer path, as far as the records show. No I/O.
+
+A target is a rate over a longer round trip, stated in the matrix. A pairing is a server and a
+client.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 FILLS = 0.98
-"""A stream reaches the target, or the ceiling, if it has at least this share of it."""
+"""A stream reaches the target, or the link's wire ceiling (its highest payload rate), if the
+throughput is at least this share of that rate."""
 
 FORMULAS = {
     "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
@@ -87,7 +92,7 @@ class _Candidate:
             kind, words["doubts"] = Kind.TARGET_CANNOT_TELL, joined("; ", doubts)
         return finding(kind, group, self.way.cells, self._figures(), words, self.way.trials)
 
-    # ---- reasons against it ----------------------------------------------------------------------
+    # ---- why the target is not reached -----------------------------------------------------------
 
     def _bounds(self) -> Iterator[_Bound]:
         """Everything that is shown to limit throughput to less than the target."""

@@ -1,8 +1,8 @@
-"""How much data of a connection can be in flight, according to the buffers at its ends. Pure.
+"""How much data of a connection can be in flight, according to the buffers at its ends. No I/O.
 
-For each buffer a lower and an upper bound are known, and sometimes a likely value between them. The
-size of a buffer includes the system's own structures, whose size depends on how the segments are
-passed to the network card.
+Each buffer gives a lower and an upper bound of the data in flight, and sometimes a likely value
+between them. The size of a buffer includes the system's own structures. Their size depends on how
+the segments are passed to the network card.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 UNSCALED_BYTES = 65_535
-"""The largest window without the option that scales it (RFC 7323, section 2)."""
+"""The largest receive window without TCP's window scaling (RFC 7323, section 2)."""
 
 RECEIVE_SHARE = 0.5
-"""Minimum share of a receive buffer that Linux announces as its window (``tcp_adv_win_scale`` of
-1). It announces more if segments fill their structures."""
+"""Minimum share of a receive buffer that Linux announces as the receive window
+(``tcp_adv_win_scale`` of 1). Linux announces more if segments fill their structures."""
 SENT_SHARE, SENT_LEAST, SENT_MOST = 0.45, 0.4, 0.63
 """Share of a Linux send buffer that is in flight if each segment has its own structure, as on cards
 without segmentation offload: likely, minimum and maximum. A full segment takes 2304 bytes of the
@@ -50,18 +50,18 @@ class BuffersInEffect:
     """What is known about the two buffers of a connection; ``None``: not known."""
 
     auto_tuning: bool
-    """Whether the systems choose the sizes: none was requested."""
+    """Whether the systems choose the sizes, because no size was requested."""
     send_bytes: int | None = None
     receive_bytes: int | None = None
     announced_bytes: int | None = None
-    """The largest window that the sender saw; also ``None`` if a full queue may have closed the
-    window."""
+    """The largest receive window that the sender saw; also ``None`` if a full receive queue may
+    have closed the window."""
     window_scaling: bool | None = None
     """Whether both ends scale their windows."""
 
 
 def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    """The bounds of the receiver's window; ``facts`` are those of the receiver's host."""
+    """The bounds of the receive window; ``facts`` are the facts of the receiver's host."""
     in_flight = (
         _auto_tuned_window(buffers, facts) if buffers.auto_tuning else _fixed_window(buffers)
     )
@@ -95,7 +95,7 @@ def _fixed_window(buffers: BuffersInEffect) -> InFlight:
 def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     """The bounds of the data in flight that the send buffer allows; known for Linux only.
 
-    ``facts`` are those of the sender's host.
+    ``facts`` are the facts of the sender's host.
     """
     limit = largest_of(facts.get("tcp_wmem"))
     if limit is None:

@@ -1,1 +1,1 @@
-"""The kinds of findings: a row each, with severity, sentence, advice and rank. Pure."""
+"""The table of the kinds of findings: each row has a severity, sentences, advice and a rank."""

@@ -1,4 +1,4 @@
-"""The table of kinds of findings, each with its texts. Pure.
+"""The table of kinds of findings, each with its texts. No I/O.
 
 Rules run in the order of the rows that name them, and findings of one severity keep that order.
 """
@@ -36,7 +36,7 @@ __all__ = [
 RUN = "About a run"
 DOUBTFUL = "What makes a stream's figure doubtful"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(
@@ -71,7 +71,7 @@ note(
     "virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
     advice=_("these hosts share their CPUs and clocks with other machines"),
     section=RUN, condition="the hosts run under a hypervisor")
-# Its rule finds "above-ceiling" as well, also by tools.
+# The rule of "path-mtu" also makes the findings "above-ceiling…".
 warning(
     "path-mtu",
     _("the path carries packets of {path_mtu_bytes} bytes, but the matrix states an MTU of "
@@ -115,7 +115,7 @@ warning(
     "process-stalled",
     _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
     _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
-    rule="stops.delayed_trials:delayed_trials", rank=51,  # what it waited for comes first
+    rule="stops.delayed_trials:delayed_trials", rank=51,  # after the limits (50): the cause
     advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, the hypervisor), then measure again"),
     section=DOUBTFUL, condition="the process of the probe at one end did not run for at least 3 % "
@@ -369,5 +369,5 @@ note(
         "consist of host names")
 # fmt: on
 
-# The last rows: rules run, and findings are sorted, in the order of the table.
+# Imported last, because these rows come last in the table: the order of rules and findings.
 from netlab.findings.kinds import missing  # noqa: E402

@@ -1,11 +1,11 @@
-"""What TCP would reach over a longer path: rows of the table of kinds. Pure."""
+"""Kinds of findings about what TCP would reach over a longer path. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "What it would do at a distance"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(

@@ -1,4 +1,4 @@
-"""A kind of finding: one row of the table of kinds, fixed before any run. Pure."""
+"""A kind of finding: one row of the table of kinds, fixed before any run. No I/O."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from netlab.messages import Message
 
 Severity = Literal["note", "warning"]
 Templates = tuple[Message, ...]
-"""Texts, of which the first one whose placeholders are all known is used. A placeholder is the name
-of a word, of evidence (its ending decides the format), or of a value that ``netlab.report.text``
-computes from both."""
+"""Versions of a text. A report uses the first version whose placeholders are all known. A
+placeholder is the name of a word of the finding, of a figure of its evidence (the end of the name
+decides the format), or of a value that ``netlab.report.text`` computes from words and figures."""
 FindingRule = Callable[..., Iterable[Any]]
-"""Returns findings. The names of its parameters are the evidence that it gets
-(``netlab.findings.analysis``)."""
+"""A function that returns findings. Its parameters have the names of attributes of ``RunEvidence``
+(``netlab.findings.analysis``), whose values it gets."""
 
 KINDS: dict[str, Kind] = {}
-"""The table, by name. Rules run in its order."""
+"""Name → kind, in the order of the table. Rules run in this order."""
 
 
 class _OfTable(type):
@@ -43,51 +43,55 @@ class Kind(str, metaclass=_OfTable):
     _: KW_ONLY
     advice: Message
     says: Templates = ()
-    """Its sentence, without the group that it is about and without a full stop."""
+    """Versions of its sentence, without the group that it is about and without a full stop."""
     rule: FindingRule | str | None = None
     """``module:function`` of this package, or a function; ``None``: the rule of a row above."""
     rank: int = 50
-    """The smaller, the more important: it decides what a report states first."""
+    """Decides what a report states first: a smaller rank is more important."""
     leads: bool = True
-    """Whether a report may state it first: not if it is expected, or means nothing by itself."""
+    """Whether a report may state a finding of this kind first. ``False`` if such a finding is
+    expected, or means nothing by itself."""
     says_of_what: bool = False
     """Whether the text itself names its cells."""
     limit: Message | None = None
-    """The name of the limit, if it is a limit of streams."""
+    """The name of the limit, if the kind is a limit (bottleneck) of streams."""
     shown: Templates = ()
     """The figures behind a limit, as texts."""
     figures: tuple[str, ...] = ()
-    """Names of figures that show it, besides the throughput and its ceiling (figures.py)."""
+    """Names of the figures (streams/figures.py) that show such a finding, besides the throughput
+    and its ceiling."""
     of_host: bool = False
     """Whether a host is the limit, so that the throughput shows nothing about the link."""
     explains: bool = True
     """Whether the limit explains why a cell is below the ceiling."""
     section: str = ""
-    """Its heading in docs/findings.md."""
+    """The heading in docs/findings.md under which the kind is listed."""
     condition: str = ""
-    """When it is stated: the rule with its thresholds and, in brackets, its source. English, for
-    docs/findings.md."""
+    """When a finding of this kind is stated: the rule with its thresholds and, in brackets, its
+    source. English, for docs/findings.md."""
 
     def __new__(cls, name: str, *_: Any, **__: Any) -> Kind:
-        """The ``str``; the dataclass sets the other fields."""
+        """Make the ``str`` from the name; the dataclass sets the other fields."""
         return super().__new__(cls, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, or an unpickled kind, is the same row."""
+        """Copying or unpickling a kind gives the same row of the table, not a new one."""
         return (getattr, (Kind, str(self)))
 
 
 def warning(name: str, *texts: Message, **row: Any) -> Kind:
-    """Add a row of a warning: the figure does not describe the network, or is not reliable.
+    """Add a row for a warning: the figure does not describe the network, or is not reliable.
 
-    ``texts`` are its sentences; for a limit, the figures behind it. ``row`` has the other fields of
-    ``Kind``. ValueError if the name exists already.
+    ``texts`` are the versions of its sentence (``says``), or for a limit those of its figures
+    (``shown``). ``row`` has the other fields of ``Kind``. ValueError if the name exists already.
     """
     return _add(name, "warning", texts, row)
 
 
 def note(name: str, *texts: Message, **row: Any) -> Kind:
-    """Add a row of a note: anything else worth stating. Without a rank it comes after warnings."""
+    """Add a row for a note: anything else worth stating. Without a rank, the note gets rank 90, so
+    that it comes after warnings.
+    """
     return _add(name, "note", texts, {"rank": 90, **row})
 
 

@@ -1,11 +1,11 @@
-"""Links that carry less than the matrix says: rows of the table of kinds. Pure."""
+"""Kinds of findings about links that carry less than the matrix says. No I/O."""
 
 from netlab.findings.kinds.kind import warning
 from netlab.messages import _
 
 _SECTION = "The bottleneck of a stream"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(

@@ -1,11 +1,11 @@
-"""Hosts against hosts: rows of the table of kinds. Pure."""
+"""Kinds of findings about several hosts that were each measured with the others. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "Hosts against hosts"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(

@@ -1,4 +1,4 @@
-"""Lost messages, failed trials and blank cells: rows of the table of kinds. Pure."""
+"""Kinds of findings about lost messages, failed trials and cells without a result. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
@@ -6,7 +6,7 @@ from netlab.messages import _
 LOST = "Where messages were lost"
 RUN = "About a run"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(

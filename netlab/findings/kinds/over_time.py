@@ -1,11 +1,11 @@
-"""Changes over the time of a run, and of a trial: rows of the table of kinds. Pure."""
+"""Kinds of findings about changes over the time of a run or of a trial. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "Over time"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(

@@ -1,11 +1,11 @@
-"""The kinds of findings about round trips and connections. Pure."""
+"""Kinds of findings about round trips and connections. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "Round trips and connections"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(

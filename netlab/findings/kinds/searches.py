@@ -1,6 +1,4 @@
-"""Results of searches for the highest rate and the largest payload: rows of the table of kinds.
-Pure.
-"""
+"""Kinds of findings about searches for the highest rate and for the largest payload. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
@@ -8,7 +6,7 @@ from netlab.messages import _
 RATES = "Searches for the highest rate (RFC 2544)"
 PAYLOADS = "Searches for the largest payload"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 note(

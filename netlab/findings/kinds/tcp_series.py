@@ -1,9 +1,9 @@
-"""TCP's own figures over the window: rows of the table of kinds. Pure."""
+"""Kinds of findings about TCP's own figures over the time of a trial. No I/O."""
 
 from netlab.findings.kinds.kind import note
 from netlab.messages import _
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 note(

@@ -1,9 +1,9 @@
-"""Other traffic on the interfaces of a stream's hosts: rows of the table of kinds. Pure."""
+"""Kinds of findings about other traffic on the interfaces of a stream's hosts. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 _STATED = (

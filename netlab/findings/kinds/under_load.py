@@ -1,11 +1,11 @@
-"""Round trips next to a load that fills the path: rows of the table of kinds. Pure."""
+"""Kinds of findings about round trips next to a load that fills the path. No I/O."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _
 
 SECTION = "Latency under load"
 
-# A table: as few lines per row as possible.
+# This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
 warning(

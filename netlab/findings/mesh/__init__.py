@@ -1,1 +1,4 @@
-"""Findings about a mesh: which host, direction or pair is slower or farther than others. Pure."""
+"""Findings about a mesh: which host, direction or pair is slower than others. No I/O.
+
+A mesh is several hosts, each measured with the others.
+"""

@@ -1,4 +1,8 @@
-"""Columns of a mesh: stream samples that differ only in sender and receiver. Pure."""
+"""Columns of a mesh: stream samples that differ only in sender and receiver. No I/O.
+
+A mesh is several hosts, each measured with the others. A stream sample is the evidence about one
+direction of data in one trial. The ceiling is the wire ceiling: the highest payload rate of a link.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,10 @@ class MeshColumn:
 
     @cached_property
     def verdict(self) -> MeshVerdict | None:
-        """The verdict by shares of the ceiling; by throughput if any share is not known."""
+        """Which hosts and pairs are slow; ``None`` if fewer than three hosts have a figure.
+
+        Judged by shares of the ceiling, or by throughput if any share is not known.
+        """
         all_samples = [sample for samples in self.trials.values() for sample in samples]
         has_shares = all(sample.ceiling_share is not None for sample in all_samples)
         return judge_mesh(
@@ -62,7 +69,7 @@ class MeshColumn:
         return median([sample.throughput_bit_per_s for sample in self.trials[pair]])
 
     def share(self, pair: MeshWay) -> float | None:
-        """Median share of the ceiling; ``None`` if it is not known."""
+        """Median share of the ceiling of a pair's trials; ``None`` if no share is known."""
         shares = [
             share for sample in self.trials[pair] if (share := sample.ceiling_share) is not None
         ]
@@ -73,12 +80,12 @@ class MeshColumn:
         return tuple(dict.fromkeys(sample.cell for pair in pairs for sample in self.trials[pair]))
 
     def numbered(self, pairs: Iterable[MeshWay]) -> tuple[tuple[str, int], ...]:
-        """The trials of some pairs, as findings name them."""
+        """(cell, trial) of each trial of some pairs."""
         return trials_of([sample for pair in pairs for sample in self.trials[pair]])
 
 
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
-    """Every column in which at least three hosts have a figure, in the readings' order.
+    """Every column in which at least three hosts have a figure, in the order of the samples.
 
     Streams within one machine, paced streams and imported streams are left out.
     """
@@ -96,7 +103,7 @@ def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
 
 
 def ends_of(sample: StreamSample) -> MeshWay:
-    """Sender and receiver: from the pairing if it names hosts, else the hosts of the record."""
+    """Sender and receiver: the hosts that the pairing names, or else the hosts of the record."""
     if not is_by_name(sample.pairing):
         return sample.sender.host, sample.receiver.host
     server, client = labels_of(sample.pairing)
@@ -110,8 +117,8 @@ def narrowed(
 ) -> Group:
     """The group of a finding about some columns.
 
-    It names protocol and message size only if they differ in other columns. For example, if a host
-    is slow with one protocol only, the finding names the protocol.
+    The group names protocol and message size only if other columns have another protocol or message
+    size. For example, if a host is slow with one protocol only, the group names the protocol.
     """
     finding_columns, mesh_columns = tuple(columns), tuple(all_columns)
     protocols, sizes = (

@@ -1,4 +1,7 @@
-"""Round trips of a mesh: the time that each host adds to its round trips. Pure."""
+"""Round trips of a mesh: the time that each host adds to its round trips. No I/O.
+
+A mesh is several hosts, each measured with the others.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,23 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 _MEDIANS = ("rtt_p50_ns", "rtt_mean_ns")
-"""The figure of a trial's round trips: the first of these values that is recorded."""
+"""Names of values. The figure of a trial is the first of them that is recorded and is not 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FarHost:
-    """A host that lengthens its round trips, under one set of settings."""
+    """A host that lengthens its round trips, in trials with the same settings."""
 
     added_ns: float
     typical_ns: float
     records: tuple[Record, ...]
-    """The records of the trials in which it took part."""
+    """The records of the trials in which the host took part."""
 
 
 def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
-    """One finding for each kind of test and each host that is farther than the others."""
+    """One finding for each kind of test and each host that adds more time to its round trips than
+    the other hosts.
+    """
     if imported:
         return
     by_host: dict[tuple[str, str], list[_FarHost]] = {}

@@ -1,5 +1,7 @@
-"""Throughput of a mesh: whether one host, one pair or the whole mesh is slow. Pure.
+"""Throughput of a mesh: whether one host, one pair or the whole mesh is slow. No I/O.
 
+A mesh is several hosts, each measured with the others. A column is the samples that differ only in
+sender and receiver. The ceiling is the wire ceiling: the highest payload rate of the stated link.
 The slower of two hosts' links limits their pair: ``netlab.stats.mesh`` decides which host is named.
 """
 
@@ -23,10 +25,12 @@ ALIKE = 0.02
 """Columns belong to one slow mesh if their shares of the ceiling differ by less than this."""
 
 SAME_LINK = 0.05
-"""A link is not the bottleneck if another column carries more over it, by at least this share."""
+"""The link of a slow host is not the bottleneck if the host exceeds its slow figure by more than
+this share in another column."""
 
 MOST_MARGIN = 1.0
-"""Maximum scatter of pairs that count as alike, relative to their distance from the ceiling."""
+"""Maximum margin (scatter) of pairs that count as alike, as a multiple of the distance of the
+fastest pair from the ceiling."""
 
 _OF_PATH = frozenset(
     {
@@ -38,19 +42,19 @@ _OF_PATH = frozenset(
 limit is not yet explained."""
 
 Explanations = Mapping[tuple[str, str], Kind]
-"""(cell, flow) → its bottleneck, if that is not the path."""
+"""(cell, flow) → its bottleneck; absent if the bottleneck may be the path."""
 
 _Named = tuple[MeshColumn, MeshVerdict]
 
 
 @dataclass(frozen=True)
 class _SlowPairs:
-    """The slow pairs of one host in one column."""
+    """The slow pairs of one host, or the slow directions of one pair, in one column."""
 
     column: MeshColumn
     pairs: tuple[MeshWay, ...]
     others: tuple[MeshWay, ...]
-    """Slow pairs of which neither end is named as slow."""
+    """The pairs for comparison: pairs without a slow host, or all pairs except the slow one."""
 
     @property
     def throughput(self) -> float:
@@ -59,7 +63,7 @@ class _SlowPairs:
 
     @property
     def share(self) -> float | None:
-        """Their highest share of the ceiling; ``None`` if it is not known."""
+        """The highest share of the ceiling of these pairs; ``None`` if no share is known."""
         shares = (self.column.share(pair) for pair in self.pairs)
         return max((share for share in shares if share is not None), default=None)
 
@@ -89,7 +93,9 @@ def slow_in_mesh(
 def _hosts(
     verdicts: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """One finding per slow host; two if it is slow one way in some columns, both ways in others."""
+    """One finding per slow host and direction (as the sender, as the receiver, or both ways). A
+    host has several findings if the direction differs between columns.
+    """
     by_host: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
     for column, verdict in verdicts:
         for host in verdict.named:
@@ -202,9 +208,10 @@ def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tu
 
 
 def _pairs(verdicts: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
-    """Pairs that are slow, one way or both, although neither of their hosts is.
+    """One finding per pair that is slow, one way or both ways, although each of its hosts is faster
+    with another host.
 
-    A pair that a host limits belongs to that host's finding.
+    A pair is left out if every trial has a bottleneck other than the path.
     """
     by_ends: dict[frozenset[str], list[_SlowPairs]] = {}
     for column, verdict in verdicts:
@@ -262,7 +269,8 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
 def _meshes(
     verdicts: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
-    """A finding if all pairs are equally far below the ceiling, and none reaches it in any column.
+    """A finding if all pairs are equally far below the ceiling, and no pair reaches the ceiling in
+    any column.
 
     The finding uses the columns in which the pairs reach the largest share of the ceiling.
     """
@@ -316,7 +324,9 @@ def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: 
 
 
 def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
-    """Smallest and largest share of the ceiling of its pairs; ``None`` if one is not known."""
+    """Smallest and largest share of the ceiling of the column's pairs; ``None`` if a share is not
+    known.
+    """
     shares = [column.share(pair) for pair in column.trials]
     known_shares = [share for share in shares if share is not None]
     return (
@@ -327,7 +337,9 @@ def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
-    """Whether no host or pair stands out, and none could be hidden by the scatter."""
+    """Whether no host or pair stands out, and the scatter is too small to hide such a host or
+    pair.
+    """
     return (
         not verdict.named
         and not verdict.strays

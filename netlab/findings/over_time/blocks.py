@@ -1,4 +1,8 @@
-"""The figure of each cell in each block; only trials that ran within their block. Pure."""
+"""The figure of each cell in each block, for trials that ran within their block. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings. A block is one trial of
+every cell; a run with repeats measures block after block.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 CellFlow = tuple[str, str]
-"""Key of a cell, and the prefix of the values of its flow."""
+"""Key of a cell, and the prefix of the values of one of its flows (directions of data)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class BlockTable:
     """The figures of the cells that have a figure in each of the first blocks."""
 
     quantity: str
-    """Name of the value."""
+    """Name of the value that is the figure."""
     figures: Mapping[CellFlow, tuple[float, ...]]
     """One figure above 0 per block, starting with the first block."""
 
@@ -62,10 +66,9 @@ def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
 
 
 def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
-    """The trials with a result that began before the next block did.
+    """The trials with a result that began before the next block began.
 
-    Trials that were repeated later belong to another time. Trials without a recorded start are left
-    out.
+    Trials that were repeated later are left out, and so are trials without a recorded start.
     """
     begins: dict[int, str] = {}
     for record in run.records:

@@ -1,4 +1,4 @@
-"""Periodic dips: streams whose rate falls repeatedly at equal intervals. Pure."""
+"""Periodic dips: streams whose rate falls repeatedly at equal intervals. No I/O."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 DEEP = 0.05
 """Minimum depth of a dip, as a share of the usual rate."""
 GRAINS = 3.0
-"""Minimum depth of a dip, in multiples of the receiver's largest call: data arrive in portions of
-this size."""
+"""Minimum depth of a dip, in multiples of the bytes of the largest receive call: data arrive in
+portions of this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,9 @@ class _Dipping:
 
 
 def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:
-    """One finding per cell and flow if more than half of its trials have dips."""
+    """One finding per cell (combination of settings) and flow (direction of data), if more than
+    half of the trials have dips.
+    """
     if imported:
         return
     sent_again = {
@@ -69,7 +71,9 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
 def _dips_of_trial(
     record: Record, prefix: str, series: list[int] | list[float]
 ) -> PeriodicDips | None:
-    """The periodic dips of one flow. Its last interval, which has another length, is left out."""
+    """The periodic dips of one flow; ``None`` if they are not deep enough. The flow's last
+    interval, which has another length, is left out.
+    """
     values = [float(value) for value in series[:-1]]
     period = periodic_dips(values)
     largest = number(record.values.get(f"{prefix}receiver_largest_receive_bytes"))
@@ -80,7 +84,9 @@ def _dips_of_trial(
 
 
 def _finding(prefix: str, trials: list[_Dipping], number_of_trials: int) -> Finding:
-    """The figures are those of the trial with the median depth."""
+    """The finding about one cell and flow. Its figures are those of the trial with the median
+    depth.
+    """
     middle = sorted(trials, key=lambda trial: trial.dips.depth_share)[len(trials) // 2]
     retransmissions = [trial.sent_again for trial in trials if trial.sent_again is not None]
     figures = {

@@ -1,4 +1,8 @@
-"""Drift over the blocks of a run, and first trials that are slower than the others. Pure."""
+"""Drift over the blocks of a run, and first trials that are slower than the others. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings. A block is one trial of
+every cell.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +23,24 @@ if TYPE_CHECKING:
 
 LEAST_BLOCKS = 6
 LEAST_BLOCKS_CONSISTENT, LEAST_CELLS_CONSISTENT = 3, 5
-"""With fewer blocks than ``LEAST_BLOCKS``: minimum number of blocks, and minimum number of
-cells."""
+"""If there are fewer blocks than ``LEAST_BLOCKS``: minimum number of blocks and minimum number of
+cells for the finding "consistent with drift"."""
 BY_CHANCE = 0.01
 LEAST_CHANGE = 0.01
 """Minimum change over the run, as a share."""
 LEAST_TAU = 0.6
 """Minimum of Kendall's tau: the number of pairs of blocks that change in the direction of the
 drift, minus the number of the other pairs, divided by the number of all pairs. A random walk, in
-which each block depends on the one before, rarely reaches this value. A drift reaches it unless it
-is much smaller than the random walk."""
+which each block depends on the block before, rarely reaches this value. A drift reaches this value
+unless the drift is much smaller than a random walk that is added to it."""
 LATER = 0.25
 """Minimum share of the change that occurs after the second block: if only the first block differs,
-it is a warm-up and not a drift."""
+the cause is a warm-up and not a drift."""
 
 FIRST_BLOCKS = 3
 FIRST_CHANGE = 0.02
 FIRST_ALONE = 3.0
-"""The first block must deviate at least this many times as much as any later block."""
+"""The first block must deviate more than this many times as much as any later block."""
 
 _WHAT: Mapping[str, Message] = {
     "throughput_bit_per_s": _("throughput"),
@@ -54,7 +58,7 @@ def drifts(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Fi
 
 
 def first_trials(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """At most one finding per quantity: most cells' first trials are slower than the others."""
+    """At most one finding per quantity: in most cells the first trial is slower than later ones."""
     for table in () if imported else tables(run, series):
         if table.blocks >= FIRST_BLOCKS:
             yield from _first(table)
@@ -100,7 +104,7 @@ def _finding(
 
 
 def _first(table: BlockTable) -> Iterator[Finding]:
-    """Slower means less throughput or longer round trips."""
+    """The finding about slower first trials: with less throughput or longer round trips."""
     sign = 1 if table.quantity.endswith("_ns") else -1
     residuals = [
         [sign * (math.log(figure) - median(list(map(math.log, of_cell[1:])))) for figure in of_cell]
@@ -128,7 +132,7 @@ def _first(table: BlockTable) -> Iterator[Finding]:
 
 
 def _residuals(table: BlockTable) -> list[list[float]]:
-    """For each cell, the logarithms of its figures minus their mean."""
+    """For each cell, the logarithms of its figures minus the mean of these logarithms."""
     residuals = []
     for figures in table.figures.values():
         logs = [math.log(value) for value in figures]

@@ -1,4 +1,4 @@
-"""Connections whose first packet was lost: TCP's first time-out lengthens them. Pure.
+"""Connections whose first packet was lost: TCP's first time-out lengthens them. No I/O.
 
 TCP retransmits the packet that opens a connection after 1 s (RFC 6298, 2), then after 2 s and 4 s
 more; newer Linux kernels retransmit it several times after 1 s each. No counter shows how many
@@ -21,13 +21,14 @@ TIMEOUTS_S = (1, 2, 3, 4, 5, 7)
 LATE = 0.125
 """Share by which a timer may be late: Linux rounds timers to an eighth of their length."""
 EARLY = 0.01
-"""Share by which the middle of a bucket may be below the times in it."""
+"""Share by which the middle of a histogram's bucket may be below the times in the bucket."""
 SHORT_NS = 2e8
 """Maximum median: if connections usually take longer, an additional second is not conspicuous."""
 MOST = 0.8
 """Minimum share of connections near a time-out, of those that took at least 0.9 s."""
 FIRST = 0.5
-"""Minimum share of connections near the first time-out: two lost packets in a row are rarer."""
+"""Minimum share of connections near the first time-out, of those that took at least 0.9 s: two lost
+packets in a row are rarer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,9 @@ class LostFirst:
 
 
 def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
-    """A warning for each cell with connections whose first packet was lost."""
+    """A warning for each cell (combination of settings) with connections whose first packet was
+    lost.
+    """
     for cell in trip_cells(series):
         lossy = first_packets(cell)
         if not lossy:
@@ -65,8 +68,8 @@ def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def first_packets(cell: TripCell) -> list[LostFirst]:
-    """The trials with such connections; none for tests of round trips, which use an open
-    connection.
+    """The trials of a cell with connections whose first packet was lost. Empty for tests of round
+    trips, which use an open connection.
     """
     if cell.test != "connect":
         return []
@@ -105,7 +108,7 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
 
 
 def _near(value_ns: float, half_ns: float) -> bool:
-    """Whether a time is one of the time-outs plus the duration of a usual connection."""
+    """Whether a time is about one of the time-outs plus the duration of a usual connection."""
     return any(
         (1 - EARLY) * 1e9 * timeout_s <= value_ns <= _latest(timeout_s, half_ns)
         for timeout_s in TIMEOUTS_S

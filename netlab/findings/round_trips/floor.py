@@ -1,4 +1,7 @@
-"""The floor of a round trip: the time of its frames, both ways, on the stated link. Pure."""
+"""The floor of a round trip: the minimum time of its frames, both ways, on the stated link.
+
+No I/O.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,13 @@ from netlab.units import format_rate
 
 TOLERANCE = 0.01
 TOLERANCE_NS = 1000.0
-"""A time may be too short by this constant plus a share, because of the errors of the clocks."""
+"""Because of clock errors, a time may be below the floor by ``TOLERANCE`` (a share of the floor)
+plus ``TOLERANCE_NS``."""
 
 
 def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """A warning for each pairing, protocol and size with a round trip below its floor.
+    """A warning for each pairing (server and client), protocol and message size with a round trip
+    below its floor.
 
     Groups whose typical round trip is below the floor come first.
     """
@@ -77,8 +82,8 @@ def is_below(time_ns: float, floor: float) -> bool:
 
 
 def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
-    """Minimum time of request and answer on the link; for ``connect``, with the two opening
-    packets.
+    """Minimum time of request and answer on the link, in ns. For the test ``connect``, the two
+    packets that open the connection are included.
 
     ``None`` if both ends are one host, or if the sizes are not known.
     """
@@ -101,8 +106,8 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
 
 
 def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ...] | None:
-    """The IP packets of one message. If an option or the path's MTU is unknown, the floor is too
-    low, never too high.
+    """Sizes of the IP packets of one message. If an option or the path's MTU is unknown, the floor
+    is too low, never too high.
     """
     path_mtu = trial.number(f"{end}_path_mtu_bytes")
     mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)

@@ -1,4 +1,4 @@
-"""The parts of a round trip's time, as far as the ends recorded them. Pure."""
+"""The parts of a round trip's time, as far as the ends recorded them. No I/O."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
 """Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``."""
 FEWEST = 2
 LEAST = 0.25
-"""Minimum share of the round trip that the parts must explain to be informative."""
+"""The parts are informative only if they are together at least this share of the round trip."""
 TICK_NS = 15_625_000
 """Length of the ticks in which Windows counts the CPU time of threads."""
 TICKS = 20
-"""Minimum number of such ticks for a figure: fewer are too coarse."""
+"""Minimum CPU time in such ticks: a shorter time is too coarse."""
 
 
 def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
-    """A note for each cell with at least two parts whose sum does not exceed the round trip."""
+    """A note for each cell (combination of settings) with at least two known parts whose sum does
+    not exceed the round trip.
+    """
     for cell in trip_cells(series):
         trials = [
             trial
@@ -76,7 +78,10 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
 
 
 def _per_message(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
-    """A time that an end recorded over its window, divided by the messages in the window."""
+    """A time that an end recorded over its window, divided by the number of messages in the window.
+
+    ``None`` if the time is not known, 0 or too coarse, or if the window is too short.
+    """
     total_ns = trial.number(f"{end}_{name}")
     if not total_ns or not number or (trial.number("elapsed_ns") or 0.0) < WINDOW_NS:
         return None

@@ -1,4 +1,4 @@
-"""The shape of a distribution of times: two groups, or a few far longer times. Pure."""
+"""The shape of a distribution of times: two groups, or a few far longer times. No I/O."""
 
 from __future__ import annotations
 
@@ -24,17 +24,20 @@ LONG = 10
 """A round trip is long if it takes more than this many times the median."""
 FEWEST_LONG = 5
 OF_ALL_TIME = 0.1
-"""Minimum share of the total time by which the long round trips together exceeded the median."""
+"""The sum of the times by which long round trips exceed the median must be at least this share of
+the total time of all round trips."""
 HALF = 0.5
 """A finding is stated if more than this share of the trials show it. An explanation must cover at
 least this share of a time or a count."""
 OF_DISTANCE = 0.25
-"""A CPU's idle state or a timer may cause the distance between two groups if its time is at least
-this share of the distance."""
+"""A CPU's idle state, or an interface's delay of interrupts, may cause the distance between two
+groups if the CPU's wake-up time, or the delay, is at least this share of the distance."""
 
 
 def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
-    """A note for each cell whose times form two groups in more than half of its trials."""
+    """A note for each cell (combination of settings) whose times form two groups in more than half
+    of its trials.
+    """
     for cell in trip_cells(series):
         timed = [
             (timed_trial, times)
@@ -64,10 +67,11 @@ def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
 
 
 def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
-    """A possible cause of the distance between two groups, from the facts; ``None``: none known.
+    """A possible cause of the distance between two groups, from the hosts' facts; ``None`` if no
+    cause is known.
 
-    The cause is either the idle state from which a CPU wakes most slowly, if this end sleeps until
-    a message arrives; or the time by which an interface delays interrupts.
+    One possible cause is the deepest idle state of an end's CPUs, if the end sleeps until a message
+    arrives. The other is the time by which an end's interface delays interrupts.
     """
     apart_ns = modes.upper - modes.lower
     for end, host in (("client", trial.record.client), ("server", trial.record.server)):
@@ -119,8 +123,9 @@ class _Tail:
 def outliers(series: Iterable[Series]) -> Iterator[Finding]:
     """A note for each cell in which a few round trips are far longer than the median.
 
-    In more than half of its trials, round trips of more than ten medians exceeded the median by at
-    least a tenth of the total time. Trials that another finding explains do not count.
+    A round trip is long if it takes more than ten times the median. In more than half of the
+    trials, the times by which long round trips exceeded the median are together at least a tenth of
+    the total time. Trials that another finding explains do not count.
     """
     for cell in trip_cells(series):
         explained = {waiting_trial.trial.key for waiting_trial, _best in waiting_of(cell)}

@@ -1,6 +1,7 @@
-"""The recorded trials of cells with round trips or connections. Pure.
+"""The recorded trials of cells with round trips or connections. No I/O.
 
-series → cells with their trials. Disturbed trials have findings of their own.
+A cell is one combination of pairing (server and client), test and settings; a trial is one
+execution of a cell. Trials in which data stopped or a process paused are called disturbed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class TripTrial:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Cell and number, as a finding names its trials."""
+        """Key of the cell, and number of the trial."""
         return self.record.cell, self.record.trial
 
     @property
@@ -48,7 +49,7 @@ class TripTrial:
 
     @property
     def mean_ns(self) -> float | None:
-        """Mean of the round trips, or of the connections from the first packet to the answer."""
+        """Mean of the round trips, or for ``connect`` of the times from first packet to answer."""
         mean_ns = self.number("rtt_mean_ns")
         return mean_ns if mean_ns is not None and mean_ns > 0 else None
 
@@ -106,7 +107,7 @@ class TripCell:
 
 
 def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:
-    """Every measured cell of these tests, in the plan's order."""
+    """Every cell of the tests in ``WHAT`` that has a trial with a result, series by series."""
     for one_series in series:
         for point in one_series.points if one_series.test in WHAT else ():
             records = (

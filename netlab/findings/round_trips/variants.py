@@ -1,4 +1,8 @@
-"""Variants: how much times differ between cells that differ in one setting only. Pure."""
+"""Variants: how much times differ between cells that differ in one setting only. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings. A level is one value of
+a setting. A block is one trial of every cell.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,9 @@ class _Compared:
 
 
 def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """A note for each setting in which cells differ, and for each of its levels."""
+    """One note for each setting in which cells differ and for each of its levels except the
+    baseline, with which the others are compared.
+    """
     kinds: dict[tuple[str, str], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
         kinds[cell.test, cell.group.pairing].append(cell)
@@ -67,7 +73,9 @@ def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
 
 
 def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_Compared]:
-    """Compare each level with the setting's default, or with the first level if it has none."""
+    """Compare each level with the setting's default, or with the first level if the default was not
+    measured.
+    """
     all_settings = [_settings_of(cell) for cell in cells]
     levels = list(
         dict.fromkeys(settings[axis] for settings in all_settings if settings.get(axis) is not None)
@@ -101,8 +109,8 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
 def _aligned(
     sides: Sequence[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
 ) -> list[tuple[list[float], list[float]]]:
-    """The figures of those blocks in which all cells have one. Imported cells have no blocks; they
-    are cut to the same number of trials.
+    """For each pair of cells, the figures of the blocks in which all cells have a figure. Imported
+    cells have no blocks: their lists of figures are cut to the same length.
     """
     all_sides = [side for pair in sides for side in pair]
     if not paired:

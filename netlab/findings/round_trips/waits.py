@@ -1,8 +1,8 @@
-"""Waits: round trips that are longer because their ends were ready to run but had no CPU. Pure.
+"""Waits: round trips that are longer because their ends were ready to run but had no CPU. No I/O.
 
 Waits explain a longer mean only if they are long enough, and only in comparison with trials of the
-same cell that waited less. A CPU quota needs no comparison: all waits of a throttled end are its
-effect.
+same cell (combination of settings) that waited less. A CPU quota needs no comparison: all waits of
+a throttled end are an effect of the quota.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 
 LEAST_SHARE = 0.05
-"""A trial's waits must take at least this share of its time. The mean of the other trials must be
-shorter by at least this share as well."""
+"""A trial's waits must take at least this share of its time. The compared trials' means must be
+shorter by at least this share of the trial's mean as well."""
 ALONE = 0.2
-"""If there is only one other trial, its mean must be shorter by at least this share."""
+"""If there is only one compared trial, its mean must be shorter by at least this share."""
 HALF = 0.5
-"""Waits must explain at least this share of the lost time. A trial is compared only with trials
-whose waits are less than this share of its own waits."""
+"""Waits must explain at least this share of the time by which the trial's mean is longer. A trial
+is compared only with trials whose waits are less than this share of its own waits."""
 
 SCATTERS = 4.5
-"""Minimum excess over the mean of the other trials, in median absolute deviations of their means;
-this many are three standard deviations."""
+"""Minimum excess over the median of the compared trials' means, in median absolute deviations of
+these means: 4.5 of them are three standard deviations."""
 ENOUGH = 4
 """Minimum number of trials from which a scatter is computed."""
 
@@ -98,8 +98,9 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
-    """The trials that waits lengthened. Each has the median of the mean times of the trials that
-    waited less; ``None`` if a CPU quota explains the trial without a comparison.
+    """The trials whose round trips waits lengthened. Each is returned with the median of the mean
+    times of the trials that waited less, or with ``None`` if no trial waited less and a CPU quota
+    explains the trial.
     """
     candidates = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
     longer: list[tuple[Waiting, float | None]] = []
@@ -177,7 +178,7 @@ def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait,
 
 
 def _throttled(slow: Waiting) -> bool:
-    """Whether a quota throttled the end in more than a twentieth of its periods."""
+    """Whether a quota throttled the end in more than a twentieth of the quota's periods."""
     periods = slow.trial.number(f"{slow.end}_quota_periods")
     throttled_periods = slow.trial.number(f"{slow.end}_quota_throttled_periods")
     return bool(periods) and (throttled_periods or 0.0) > LEAST_SHARE * (periods or 0.0)

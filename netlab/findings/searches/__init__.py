@@ -1,1 +1,1 @@
-"""Findings about searches: the limits of the highest rate and of the largest payload. Pure."""
+"""Findings about searches for the highest rate and for the largest payload. No I/O."""

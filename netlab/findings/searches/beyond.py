@@ -1,6 +1,8 @@
-"""Beyond the found rate: how a device handles overload and bursts. Pure.
+"""Beyond the found rate: how a device handles overload and bursts. No I/O.
 
-The frame loss rate (RFC 2544, 26.3) and back-to-back frames (26.4; RFC 9004) of each search.
+A search finds the highest rate that a device between the two hosts forwards without loss. These
+findings are about two tests that follow a search: the frame loss rate (RFC 2544, 26.3), and
+back-to-back frames (26.4; RFC 9004).
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ SLOWED = 0.9
 """An overloaded device is slowed down if it forwards less than this share of the found rate."""
 
 MORE = 1.1
-"""Overload is at least this multiple of the found rate: smaller excesses are scatter at the
-limit."""
+"""A rate counts as overload if it is at least this multiple of the found rate: smaller excesses are
+scatter at the limit."""
 
 _OWN = ("tester-loss", "generator-bound")
 
@@ -45,7 +47,8 @@ def beyond(run: Run) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Overload:
-    """A trial beyond the found rate in which the device lost frames, in frames/s per direction.
+    """A trial above the found rate in which the device lost frames; rates in frames/s per
+    direction.
 
     If the device slows down, this is the trial in which it forwarded the fewest frames; otherwise
     it is the trial with the highest rate.

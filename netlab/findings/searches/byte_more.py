@@ -1,4 +1,7 @@
-"""One byte more: how much throughput drops above the payload that fills a frame. Pure."""
+"""One byte more: how much throughput drops above the payload that fills a frame. No I/O.
+
+A search finds this payload. A sweep then measures throughput with a few message sizes around it.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 BELOW, ABOVE = (-2, -1, 0), (1, 2)
-"""Differences in bytes from the payload that fills a frame, for the sizes of the sweep on both
-sides of it. The ceilings of one side differ by at most 0.3 %."""
+"""Message sizes of the sweep up to the payload, and above it, as differences from the payload in
+bytes. The wire ceilings (highest payload rates) of one group differ by at most 0.3 %."""
 
 SCATTER = 2
-"""The difference between the two sides must exceed this multiple of the spread of one side's
-rates."""
+"""The difference between the two groups' rates must exceed this multiple of the larger spread of
+the rates within a group."""
 
 LEAST = 0.01
 """The difference must also exceed this share of the rate, because short streams scatter."""
@@ -41,11 +44,11 @@ def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
 
 
 _Step = tuple[int, int, list[float], list[float]]
-"""Trial, payload, rates below, rates above."""
+"""Number of the trial, payload, rates with the sizes up to the payload, rates with larger sizes."""
 
 
 def _step(record: Record) -> _Step | None:
-    """The step of one trial; ``None`` if the sweep lacks a size."""
+    """The rates of one trial on both sides of the payload; ``None`` if the sweep lacks a size."""
     way = way_of(record, "")
     sizes = record.values.get("sweep_message_bytes")
     rates = record.values.get("sweep_throughput_bit_per_s")

@@ -1,4 +1,4 @@
-"""Doubts about searches for the highest rate: why a result may be unreliable. Pure."""
+"""Doubts about searches for the highest rate: why a result may be unreliable. No I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in 
 
 
 def doubts(run: Run) -> Iterator[Finding]:
-    """Unclear limits, line rates other than stated, smaller buffers, flow control."""
+    """Findings about unclear limits, line rates other than stated, smaller buffers and flow
+    control.
+    """
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _jumps(group)
         yield from _outrun(group)
@@ -34,8 +36,8 @@ def _jumps(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
-    """Senders faster than the line rate, if the record has the sender's buffer: older records count
-    data that are still in the buffer as sent.
+    """Senders faster than the line rate. Older records, which lack the sender's buffer, are left
+    out: they count data that are still in the buffer as sent.
     """
     faster = group.where(
         trial
@@ -69,8 +71,8 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _paused(group: SizeGroup) -> Iterator[Finding]:
-    """Pause frames, which hide loss: instead of a full queue that drops frames, the queue before it
-    fills.
+    """Pause frames. They hide loss: a queue that becomes full drops no frames, but stops the queue
+    before it, which then fills.
     """
     frames = {
         trial.key: count

@@ -1,10 +1,10 @@
-"""Limits of searches for the highest rate: the limit of each frame size and of all together. Pure.
+"""Limits of searches for the highest rate: the limit of each frame size, and of all sizes together.
 
 The record states what ended a search: the line rate, our sender, our receiver, or the device
-between the hosts. For the device, all sizes are judged together. If several sizes have the same
-frame rate, the cost per frame is the limit (Bradner and McQuaid, RFC 2544, 26.1; Mogul and
-Ramakrishnan 1997). If they have the same bit rate, the limit is a slower link, a shaper or a
-policer.
+between the hosts. The frame sizes whose search the device ended are judged together. If several
+sizes have the same frame rate, the cost per frame is the limit (Bradner and McQuaid, RFC 2544,
+26.1; Mogul and Ramakrishnan 1997). If they have the same bit rate, the limit is a slower link, a
+shaper or a policer. No I/O.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def _device(group: SizeGroup, size_samples: tuple[SizeSample, ...]) -> Finding:
 
 
 def _queued(group: SizeGroup) -> Iterator[Finding]:
-    """Sizes at which the next higher rate did not lose frames but delayed them."""
+    """The finding about sizes at which the device did not lose but delay frames at the next higher
+    rate.
+    """
     trials = [
         trial for size in group.showing("device") for trial in size.trials if _absorbed_ns(trial)
     ]
@@ -115,7 +117,7 @@ def _queued(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _absorbed_ns(sample: RateSample) -> float:
-    """Additional delay of the frames at the rate that failed; 0 if frames were lost at it."""
+    """Additional delay of frames at the rate that failed; 0 if frames were lost at that rate."""
     if not sample.upper_per_s or not sample.line_per_s:
         return 0.0
     share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
@@ -175,7 +177,7 @@ def _without_rate(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _hosts(trials: Sequence[RateSample]) -> Message | str:
-    """Names of the limiting hosts; empty if one of them is not known."""
+    """Names of the limiting hosts; empty if the name of one of them is not known."""
     names = dict.fromkeys(trial.limit_host for trial in trials)
     return "" if "" in names else joined(", ", names)
 
@@ -200,9 +202,9 @@ def _place_of(trials: Sequence[RateSample]) -> Message | str:
 
 
 def _busy_core(trials: Sequence[RateSample]) -> bool:
-    """Whether a core of the device was saturated.
+    """Whether a core of the device is known to be saturated.
 
-    Unknown if hosts share a machine: the busiest core may be that of our sender, which is always
+    False if hosts share a machine: the busiest core may be the core of our sender, which is always
     busy to hold its rate.
     """
     core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
@@ -211,7 +213,9 @@ def _busy_core(trials: Sequence[RateSample]) -> bool:
 
 
 def _core_words(size_samples: Sequence[SizeSample]) -> dict[str, str]:
-    """``device``: its name if a core was saturated; ``idle_device``: its name if none was."""
+    """``device``: the device's name if a core was saturated with every size. ``idle_device``: its
+    name if no core was busy in any trial.
+    """
     trials = [trial for size in size_samples for trial in size.trials]
     if all(_busy_core(size.trials) for size in size_samples):
         return {"device": _hosts(trials)}
@@ -221,7 +225,7 @@ def _core_words(size_samples: Sequence[SizeSample]) -> dict[str, str]:
 
 
 def _figures(size_samples: Sequence[SizeSample]) -> dict[str, float | None]:
-    """Lowest and highest rate, and the load of the limiting host, over the same trials."""
+    """Lowest and highest found rate, and the median load of the limiting host's busiest core."""
     rates = [size.per_s for size in size_samples]
     known_rates = [rate for rate in rates if rate is not None]
     cores = [trial.core_share for size in size_samples for trial in size.trials]

@@ -1,7 +1,8 @@
-"""One rate over several frame sizes: in frames/s, or in bit/s by one way to count bytes. Pure.
+"""One rate over several frame sizes: in frames/s, or in bit/s by one way to count bytes. No I/O.
 
-A search gives two bounds of a rate: one that passed, and the next of its grid, which failed.
-Several sizes have the same rate if one value is between the bounds of every size.
+A search tries rates of a grid and gives two bounds: the highest rate that passed, and the next rate
+of the grid, which failed. Several sizes have the same rate if one value is between the bounds of
+every size.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ SAME = 0.01
 """Maximum gap between the bounds of two sizes, as a share, that the scatter of trials explains."""
 
 CLOSE_FRAMES, CLOSE_BITS = 0.10, 0.05
-"""Maximum distance between the two bounds of a size, as a share of the rate: for a rate in frames/s
-and for one in bit/s. At least three sizes must have bounds that close: with a coarser grid, any
-rates would agree. If the sizes span a factor of four, rates by different ways to count bits differ
-by at least 4 %."""
+"""Maximum distance between two close bounds of a size, as a share of the rate: for a rate in
+frames/s, and for a rate in bit/s. At least three sizes must have close bounds, because any rates
+would agree with a coarser grid. If the sizes span a factor of four, rates by different ways to
+count bits differ by at least 4 %."""
 
 ACCOUNTS: Mapping[str, int] = {
     "wire": PREAMBLE_BYTES + GAP_BYTES,
@@ -94,10 +95,10 @@ def _bits_of(more_bytes: int) -> Callable[[int], float]:
 def _common(
     sizes: tuple[SizeSample, ...], weight: Callable[[int], float], close: float
 ) -> float | None:
-    """The rate that is between the bounds of every size, if each frame counts with its weight.
+    """The rate that is between the bounds of every size; ``None`` if there is none.
 
-    The sizes with close bounds must show the rate by themselves; the other sizes must not
-    contradict it.
+    Each frame counts with the weight of its size: 1 for frames/s, its bits for bit/s. The sizes
+    with close bounds must show the rate by themselves; the other sizes must not contradict it.
     """
     bounds: dict[int, tuple[float, float]] = {}
     near: list[int] = []

@@ -1,4 +1,4 @@
-"""Payloads: the results of searches for the longest message in one frame, per direction. Pure.
+"""Payloads: the results of searches for the longest message in one frame, per direction. No I/O.
 
 The record states the evidence of the limit: the sender's own system (``emsgsize``), a router's
 report (``icmp``, RFC 1191 and RFC 8201), no answer (``timeout``: a black hole, RFC 2923), the
@@ -39,7 +39,7 @@ class WayFound:
     other_mtu_bytes: int | None
     """MTU of the interface at the other end."""
     lost_probes: int
-    """Number of lost messages of a size that passed in another try."""
+    """Number of messages that were lost, although another message of the same size arrived."""
 
 
 _WAYS: Mapping[str, tuple[str, Message]] = {
@@ -59,7 +59,7 @@ _KNOWN_BY: Mapping[str, Message] = {
 
 
 def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
-    """The result of each search, and paths that carry less than they should."""
+    """Findings about the result of each search, and about paths that carry too little."""
     for records in cells_of_payloads(run):
         yield from _answers(records)
         for way in _WAYS:
@@ -68,7 +68,9 @@ def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
 
 
 def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
-    """The records of each payload search over a cable that have a result."""
+    """For each cell (combination of settings) with payload searches over a cable: the records of
+    its trials that have a result.
+    """
     cells: dict[str, list[Record]] = {}
     for cell, _trial, record in run.stored.trials():
         if (
@@ -110,7 +112,9 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
 
 
 def _answers(records: Sequence[Record]) -> Iterator[Finding]:
-    """One finding per different result: for both directions if they agree, else per direction."""
+    """One finding per different result: for both directions if they agree, otherwise per
+    direction.
+    """
     by_answer: dict[tuple[str, _Answer], list[int]] = {}
     for record in records:
         ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
@@ -187,9 +191,7 @@ def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
 
 
 def _place(way: WayFound, record: Record, prefix: str) -> str:
-    """The receiving host, if its interface has the MTU of the limit; empty if the limit is on the
-    path.
-    """
+    """The receiving host, if the MTU of its interface is the limit; otherwise empty."""
     other_mtu, mtu = way.other_mtu_bytes, way.path_mtu_bytes
     if other_mtu is None or mtu is None or not other_mtu <= mtu <= other_mtu + OVER:
         return ""
@@ -197,7 +199,9 @@ def _place(way: WayFound, record: Record, prefix: str) -> str:
 
 
 def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]:
-    """Messages one byte longer, which the sender fragments correctly, but which do not arrive."""
+    """The finding about messages one byte longer than the payload, which the sender fragments, but
+    which do not arrive.
+    """
     ways = [
         way
         for record in records

@@ -1,6 +1,8 @@
-"""Samples of searches: the result of one trial of a ``throughput_search``, and its limit. Pure.
+"""Samples of searches: the result of one trial of a ``throughput_search``, and its limit. No I/O.
 
-records → one sample per trial, in groups of cells that differ only in their frame size
+A cell is one combination of pairing (server and client), test and settings, here with one frame
+size. A trial of a cell is a whole search. Within the search, frames are sent at one rate after the
+other; each of these is a try. Samples are grouped by cells that differ only in their frame size.
 """
 
 from __future__ import annotations
@@ -28,13 +30,15 @@ OWN_LIMITS = ("generator-bound", "receiver-bound")
 
 
 _WHOLE = 0.95
-"""Minimum share of the full length for a trial to count as full: it has a whole number of
-frames."""
+"""Minimum share of the full length for a try to count as full. A try has a whole number of frames,
+so its length may differ a little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tries:
-    """Trials of one search, or of its loss test, in order: every list has one element per trial."""
+    """The tries of one search, or of its frame loss test, in order: one element of each list per
+    try.
+    """
 
     line_share: tuple[float, ...] = ()
     duration_s: tuple[float, ...] = ()
@@ -56,7 +60,7 @@ class RateSample:
     ways: int
     """Number of directions in which frames were sent at once."""
     limit: str
-    """What ended it, as recorded; ``NO_RATE`` if no rate passed. Empty: not known."""
+    """What ended the search, as recorded; ``NO_RATE`` if no rate passed. Empty: not known."""
     found: bool = True
     """Whether a rate was found."""
     line_per_s: float | None = None
@@ -65,17 +69,17 @@ class RateSample:
     per_s: float | None = None
     """The highest rate that passed, in frames/s per direction."""
     upper_per_s: float | None = None
-    """The lowest rate above it that failed."""
+    """The lowest rate above ``per_s`` that failed."""
     limit_host: str = ""
     core_share: float | None = None
-    """Load of the busiest core of the limiting host, in the trials that failed."""
+    """Load of the busiest core of the limiting host, in the tries that failed."""
     one_machine: bool = False
     """Whether some of the hosts are one machine: then each CPU load is that of the whole
     machine."""
     step_share: float | None = None
     """Step between the tried rates, as a share of the line rate."""
     full_s: float | None = None
-    """Length of a trial that counts."""
+    """Length of a full try."""
     monotone: bool = True
     link_paced: bool = True
     """False: the sender was faster than the stated line rate."""
@@ -94,15 +98,15 @@ class RateSample:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Cell and trial."""
+        """Key of the cell, and number of the trial."""
         return self.cell, self.trial
 
     @property
     def jumps(self) -> bool:
-        """Whether a higher rate passed at full length, or a lower one failed.
+        """Whether a rate above the found one passed in a full try, or a lower rate failed.
 
-        This rate must differ from the found one by more than one step: less is scatter at the
-        limit.
+        The higher rate must differ by more than 1.5 steps, the lower one by more than half a step:
+        less is scatter at the limit.
         """
         found_share, step, tries = self.line_share, self.step_share, self.tries
         if self.monotone or found_share is None or step is None or self.full_s is None:
@@ -119,7 +123,7 @@ class RateSample:
 
 @dataclass(frozen=True, kw_only=True)
 class SizeSample:
-    """Trials of one cell (one frame size) that show the same."""
+    """Those trials of one cell (one frame size) that show the same thing."""
 
     frame_bytes: int
     trials: tuple[RateSample, ...]
@@ -249,7 +253,7 @@ def sample_of(record: Record) -> RateSample | None:
 
 
 def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
-    """The trials of a search; empty if a list is missing or the lengths differ."""
+    """The tries of a search; empty if the lengths of the lists differ or a verdict is unknown."""
     names = ("line_share", "duration_s", "sent_frames", "received_frames", "queue_ns", "verdict")
     lists = [_series(values.get(prefix + name)) for name in names]
     if len({len(numbers) for numbers in lists}) != 1:

@@ -1,4 +1,4 @@
-"""Texts of findings about searches: frame sizes, numbers of trials, rates. Pure."""
+"""Texts of findings about searches: frame sizes, numbers of trials, rates. No I/O."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def of_searches(
 
 
 def of_sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
-    """The frame sizes. If not all of several trials show it, with the number of trials that do."""
+    """The word ``sizes`` of a finding: the frame sizes as a text. If a size has several trials, the
+    text has the number of trials that show the finding.
+    """
     count, trial_count = len(_trials(size_samples)), sum(size.of_trials for size in size_samples)
     sizes = _sizes(size_samples, group)
     in_words = (
@@ -39,7 +41,9 @@ def of_sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> dict[str, 
 
 
 def rates_of(size_samples: Sequence[SizeSample]) -> Message | None:
-    """``7,440/s at 64 bytes (5 %), …``; ``None`` if a rate is not known."""
+    """The found rates as a text, such as ``7,440/s at 64 bytes (5 %), …``, with shares of the line
+    rate; ``None`` if a rate is not known.
+    """
     parts = [
         _(
             "{rate}/s at {size} bytes ({share})",

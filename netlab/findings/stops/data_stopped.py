@@ -1,6 +1,7 @@
-"""Stops: trials in which data stopped for a time, with the cause and all attempts. Pure.
+"""Stops: trials in which data stopped for a time, with the cause and all attempts. No I/O.
 
-records → findings per cell and flow; ``experiment.interruptions`` defines an interruption
+There is one finding per cell (combination of settings) and flow (direction of data). An attempt is
+one try at a trial. ``netlab.experiment.interruptions`` defines an interruption.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ CAUSES: Mapping[tuple[Cause, str], Message] = {
 """(cause, end) → its text; the end is empty if both ends share the cause."""
 
 SILENT = 20
-"""Minimum silence for a finding, in mean intervals between the stream's messages."""
+"""Minimum silence for a finding, in mean intervals between two receive calls of a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,14 @@ class _Attempt:
 
 
 def stopped(run: Run) -> Iterator[Finding]:
-    """Warnings about trials that count, notes about trials that were repeated later."""
+    """Warnings if data stopped in the attempt that counts; notes if data stopped only in an earlier
+    attempt.
+    """
     latest_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     earlier_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.records:
         latest = run.latest.get((record.cell, record.trial))
-        # No result: trials outside the plan, or whose last attempt failed or is pending.
+        # Skip trials without a result: outside the plan, or the last attempt failed or is pending.
         if latest is None or latest.status is not Status.OK:
             continue
         for stop in interruptions(record):
@@ -79,7 +82,7 @@ def stopped(run: Run) -> Iterator[Finding]:
 
 
 def silent_streams(run: Run) -> Iterator[Finding]:
-    """Notes about cells in which one stream was silent while others continued."""
+    """Notes about cells in which one of several streams was silent while the others continued."""
     silent: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.latest.values():
         for flow in FLOWS if record.status is Status.OK else ():
@@ -154,7 +157,7 @@ def group_of(record: Record, flow: str) -> Group:
 def _silence(record: Record, flow: str) -> Interruption | None:
     """The longest silence of one of several streams while the others continued.
 
-    ``None`` for old records, which have no gaps.
+    ``None`` if no silence was long enough, and for old records, which have no gaps.
     """
     gaps = {
         name: number(record.values.get(f"{flow}receiver_{name}"))

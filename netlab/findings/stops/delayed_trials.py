@@ -1,8 +1,9 @@
-"""Delayed trials: a probe lost part of its window in pauses too short for gaps. Pure.
+"""Delayed trials: a trial lost part of its window in pauses too short to count as stopped data.
 
-records → findings per cell and flow. The causes: a process did not run for part of its window, a
-hypervisor gave CPU time to others, a sender omitted messages that were due, or messages that had
-been delayed before the window arrived in it.
+The window is the time that a trial measures. There is one finding per cell (combination of
+settings) and flow (direction of data). The causes are: a process did not run for part of its
+window; a hypervisor gave CPU time to others; a sender omitted messages that were due; or messages
+that had been delayed before the window arrived within the window. No I/O.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 STALLED = 0.03
-"""Minimum share of the window without a CPU for a warning. TCP may need the same time again to
-regain its rate, and a figure that is 5 % off needs a warning."""
+"""Minimum share of the window in which a process did not run, for a warning. TCP may need the same
+time again to regain its rate, and a figure that is 5 % off needs a warning."""
 LATE = 1.03
-"""Minimum ratio of received to offered data for a warning. It is more than one call, or a sender
-that catches up, can cause."""
+"""Ratio of received to offered data above which there is a warning. One long receive call, or a
+sender that catches up, causes a smaller ratio."""
 RAN = 1.1
 """CPU time plus pauses may be at most this multiple of the window, because the kernel's accounting
-is not exact. If they are more, ticks were late while the measuring thread ran."""
+is not exact. If the sum is larger, the timer ticks that show the pauses were late while the
+measuring thread ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,8 @@ def _trials_of(run: Run) -> dict[str, int]:
 
 
 def _process_pause(record: Record, flow: str) -> _Delay | None:
-    """The end whose process paused longest; ``None`` if both ran all the time, or if it is not
-    known.
+    """The end whose process paused longest; ``None`` if no process is known to have paused for long
+    enough.
     """
     whole_ns = number(record.values.get(f"{flow}elapsed_ns"))
     pauses = []
@@ -160,7 +162,7 @@ def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | 
 def _late_messages(record: Record, flow: str) -> _Delay | None:
     """A paced stream that received more within the window than was offered.
 
-    Not known for another tool than netlab's probe: it counts and paces in its own way.
+    Not known for another tool than netlab's probe, which counts and paces in its own way.
     """
     received_rate = number(record.values.get(f"{flow}throughput_bit_per_s"))
     offered_rate = _offered_bit_per_s(record)
@@ -181,6 +183,6 @@ def _late_messages(record: Record, flow: str) -> _Delay | None:
 
 
 def _offered_bit_per_s(record: Record) -> float | None:
-    """The offered rate of the matrix; ``None`` if it is unlimited."""
+    """The offered rate that the matrix requests; ``None``: as fast as possible."""
     size = number(record.settings.get("message_bytes"))
     return None if size is None else offered_bit_per_s(record.settings, round(size))

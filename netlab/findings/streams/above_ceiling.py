@@ -1,7 +1,8 @@
-"""Figures above the wire ceiling: by the link, by the tool that measured them, or by either. Pure.
+"""Figures above the wire ceiling: whether the stated link rate or the measuring tool is the cause.
 
-A wrong rate of the link lifts the figures of netlab's probe as well. So the probe's streams over
-the same link tell whether the rate or the tool is the cause.
+The wire ceiling is the highest payload rate that the framing of the stated link allows. If the
+stated link rate is too low, the figures of netlab's own probe exceed the ceiling as well. So the
+probe's streams over the same link show whether the rate or another tool is the cause. No I/O.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ _Link = tuple[frozenset[str], tuple[object, ...]]
 def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """One finding per group, cause and tool, over the cells where most trials are above.
 
-    Of those that name a tool, the largest excess comes first.
+    "Above" means above the wire ceiling. Findings that name a tool come last, the largest excess
+    first.
     """
     links: dict[_Link, list[StreamSample]] = {}
     for sample in samples:
@@ -74,10 +76,10 @@ def _if_above(kind: Kind, sample: StreamSample) -> Kind | None:
 
 
 def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
-    """Why other tools' figures over one link would be above its ceiling.
+    """The kind of finding if another tool's figures over one link are above the link's ceiling.
 
-    A cell of the probe counts if most of its trials agree. A cell that does not fill the wire shows
-    nothing: the link may carry more.
+    The cells that netlab's probe measured over this link decide, by most of their trials. A cell
+    that does not fill the wire shows nothing, because the link may carry more.
     """
     cells: dict[tuple[str, str], list[StreamSample]] = {}
     for sample in streams:

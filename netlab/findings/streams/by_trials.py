@@ -1,5 +1,8 @@
-"""Limits by trial: limits of single trials, and limits that only several trials show → findings.
-Pure.
+"""Findings about the limits of streams: of single trials, and those that only several trials show.
+
+A cell is one combination of pairing (server and client), test and settings; a trial is one
+execution of a cell. A sample is the evidence about one flow (direction of data) in one trial. A
+limit is the bottleneck of a stream. No I/O.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
 
 
 def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
-    """The bottlenecks of the streams, in the readings' order.
+    """The bottlenecks of the streams; limits of links come first.
 
     There is one finding per group of cells and limit, with the trials that show it; and one per
     direction of a pairing whose link is slower than stated.
@@ -103,8 +106,8 @@ def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
 def _without_harmless(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
     """Drop waits for a CPU that cost nothing.
 
-    A wait costs nothing if the same host, in the same role and with such messages, waited as long
-    in another trial that filled the wire, with any peer.
+    A wait costs nothing if the same host, in the same role and with the same messages and settings,
+    waited at least as long in another trial that filled the wire, with any peer.
     """
     harmless: dict[_Part, float] = {}
     for stream in judged_streams:
@@ -165,9 +168,9 @@ def _fallback(sample: StreamSample) -> Kind | None:
 def _costs_nothing(
     streams: Sequence[JudgedStream], ends_of: Callable[[StreamSample], tuple[StreamEnd, ...]]
 ) -> bool:
-    """Whether throughput does not fall with longer waits, by Kendall's tau (1938).
+    """Whether throughput rises with longer waits, by Kendall's tau (1938).
 
-    Throughput is relative to the median of its cell.
+    Each throughput is divided by the median of its cell.
     """
     cells: dict[str, list[float]] = {}
     for stream in streams:
@@ -191,8 +194,8 @@ def _costs_nothing(
 
 
 def _grouped(judged_streams: Sequence[JudgedStream], placed: Collection[int]) -> Iterator[Finding]:
-    """One finding per group and kind. ``placed``: trials that already have a finding, as indices of
-    their streams.
+    """One finding per group and kind. ``placed``: indices in ``judged_streams`` of the streams that
+    already belong to a finding.
     """
     groups: dict[Group, dict[str, list[tuple[int, JudgedStream]]]] = {}
     for place, stream in enumerate(judged_streams):

@@ -1,4 +1,4 @@
-"""Figures: the evidence for each kind of finding about streams, as medians over trials. Pure."""
+"""Figures: the evidence for each kind of finding about streams, as medians over trials. No I/O."""
 
 from __future__ import annotations
 

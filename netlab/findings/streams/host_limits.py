@@ -1,7 +1,8 @@
-"""Rules for limits that a stream's two hosts cause: CPU, waits for it, send calls. Pure.
+"""Rules for limits that a stream's two hosts cause: CPU, waits for a CPU, send calls. No I/O.
 
 Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
-the rules only to streams below the wire ceiling.
+the rules only to streams below the wire ceiling (the highest payload rate that the link's framing
+allows). The window is the time that an end measures, unless TCP's receive window is meant.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ STARVED = 0.05
 other machines, periods of a quota with throttling."""
 
 OTHERS_WAIT = 3
-"""Maximum ratio of a thread's wait for its CPU to the steal share of all CPUs, for the hypervisor
-to be the cause: the steal of two or three CPUs may all have hit the thread's CPU. A thread with a
-higher ratio waited for other programs."""
+"""The hypervisor counts as the cause of a thread's wait for its CPU if the wait is at most this
+many times the steal share of all CPUs: the steal of two or three CPUs may all have hit the thread's
+CPU. A thread that waited longer waited for other programs."""
 
 SATURATED = 0.97
 """Minimum share of the window that a saturated core is busy."""
@@ -32,10 +33,10 @@ WORK_PER_S, FRAME_BYTES = 10_000, 1500
 each."""
 
 CLOSED = 0.5
-"""Minimum share of the window in which the receiver's window held TCP back."""
+"""Minimum share of the measured time in which TCP's receive window held TCP back."""
 
 LOST_MUCH = 0.2
-"""With at least this share of lost messages, loss limits throughput, whatever else is missing."""
+"""With at least this share of lost messages, loss limits throughput, however much is missing."""
 
 COVERED = 0.5
 """Minimum share of the loss that the drops in one place must cover to explain it."""
@@ -45,8 +46,8 @@ COSTS = 0.5
 ceiling."""
 
 QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
-"""Minimum number of samples of a receive queue, and the share of full ones above which the queue
-counts as mostly full."""
+"""Minimum number of samples of a receive queue, and the share of samples with a full queue above
+which the queue counts as mostly full."""
 
 USEFUL, HURRIES = 0.95, 0.8
 """A receiver that never waits has at least the first share of receive calls that found data, and is
@@ -60,8 +61,8 @@ IN_ORDINARY_CALLS = 0.5
 """Minimum share of the window inside send calls, without the longest ones."""
 
 ROOM = 0.9
-"""Minimum share of the send calls that found room in the socket: such calls do not wait for a
-queue."""
+"""Minimum share of the samples that show room in the socket for the next message: with room, send
+calls do not wait for the queue."""
 
 LOOKS = 8
 """Minimum number of samples of the room in the socket."""
@@ -78,12 +79,12 @@ SENT_ENOUGH = 0.98
 
 
 def throttled(end: StreamEnd) -> bool:
-    """Whether its CPU quota made it wait."""
+    """Whether the end's CPU quota made it wait."""
     return end.judged and (end.throttled_share or 0) > STARVED
 
 
 def starved(end: StreamEnd) -> bool:
-    """Whether it was ready to run while other programs had the CPU."""
+    """Whether the end was ready to run while other programs had the CPU."""
     return end.judged and (end.run_queue_share or 0) > STARVED
 
 
@@ -94,7 +95,9 @@ def robbed(end: StreamEnd) -> bool:
 
 
 def wants_cpu(end: StreamEnd) -> bool:
-    """Whether it was on a CPU, or ready to run, nearly all the time: it waited only for a CPU."""
+    """Whether the end was on a CPU, or ready to run, nearly all the time: it waited for nothing
+    else.
+    """
     return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
@@ -102,8 +105,9 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
     """Whether the end's share of time without a CPU is at least half of the missing throughput.
 
     The missing throughput is the difference to the ceiling or to the offered rate, whichever is
-    lower. If the cell has trials without such waits and their best throughput is lower still, it
-    is the difference to that. If those trials were hardly faster, the waits cost nothing.
+    lower. ``best_bit_per_s`` is the median throughput of the trials with the same settings that did
+    not wait (``None``: not known). If this median is lower still, the missing throughput is the
+    difference to the median. If those trials were hardly faster, the waits cost nothing.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -122,14 +126,14 @@ def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
 
 
 def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
-    """Whether trials without waits were hardly faster."""
+    """Whether the trials without waits were hardly faster than this stream."""
     return best_bit_per_s is not None and (
         sample.throughput_bit_per_s > (1 - WAITED) * best_bit_per_s
     )
 
 
 def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
-    """Missing throughput, as a share of the possible throughput; 1 if the latter is not known."""
+    """Missing throughput, as a share of the possible throughput; 1 if that is not known."""
     throughput = sample.throughput_bit_per_s
     targets = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
     target = min((rate for rate in targets if rate), default=None)
@@ -140,21 +144,21 @@ def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
 
 
 def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether the receiver fell behind, and its waits explain the missing throughput.
+    """Whether the receiver fell behind, so that a lack of CPU time there costs throughput.
 
-    While the receiver's queue has room, its waits for a CPU cost nothing.
+    While the receive queue has room, the receiver's waits for a CPU cost nothing.
     """
     is_closed = (sample.tcp_share(sample.tcp.rwnd_limited_us) or 0) >= CLOSED
     drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
     never_idle = not sample.receiver.spins and wants_cpu(sample.receiver)
-    # Messages that its socket dropped are missing at the receiver, whatever the wire could carry.
+    # Messages that the receiving socket dropped are missing, whatever the wire could carry.
     costly = drops or takes(sample, sample.receiver, best_bit_per_s)
     return never_idle or receiver_behind(sample) or ((is_closed or drops) and costly)
 
 
 def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether both of these are at least half of the missing throughput: the receiver's waits, and
-    the time in which its window was closed or its queue full.
+    """Whether two shares of time are each at least half of the missing throughput: the receiver's
+    waits for a CPU, and the time in which its receive window was closed or its queue was full.
     """
     shut = _shut_share(sample)
     return (
@@ -165,10 +169,10 @@ def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> 
 
 
 def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
-    """Whether the receiver's waits are at least half of the missing throughput, if the record does
-    not show whether its window was closed.
+    """Whether the receiver's waits are at least half of the missing throughput, and the record does
+    not show whether its receive window was closed.
 
-    Only for TCP: over UDP a late receiver loses messages instead.
+    False for UDP: over UDP, a late receiver loses messages instead.
     """
     unknown = sample.protocol == "TCP" and _shut_share(sample) is None
     return unknown and costs(sample, sample.receiver, best_bit_per_s)
@@ -267,7 +271,8 @@ def _may_be_the_senders(sample: StreamSample) -> bool:
     """Whether the sender may be the limit: it sent as fast as it could, less than the wire carries,
     and its messages arrived.
 
-    TCP loses nothing; only the windows of its two ends differ slightly.
+    TCP loses nothing, so this condition holds for TCP: only the times that the two ends measure
+    differ slightly.
     """
     if sample.paced or not sample.sender.judged:
         return False

@@ -1,7 +1,8 @@
-"""The bottleneck of one stream, as far as its own record shows it. Pure.
+"""The bottleneck of one stream, as far as its own record shows it. No I/O.
 
 ``_RULES`` lists the rules; host_limits.py and path_limits.py contain their conditions. by_trials.py
-judges several trials together.
+judges several trials together. The wire ceiling is the highest payload rate that the link's framing
+allows. A cell is one combination of settings; a trial is one execution of a cell.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ OFFERED = 0.98
 """Minimum share of the offered rate at which this rate is the limit."""
 
 _Rule = Callable[[StreamSample, float | None], bool]
-"""Judges a stream. The second argument is the best throughput in bit/s of those trials of its cell
-that did not wait for a CPU (``None``: not known)."""
+"""Whether a limit holds for a stream. The second argument is the median throughput, in bit/s, of
+those trials of its cell in which no end waited for a CPU (``None``: not known)."""
 
 
 def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
@@ -61,7 +62,7 @@ def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
 
 _RULES: Sequence[tuple[Kind, _Rule]] = (
     # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
-    # its window and drops messages; a sender without one makes fewer calls.
+    # its window and drops messages; a sender without a CPU makes fewer calls.
     (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
     (Kind.SENDER_CPU_QUOTA, lambda it, best: throttled(it.sender) and takes(it, it.sender, best)),
     (Kind.STOLEN_CPU, lambda it, best: robbed(it.receiver) and held_up(it, best)),
@@ -104,7 +105,7 @@ _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
     (Kind.SENDER_STARVED, lambda it, best: starved(it.sender) and costs(it, it.sender, best)),
 )
 """Waits whose effect is not recorded. Such a wait must explain at least half of the missing
-throughput. Any limit that several trials show replaces it."""
+throughput. A limit that several trials together show replaces such a wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +123,11 @@ class JudgedStream:
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
     """The bottleneck of a stream.
 
-    ``best_bit_per_s`` is the best throughput of those trials of its cell that did not wait for a
-    CPU; ``None`` if it is not known.
+    ``best_bit_per_s`` is the median throughput of those trials of its cell in which no end waited
+    for a CPU; ``None`` if it is not known.
     """
     if fills_the_wire(sample):
-        # Above the ceiling: it cannot be the ceiling of this wire.
+        # A stream above the computed ceiling shows that it is not the ceiling of this wire.
         return JudgedStream(sample, None if is_above(sample) else Kind.WIRE_CEILING)
     comparable = sample.same_host or sample.ceiling_bit_per_s
     if sample.imported or not comparable or lost_to_stops(sample):
@@ -144,7 +145,9 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
 
 
 def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStream:
-    """The limit if no single value shows it: a cause that explains enough missing throughput."""
+    """The limit if no rule of ``_RULES`` holds: a wait for a CPU, or other traffic, that explains
+    enough of the missing throughput.
+    """
     largest = largest_beside_others(sample)
     if largest is not None:
         return JudgedStream(sample, largest, by_shares=True)
@@ -157,12 +160,12 @@ def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStre
 
 
 def limit_of(sample: StreamSample) -> Kind | None:
-    """Its bottleneck according to its own record alone; ``None`` if too little is recorded."""
+    """A stream's bottleneck by its own record alone; ``None`` if too little is recorded."""
     return judged(sample).kind
 
 
 def fills_the_wire(sample: StreamSample) -> bool:
-    """Whether it fills the wire."""
+    """Whether a stream fills the wire."""
     share = sample.ceiling_share
     if share is None or sample.same_host:
         return False
@@ -170,7 +173,8 @@ def fills_the_wire(sample: StreamSample) -> bool:
 
 
 def lost_to_stops(sample: StreamSample) -> bool:
-    """Whether the share of the window in which data stopped is at least half of the missing share.
+    """Whether the share of the window in which data stopped is at least half of the share of the
+    ceiling that is missing.
 
     Another finding reports the stops. Values of TCP, a CPU or a counter in such a window do not
     show a limit.
@@ -180,8 +184,8 @@ def lost_to_stops(sample: StreamSample) -> bool:
 
 
 def is_above(sample: StreamSample) -> bool:
-    """Whether its throughput is above the wire ceiling by more than the clocks and long receive
-    calls can explain.
+    """Whether a stream's throughput is above the wire ceiling by more than errors of the clocks and
+    long receive calls can explain.
     """
     ceiling = sample.highest_ceiling_bit_per_s
     if ceiling is None or sample.same_host:
@@ -191,7 +195,7 @@ def is_above(sample: StreamSample) -> bool:
 
 
 def is_all_known(sample: StreamSample) -> bool:
-    """Whether its record has all values that the rules need."""
+    """Whether a stream's record has all values that the rules need."""
     ends: Sequence[float | None] = (
         sample.sender.thread_share,
         sample.sender.run_queue_share,

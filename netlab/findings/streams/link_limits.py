@@ -1,9 +1,10 @@
 """Links slower than stated: streams that are all limited to one rate, and the bytes that this rate
-counts. Pure.
+counts. No I/O.
 
-Each direction of a pairing is judged separately, by each way to count bytes. Among its streams
-without another explanation, netlab looks for the highest rate that several of them share. There is
-a finding if no stream of the direction is faster.
+Each direction of a pairing (server and client) is judged separately, by each accounting: a way to
+count the bytes of a packet. Among the direction's streams without another explanation, netlab looks
+for the highest rate that several of them share. There is a finding if no stream of the direction is
+faster. A column is the streams of one protocol and message size.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
 LOST_ALONE = 0.1
-"""The rate, not chance, caused a stream's loss if other streams at the rate lost at most this share
-as much: random loss hits all streams alike."""
+"""A stream lost messages because it exceeded the rate, not at random, if another stream at the same
+rate lost at most this share of what it lost: random loss hits all streams alike."""
 
 LOSS_SPAN = 0.02
 """Minimum difference between the loss shares of columns at one rate; random loss is the same in all
@@ -50,13 +51,14 @@ _COUNTED: dict[Accounting, Message] = {
 
 @dataclass(frozen=True, slots=True)
 class LinkLimit:
-    """The finding about one direction of a pairing, and the places of its streams."""
+    """The finding about a pairing or one of its directions, and its streams."""
 
     finding: Finding
     members: frozenset[int]
+    """The streams, as indices in the list of all judged streams."""
     shared: frozenset[int]
-    """The members that fill the link together with others; they also keep the finding about
-    others."""
+    """Those members that share the link with other traffic; they also belong to the finding about
+    other traffic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class _StoppedWay:
 
 
 def link_limits(judged_streams: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
-    """One limit per pairing, or per direction if the directions differ."""
+    """One limit per pairing, or per direction if the limits of its directions differ."""
     ways: dict[tuple[str, str, str], list[Stopped]] = {}
     for place, stream in enumerate(judged_streams):
         sample = stream.sample
@@ -110,7 +112,7 @@ def link_limits(judged_streams: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]
 
 
 def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
-    """The rate that limits the streams of one direction; ``None`` if they show none."""
+    """The rate that limits the streams of one direction; ``None`` if they show no such rate."""
     quiet = [stream for stream in all_streams if not stream.sample.paced and _is_open(stream)]
     lossy = [stream for stream in all_streams if not stream.sample.paced and stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
@@ -146,17 +148,17 @@ def _with_full(fit: RateFit, all_streams: Sequence[Stopped], accounting: Account
 
 
 def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
-    """Whether its streams fill the stated link together with others."""
+    """Whether the streams fill the stated link together with other traffic."""
     shared = any(member.is_shared for member in fit.members)
     return shared and fit.rate_bit_per_s >= FILLED * stated_bit_per_s
 
 
 def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
-    """Whether all its streams waited equally long for a CPU, and long enough to explain the missing
+    """Whether all streams waited equally long for a CPU, and long enough to explain the missing
     throughput.
 
-    Equal waits would also give all streams one rate. If a stream has a TCP plateau, waits can be
-    distinguished from a slower link.
+    Equal waits would also give all streams one rate. If a stream has a TCP plateau (its rate while
+    data flow, plateau.py), waits can be distinguished from a slower link.
     """
     missing_share = 1 - fit.rate_bit_per_s / stated_bit_per_s
     waits = [member.sample.longest_wait_share for member in fit.members]
@@ -196,7 +198,7 @@ def _fits(
 
 
 def _is_open(stream: Stopped) -> bool:
-    """Whether its own record allows a slower link as the limit."""
+    """Whether a stream's own record allows a slower link as the limit."""
     if any(rule(stream.sample) for rule in (is_above, lost_to_stops, _is_robbed, _stood_for_else)):
         return False
     return (
@@ -207,8 +209,8 @@ def _is_open(stream: Stopped) -> bool:
 
 
 def _stood_for_else(sample: StreamSample) -> bool:
-    """Whether its data stood still for longer than TCP needs to find its rate, for a reason other
-    than a CPU.
+    """Whether a stream's data stood still for longer than TCP needs to find its rate, and not
+    because an end had no CPU.
 
     In this case the cause of the stops lowered the throughput, not the link.
     """
@@ -216,10 +218,10 @@ def _stood_for_else(sample: StreamSample) -> bool:
 
 
 def _is_robbed(sample: StreamSample) -> bool:
-    """Whether the hypervisor may have taken a share of CPU time that is at least half of the
-    missing share of the ceiling.
+    """Whether the hypervisor took a share of CPU time that is at least half of the missing share of
+    the wire ceiling (the highest payload rate of the link).
 
-    If it takes time evenly, all streams have one rate, as behind a slower link.
+    If the hypervisor takes time evenly, all streams have one rate, as behind a slower link.
     """
     stolen = max(end.steal_share or 0 for end in sample.ends)
     return stolen > WAITED and stolen >= COSTS * sample.missing_share

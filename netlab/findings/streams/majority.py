@@ -1,4 +1,8 @@
-"""Findings about cells, if more than half of a cell's trials show the same. Pure."""
+"""Findings about cells if more than half of a cell's trials show the same kind. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings; a trial is one
+execution of a cell.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """One rate: which streams of a direction are limited to the same rate, by one way to count bytes.
-Pure.
+
+Such a way is called an accounting. A wire ceiling is the highest payload rate that a link's framing
+allows for a message size and protocol. No I/O.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ SAME = 0.005
 """Share by which equal rates may differ."""
 
 FASTER = 0.02
-"""A single trial may exceed the rate by this share; if it exceeds more, the rate is no limit."""
+"""A single trial may exceed the rate by this share. If it exceeds the rate by more, the rate is not
+a limit."""
 
 TCP_BELOW = 0.03
 """Share by which TCP may be below UDP at the same limit: it has to find the rate."""
@@ -33,8 +36,8 @@ CEILINGS, APART = 3, 0.05
 share by which any two of these ceilings must differ."""
 
 SHARED, ON_WIRE = 0.015, 1538 / 1514
-"""If others probably used at least this share of the link, their traffic is added to the stream's
-rate. The second value: bytes on the wire per counted byte, for full frames."""
+"""If other traffic probably used at least this share of the link, it is added to the stream's rate.
+The second value is the bytes on the wire per byte that an interface counts, for full frames."""
 
 STANDS_OUT = 3
 """An accounting stands out if the rates by another accounting spread at least this many times as
@@ -46,14 +49,14 @@ class Stopped:
     """A stream of one direction, and its limit by its own record."""
 
     place: int
-    """Its index among the run's streams."""
+    """The stream's index in the list of all judged streams."""
     sample: StreamSample
     kind: Kind | None
     by_shares: bool = False
 
     def rate_bit_per_s(self, accounting: Accounting) -> float:
-        """Its rate in bit/s while data flowed, in the bytes that the accounting counts. Traffic
-        that others probably sent over the link is included.
+        """The stream's rate in bit/s while data flowed, in the bytes that the accounting counts.
+        Probable other traffic is included if it is large enough (``is_shared``).
         """
         framing = self.sample.framing
         if framing is None:
@@ -64,9 +67,7 @@ class Stopped:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others probably used enough of the link for their traffic to be added to the
-        rate.
-        """
+        """Whether other traffic probably used enough of the link to be added to the rate."""
         return self.sample.likely_others_share >= SHARED
 
 
@@ -78,7 +79,7 @@ class RateFit:
     """The streams at the rate, and those below it for a known reason."""
     rate_bit_per_s: float
     ceilings: int
-    """Number of wire ceilings of the streams at the rate that differ by at least 5 %."""
+    """Number of different wire ceilings of the streams at the rate, at least 5 % apart."""
     columns: int
     spread: float
     """Share by which the columns at the rate differ. A column: all streams of one protocol and
@@ -172,7 +173,7 @@ def _is_held_up(stream: Stopped, share: float) -> bool:
 
 
 def _of_cells(streams: Iterable[Stopped], rates: dict[int, float]) -> dict[str, float]:
-    """Cell → the median over its trials."""
+    """Cell (combination of settings) → the median rate over its trials."""
     cells: dict[str, list[float]] = {}
     for stream in streams:
         cells.setdefault(stream.sample.cell, []).append(rates[stream.place])
@@ -196,7 +197,7 @@ def _spread(streams: Iterable[Stopped], accounting: Accounting) -> float:
 
 
 def _ceilings(streams: Iterable[Stopped]) -> int:
-    """Number of ceilings of which each two differ by at least 5 %."""
+    """Number of the streams' wire ceilings, counting only ceilings at least 5 % apart."""
     shares = sorted(
         stream.sample.framing.ceiling_share for stream in streams if stream.sample.framing
     )

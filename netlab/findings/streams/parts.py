@@ -1,4 +1,8 @@
-"""Parts of a stream's missing throughput: waits for a CPU and other traffic, as shares. Pure."""
+"""Parts of a stream's missing throughput: waits for a CPU and other traffic, as shares. No I/O.
+
+The missing throughput is the difference between the throughput and the wire ceiling (the highest
+payload rate of the link), as a share of that ceiling. "Others" means traffic other than the test's.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,8 @@ LEAST_OTHERS = 0.03
 """Minimum share of the link that others probably used, to be a part of the missing throughput."""
 
 CERTAIN = 2
-"""The share of others must be at least this many times ``others_doubt_share``, the part of it that
-may be our own traffic."""
+"""The share of others must be at least this many times ``others_doubt_share``, the part of this
+share that may be our own traffic."""
 
 MOSTLY = 0.75
 """Minimum share of the missing throughput that all parts together must explain."""
@@ -26,16 +30,16 @@ _STARVED = (Kind.SENDER_STARVED, Kind.RECEIVER_STARVED)
 
 STEADY_TRIALS, STEADY = 3, 0.2
 """Minimum number of trials in which others probably used the same share of the link, and maximum
-difference of these shares, as a share of their median. Equal shares are not an error of late
-counters, because that would be different in each trial."""
+difference of these shares, as a share of their median. Late counters would cause a different error
+in each trial, so equal shares are not such an error."""
 
 Parts = dict[Kind, float]
 """Kind of limit → share of the ceiling that it may have cost."""
 
 
 def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, ...]:
-    """The samples. If the trials of one direction of a pairing agree on the share of others, the
-    uncertainty of the counters is set to 0.
+    """Returns the samples. If the trials of one direction of a pairing (server and client) agree on
+    the share of others, their ``others_doubt_share`` is set to 0.
     """
     streams = tuple(samples)
     ways: dict[tuple[str, str, str], list[float]] = {}
@@ -75,7 +79,8 @@ def parts_of(sample: StreamSample) -> Parts:
 
 
 def largest_beside_others(sample: StreamSample) -> Kind | None:
-    """The largest part, if others used the link and all parts together explain enough.
+    """The kind of the largest part, if others used the link and all parts together explain enough
+    (``MOSTLY``) of the missing throughput.
 
     If the traffic of others alone explains enough, it is chosen even if a wait is larger. A wait
     may cost nothing, but the stream cannot use the part of a link that others use. ``None`` if
@@ -91,9 +96,10 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
 
 
 def wait_for_cpu(sample: StreamSample) -> Kind | None:
-    """The wait for a CPU, if it cost TCP at least as much throughput as the limit of its plateau.
+    """The kind of the longest wait for a CPU, if waits cost TCP at least as much throughput as
+    whatever limits its plateau (its rate while data flow, plateau.py).
 
-    ``None`` if TCP has no plateau, or if neither end waited.
+    ``None`` if waits cost less, if TCP has no plateau, or if no end waited.
     """
     plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
     if plateau is None or not ceiling or not stood_for_cpu(sample):
@@ -112,7 +118,8 @@ def wait_for_cpu(sample: StreamSample) -> Kind | None:
 def cost_of(kind: Kind, sample: StreamSample) -> float:
     """The throughput that a limit of that kind cost the stream, as a share of its ceiling.
 
-    This is the part of that kind if it is known, and never more than the missing throughput.
+    The cost is the part of that kind (``parts_of``), or all of the missing throughput if there is
+    no such part. It is never more than the missing throughput.
     """
     missing_share = sample.missing_share
     return min(missing_share, parts_of(sample).get(kind, missing_share))

@@ -1,7 +1,8 @@
-"""Rules for limits that TCP's own counters, or loss, show. Pure.
+"""Rules for limits that TCP's own counters, or loss, show. No I/O.
 
 Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
-the rules only to streams below the wire ceiling.
+the rules only to streams below the wire ceiling (the highest payload rate that the link's framing
+allows).
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from netlab.findings.streams.host_limits import (
 from netlab.findings.streams.places import placed
 
 LIMITED = 0.5
-"""Minimum share of the window in which the send buffer, or congestion, held TCP back."""
+"""Minimum share of the measured time in which the send buffer, or the congestion window, held TCP
+back."""
 
 WINDOW_FITS = 1.25
-"""The receiver's window is a limit if one window per round trip is at most this many times the
+"""The receive window is a limit if one window per round trip is at most this many times the
 throughput."""
 
 STANDING_FRAMES, STANDING_RTT = 16, 2
@@ -41,16 +43,16 @@ SAME_RATE, SIZES, SPAN = 0.05, 3, 4
 that span at least this factor."""
 
 BELOW = 0.95
-"""Each of these frame rates is below this share of its ceiling."""
+"""Streams with equal frame rates count only below this share of their wire ceiling."""
 
 
 # ---- TCP's account -------------------------------------------------------------------------------
 
 
 def window_limited(sample: StreamSample) -> bool:
-    """Whether the receiver's window held TCP back, and is too small for this round trip.
+    """Whether the receive window held TCP back, and is too small for this round trip.
 
-    A receiver that does not read also closes its window: then the window is not the cause.
+    A receiver that reads too slowly also closes its window: then the window is not the cause.
     """
     limit = sample.window_limit_bit_per_s
     return (
@@ -71,7 +73,7 @@ def send_buffer_limited(sample: StreamSample) -> bool:
 def congested(sample: StreamSample) -> bool:
     """Whether the congestion window held TCP back, and segments were retransmitted.
 
-    False if others probably used the rest of the link.
+    False if other traffic probably used at least half of the missing throughput (``is_shared``).
     """
     return (
         _one_stream(sample)
@@ -91,7 +93,9 @@ def stood_in_queue(sample: StreamSample) -> bool:
 
 
 def _one_stream(sample: StreamSample) -> bool:
-    """Whether TCP's account covers all data: TCP reports the account of the first stream only."""
+    """Whether TCP's account (the times and counters of tcp_info) covers all data: it is recorded
+    for the first stream only.
+    """
     return sample.streams == 1 and sample.sender.judged
 
 
@@ -99,13 +103,15 @@ def _one_stream(sample: StreamSample) -> bool:
 
 
 def is_shared(sample: StreamSample) -> bool:
-    """Whether others, on the link or before it, may have used half of the missing throughput."""
+    """Whether other traffic probably used at least half of the missing throughput."""
     others_share = sample.likely_others_share
     return others_share > 0 and others_share >= COSTS * sample.missing_share
 
 
 def crowded_out(sample: StreamSample) -> bool:
-    """Whether it filled the link together with others, and no host dropped frames that arrived."""
+    """Whether the stream filled the link together with other traffic, and drops at the hosts are
+    not the limit.
+    """
     return sample.filled_by_others is not None and not (
         receive_queue_drops(sample) or host_drops(sample)
     )
@@ -131,7 +137,7 @@ def host_drops(sample: StreamSample) -> bool:
 
 
 def path_loss(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and both hosts are known to have dropped nothing."""
+    """Whether loss is the limit, and the hosts' counters show that the path lost the messages."""
     return loses_most(sample) and _place(sample) is Kind.LOST_ON_PATH
 
 
@@ -163,10 +169,11 @@ def sender_queue_drops(sample: StreamSample) -> bool:
 
 
 def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
-    """(cell, flow) of the streams whose frame rate equals that of streams with other message sizes.
+    """(cell, flow) of the streams whose frame rate equals the frame rate of streams with other
+    message sizes. A cell is one combination of settings, a flow one direction of data.
 
-    Only over UDP, with messages of one frame. Longer messages give frames of one size, and TCP cuts
-    its own segments, so a limit in bit/s would look the same.
+    Only UDP streams with messages of one frame count. Longer messages give frames of one size, and
+    TCP cuts its own segments, so a limit in bit/s would look the same.
     """
     alike: dict[tuple[str, str, str], dict[int, list[StreamSample]]] = {}
     for sample in samples:

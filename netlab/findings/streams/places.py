@@ -1,4 +1,4 @@
-"""Where a stream lost messages, by the drops that both hosts counted. Pure.
+"""Where a stream lost messages, by the drops that both hosts counted. No I/O.
 
 A place is named if its drops explain the loss: a dropped frame costs at most one message. The path
 is named if every counter of both hosts is known, and none of them grew by more than frames of other
@@ -23,7 +23,7 @@ _PLACES: Mapping[str, tuple[Kind, str]] = {
     "sender_queue": (Kind.LOST_IN_QUEUE, "sender"),
 }
 """Place of a drop → the kind of finding, and the end to whose host the place belongs. If two places
-counted equally many frames, the finding names the first."""
+counted equally many frames, the finding names the place that comes first here."""
 
 UNHANDLED_PER_S = 2
 """Foreign frames per second that Linux may count as dropped by an interface: frames of protocols
@@ -126,7 +126,9 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
 
 def _refused(sample: StreamSample) -> PlacedLoss | None:
-    """Messages that the sender's system refused: its send calls reported it, nothing was sent."""
+    """Messages that the sender's system refused: the send calls reported an error, and nothing was
+    sent. ``None`` if there are none.
+    """
     local = sample.losses.local
     if sample.protocol != "UDP" or not local or sample.imported:
         return None
@@ -138,7 +140,7 @@ def _counts(sample: StreamSample) -> dict[str, int | None]:
     drops, losses = sample.drops, sample.losses
     queue = drops.sender_queue
     if queue is not None and sample.protocol == "UDP":
-        # Drops that the send calls reported were never sent.
+        # Messages whose drop the send calls reported were never sent, so they are not lost.
         queue = None if losses.local is None else max(0, queue - losses.local)
     return {
         "socket": losses.receive_queue if sample.protocol == "UDP" else 0,

@@ -1,8 +1,8 @@
-"""Plateau: the rate of TCP while its data flow, without the times in which they stood still. Pure.
+"""Plateau: the rate of TCP while its data flow, without the times in which the data stood still.
 
 A link, a shaper or other traffic limits TCP to one rate all the time. An end without a CPU stops
 TCP for some hundredths of a second; between these stops TCP uses all that the path carries. The
-series of tcp_info, sampled every 10 ms, shows which of the two is the case.
+series of tcp_info, sampled every 10 ms, shows which of the two is the case. No I/O.
 """
 
 from __future__ import annotations
@@ -51,14 +51,16 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
 
 
 def flowing_bit_per_s(sample: StreamSample) -> float:
-    """A stream's plateau if it has one that is clearly above the throughput; otherwise its
+    """A stream's plateau if it has a plateau clearly above its throughput; otherwise its
     throughput.
     """
     return sample.throughput_bit_per_s / (1 - plateau_gap_share(sample))
 
 
 def plateau_gap_share(sample: StreamSample) -> float:
-    """Difference between plateau and throughput, as a share of the plateau; 0 without a plateau."""
+    """Difference between plateau and throughput, as a share of the plateau; 0 without a plateau, or
+    if the difference is at most ``STANDS``.
+    """
     plateau = sample.plateau_bit_per_s
     if plateau is None:
         return 0.0
@@ -73,7 +75,7 @@ def stood_for_cpu(sample: StreamSample) -> bool:
 
 
 def _rates(series: TcpSeries) -> Iterator[float]:
-    """bit/s of each step."""
+    """The rate of each step in bit/s."""
     points = zip(series.time_us, series.delivered_bytes, strict=False)
     start = next(points, None)
     for point in points:

@@ -1,4 +1,8 @@
-"""The trials in which a limit was seen, as keys and in words. Pure."""
+"""The trials in which a limit was seen, as keys and in words. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings; a trial is one
+execution of a cell.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,9 @@ def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
 def trial_count_words(
     samples: Sequence[StreamSample], all_samples: Sequence[StreamSample]
 ) -> dict[str, str]:
-    """The word ``in_trials``: how many of the cells' trials are in ``samples``; empty if all."""
+    """The word ``in_trials`` of a finding: a text with the number of the cells' trials that are in
+    ``samples``. Empty if all of them are.
+    """
     if len(samples) == len(all_samples):
         return {}
     if len(samples) == 1 and len({sample.cell for sample in all_samples}) == 1:

@@ -1,4 +1,8 @@
-"""Figures of single trials → one finding per group of cells, with the number of trials. Pure."""
+"""Makes one finding per group of cells from the figures of single trials. No I/O.
+
+A cell is one combination of pairing (server and client), test and settings; a trial is one
+execution of a cell.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,11 @@ def by_group(
     kind: Kind,
     judge: Callable[[StreamSample], TrialFigures | None],
 ) -> Iterator[Finding]:
-    """One finding per group with affected trials; its figures are those of the worst trial."""
+    """One finding per group with affected trials, with the figures of the worst trial and the
+    number of affected trials.
+
+    ``judge`` returns the figures of a trial, or ``None`` if the trial is not affected.
+    """
     groups: dict[Group, list[StreamSample]] = {}
     for sample in samples:
         if sample.tcp_series is not None:

@@ -1,4 +1,4 @@
-"""Queues: how much a stream's own data lengthen its round trips, and how much data wait. Pure.
+"""Queues: how much a stream's own data lengthen its round trips, and how much data wait. No I/O.
 
 TCP's round trip includes the time for which data wait in queues between the TCPs of the two hosts.
 The queue of the sender's own interface is one of them. The queue length is this time x the rate.
@@ -30,8 +30,8 @@ LEAST_BYTES = 10 * 1500
 """Minimum queue: ten packets, TCP's initial window (RFC 6928)."""
 
 ON_ITS_WAY = 1.25
-"""The data in flight are at most this multiple of the congestion window. It is above 1 because the
-two are sampled at slightly different times."""
+"""The data in flight are at most this multiple of the congestion window. The multiple is above 1
+because the two amounts are sampled at slightly different times."""
 
 TOGETHER, STEADY = 0.5, 1.25
 """Minimum of Pearson's r for a round trip that follows the congestion window, and maximum ratio of
@@ -79,13 +79,15 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
 
 
 def queue_bytes(sample: StreamSample) -> float | None:
-    """``queue_bytes`` of ``queue_of``."""
+    """The ``queue_bytes`` of the queue that ``queue_of`` finds; ``None`` if it finds none."""
     queue = queue_of(sample)
     return None if queue is None else queue.queue_bytes
 
 
 def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams whose data waited in a queue: one per group, for its longest queue."""
+    """Notes about streams whose data waited in a queue: one per group of cells (combinations of
+    settings), with the figures of the trial with the longest queue.
+    """
     return by_group(samples, Kind.QUEUE_ON_PATH, _judged)
 
 

@@ -1,8 +1,9 @@
-"""Recoveries: how long TCP took to regain its rate after lost segments. Pure.
+"""Recoveries: how long TCP took to regain its rate after lost segments. No I/O.
 
-A series' delivered bytes → rates of short spans of time → runs of spans below the window's median
-rate that begin with a retransmitted segment. If segments are lost all the time, no run can be
-attributed to a loss.
+The delivered bytes of a series of tcp_info give the rates of short spans of time. A recovery is a
+run of consecutive spans below the median rate of the window (the time that the sender measured).
+The run begins with a retransmitted segment or shortly after it. If segments are lost all the time,
+no run can be attributed to a loss.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ median. A smaller fall cannot be distinguished from chance. (Congestion control 
 or 70 %; a queue compensates a part of the fall.)"""
 
 BEFORE = 2
-"""Maximum number of spans between a loss and its run: retransmitted data are acknowledged first."""
+"""Maximum number of spans between a loss and the run that follows: retransmitted data are
+acknowledged first."""
 
 CHANCE = 0.05
 """Maximum probability that the observed number of slow runs begin after a loss by chance
@@ -106,8 +108,8 @@ def recovering_share(sample: StreamSample) -> float | None:
 
 
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams that recovered for much of their window. One per group, about its worst
-    stream.
+    """Notes about streams that recovered for much of their window: one per group of cells
+    (combinations of settings), with the figures of the worst trial.
     """
     return by_group(samples, Kind.LOSS_RECOVERY, _judged)
 
@@ -131,7 +133,9 @@ def _judged(sample: StreamSample) -> TrialFigures | None:
 
 
 def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
-    """Whether the series shows the stream's rate: TCP reports that of the first connection only."""
+    """Whether the series shows the rate of the whole stream, and is long enough: tcp_info is
+    recorded for the first connection only.
+    """
     return (
         sample.streams == 1
         and bool(series.retransmissions and series.delivered_bytes)

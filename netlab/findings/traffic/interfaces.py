@@ -1,4 +1,8 @@
-"""Interfaces: the traffic of each end's interface in its window, compared with ours. Pure."""
+"""Interfaces: the traffic of each end's interface, compared with the test's own traffic. No I/O.
+
+The window of an end is the time that it measures. "Our" traffic is the test's own traffic. A flow
+is one direction of data in a test that sends both ways.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ class _Role:
 
     host: str
     flow: str
-    """Prefix of its values."""
+    """Prefix of the flow's values."""
     end: str
     """``sender`` or ``receiver``."""
     place: str
@@ -81,7 +85,7 @@ CountedWays = Sequence[tuple[str, bool, _Counted]]
 def others_of(
     record: Record, link: Link | None, ways: CountedWays | None = None
 ) -> tuple[OtherTraffic, ...]:
-    """Other traffic on the interfaces of a stream's hosts; empty if there is none or none is known.
+    """Other traffic on the interfaces of a stream's hosts; empty if no other traffic is known.
 
     ``ways``: the result of ``ways_of`` for this record, if it is already computed.
     """
@@ -189,7 +193,7 @@ def _count_direction(
         elapsed_ns = end_words.number("elapsed_ns")
         if part is None or not elapsed_ns or abs(span_ns / window_ns - 1) > SAME_WINDOW:
             return None
-        # The counters are not read exactly at the begin and the end of the window.
+        # The counters are not read exactly at the beginning and the end of the window.
         apart_ns = abs(span_ns - elapsed_ns) + abs(span_ns - window_ns)
         own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
         if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
@@ -226,7 +230,7 @@ def _own_of_role(
     """The traffic that one role sent through its interface, or received from it."""
     sends = role.end == "sender"
     if record.settings.get("protocol") == "UDP":
-        if sends == receiving:  # nothing goes against the messages
+        if sends == receiving:  # UDP sends nothing in the other direction
             return OwnBytes()
         try:
             if sends:
@@ -234,7 +238,7 @@ def _own_of_role(
             return udp_received(
                 end_words, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
             )
-        except ValueError:  # no such message over this MTU
+        except ValueError:  # this MTU cannot carry such a message
             return None
     streams = record.settings.get("streams")
     number = streams if isinstance(streams, int) else 1
@@ -267,10 +271,11 @@ def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
 
 
 def _may_be_lost(counts: _Counted, link: Link) -> bool:
-    """Whether the excess may be our lost messages: no more frames than these, and of their length.
+    """Whether the excess may be our lost messages: it has no more frames than our lost messages,
+    and its frames have the same length.
 
     If a host drops packets behind its interface, for example in a packet filter, no other counter
-    contains them.
+    contains these packets.
     """
     own, losses = counts.own, counts.lost
     frames = counts.packets - own.frames

@@ -1,4 +1,4 @@
-"""Own traffic: bounds of what one end of a stream sent and received on its interface. Pure.
+"""Own traffic: bounds of what one end of a stream sent and received on its interface. No I/O.
 
 Interfaces count differently: most without the FCS, some with it; with the VLAN tag if there is one;
 packets before segmentation or after it. So our traffic is known only within bounds.
@@ -72,8 +72,9 @@ class EndWords:
 
     values: Mapping[str, Any]
     end: str
-    """Prefix of its values, such as ``to_server_sender_``."""
+    """Prefix of the end's values, such as ``to_server_sender_``."""
     peer: str
+    """Prefix of the peer's values."""
     message_bytes: int
     ip_version: IpVersion
     mtu_bytes: int
@@ -141,7 +142,7 @@ def tcp_data_received(words: EndWords, streams: int) -> OwnBytes | None:
 
 
 def tcp_acknowledgements(words: EndWords, data: OwnBytes | None) -> OwnBytes | None:
-    """The acknowledgements; if they were not counted, zero to one per segment."""
+    """The acknowledgements. If they were not counted, one per segment of ``data`` is assumed."""
     name = "tcp_window_segs_in" if words.end.endswith("sender_") else "tcp_window_segs_out"
     frames = words.number(name)
     if frames is None:
@@ -189,7 +190,8 @@ def udp_sent(words: EndWords) -> OwnBytes | None:
 def udp_received(words: EndWords, dropped_behind: float | None) -> OwnBytes | None:
     """The datagrams that reached a receiver, including those lost within its host.
 
-    If a lost message consists of several frames, all frames except one may have arrived.
+    ``dropped_behind``: frames that the receiver's host dropped behind its interface. If a lost
+    message consists of several frames, all frames except one may have arrived.
     """
     messages, lost_messages = words.number("received_messages"), words.number("lost_messages")
     in_socket = words.number("queue_drops")

@@ -1,4 +1,4 @@
-"""Other traffic that left room on the link, by host and direction. Pure."""
+"""Other traffic that left room on the link, by host and direction. No I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from netlab.findings.trial_words import in_trials
 def filled_by_others(
     samples: Iterable[StreamSample],
 ) -> Mapping[tuple[str, int, str], OtherTraffic]:
-    """(cell, trial, flow) → the other traffic that filled the rest of the link."""
+    """(cell, trial, flow) → the other traffic that filled the rest of the link. A cell is one
+    combination of settings, a flow one direction of data.
+    """
     traffic_by_stream = {
         (sample.cell, sample.trial, sample.flow): sample.filled_by_others for sample in samples
     }

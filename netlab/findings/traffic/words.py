@@ -1,4 +1,4 @@
-"""Names of the directions of an interface. Pure."""
+"""Names of the directions of an interface. No I/O."""
 
 from __future__ import annotations
 

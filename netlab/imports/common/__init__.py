@@ -1,1 +1,1 @@
-"""Shared code of importers: CSV with the place of every fault, stated facts, a run's records."""
+"""Shared code of the importers: it reads CSV tables and files of facts, and writes run folders."""

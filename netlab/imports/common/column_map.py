@@ -1,4 +1,4 @@
-"""The file of ``netlab import table --map``: which column of any table is which of netlab's."""
+"""The file of ``netlab import table --map``: it assigns a table's columns to netlab's columns."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ class MappedColumn:
     """A column of the table that netlab reads."""
 
     name: str
-    """netlab's column."""
+    """Name of the column in netlab."""
     heading: str
-    """The table's heading, without surrounding spaces."""
+    """Heading of the column in the table, without surrounding spaces."""
     unit: str
-    """Unit of a number that has none of its own in the table; empty: the column has no unit."""
+    """Unit of the numbers that have no unit of their own in the table; empty if the column has no
+    unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,10 @@ class ColumnMap:
     decimal: str
     """A decimal point or comma."""
     blanks: frozenset[str]
-    """Texts that mean that nothing was measured; the empty text is one."""
+    """Texts that mean that nothing was measured; the empty text is one of them."""
     columns: tuple[MappedColumn, ...]
     constants: Mapping[str, Value]
-    """netlab's column → its value in every row."""
+    """Name of a column in netlab → its value, which is the same in every row."""
 
 
 def _heading(value: Any) -> Any:
@@ -114,7 +115,7 @@ def read_column_map(path: Path) -> ColumnMap:
 
 
 def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
-    """What a model cannot check by its types."""
+    """The faults that pydantic cannot find by the types of the model."""
     known_columns = columns_of_test(model.test)
     names = [("columns", name) for name in model.columns] + [("values", n) for n in model.values]
     for part, name in names:
@@ -141,7 +142,7 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
 
 
 def _absences(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
-    """Columns without which no row is a result."""
+    """The faults of columns that a result needs and that are missing, or exclude each other."""
     given = {*model.columns, *model.values}
     if "pairing" in given and given & {"server", "client"}:
         message = "pairing and the names of the hosts exclude each other: keep one of them"

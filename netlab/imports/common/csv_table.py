@@ -1,4 +1,4 @@
-"""Reads printed tables: CSV files that people typed from a document, with each fault's place.
+"""Reads CSV files that people typed from a table in a document; reports the place of each fault.
 
 The first line names the columns, in any order; fields may be quoted; LF and CRLF end a line.
 """
@@ -38,7 +38,7 @@ _WHOLE = re.compile(r"[0-9]{1,12}")
 
 Row = TypeVar("Row")
 Wrong = Callable[[str], Iterable[str]]
-"""Returns the faults of a value as sentences."""
+"""A function that returns the faults of a value, as sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ class Form(Generic[Row]):
     row: Callable[[int, Mapping[str, str]], Row]
     """Makes a row from valid values; the first argument is its line, from 1."""
     key: Callable[[Row], str]
-    """Two rows with one key are duplicates."""
+    """Two rows with the same key are duplicates."""
     same: str = "the same cell"
     optional: Collection[str] = ()
     """Columns that may be missing."""
     across: Callable[[Mapping[str, str]], Iterable[tuple[str, str]]] = lambda _: ()
-    """Returns faults that depend on several columns: (column, sentence)."""
+    """Returns the faults that depend on several columns, as pairs of column and sentence."""
 
 
 def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
-    """The rows of a table's text. Pure. MatrixError with every fault, in the file's order."""
+    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
     lines = lines_of(text, file)
     first_line = next(lines, None)
     if first_line is None:
@@ -79,8 +79,8 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
 def collect_rows(
     lines: Iterable[tuple[int, str]], file: str, row_of: Callable[[int, str], Row]
 ) -> tuple[Row, ...]:
-    """The rows in the lines below the column names; ``row_of`` makes one of a line and its number,
-    or raises MatrixError. MatrixError with every fault, in the file's order.
+    """The rows in the lines below the column names. ``row_of`` makes a row from a line's number and
+    text, or raises MatrixError. Raises MatrixError with the faults of all rows, in file order.
     """
     faults: list[Fault] = []
     rows: list[Row] = []
@@ -103,7 +103,9 @@ def collect_rows(
 
 
 def read_table(path: Path) -> bytes:
-    """The file's bytes; UsageError if there is none, or if it is too long for a table."""
+    """The file's bytes. Raises UsageError if the file is missing, not regular, or too long for a
+    table.
+    """
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -119,7 +121,7 @@ def read_table(path: Path) -> bytes:
 
 
 def text_of(data: bytes, file: str) -> str:
-    """The table's text; MatrixError with the place if it is not UTF-8."""
+    """The table's text. Raises MatrixError with the place if it is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -131,7 +133,7 @@ def text_of(data: bytes, file: str) -> str:
 
 
 def lines_of(text: str, file: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without empty ones; LF and CRLF end a line, nothing else."""
+    """The lines that are not empty, with their numbers from 1. Only LF and CRLF end a line."""
     for number, line in enumerate(text.split("\n"), start=1):
         stripped = line.removesuffix("\r")
         if len(stripped) > MAX_LINE_CHARACTERS:
@@ -143,15 +145,17 @@ def lines_of(text: str, file: str) -> Iterator[tuple[int, str]]:
 
 @cache
 def _as_written(separator: str) -> re.Pattern[str]:
-    """Finds a field as written in its line, to locate a fault: the csv module does not report the
-    place.
+    """A pattern that finds the fields of a line as they are written. It serves to locate a fault,
+    because the csv module does not report where a fault is.
     """
     mark = re.escape(separator)
     return re.compile(rf'(?:^|{mark})((?:[^{mark}"]|"[^"]*"?)*)')
 
 
 def _read(text: str, separator: str) -> list[str] | None:
-    """The fields of a text as csv reads them, without surrounding spaces; ``None``: it fails."""
+    """The fields of a text as the csv module reads them, without surrounding spaces; ``None`` if it
+    cannot read the text.
+    """
     fields = [match[1].strip() for match in _as_written(separator).finditer(text)]
     if any('"' in field and field[0] != '"' for field in fields):
         return None  # csv would read these quotes as text
@@ -163,7 +167,7 @@ def _read(text: str, separator: str) -> list[str] | None:
 
 
 def fields_of(line: str, number: int, file: str, separator: str = ",") -> list[str]:
-    """The fields of a line; MatrixError with the place of the first faulty one."""
+    """The fields of a line. Raises MatrixError with the place of the first faulty field."""
     fields = _read(line, separator)
     if fields is None:
         written = _as_written(separator).finditer(line)
@@ -177,7 +181,7 @@ def fields_of(line: str, number: int, file: str, separator: str = ",") -> list[s
 def fields_of_row(
     line: str, number: int, file: str, column_count: int, separator: str = ","
 ) -> list[str]:
-    """The fields of a row; MatrixError if they are not as many as the columns."""
+    """The fields of a row. Raises MatrixError if there are fewer or more fields than columns."""
     fields = fields_of(line, number, file, separator)
     if len(fields) != column_count:
         message = f"{len(fields)} values for {column_count} columns"
@@ -196,7 +200,7 @@ def starts_of(line: str, separator: str = ",") -> list[int]:
 def _header(
     line: str, number: int, file: str, columns: Sequence[str], optional: Collection[str]
 ) -> dict[str, int]:
-    """Column name → its index. Faults are raised, since no row can be read without the header."""
+    """Column name → its index. Raises MatrixError: no row can be read without a correct header."""
     faults: list[Fault] = []
     order: dict[str, int] = {}
     fields = fields_of(line, number, file)
@@ -220,7 +224,7 @@ def _header(
 
 
 def _row(line: str, number: int, file: str, order: dict[str, int], form: Form[Row]) -> Row:
-    """A row of the table; MatrixError with all its faults."""
+    """A row of the table. Raises MatrixError with all faults of the row."""
     fields = fields_of_row(line, number, file, len(order))
     texts = {name: fields[place] for name, place in order.items()}
     wrong = [(name, fault) for name, text in texts.items() for fault in form.columns[name](text)]
@@ -233,7 +237,7 @@ def _row(line: str, number: int, file: str, order: dict[str, int], form: Form[Ro
 
 
 def shown(text: str) -> str:
-    """A value as messages quote it."""
+    """A value in quotes for a message, shortened to 40 characters."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
@@ -249,7 +253,7 @@ def wrong_whole(text: str, most: int, noun: str = "number") -> Iterator[str]:
 
 
 def wrong_pairing(text: str) -> Iterator[str]:
-    """Faults of a pairing of two systems."""
+    """Faults of a pairing: the letters of two operating systems, the server's first."""
     if not LETTERS.fullmatch(text):
         yield f"{shown(text)} is not two capitals, server first, such as WL"
 
@@ -274,7 +278,7 @@ def wrong_decimal(text: str, unit: str) -> Iterator[str]:
 
 
 def wrong_rate(text: str) -> Iterator[str]:
-    """Faults of a printed rate in 10^6 bit/s; an empty one was not measured."""
+    """Faults of a printed rate in 10^6 bit/s. An empty text is no fault: nothing was measured."""
     if not text:
         return
     faults = list(wrong_decimal(text, "10^6 bit/s"))
@@ -286,9 +290,8 @@ def wrong_rate(text: str) -> Iterator[str]:
 
 
 def throughput(text: str) -> dict[str, Value]:
-    """A printed rate as values of a record: exact, as text, and the step of its last digit.
-
-    Empty for an empty text.
+    """A printed rate as values of a record: the exact rate, the text, and one unit of the text's
+    last digit in bit/s. Empty for an empty text.
     """
     if not text:
         return {}
@@ -301,10 +304,10 @@ def throughput(text: str) -> dict[str, Value]:
 
 
 def bit_per_s(text: str) -> int | float:
-    """A printed rate in 10^6 bit/s, in bit/s."""
+    """Convert a printed rate from 10^6 bit/s to bit/s."""
     return plain_number(Decimal(text) * 10**6)
 
 
 def plain_number(exact: Decimal) -> int | float:
-    """An int if it is whole, so that the last printed digit is kept."""
+    """The number as an int if it is whole, so that no digit is lost; otherwise as a float."""
     return int(exact) if exact == exact.to_integral_value() else float(exact)

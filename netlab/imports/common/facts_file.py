@@ -44,7 +44,7 @@ class DurationModel(Section):
 
 
 class HostFactsModel(Section):
-    """A host, or the hosts that run a system."""
+    """Facts about a host, or about all hosts with one operating system."""
 
     facts: dict[str, str | int | float | bool] = Field(min_length=1)
     where: Text

@@ -1,4 +1,4 @@
-"""Lines of iperf 2, its text and its rows of ``-y C``: the streams of each program's output."""
+"""Reads what iperf 2 printed, text or CSV rows (``-y C``), into the streams of each process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOTH_WAYS = "a test in both directions is not read"
 _BOUNCES = "a test with --bounceback is not read"
 _UNCLEAR = "rows with the server first: of iperf 2.0, or of a server that sent (--reverse)"
 _SHOWN = 5
-"""So many lines that are not understood are quoted; the others are counted."""
+"""How many of the lines that are not understood are quoted; the others are only counted."""
 
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
 _LABEL = r"\[ {0,8}(\*?)(SUM(?:-[0-9]{1,6})?|[0-9]{1,9})\] {0,8}"
@@ -61,7 +61,7 @@ _OF_UDP = ("jitter", "errors", "datagrams", "errpercent", "outoforder")
 
 
 class Iperf2Output:
-    """The lines of a file, one after another, and what they say."""
+    """Reads the lines of a file one after another, and keeps what they say."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -75,20 +75,20 @@ class Iperf2Output:
         self._oddities: list[str] = []
         self.blocks: list[Iperf2Block] = []
         self.loose_errors: list[str] = []
-        """Errors before anything else."""
+        """Error lines that come before any other output of iperf."""
 
     @property
     def unread(self) -> list[str]:
-        """What is not understood, a sentence each."""
+        """Sentences about the lines that are not understood."""
         more = self._count - len(self._oddities)
         return [*self._oddities, *([f"{more} more lines are not understood"] if more else [])]
 
     def read(self, number: int, line: str, *, is_cut: bool) -> None:
-        """A further line that is not empty; ``is_cut``: no line feed follows it."""
+        """Read the next line, which is not empty. ``is_cut``: no line feed follows the line."""
         if line.startswith("time,srcaddress,"):
             self._columns = tuple(line.split(","))
         elif line[:14].isdecimal() and line.count(",") >= 8:
-            if is_cut:  # a number or columns may be missing
+            if is_cut:  # the line's last digits or columns may be missing
                 self._leave(number, line, "is left out, as no line feed ends it")
             else:
                 self._row(number, line)
@@ -103,7 +103,7 @@ class Iperf2Output:
             self._oddities.append(f"line {number} {reason}: {line[:60]!r}")
 
     def _is_read(self, number: int, line: str) -> bool:
-        """Read a line of text; whether it is understood."""
+        """Read a line of text. Returns whether the line is understood."""
         block = self.blocks[-1] if self.blocks else None
         if _ERROR.search(line) and "WARN" not in line:
             if block is None:
@@ -124,7 +124,7 @@ class Iperf2Output:
         return self._is_count(line) or _is_setting(block, line) or bool(_DECORATION.match(line))
 
     def _is_count(self, line: str) -> bool:
-        """Read how many datagrams a stream sent; whether the line says it."""
+        """Read how many datagrams a stream sent. Returns whether the line states that."""
         sent = _SENT.match(line)
         stream = self._streams.get((sent[1] + sent[2],)) if sent else None
         if sent is None or stream is None:
@@ -147,7 +147,7 @@ class Iperf2Output:
         self._reports.clear()
 
     def _stream(self, block: Iperf2Block, number: int, peer: re.Match[str], line: str) -> None:
-        """A connection that begins."""
+        """Add a stream for the line of a new connection."""
         name = peer[1] + peer[2]
         local, remote = (peer[3].partition("%")[0], int(peer[4])), (peer[5], int(peer[6]))
         is_reverse = bool(peer[1]) or "(reverse)" in line
@@ -195,7 +195,7 @@ class Iperf2Output:
         return True
 
     def _row(self, number: int, line: str) -> None:
-        """A row of ``-y C``."""
+        """Read a CSV row of ``-y C``."""
         fields = line.split(",")
         columns = self._columns or (_BASIC if len(fields) == 9 else _BASIC + _OF_UDP)
         is_whole = len(fields) == len(columns) or (self._columns and len(fields) >= 10)
@@ -216,7 +216,8 @@ class Iperf2Output:
         key = (*ends, name)
         stream = self._streams.get(key)
         if stream is not None and (stream.protocol, protocol) == ("TCP", "UDP"):
-            stream.protocol = protocol  # iperf 2.0 prints short rows of what a client sent
+            # A UDP client of iperf 2.0 prints what it sent in a row without the columns of UDP.
+            stream.protocol = protocol
             stream.report = figures
             stream.last = number
             return
@@ -228,7 +229,9 @@ class Iperf2Output:
     def _row_stream(
         self, number: int, ends: tuple[End, End], name: str, protocol: str
     ) -> Iperf2Stream:
-        """A stream of rows that begins; MatrixError if nobody says who printed it."""
+        """Add a stream that begins with a CSV row. Raises MatrixError if neither the columns nor
+        the file's name shows whether the client or the server printed the row.
+        """
         sender, receiver = ends
         is_reverse = sender[1] == PORT != receiver[1]
         is_client = self._side == "client"
@@ -259,7 +262,7 @@ class Iperf2Output:
 
 
 def _is_setting(block: Iperf2Block, line: str) -> bool:
-    """Read a setting of a program; whether the line is one."""
+    """Read a setting that iperf prints. Returns whether the line states a setting."""
     settings = block.settings
     if message := _MESSAGE.match(line):
         if block.is_client and int(message[1]):
@@ -300,7 +303,7 @@ def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
 
 
 def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
-    """The figures of a row; ``None`` if its rate is not that of its data and its time."""
+    """The figures of a CSV row; ``None`` if its rate is not its amount of data over its time."""
     text = names.get("interval") or f"{names.get('istart')}-{names.get('iend')}"
     span = _SPAN.fullmatch(text)
     amounts = [names.get(name, "") for name in ("bytes", "speed")]
@@ -330,7 +333,7 @@ def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
 
 
 def _started_at(line: str) -> str:
-    """When a connection began, if the line has it in UTC."""
+    """When a connection began; empty if the line does not state the time in UTC."""
     date = _DATE.search(line)
     if date is None:
         return ""
@@ -342,7 +345,7 @@ def _started_at(line: str) -> str:
 
 
 def _end_time(text: str) -> datetime | None:
-    """The time of a row; iperf 2.1.8 prints 1970 for the last one."""
+    """The time of a CSV row; ``None`` if unknown. iperf 2.1.8 prints 1970 in the last row."""
     try:
         time = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What lines of iperf 2 say: the streams of each program's output, and their figures."""
+"""Types for what iperf 2 printed: the output of a process, its streams, and their figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ End = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Iperf2Figures:
-    """What a line says."""
+    """The figures of one line."""
 
     start_s: float
     seconds: float
@@ -39,9 +39,9 @@ class Iperf2Stream:
     client: End
     server: End
     is_sender: bool
-    """Whether the side that printed it sends."""
+    """Whether the side that printed the stream is the sender."""
     first: int
-    """Number of its first line."""
+    """Number of the stream's first line in the file."""
     last: int
     lines: int = 0
     whole: Iperf2Figures | None = None
@@ -54,13 +54,15 @@ class Iperf2Stream:
     flaw: str = ""
 
     def add(self, number: int, figures: Iperf2Figures) -> None:
-        """A further line; that of the whole test begins at 0 and comes last."""
+        """Add the figures of the next line. The last line states the whole test, from 0 s on."""
         self.lines += 1
         self.last = number
         self.whole = figures if figures.start_s == 0 else None
 
     def is_ended_by(self, figures: Iperf2Figures) -> bool:
-        """Whether a line cannot be of this stream, since that of its whole test was there."""
+        """Whether a line with these figures cannot belong to this stream, because the line of the
+        stream's whole test was read before.
+        """
         if self.whole is None or figures.start_s > 0:
             return False
         return self.lines > 1 or figures.bits < self.whole.bits
@@ -68,18 +70,18 @@ class Iperf2Stream:
 
 @dataclass(slots=True)
 class Iperf2Block:
-    """What one program printed."""
+    """What one iperf process printed."""
 
     is_client: bool
     is_text: bool
     protocol: str = ""
     address: str = ""
-    """To which a client connects."""
+    """The address to which a client connects."""
     port: int = PORT
     flows: int = 0
     """Number of streams, if stated."""
     settings: dict[str, Value] = field(default_factory=dict)
     streams: list[Iperf2Stream] = field(default_factory=list)
     sums: list[tuple[int, Iperf2Figures]] = field(default_factory=list)
-    """How many streams came before a row SUM, and its figures."""
+    """For each row SUM: how many streams came before the row, and the row's figures."""
     errors: list[tuple[int, str]] = field(default_factory=list)

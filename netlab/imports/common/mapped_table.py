@@ -1,4 +1,4 @@
-"""Reads a CSV table of any form with a map of its columns. Pure."""
+"""Parses the text of a CSV table of any form, with a map of its columns."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ THROUGHPUT = "throughput_bit_per_s"
 
 @dataclass(frozen=True, slots=True)
 class _FieldPlace:
-    """A column of netlab in the rows of a table."""
+    """Where the rows of a table have the values of a column of netlab."""
 
     name: str
     index: int
-    """Of the field in a row, from 0."""
+    """Index of the field in a row, from 0."""
     read: Read
 
 
 def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[ToolResult, ...]:
-    """A result for each row. MatrixError with every fault, in the file's order."""
+    """A result for each row. No I/O. Raises MatrixError with every fault, in file order."""
     lines = lines_of(text, file)
     number, heading_line = next(lines, (1, ""))
     headings = fields_of(heading_line, number, file, column_map.separator)
@@ -99,7 +99,7 @@ def _places(
 def _values(
     fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
 ) -> tuple[dict[str, Value], list[tuple[_FieldPlace, str]]]:
-    """The values of a row, without those that are blank, and its faults as sentences."""
+    """The values of a row, without the blank ones, and the faults: pairs of field and sentence."""
     values = dict(column_map.constants)
     faults: list[tuple[_FieldPlace, str]] = []
     for place in places:
@@ -126,7 +126,9 @@ def _values(
 def _printed(
     fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
 ) -> Iterator[tuple[str, Value]]:
-    """A throughput as it was printed, and the step of its last digit."""
+    """One unit of the last digit of the printed throughput, in bit/s; if the throughput is printed
+    in 10^6 bit/s, also its digits.
+    """
     units = {column.name: column.unit for column in column_map.columns}
     for place in places:
         text = fields[place.index]

@@ -1,4 +1,4 @@
-"""Texts of a table of any form → values of netlab's columns, in netlab's units. Pure."""
+"""Converts the texts of a table of any form to values of netlab's columns, in netlab's units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOSTS = ("pairing", "server", "client")
 TIME = "started_at"
 JITTER = "receiver_jitter_ns"
 _OF_NETLAB = frozenset({"cell", "trial", "attempt", "status", "reason", "errno", "detail", "test"})
-"""Columns that an import makes itself."""
+"""Columns that the import fills in itself; a table cannot give them."""
 
 MAX_RATE = Decimal(10**14)
 MAX_VALUE = Decimal(10**15)
@@ -59,12 +59,13 @@ FACTORS: Mapping[str, Mapping[str, Decimal]] = {
     "ppm": {"ppm": Decimal(1)},
     "": {},
 }
-"""netlab's unit → unit of a table → how many of netlab's units it has. ``MB/s`` is in none: people
-write it for 10^6 byte/s and for 10^6 bit/s.
+"""netlab's unit → unit in a table → how many of netlab's units equal the unit in the table.
+``MB/s`` is left out, because some people write it for 10^6 byte/s and others for 10^6 bit/s.
 """
 
 Read = Callable[[str], Value | None]
-"""Reads a text; ``None``: the word for a default of the host. ValueError with a sentence."""
+"""Converts a text to a value; ``None`` if the text is the word for the host's default. Raises
+ValueError with a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class MappableColumn:
 
     @property
     def unit(self) -> str:
-        """Its unit in netlab; empty for a word or a count."""
+        """The column's unit in netlab; empty for a word or a count."""
         return self.column.unit
 
 
@@ -87,16 +88,16 @@ class TableNumber:
     digits: str
     """As written, with a decimal point."""
     factor: Decimal
-    """How many of netlab's units its unit has."""
+    """How many of netlab's units equal the unit of the number."""
 
     @property
     def number(self) -> Decimal:
-        """In the table's unit."""
+        """The number in the table's unit."""
         return Decimal(self.digits)
 
     @property
     def exact(self) -> Decimal:
-        """In netlab's unit."""
+        """The number in netlab's unit."""
         return self.number * self.factor
 
 
@@ -114,7 +115,7 @@ def columns_of_test(test: str) -> Mapping[str, MappableColumn]:
 
 
 def constant_value(test: str, name: str, text: str) -> Value | None:
-    """The value of a column that is the same in every row. As ``Read``."""
+    """The value of a column that is the same in every row. Returns and raises as ``Read`` does."""
     known = columns_of_test(test)[name]
     return text_reader(name, known, known.unit, ".")(text)
 
@@ -147,7 +148,7 @@ def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Re
 
 
 def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNumber:
-    """The number in a text; its own unit counts before ``unit``, that of its column."""
+    """The number in a text. A unit in the text is used instead of ``unit``, the column's unit."""
     match = _QUANTITY.fullmatch(text.replace(",", ".", 1) if decimal == "," else text)
     if match is None:
         hint = "; write it without separators of thousands" if _WITH_COMMA.fullmatch(text) else ""

@@ -1,7 +1,7 @@
-"""The text of netperf: its outputs, each as what it states by the names of omni's keys.
+"""Parses what netperf printed: each output becomes fields with the names of omni's keys.
 
-Three forms have labels of their own: keys, CSV, and columns below four lines of labels. The
-classic tables have fixed columns.
+An omni test prints labels with its values, in one of three forms: keys, CSV, or columns below four
+lines of labels. The classic tables have fixed columns.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,9})?")
 _UNITS: Mapping[str, int] = {f"10^{power}bits": 10**power for power in (0, 3, 6, 9)} | {
     f"{letter}Bytes": 8 * 1024**power for power, letter in enumerate(("", *"KMG"))
 }
-"""Unit of a rate, for a second → bit/s."""
+"""Unit of a rate, without ``/s`` → its size in bits."""
 
 _HEIGHTS: Mapping[tuple[str, str], int] = {
     ("Recv", "Send"): 4,
@@ -49,8 +49,8 @@ _ROWS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "Local": (("", "", "REQUEST_SIZE", "RESPONSE_SIZE", "ELAPSED_TIME", "THROUGHPUT"),),
     "Socket": (("", *_UDP_SENT), ("", "", "REMOTE_RECV_CALLS", "REMOTE_RECV_THROUGHPUT")),
 }
-"""First word of a classic table → the keys of its rows' figures. The last row of ``Local`` has
-only sizes that the system chose."""
+"""First word of a classic table → the keys of the figures in its rows; figures with an empty key
+are not read. A table ``Local`` may have a further row: sizes that the system chose, not read."""
 
 _OF_A_SIDE = (
     *("Send Size", "Send Calls", "Recv Calls", "Send Throughput", "Recv Throughput"),
@@ -87,7 +87,7 @@ _LABELS: Mapping[str, str] = {
         )
     },
 }
-"""Label of a column, with CSV or without → the key that omni prints with ``-k``."""
+"""Label of a column, in CSV or in four lines → the key that omni prints with ``-k``."""
 
 _WORDS_OF_LABELS = frozenset(label.split()[0] for label in _LABELS)
 _ERRORS = ("establish control", "establish_control", "netperf:", "recv_response", "send_omni")
@@ -103,10 +103,11 @@ class _NetperfLine:
 
 @dataclass(slots=True)
 class NetperfOutput:
-    """What one output states; what is not understood is remembered."""
+    """What one output states. ``unread`` has sentences about what is not understood."""
 
     banner: Mapping[str, str] = field(default_factory=dict)
-    """Its ``title``, ``client``, ``server``, ``family`` (of addresses) and ``flags``."""
+    """Parts of the output's first line: ``title``, ``client``, ``server``, ``family`` (of
+    addresses) and ``flags``; empty if the output has no such line."""
     fields: dict[str, str] = field(default_factory=dict)
     """Key of omni → its text."""
     unread: list[str] = field(default_factory=list)
@@ -115,7 +116,7 @@ class NetperfOutput:
 
     @property
     def is_test(self) -> bool:
-        """Whether it is of a test that began, or of one that netperf says could not begin."""
+        """Whether this is the output of a test, also of one that could not begin."""
         return bool(self.banner or self.error or {"THROUGHPUT", "PROTOCOL"} & self.fields.keys())
 
     def has_flag(self, flag: str) -> bool:
@@ -123,10 +124,12 @@ class NetperfOutput:
         return f" : {flag}" in self.banner.get("flags", "")
 
     def number(self, name: str, most: float = 1e15) -> Decimal | None:
-        """A number from 0; ``None`` if it is absent, not measured, or none, which is remembered."""
+        """A number from 0 to ``most``; ``None`` if it is absent or was not measured. ``None`` also
+        if the text is anything else, which is noted in ``unread``.
+        """
         text = self.fields.get(name, "").strip()
         number = Decimal(text) if _NUMBER.fullmatch(text) else None
-        if not text or number in (-1, -2):  # what was not measured, or not requested
+        if not text or number in (-1, -2):  # -1 and -2: not measured, or not requested
             return None
         if number is None or bounded(float(number), 0.0, most) is None:
             self.unread.append(f"`{name}` is left out: {text[:40]!r} is out of range")
@@ -134,13 +137,13 @@ class NetperfOutput:
         return number
 
     def whole(self, name: str, most: int = 2**40) -> int | None:
-        """A whole number above 0; ``None`` for 0, which netperf prints for what is not set."""
+        """A whole number above 0, or ``None``. netperf prints 0 for what is not set."""
         number = self.number(name, most)
         return int(number) if number and number == int(number) else None
 
     @property
     def unit(self) -> str:
-        """The unit of its rates, without the second."""
+        """The unit of the output's rates, without ``/s``."""
         return self.fields.get("THROUGHPUT_UNITS", "").removesuffix("/s")
 
     def rate(self, name: str) -> tuple[float, float] | None:
@@ -153,7 +156,7 @@ class NetperfOutput:
 
 
 def outputs(text: str, file: str) -> tuple[NetperfOutput, ...]:
-    """The outputs in a text. MatrixError with the place if it has none."""
+    """The outputs in a text. Raises MatrixError with the place if the text has none."""
     lines, cut = _lines(text, file)
     tests: list[NetperfOutput] = []
     before: list[str] = []
@@ -171,7 +174,7 @@ def outputs(text: str, file: str) -> tuple[NetperfOutput, ...]:
 
 
 def _lines(text: str, file: str) -> tuple[list[_NetperfLine], str]:
-    """The lines that are whole, and a sentence about a last line that is not."""
+    """The lines that end with a line feed, and a sentence about a last line that does not."""
     lines = []
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_LINE_CHARACTERS:
@@ -187,7 +190,9 @@ def _lines(text: str, file: str) -> tuple[list[_NetperfLine], str]:
 
 
 def _sections(lines: Sequence[_NetperfLine]) -> Iterator[list[_NetperfLine]]:
-    """The lines of each output: from a banner on, or from keys that are there already."""
+    """The lines of each output. An output begins at a banner, or at a key that the output before
+    it already has.
+    """
     section: list[_NetperfLine] = []
     keys: set[str] = set()
     has_banner = False
@@ -228,7 +233,7 @@ def _output(lines: Sequence[_NetperfLine]) -> NetperfOutput:
 
 
 def _step(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
-    """Read at a line; the number of lines that were understood."""
+    """Read one line or more from index ``at`` on. Returns how many lines were understood."""
     text = lines[at].text
     if not text or (at == 0 and output.banner):
         return 1
@@ -253,7 +258,7 @@ def _step(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
 
 
 def _start(length: str, end: str) -> str:
-    """The start of an interim result."""
+    """The time at which an interim result began; empty if it is unknown."""
     if not (_NUMBER.fullmatch(length) and _NUMBER.fullmatch(end)):
         return ""
     seconds = bounded(float(Decimal(end) - Decimal(length)), 0.0, _LATEST_S)
@@ -263,7 +268,7 @@ def _start(length: str, end: str) -> str:
 
 
 def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
-    """The table of a test such as TCP_STREAM."""
+    """Read the table of a classic test such as TCP_STREAM. Returns the number of lines read."""
     words = lines[at].text.split()[:2]
     height = _HEIGHTS.get((words[0], words[-1]), 0)
     if not height or "ELAPSED_TIME" in output.fields:
@@ -289,7 +294,7 @@ def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int
 
 
 def _more_of_a_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
-    """What a classic test prints below its table with ``-v 2``: round trip and segment size."""
+    """Read what a classic test prints below its table with ``-v 2``: round trip, segment size."""
     title = lines[at].text.split()
     row = lines[at + 1].text.split() if at + 1 < len(lines) else []
     if "usec/Tran" in title and len(row) == 8:
@@ -302,7 +307,7 @@ def _more_of_a_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: i
 
 
 def _csv_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
-    """A row of labels above a row of values."""
+    """Read a row of labels and the row of values below it."""
     if "," not in lines[at].text:
         return 0
     labels, *rows = (_cells(line.text) for line in lines[at : at + 2])
@@ -322,7 +327,7 @@ def _cells(text: str) -> list[str]:
 
 
 def _columns(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
-    """A table whose labels stand in four lines above their values."""
+    """Read a table with four lines of labels above a line of values."""
     if at + 4 >= len(lines) or _WORDS_OF_LABELS.isdisjoint(lines[at].text.split()):
         return 0
     title, row = [line.text for line in lines[at : at + 4]], lines[at + 4].text
@@ -338,7 +343,7 @@ def _columns(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> i
 
 
 def _is_labelled(output: NetperfOutput, labels: Sequence[str], values: Sequence[str]) -> bool:
-    """Take the values with known labels; whether there are any."""
+    """Keep the values that have known labels. Returns whether there are any."""
     pairs = zip(labels, values, strict=True)
     fields = {_LABELS[label]: value for label, value in pairs if label in _LABELS}
     output.fields = {**fields, **output.fields}

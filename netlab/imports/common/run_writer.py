@@ -1,4 +1,4 @@
-"""Common part of every import: from the file that it reads to the run folder."""
+"""Code that all importers share: reads the source file and its facts, writes the run folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from netlab.store.run_folder import RunFolder
 from netlab.store.source_facts import KEY, STATED, StatedFacts
 
 OF_AN_END = frozenset({"receiver_jitter_ns", "sender_congestion"})
-"""Values of an end that findings and reports read and that other tools print as well."""
+"""Values that only the receiver or the sender can know, and that other tools print as well.
+Findings and reports read them, although they are not columns of every test."""
 
 
 class TableContext(TypedDict, total=False):
@@ -29,11 +30,12 @@ class TableContext(TypedDict, total=False):
     title: str | None
     """Default: the table's name."""
     link: Link | None
-    """The link of the measurement; without it there are no wire ceilings."""
+    """The link between the hosts. Without it, there are no wire ceilings (the highest payload rate
+    that the link can carry)."""
     facts: Path | None
     """File with facts that the document states outside the table (docs/run-folder.md)."""
     imported_at: str | None
-    """ISO 8601: replaces the wall clock, so that an import gives the same bytes again."""
+    """ISO 8601. Used instead of the wall clock, so that a repeated import gives the same bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,28 +52,30 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Name of the table in faults."""
+        """Name of the table in messages about faults."""
         return str(self.path)
 
     @property
     def text(self) -> str:
-        """The table's text; MatrixError with the place if it is not UTF-8."""
+        """The table's text. Raises MatrixError with the place if it is not UTF-8."""
         return text_of(self.data, self.name)
 
     def beside(self, into: Path) -> frozenset[str]:
-        """Names of its files that may already be in the folder that becomes the run."""
+        """Names of the table and of the facts file, as far as they are in ``into``: the run folder
+        may be created in a folder that has these files.
+        """
         files = (self.path, *([self.facts] if self.facts is not None else []))
         folder = into.resolve()
         return frozenset(file.name for file in files if file.parent.resolve() == folder)
 
 
 def read_source(path: Path, **context: Unpack[TableContext]) -> Source:
-    """Read a table and its facts. UsageError if there is no table, MatrixError for wrong facts."""
+    """Read a table and its facts. Raises UsageError (no table) or MatrixError (wrong facts)."""
     return source_of(path, read_table(path), **context)
 
 
 def source_of(path: Path, data: bytes, **context: Unpack[TableContext]) -> Source:
-    """Data that was read, with the facts about it. MatrixError for wrong facts."""
+    """The source of ``data``, with the facts about it. Raises MatrixError for wrong facts."""
     facts = context.get("facts")
     statements = StatedFacts()
     if facts is not None:
@@ -103,8 +107,8 @@ def write_run(
     ``content`` has the settings by which two imports of the same table differ, as plain JSON data.
     Importing the same table again into its folder changes nothing.
 
-    Raises UsageError (the facts name a pairing that the table lacks; ``into`` holds something
-    else), StoreError, LockedError; ValueError if a record has a name that is not a column.
+    Raises UsageError (the facts name a pairing that the table lacks; ``into`` has other contents),
+    StoreError, LockedError; ValueError if a record has a name that is not a column.
     """
     for record in records:
         _check_names(record)
@@ -139,7 +143,7 @@ def cell_of(
     words: Sequence[str],
     repeats: int | None = None,
 ) -> PlannedCell:
-    """A cell whose key has readable ``words`` and a digest of its content."""
+    """A cell: a pairing, a test and its settings. Its key has readable ``words`` and a digest."""
     text = json.dumps([pairing, test, settings], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return PlannedCell("-".join([pairing, test, *words, digest]), pairing, test, settings, repeats)
@@ -177,7 +181,7 @@ def _without_flow(name: str) -> str:
 
 
 def _check_names(record: Record) -> None:
-    """Refuse values that no column has: findings and reports would not read them."""
+    """Raise ValueError for a name that is no column: findings and reports would not read it."""
     columns = columns_of([record.test])
     known = {*columns, *OF_AN_END}
     names = {*record.settings, *record.values}

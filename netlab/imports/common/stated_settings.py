@@ -14,11 +14,11 @@ from netlab.imports.common.mapped_values import columns_of_test, constant_value
 from netlab.imports.common.tool_result import ToolResult
 
 _KNOWN = frozenset(name for kind in SETUPS.values() for name in kind.names()) - {"protocol"}
-"""Without the protocol: the meaning of a tool's figures depends on it."""
+"""All settings except the protocol: the meaning of a tool's figures depends on the protocol."""
 
 
 def stated_settings(words: tuple[str, ...]) -> dict[str, str]:
-    """Setting → its text, out of SETTING=VALUE; ValueError with a sentence."""
+    """Setting → its text, from words SETTING=VALUE. Raises ValueError with a user message."""
     texts: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -27,7 +27,7 @@ def stated_settings(words: tuple[str, ...]) -> dict[str, str]:
         if name == "protocol":
             raise ValueError("protocol: the tool's output has to state it")
         if name not in _KNOWN:
-            from netlab.config.document import did_you_mean  # pydantic: only where it is needed
+            from netlab.config.document import did_you_mean  # imports pydantic, which is slow
 
             raise ValueError(f"no setting is called {name}{did_you_mean(name, _KNOWN)}")
         if texts.setdefault(name, text) != text:
@@ -48,9 +48,10 @@ SETTINGS = CommandOption(
 
 
 def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> list[ToolResult]:
-    """The results, each with those of the settings that its kind of test has.
+    """The results; each gets those settings of ``texts`` that its kind of test has.
 
-    UsageError if an output states another value, if a value is wrong, or if no test has a setting.
+    Raises UsageError if an output states another value, if a value is wrong, or if no test has a
+    setting.
     """
     completed = []
     used_names: set[str] = set()

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from netlab.experiment.records import Value
 
 NOT_RECORDED = "not-recorded"
-"""Reason of a result that the output has a place for and no figure."""
+"""Reason of a result for which the output has a place but no figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """One test of a tool, from the output of one side or of both."""
+    """One test of a tool, from the output of the client, of the server, or of both."""
 
     file: str
     test: str
@@ -25,11 +25,11 @@ class ToolResult:
     started_at: str = ""
     """ISO 8601, UTC; empty if not stated."""
     identity: str = ""
-    """A word that both sides print; empty if there is none."""
+    """A word by which the outputs of client and server are recognised as one test; may be empty."""
     reason: str | None = None
-    """Reason of the closed list if there is no result."""
+    """Why there is no result: a word of a closed list; ``None`` if there is a result."""
     detail: str | None = None
     pairing: str = ""
-    """The systems of the two hosts, server first, if the output names these and no hosts."""
+    """The operating systems of the two hosts, server first, if the output names no hosts."""
     unread: tuple[str, ...] = ()
-    """What the output has and netlab does not understand, a sentence each."""
+    """Sentences about what the output has and netlab does not understand."""

@@ -1,4 +1,4 @@
-"""Results of a tool, as its output states them → a run folder."""
+"""Writes the results that the outputs of a tool state to a run folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_VALUE = 1e15
 """A higher figure is an error of the output: 1 Pbit/s, or a thousand years in microseconds."""
 
 Parse = Callable[[str, str], tuple[ToolResult, ...]]
-"""The results in a text; the second argument is the file's name for faults."""
+"""Returns the results in a text; the second argument is the file's name for messages."""
 
 
 def import_results(
@@ -46,10 +46,10 @@ def import_results(
     ``names`` maps addresses to the names of hosts, and ``server`` and ``client`` to the names of
     hosts whose address the output lacks. ``settings`` are texts of settings that no output states.
     ``decode`` makes the text out of a file's bytes (its second argument is the file's name for
-    faults). ``content`` is what else makes two imports of the same files differ, as plain JSON
-    data. Tests with the same settings between the same hosts are trials of one cell, in the order
-    of their starts. Raises MatrixError with every fault as ``file:line:column``, UsageError,
-    StoreError, LockedError.
+    messages). ``content`` has further settings by which two imports of the same files differ, as
+    plain JSON data. Tests with the same settings between the same hosts are trials (repetitions) of
+    one cell, in the order of their starts. Raises MatrixError with every fault as
+    ``file:line:column``, UsageError, StoreError, LockedError.
     """
     names, settings = names or {}, settings or {}
     files = {path: read_table(path) for path in _files(paths)}
@@ -106,15 +106,15 @@ def ip_version_of(address: str) -> int | None:
 
 
 def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
-    """The reason of the first words in ``reasons`` that an error contains, in lower case;
-    ``unknown-error`` if it contains none of them.
+    """The reason of an error. ``reasons`` maps words in lower case to a reason, and the first words
+    that the error contains decide; ``unknown-error`` if the error contains none of them.
     """
     lower = error.lower()
     return next((reason for words, reason in reasons.items() if words in lower), "unknown-error")
 
 
 def host_names(words: tuple[str, ...]) -> dict[str, str]:
-    """Address → name, out of ADDRESS=NAME; ValueError with a sentence."""
+    """Address → name, from words ADDRESS=NAME. Raises ValueError with a sentence for the user."""
     names: dict[str, str] = {}
     for word in words:
         address, equals, name = word.partition("=")
@@ -156,15 +156,15 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _remarks(result: ToolResult) -> Iterator[str]:
-    """What of an output is in no record."""
+    """Sentences about the parts of an output that are in no record."""
     yield from result.unread
     if "protocol" not in result.settings:
         yield f"not imported: {result.detail or 'its settings are not stated'}"
 
 
 def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
-    """One result per test: the first output of a test counts, completed by what only another one
-    has.
+    """One result per test. If a test has several outputs, the first one counts; the others add only
+    what the first one lacks.
     """
     tests: dict[str, ToolResult] = {}
     single: list[ToolResult] = []

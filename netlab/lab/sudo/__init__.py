@@ -1,10 +1,11 @@
 """Describes for inside.py how a host's account may change settings of the host with ``sudo``.
 
 The ``sudo`` of a host is client.py. It hands its command line to helper.py, which runs beside the
-host's sshd, decides by its rule, and runs the program. No program of the account gets a right.
-The helper is not root either: it has an id of its own and the capability CAP_NET_ADMIN, which the
-kernel checks for the network namespace of the process. So even a mistake in the rule does not let
-the account write to a file, to another namespace, or to a setting outside ``net``.
+host's sshd, checks whether the command is allowed, and runs the program. So no program of the
+account gets additional rights. The helper is not root either: it has a user id of its own and the
+capability CAP_NET_ADMIN, which the kernel checks for the network namespace of the process. So even
+a mistake in the helper's check does not let the account write to a file, to another namespace, or
+to a setting outside ``net``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ ACCOUNT_PATH = (
 )
 """PATH of the account: the host's ``sudo`` comes before the machine's."""
 HELPER_UIDS = -1000
-"""Distance of a helper's user id from that of its host's account: below all ids of accounts."""
+"""The user id of a helper is the id of its host's account plus this number, and so is below the
+ids of all accounts."""
 
 CLIENT_TEXT = """\
 #!/bin/sh

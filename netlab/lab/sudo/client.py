@@ -1,7 +1,7 @@
-"""The command ``sudo`` on a host of the lab. A standalone script: it imports no netlab.
+"""The command ``sudo`` on a host of the lab: a standalone script that does not import netlab.
 
-It sends its command line to the host's helper (helper.py) and prints what the helper answers. It
-has no rights of its own.
+The script sends its command line to the host's helper (helper.py) and prints what the helper
+answers. The script has no rights of its own.
 """
 
 import socket
@@ -15,7 +15,8 @@ REPLY = struct.Struct("<BI")
 MOST_REQUEST_BYTES = 16 << 10
 MOST_REPLY_BYTES = 128 << 10
 LIMIT_S = 30.0
-"""Longer than the helper's own limit: it runs one command after the other."""
+"""Longer than the helper's limit for a program, because the helper runs one command after another.
+"""
 
 
 def main() -> int:

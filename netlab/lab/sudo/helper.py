@@ -1,9 +1,9 @@
-"""Changes settings of one host for its account. A standalone script: it imports no netlab.
+"""Changes settings of one host for its account: a standalone script that does not import netlab.
 
 It runs in the host's network namespace, as a user of its own, with the capability CAP_NET_ADMIN and
 no other (see __init__.py). It accepts connections on a socket that inside.py made, one at a time.
-Each connection has one command line, words that are separated by zero bytes, and one reply. No
-shell reads the words, and the programs are those that netlab found when it made the lab.
+Each connection carries one command line (words that are separated by zero bytes) and one reply. No
+shell reads the words, and the helper runs only programs that netlab found when it made the lab.
 """
 
 import json
@@ -18,7 +18,8 @@ from pathlib import Path
 
 PROGRAMS = ("ethtool", "sysctl", "ip")
 FOLDERS = ("", "/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/")
-"""What may stand before the name of a program; the helper runs its own path in any case."""
+"""Folders that the command line may state before a program's name. The helper ignores them and runs
+the path that netlab found."""
 MOST_WORDS = 64
 MOST_WORD_CHARACTERS = 300
 LEAST_MTU_BYTES, MOST_MTU_BYTES = 1280, 65535
@@ -31,8 +32,8 @@ ETHTOOL_NAME = re.compile(r"[a-z][a-z0-9_-]{0,59}")
 ETHTOOL_VALUE = re.compile(r"on|off|auto|[0-9]{1,10}")
 
 SYSCTL_GROUPS = ("core", "ipv4", "ipv6", "mptcp", "unix")
-"""The groups of ``net`` whose writable keys all belong to the namespace. Group ``netfilter`` has
-one, nf_hooks_lwtunnel, that changes the whole machine and cannot be changed back."""
+"""The groups of ``net`` whose writable keys all belong to the namespace. Group ``netfilter`` has a
+key, nf_hooks_lwtunnel, that changes the whole machine and cannot be changed back."""
 SYSCTL_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 SYSCTL_VALUE = re.compile(r"[A-Za-z0-9 \t._,:+-]{1,200}")
 CONGESTION = ("net", "ipv4", "tcp_congestion_control")
@@ -40,14 +41,14 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 MOST_REQUEST_BYTES = 16 << 10
 MOST_OUTPUT_BYTES = 32 << 10
-"""Of each of the two outputs; both together fit into one message of a socket."""
+"""Maximum length of standard output and of standard error; both fit into one socket message."""
 REPLY = struct.Struct("<BI")
 REQUEST_LIMIT_S = 2.0
 PROGRAM_LIMIT_S = 10.0
 
 
 class RefusalError(ValueError):
-    """A command line that the rule does not allow; its text is the reason, without a full stop."""
+    """A command line that is not allowed; the error's text is the reason, without a full stop."""
 
 
 def accepted(
@@ -81,7 +82,7 @@ def accepted(
 
 
 def check_ethtool(words: Sequence[str], interfaces: Collection[str]) -> None:
-    """``-K INTERFACE NAME VALUE …`` and the like, or ``-k INTERFACE`` and the like."""
+    """Allow ``-K INTERFACE NAME VALUE …``, ``-k INTERFACE`` and similar options, nothing else."""
     option, interface = (*words[:2], "", "")[:2]
     pairs = words[2:]
     known = (*ETHTOOL_CHANGES, *ETHTOOL_READS)
@@ -103,13 +104,13 @@ def check_ethtool(words: Sequence[str], interfaces: Collection[str]) -> None:
 
 
 def check_sysctl(words: Sequence[str], algorithms: Collection[str]) -> None:
-    """``KEY=VALUE …``, ``-w`` before it or not."""
+    """Allow ``KEY=VALUE …`` and ``-w KEY=VALUE …``, nothing else."""
     pairs = words[1:] if words[:1] == ["-w"] else words
     if not pairs:
         raise RefusalError("sysctl takes KEY=VALUE, -w before it or not")
     for pair in pairs:
         key, equals, value = pair.partition("=")
-        # Both notations; a key that mixes them means something else to sysctl.
+        # Keys are written with dots or slashes; a key with both means something else to sysctl.
         parts = tuple(key.split("." if "." in key else "/"))
         if not equals or not all(map(SYSCTL_PART.fullmatch, parts)):
             raise RefusalError(f"sysctl {quoted(pair)} is not KEY=VALUE, and no option is allowed")
@@ -124,7 +125,7 @@ def check_sysctl(words: Sequence[str], algorithms: Collection[str]) -> None:
 
 
 def check_ip(words: Sequence[str], interfaces: Collection[str]) -> None:
-    """``link set dev INTERFACE mtu BYTES``; ``dev`` may be missing."""
+    """Allow ``link set dev INTERFACE mtu BYTES``, also without ``dev``, nothing else."""
     start = ["link", "set", "dev"] if words[2:3] == ["dev"] else ["link", "set"]
     rest = list(words[len(start) :])
     if list(words[: len(start)]) != start or len(rest) != 3 or rest[1] != "mtu":
@@ -138,7 +139,7 @@ def check_ip(words: Sequence[str], interfaces: Collection[str]) -> None:
 
 
 def check_interface(name: str, interfaces: Collection[str]) -> None:
-    """Raise RefusalError if the interface is not one of these."""
+    """Raise RefusalError if the interface is not one of ``interfaces``."""
     if name not in interfaces:
         raise RefusalError(f"the interface {quoted(name)} is not one of {', '.join(interfaces)}")
 

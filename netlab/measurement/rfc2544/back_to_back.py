@@ -23,8 +23,8 @@ FIRST_BURST_S = 0.02
 shorter bursts are sent only if no longer burst passes the device without loss."""
 
 INVALID = 3
-"""Maximum number of attempts at a burst that our own hosts spoil. After them, nothing is known
-about the device."""
+"""Maximum number of attempts at a burst that fails because of our own hosts. If the last attempt
+fails too, nothing is known about the device."""
 
 BurstOutcome = Literal["passed", "lost", "receiver-bound", "generator-bound", "failed"]
 """``failed``: the trial has no result."""
@@ -37,10 +37,10 @@ class _SpoiledError(Exception):
 def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[str, Value]:
     """Values of the longest burst, which is searched ``times`` times.
 
-    ``found_share``: the share of the line rate that the device forwards without loss; 0: not even
-    the lowest rate. A device that forwards the full line rate takes any burst, so no burst is
-    tried. If our own hosts lose frames or send too slowly, only the searches that ended before
-    count.
+    ``found_share``: the share of the line rate that the device forwards without loss; 0 if it does
+    not forward even the lowest rate without loss. A device that forwards the full line rate takes
+    any burst, so no burst is tried. If our own hosts lose frames or send too slowly, the search
+    stops, and only the searches that were complete before count.
     """
     if found_share >= 1:
         return {"back_to_back_limit": "line rate"}
@@ -71,18 +71,18 @@ def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[st
         return values | {"back_to_back_limit": "line rate", "back_to_back_frames": float(most)}
     longest_mean = mean([float(frames) for frames in bursts])
     values |= {"back_to_back_limit": "device", "back_to_back_frames": longest_mean}
-    # The device forwards while a burst arrives; only the rest waits in it (RFC 9004).
+    # The device forwards frames while a burst arrives; only the rest waits in it (RFC 9004).
     return values | {"back_to_back_waiting_frames": longest_mean * (1 - found_share)}
 
 
 def longest(
     passes: Callable[[int], bool], *, least: int, first: int, most: int, guess: int = 0
 ) -> int:
-    """The largest number of frames from ``least`` to ``most`` that passes; 0 if none does.
+    """The largest number of frames from ``least`` to ``most`` that passes; 0 if no number passes.
 
-    The length starts at ``first`` and is doubled until one does not pass; then a bisection follows.
-    With a ``guess``, it and its neighbours are tried first. A burst longer than a failed one is
-    assumed to fail.
+    The number starts at ``first`` and is doubled until a burst does not pass; then a bisection
+    follows. If there is a ``guess``, the guess and the numbers next to it are tried first. A burst
+    that is longer than a failed burst is assumed to fail.
     """
     passing, failing = least - 1, most + 1
     near = [size for size in (guess, guess + 1, guess - 1) if least <= size <= most and guess]
@@ -98,7 +98,7 @@ def longest(
 
 
 def _burst(runner: TrialRunner, frames: int) -> BurstOutcome:
-    """Send one burst; its outcome."""
+    """Send one burst and return its outcome."""
     line_per_s = runner.line.frames_per_s
     load = OfferedLoad(frames, None if runner.link_paces else line_per_s, frames / line_per_s)
     try:

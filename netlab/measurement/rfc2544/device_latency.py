@@ -3,8 +3,9 @@
 In RFC 2544, one frame of the load is marked, and its time is taken twice. Here requests of the same
 length are sent in addition to the load, and a mirror at the other end answers them. The round trip
 is measured by the clock of the asking end. Requests and load together have the stated rate. About
-one frame in a hundred is a request. At low rates it is more: 48 requests per second, but no more
-than one frame in five. If the load goes one way, the answers come back over an almost idle path.
+one frame in a hundred is a request. At low rates the share is higher: 48 requests per second, but
+no more than one frame in five. At high rates the share is lower: there are at most 962 requests per
+second. If the load goes one way, the answers come back over an almost idle path.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from netlab.stats.histogram import from_pairs
 REQUEST_SHARE = 0.01 * 0.9618
 MOST_REQUEST_SHARE = 0.2 * 0.9618
 """Share of requests among the frames: about one in a hundred, up to one in five at low rates. The
-shares are no round numbers: otherwise every request would be sent at the same point between two
+shares are not round numbers: otherwise every request would be sent at the same point between two
 load frames."""
 
 LEAST_REQUESTS_PER_S = 48.09
@@ -55,7 +56,7 @@ class LatencyAtLoad:
 def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
     """Values of round trips at the found rate (``found_per_s`` frames/s each way) and below it.
 
-    A load without any completed round trip is listed as failed and has no figures.
+    A load at which no round trip was completed is listed as failed and has no other values.
     """
     latencies: list[LatencyAtLoad] = []
     failed: list[float] = []

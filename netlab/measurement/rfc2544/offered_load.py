@@ -2,7 +2,7 @@
 
 Before the load, netlab sends frames at half the rate for 0.1 s. They let the device learn addresses
 and wake up, and they do not count. The streams of the load are opened with a packet each way, so
-that the device has its state of each stream before the first frame.
+that the device has its state for each stream (such as a NAT entry) before the first frame.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from netlab.measurement.requests import can, request_keys
 from netlab.remote.protocol import decimal
 
 LEARN_SHARE = 0.5
-"""Rate of the warm-up of the device, as a share of the rate that follows."""
+"""Rate of the frames for learning, as a share of the rate of the load."""
 
 OVER_S = 0.5
 """How much longer than requested a sender may take before it is stopped; checked once a second."""
@@ -59,7 +59,7 @@ class OfferedLoad:
     frames_per_s: float | None
     """``None``: as fast as the sender's link takes them."""
     duration_s: float
-    """Duration at that rate."""
+    """Duration of the load at this rate, or at the line rate if ``frames_per_s`` is ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,9 @@ def flows_of(
     residual_s: float | None = None,
     starts: Starts | None = None,
 ) -> list[LoadFlow]:
-    """One flow per direction, not begun yet. ``residual_s``: how long its receiver waits for
-    missing frames; ``None``: its default. ``starts``: when its sender begins; ``None``: two
-    directions begin at the same time a moment later, a single direction begins at once.
+    """One flow per direction, not begun yet. ``residual_s``: how long the receivers wait for
+    missing frames; ``None``: the probe's default. ``starts``: when the senders begin. If it is
+    ``None``, two directions begin together in a moment, and a single direction begins at once.
     """
     stream = Stream(
         **setup.passed_on(Stream, but={"duration_s"}),
@@ -241,7 +241,7 @@ def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mappin
 def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Counts, ...]:
     """The counts of each direction, with the drops of our own hosts."""
     accounts = [_counts(flow) for flow in flows]
-    # An interface and a backlog count for both directions.
+    # The drop counters of an interface or a backlog contain the drops of both directions.
     shared = shared_drops(
         [max(0, counts.lost - counts.own_drops) for counts in accounts],
         sum(hosts[end].dropped_on_the_way for end in WHOSE),

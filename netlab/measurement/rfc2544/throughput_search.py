@@ -2,7 +2,8 @@
 
 ``rate_search.py`` chooses the next rate and decides when the search is over; ``trial.py`` measures
 one trial. The record has every trial. If the matrix requests them, the standard's other tests
-follow at the found rate: frame loss rate, latency under load, back-to-back frames.
+follow: frame loss rate from the line rate down, latency at the found rate and below it, and
+back-to-back frames at line rate.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from netlab.units import format_share
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """The values of a search; ProbeError if our own hosts limited all of its trials."""
+    """The values of a search; ProbeError if the measuring hosts, and not the device, limited every
+    trial.
+    """
     setup = trial.cell.setup
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (for the type checker)
     line = line_of(setup, ends)
@@ -84,7 +87,7 @@ def _further(search_result: SearchResult, grid: RateGrid, runner: TrialRunner) -
 def _of_result(
     search_result: SearchResult, grid: RateGrid, line: LineRate, trials: Sequence[TrialResult]
 ) -> dict[str, Value]:
-    """The headline values and both bounds of the found rate."""
+    """The main values of the search: the found rate, its upper bound, and what limited the rate."""
     values: dict[str, Value] = {}
     if search_result.number is not None:
         share = float(grid.share(search_result.number))
@@ -119,9 +122,10 @@ def _limiting(
     search_result: SearchResult, setup: ThroughputSearch, trials: Sequence[TrialResult]
 ) -> Watched | None:
     """The host that limited the rate, with its highest load in the trials that failed because of
-    it.
+    this host.
 
-    A device is included only if it is observed. ``None``: unknown, or there was no limit.
+    A device can be the result only if it is an observed host. ``None``: unknown, or no host
+    limited the rate.
     """
     senders = SENDERS[setup.direction]
     receivers = WHOSE if len(senders) > 1 else tuple(end for end in WHOSE if end not in senders)
@@ -156,9 +160,10 @@ def _busiest_core(host: Watched | None) -> str:
 
 
 def _losses(runner: TrialRunner) -> tuple[list[TrialResult], Fraction | None]:
-    """Trials for the frame loss rate (26.3): from the line rate down in steps of a tenth of it,
-    until two trials in a row have no loss. If a trial without a result ended the series, its share
-    is returned as well. The found rate then stays valid, unless a pair left the search.
+    """Trials for the frame loss rate (RFC 2544, 26.3), from the line rate down in steps of a tenth
+    of the line rate, until two trials in a row have no loss. If a trial has no result, the series
+    ends and the share of this trial is returned as well; the found rate stays valid. Raises
+    ProbeError only if a pair left the search.
     """
     trials: list[TrialResult] = []
     for tenths in range(LOSS_STEPS, 0, -1):

@@ -1,4 +1,4 @@
-"""The trials of a throughput search: its line rate, and one trial at a share of it.
+"""The trials of a throughput search: the line rate, and one trial at a share of the line rate.
 
 ``trial_verdict.py`` judges a trial; ``offered_load.py`` sends the frames and counts them.
 """
@@ -34,7 +34,7 @@ from netlab.measurement.rfc2544.offered_load import (
 )
 
 BEARABLE = 2
-"""Maximum number of consecutive trials without a result for reasons other than the device."""
+"""How often in a row an attempt at a trial may have no result before the search fails."""
 
 OUTRUN = 1.25
 """A sender that exceeds the line rate by this factor is not slowed down by a link of that rate."""
@@ -67,8 +67,8 @@ class PairResult:
     outran: bool
     """Whether the sender passed frames to its system faster than the line carries them."""
     other_link: bool
-    """Whether these early frames exceed what a socket holds, so that the link must be a faster
-    one."""
+    """Whether the frames that were passed too early are more than the sender's socket holds, so
+    that the link must be faster than the line rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +158,20 @@ class TrialRunner:
     live: OnGoodput
     line: LineRate
     link_paces: bool = True
-    """Whether the link limits a sender without a schedule to the line rate. It does so more exactly
-    than a schedule. False after a sender was faster, because of its own queue or because its link
-    is faster than the line rate."""
+    """Whether the link limits a sender without a schedule to the line rate. The link limits the
+    rate more exactly than a schedule. False after the sender was faster than the line in two
+    trials, because of its own queue or because its link is faster than the line rate."""
     outran_before: bool = False
-    """Whether the sender of one trial was faster than the line."""
+    """Whether the sender was faster than the line in one trial."""
     other_link: bool = False
     """Whether the sender's link is known to be faster than the line rate."""
     participant: Participant = field(default_factory=alone)
-    """Its participant among the pairs that search together."""
+    """This pair's participant among the pairs of hosts that search together."""
 
     def trial(self, share: Fraction, *, full: bool) -> TrialResult:
         """Measure one trial at a share of the line rate; ``full``: with the duration that counts.
 
-        A trial without a result is tried again a few times; ProbeError if none of them has one.
+        A trial without a result is tried again a few times; ProbeError if no attempt has a result.
         """
         load, criteria = self._terms(float(share), full=full)
         for attempts_left in range(BEARABLE, -1, -1):
@@ -192,8 +192,8 @@ class TrialRunner:
         raise AssertionError("unreachable")
 
     def _note_outrun(self, results: tuple[PairResult, ...]) -> None:
-        """Note a trial whose sender outran the line. Only the second such trial has an effect: a
-        single one also occurs over a link of exactly the stated rate.
+        """Note a trial whose sender was faster than the line. Only the second such trial has an
+        effect: a single such trial also occurs over a link of exactly the stated rate.
         """
         if not self.outran_before:
             self.outran_before = True
@@ -206,8 +206,8 @@ class TrialRunner:
     ) -> tuple[PairResult | ProbeError, ...]:
         """The results of this pair and of all pairs that search together with it, or the faults.
 
-        All pairs meet before and after a trial even if it fails, so that no pair waits for another
-        that has moved on.
+        All pairs exchange results before a trial, and again after it, even if the trial fails. So
+        no pair waits for another pair that has already begun its next trial.
         """
         try:
             ready: _Ready | ProbeError = self._ready(load)
@@ -224,7 +224,7 @@ class TrialRunner:
         return self.participant.meet(outcome).said
 
     def _ready(self, load: OfferedLoad) -> _Ready:
-        """Let the device learn, and read all counters and clocks before a trial."""
+        """Let the device learn the addresses, and read all counters and clocks before a trial."""
         learn(self.setup, self.ends, load, self.line.frames_per_s)
         several = len(self.participant.rendezvous.names) > 1
         offsets_ns = clocks(self.setup, self.ends) if several else None
@@ -256,7 +256,7 @@ class TrialRunner:
         )
 
     def offer(self, load: OfferedLoad) -> Offered:
-        """Send a load and show its goodput meanwhile."""
+        """Send a load, and show its goodput while it is sent."""
         return offer(self.setup, self.ends, load, self.on_progress)
 
     def on_progress(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
@@ -282,8 +282,8 @@ class TrialRunner:
         return load, criteria
 
     def _outran(self, accounts: tuple[Counts, ...]) -> bool:
-        """Whether frames were sent faster than the line carries them, over a faster link or into
-        the socket and queue of the sender. In both cases a schedule must limit the rate.
+        """Whether frames were sent faster than the line carries them: over a faster link, or into
+        the socket and the queue of the sender. In both cases a schedule must limit the rate.
         """
         per_s = OUTRUN * self.line.frames_per_s
         return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)

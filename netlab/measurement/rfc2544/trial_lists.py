@@ -1,4 +1,4 @@
-"""Trials of a search as values of its record: one list per figure, one entry per trial. Pure."""
+"""Trials of a search as values of its record: a list per figure, an entry per trial. No I/O."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from netlab.measurement.rfc2544.trial import TrialResult
 
 
 def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> dict[str, Value]:
-    """Lists of all trials in their order; frames are summed over both directions, and the longer of
-    the two queues is given.
+    """Lists with an entry for each trial, in the order of the trials. Frames are summed over both
+    directions; of the queues of the two directions, the longer one is given.
     """
     queues = [max(counts.queue_ns(line_per_s) for counts in trial.accounts) for trial in trials]
     values: dict[str, Value] = {
@@ -62,8 +62,8 @@ def of_hosts(
 
 
 def _counts(name: str, by_trial: Sequence[int | None]) -> dict[str, Value]:
-    """The sum, and the list of all trials if it is not 0; nothing if a trial has no count, because
-    the sum would be incomplete.
+    """The sum of the counts, and the list of all counts if the sum is not 0. Nothing if a trial has
+    no count, because the sum would be incomplete.
     """
     frame_counts = [frames for frames in by_trial if frames is not None]
     if not frame_counts or len(frame_counts) < len(by_trial):

@@ -1,1 +1,1 @@
-"""Round trips between two hosts: alone, with a connection for each, and beside a load."""
+"""Round trips between two hosts: alone, with a new connection for each, and during a load."""

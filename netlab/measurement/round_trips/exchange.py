@@ -1,9 +1,10 @@
 """Round trips between two hosts: the requests to the asking and the answering end, and their order.
 
-    `result` of the end that asks → stop the mirror → its `result`
+    record `result` of the end that asks → stop the mirror, which is the end that answers → record
+    `result` of the mirror
 
-If an echo service (RFC 862) answers, there is no second end: the server runs no agent, or the
-matrix names another mirror than netlab's probe.
+If an echo service (RFC 862) answers, the exchange has one end only. Then the server runs no agent,
+or the matrix names a mirror that is not netlab's probe.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
 A_TRANSACTION_S = 0.01
-"""Time per round trip in the deadline of a trial with a count and no rate, if this makes the
-deadline longer than ``COUNT_DEADLINE_S``."""
+"""Assumed time per round trip of a trial with a number of requests and without a rate. The deadline
+is this time for all round trips, but at least ``COUNT_DEADLINE_S``."""
 
 MIRROR_SLACK_S = 2.0
-"""Time from the deadline of the asking end to that of the mirror: the mirror must not end first."""
+"""Time between the deadlines of the asking end and of the mirror, which must not end first."""
 
 SILENCE_S = 10.0
 """If no answer arrives for this long and for ten time-outs, the trial ends. Otherwise each of many
@@ -80,9 +81,10 @@ def exchange_of(
     one_by_one: bool = False,
     echo: Service | None = None,
 ) -> Exchange:
-    """The exchange of a cell: the client asks and connects, unless only the server can connect.
+    """The exchange of a cell. The client asks. The client also connects, unless a setting or a
+    firewall requires that the server connects.
 
-    A ``connect`` cell measures the client's connections: there the client always connects.
+    A ``connect`` cell measures the client's connections, so the client always connects.
     ``within_s``: a deadline instead of ``deadline_s``. ``one_by_one``: report each round trip.
     ``echo``: an echo service that answers in place of the server's probe.
     """
@@ -130,7 +132,9 @@ _KEYS = (
 
 
 def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
-    """Keys of the request to an end, except those about opening and its deadline."""
+    """Keys of the request to an end, except its deadline and the keys that say how the connection
+    is opened.
+    """
     keys: dict[str, Any] = {
         "kind": "round_trip" if isinstance(setup, RoundTrip) else "connect",
         "proto": setup.protocol.lower(),

@@ -1,7 +1,8 @@
 """The test ``latency_under_load``: round trips and single connections before, while and after
 streams fill the path.
 
-All requests go out at once; the streams begin later, at a time of each agent's own clock.
+netlab sends all requests to the agents at the start. The streams begin later, at a time that each
+request states by the clock of its agent.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ from netlab.remote.agent import ClockOffset
 from netlab.remote.protocol import decimal
 
 AHEAD_S = 0.5
-"""Time until the round trips begin, on hosts that answer without delay."""
+"""Time until the round trips begin, if the hosts answer without delay."""
 
 _SERIES = frozenset({"rtt_histogram", "rtt_histogram_bits", "late_histogram_ns"})
-"""Values that add nothing to the list of single round trips."""
+"""Values that are left out of the record: the record has the list of single round trips instead."""
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
@@ -90,9 +91,9 @@ def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
 
 
 def _opening_ns(offsets: Sequence[ClockOffset]) -> int:
-    """Additional lead for distant hosts, ns: netlab sends three requests, one after the other,
-    before the first round trip; the lead allows for one more. Each request takes twice the bound of
-    a clock's offset.
+    """Time in ns that is added to ``AHEAD_S`` for distant hosts. netlab sends three requests, one
+    after the other, before the first round trip; the added time is enough for four. Each request
+    takes up to twice the error bound of the clock's offset.
     """
     return 4 * 2 * max(offset.bound_ns for offset in offsets)
 
@@ -116,7 +117,9 @@ def _trips(exchange: Exchange) -> list[Trip]:
 
 
 def _opened_ns(exchange: Exchange) -> int:
-    """When its first request was due, by the client's clock; ProbeError if there are no trips."""
+    """When the first request of an exchange was due, in ns by the client's clock; ProbeError if
+    there are no round trips.
+    """
     if not exchange.trips:
         host = exchange.asker.agent.host.name
         raise ProbeError(host, "bad-answer", detail="it reported no round trip")
@@ -131,8 +134,8 @@ def _phases(
     opened_ns: int,
     trips: Sequence[Trip],
 ) -> tuple[Phases, float]:
-    """The phases in ns after the first request, which was due at ``opened_ns`` of the client's
-    clock; and the time from the start of the load to the loaded phase, s.
+    """The phases, in ns after the first request, which was due at ``opened_ns`` by the client's
+    clock; and the time in s from the start of the load to the loaded phase.
     """
     client = window.in_clock_of(ends.client)
     load_ns, end_ns = client.start_ns - opened_ns, client.close_ns - opened_ns
@@ -181,7 +184,7 @@ def _throughput(flows: Sequence[Flow], settled: float) -> dict[str, Value]:
         interval_bytes, interval_s = _intervals(flow)
         result = flow.receiver.result or {}
         first = round(settled / interval_s)
-        # The last interval is 0.5 to 1.5 intervals long; only the total time is exact.
+        # The last entry covers 0.5 to 1.5 intervals; only the total time is exact.
         of_phase_s = result["elapsed_ns"] / 1e9 - first * interval_s
         if first >= len(interval_bytes) or of_phase_s <= 0:
             detail = "its intervals end before the loaded phase"
@@ -194,8 +197,8 @@ def _throughput(flows: Sequence[Flow], settled: float) -> dict[str, Value]:
 
 
 def _one_by_one(setup: LatencyUnderLoad, trips: Sequence[Trip]) -> dict[str, Value]:
-    """Times of the answered round trips in the order of their requests, and the numbers of the lost
-    ones: request n was due n / rate after the first.
+    """The times of the answered round trips in the order of their requests, and the numbers of the
+    lost requests: request n was due n / rate after the first request.
     """
     lost_trips = [
         round(trip.at_ns * setup.request_rate_per_s / 1e9) for trip in trips if trip.ns is None
@@ -215,7 +218,9 @@ def _from(opened_ns: int, exchange: Exchange) -> list[Trip]:
 def _responsiveness(
     connects: Sequence[Trip], flows: Sequence[Flow], phases: Phases
 ) -> dict[str, Value]:
-    """The responsiveness, if TCP reports the round-trip time of the load's own connections."""
+    """The responsiveness in round trips per minute, from the single connections and the round-trip
+    times that TCP reports for the load's own connections; empty if it cannot be computed.
+    """
     rtts: list[Trip] = []
     for flow in flows:
         result = flow.sender.result or {}

@@ -1,9 +1,10 @@
 """Round trips with a mirror that the matrix names: another program, or an echo that runs already.
 
-The server's agent starts the program, and the client asks it as it asks an echo service (RFC 862).
-The time in its stack is from the frames that tcpdump captures at the mirror's interface: on Linux,
-AF_PACKET stamps a frame where the interface hands it to the stack, and where the stack hands it to
-the interface.
+A mirror answers the requests of the client. The server's agent starts the program, and the client
+sends its requests to the program as to an echo service (RFC 862). The time that a request and its
+answer spend in the server's network stack is computed from the frames that tcpdump captures at the
+mirror's interface. On Linux, AF_PACKET stamps a received frame when the interface passes the frame
+to the stack, and a sent frame when the stack passes the frame to the interface.
 """
 
 from __future__ import annotations
@@ -32,27 +33,27 @@ from netlab.terminal import excerpt
 BEGINS_S = 5.0
 """Time in which the mirror must answer a first request."""
 KNOCK_S = 0.2
-"""Time that one such request waits for its answer."""
+"""Time that such a first request waits for its answer."""
 
 DIES_S = 0.5
-"""Time in which a program's end is reported after its sockets have closed."""
+"""Time in which the agent reports the end of a program after the program's sockets have closed."""
 
 FRAMES_MOST = 32768
 """Maximum number of captured frames: enough for the stack's times of 16384 round trips."""
 QUIET_S = 1.2
 LAST_S = 4.0
-"""Waits for the last frames: the kernel hands over frames after 1 s at the latest."""
+"""Arguments of ``Capture.finish``: the kernel passes frames to tcpdump after 1 s at the latest."""
 
 WORDS_MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """A trial with another mirror: the exchange, and the values of the mirror's side."""
+    """A trial with a named mirror: the exchange, and the values of the mirror's side."""
 
     exchange: Exchange
     values: dict[str, Value]
-    """Named as in a record."""
+    """The values of the mirror's side, with their names in a record."""
 
 
 def reflected(
@@ -106,7 +107,7 @@ def _running(
 
 
 def _knock(setup: RoundTrip, ends: Ends, service: Service, program: Program | None) -> None:
-    """Wait until the mirror answers; ProbeError if it does not in ``BEGINS_S``."""
+    """Wait until the mirror answers; ProbeError if no answer comes within ``BEGINS_S``."""
     one = replace(
         setup,
         count=1,
@@ -137,7 +138,9 @@ def _knock(setup: RoundTrip, ends: Ends, service: Service, program: Program | No
 def _raise_if_ended(
     mirror: NamedMirror, server: Agent, program: Program | None, error: ProbeError
 ) -> None:
-    """Raise ProbeError with the program's last words if it has ended, which explains ``error``."""
+    """If the mirror's program has ended, raise ProbeError with the last line that it printed: the
+    end of the program explains ``error``.
+    """
     if program is None or not program.ends_within(DIES_S):
         return
     result = program.result or {}
@@ -176,7 +179,9 @@ class _StackWatch:
 def _stack_time(
     setup: RoundTrip, ends: Ends, mirror: NamedMirror, service: Service
 ) -> Iterator[_StackWatch]:
-    """Capture the mirror's frames meanwhile, if the trial requests the time in the stack."""
+    """While the context lasts, capture the mirror's frames if the trial requests the time in the
+    stack.
+    """
     if not setup.stack_time or setup.protocol != "UDP":
         yield _StackWatch(service)
         return

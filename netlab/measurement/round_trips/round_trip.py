@@ -28,7 +28,7 @@ HEADLINE = (
     "rtt_histogram_bits",
     "first_rtt_ns",
 )
-"""Headline values of the asking end; its other values have the prefix ``client_``."""
+"""The main values of the asking end; its other values get the prefix ``client_``."""
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
@@ -44,7 +44,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         return report
 
     if isinstance(setup, RoundTrip) and setup.mirror is not None:
-        # Only here, because a run without such mirrors needs none of this.
+        # Imported here, because a run without such mirrors does not need this module.
         from netlab.measurement.round_trips.named_mirror import reflected
 
         reflection = reflected(setup, ends, on_progress)
@@ -55,7 +55,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 
 
 def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
-    """Headlines first, then all values of both ends; an echo service has no values of its own."""
+    """The values of ``HEADLINE``, then all others of both ends. An echo service has no values."""
     asker, mirror = exchange.asker, exchange.mirror
     of_asker = asker.result or {}
     of_mirror = mirror.result or {} if mirror is not None else {}

@@ -1,8 +1,8 @@
-"""Times in a network stack, from frames captured at its interface. Pure.
+"""Times that requests and answers spend in a host's network stack, from captured frames. No I/O.
 
 The time of one datagram is from the stamp of the frame with the request to the stamp of the frame
-with the answer. A request and its answer have the same payload and the same port of the client. A
-datagram of several fragments counts by its first one, which alone has the UDP header.
+with the answer. A request and its answer have the same payload and the same port of the client. Of
+a datagram in several fragments, only the first fragment counts: it alone has the UDP header.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from netlab.measurement.pcap import CapturedFrame, ip_packet
 from netlab.stats.histogram import BITS, bucket_of
 
 PAYLOAD_BYTES = 16
-"""Bytes of the payload that tell datagrams apart: the probes number them there."""
+"""Number of first bytes of the payload that are compared. The probes write the number of the
+request there."""
 
 _UDP, _FRAGMENT = 17, 44
 _V6_BYTES = 40
@@ -30,14 +31,16 @@ class _Datagram:
     destination: tuple[bytes, int]
     """Packed address and port."""
     payload: bytes
-    """Its first bytes."""
+    """The first bytes of the payload."""
 
 
 def stack_times_ns(frames: Sequence[CapturedFrame], address: str, port: int) -> list[int]:
-    """The times in the stack of a mirror at ``address`` and ``port``, in ns, in their order.
+    """The times in the stack of a mirror at ``address`` and ``port``, in ns, in the order of the
+    answers.
 
-    A frame that the interface shows twice counts from its last request to its first answer, as on
-    loopback. Requests without an answer, and frames that are no UDP datagrams, are left out.
+    If the interface shows each frame twice, as loopback does, the time is from the last frame with
+    the request to the first frame with the answer. Requests without an answer, and frames that are
+    no UDP datagrams, are left out.
     """
     mirror = (ipaddress.ip_address(address.partition("%")[0]).packed, port)
     requested_ns: dict[tuple[tuple[bytes, int], bytes], int] = {}
@@ -57,8 +60,8 @@ def stack_times_ns(frames: Sequence[CapturedFrame], address: str, port: int) -> 
 
 
 def stack_values(times_ns: Sequence[int]) -> dict[str, Value]:
-    """The values of a record for at least one time, named as the probe's; ``mean``, ``min`` and
-    ``max`` in ns.
+    """The values of a record for at least one time. They have the names of the values that a probe
+    reports; ``mean``, ``min``, ``max`` and ``sum`` are in ns.
     """
     buckets = Counter(map(bucket_of, times_ns))
     return {
@@ -74,7 +77,7 @@ def stack_values(times_ns: Sequence[int]) -> dict[str, Value]:
 
 
 def _datagram(packet: bytes) -> _Datagram | None:
-    """The UDP datagram that begins in an IP packet; ``None`` if none does."""
+    """The UDP datagram that begins in an IP packet; ``None`` if no datagram begins in it."""
     for source, destination, udp in _udp(packet):
         if len(udp) >= 8:
             source_port, destination_port = struct.unpack_from(">HH", udp)
@@ -84,7 +87,10 @@ def _datagram(packet: bytes) -> _Datagram | None:
 
 
 def _udp(packet: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Source, destination, and UDP header with payload (RFC 791, RFC 8200), if it has them."""
+    """Source and destination address, and the UDP header with its payload (RFC 791, RFC 8200).
+
+    Yields nothing if the packet has no UDP header.
+    """
     version = packet[0] >> 4 if packet else 0
     if version == 4 and len(packet) >= 20:
         offset = struct.unpack_from(">H", packet, 6)[0] & 0x1FFF

@@ -76,6 +76,7 @@ class Iperf2Tool:
 
     name = "iperf2"
     version_words = ("iperf", "--version")
+    tried_version = "2.1.8"
     serves_once = True
     follows: Mapping[tuple[str, str], frozenset[str]] = {
         ("stream", "TCP"): _OF_STREAMS | {"congestion", "nodelay", "tcp_receive_call"},

@@ -14,7 +14,7 @@ from dataclasses import replace
 from netlab.errors import MatrixError
 from netlab.experiment.feasibility import SettingFault
 from netlab.imports.common.tool_result import ToolResult
-from netlab.imports.iperf3 import parse_iperf3
+from netlab.imports.iperf3 import NO_RATE, parse_iperf3
 from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
@@ -52,6 +52,7 @@ class Iperf3Tool:
 
     name = "iperf3"
     version_words = ("iperf3", "--version")
+    tried_version = "3.12"
     serves_once = True
     follows: Mapping[tuple[str, str], frozenset[str]] = {
         ("stream", "TCP"): _OF_STREAMS | {"congestion", "nodelay", "tcp_receive_call"},
@@ -131,7 +132,8 @@ class Iperf3Tool:
         # Its rate is that of each stream, and was given by us.
         settings = {name: v for name, v in result.settings.items() if name != "rate_bit_per_s"}
         result = replace(result, settings=settings)
-        if result.reason is not None or stream_of(trial.setup).direction == "server-sends":
+        is_failed = result.reason is not None and result.detail != NO_RATE
+        if is_failed or stream_of(trial.setup).direction == "server-sends":
             return result
         try:
             counted = only(parse_iperf3(server, "server"), "server")
@@ -140,7 +142,13 @@ class Iperf3Tool:
         if counted.reason is not None or counted.identity != result.identity:
             return result
         unread = tuple(dict.fromkeys((*result.unread, *counted.unread)))
-        return replace(result, values={**result.values, **counted.values}, unread=unread)
+        return replace(
+            result,
+            values={**result.values, **counted.values},
+            reason=None,
+            detail=None,
+            unread=unread,
+        )
 
 
 IPERF3 = Iperf3Tool()

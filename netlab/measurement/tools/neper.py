@@ -53,6 +53,7 @@ class NeperTool:
 
     name = "neper"
     version_words = ("tcp_rr", "--version")
+    tried_version = "1.1.0"
     serves_once = True
     follows: Mapping[tuple[str, str], frozenset[str]] = {
         ("stream", "TCP"): _OF_BOTH_TESTS

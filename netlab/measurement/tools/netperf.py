@@ -61,6 +61,7 @@ class NetperfTool:
 
     name = "netperf"
     version_words = ("netperf", "-V")
+    tried_version = "2.7.0"
     serves_once = False
     follows: Mapping[tuple[str, str], frozenset[str]] = {
         ("stream", "TCP"): _OF_BOTH_TESTS

@@ -49,6 +49,7 @@ class NuttcpTool:
 
     name = "nuttcp"
     version_words = ("nuttcp", "-V")
+    tried_version = "6.1.2"
     serves_once = True
     follows: Mapping[tuple[str, str], frozenset[str]] = {
         ("stream", "TCP"): _OF_STREAMS | {"nodelay", "tcp_receive_call"},

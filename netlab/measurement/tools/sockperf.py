@@ -50,6 +50,7 @@ class SockperfTool:
 
     name = "sockperf"
     version_words = ("sockperf", "--version")
+    tried_version = "3.7"
     serves_once = False
     follows: Mapping[tuple[str, str], frozenset[str]] = {
         ("round_trip", "TCP"): _OF_ROUND_TRIPS | {"nodelay"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, replace
 from typing import Any, Protocol
@@ -50,6 +51,12 @@ class Tool(Protocol):
     @property
     def version_words(self) -> tuple[str, ...]:
         """The program and the options with which it prints its version."""
+
+    @property
+    def tried_version(self) -> str:
+        """The version with which netlab was tried. Another one may have other options or print
+        something else.
+        """
 
     @property
     def follows(self) -> Mapping[tuple[str, str], frozenset[str]]:
@@ -133,6 +140,27 @@ def remarks_of(tool: Tool, setup: Stream | RoundTrip) -> tuple[str, ...]:
     follows = tool.follows.get((test_of(setup), setup.protocol), frozenset())
     unmet = [name for name in changed_settings(setup) if name in OTHERWISE and name not in follows]
     return (*(OTHERWISE[name] for name in unmet), *tool.remarks(setup))
+
+
+def version_line(tool: Tool, printed: str) -> str:
+    """The line about its version in what a tool prints: the first line with the tool's name, else
+    the first line. iperf 3.0 prints a line about the system before.
+    """
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    name = tool.version_words[0].rstrip("0123456789").lower()
+    return next((line for line in lines if name in line.lower()), lines[0] if lines else "unknown")
+
+
+def remarks_on_versions(tool: Tool, version_lines: Mapping[str, str]) -> Iterator[str]:
+    """A remark for each version with which netlab was not tried.
+
+    ``version_lines``: ``client`` and, if netlab starts the server, ``server`` → the first line that
+    the tool prints about its version there, for example ``iperf 3.12 (cJSON 1.7.15)``.
+    """
+    tried = re.compile(rf"(?<![\d.]){re.escape(tool.tried_version)}(?!\.?\d)")
+    for end, line in version_lines.items():
+        if not tried.search(line):
+            yield f"{end}: {line}, but netlab was tried with {tool.name} {tool.tried_version}"
 
 
 def changed_settings(setup: Stream | RoundTrip) -> Collection[str]:

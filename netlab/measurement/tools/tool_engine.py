@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from netlab.errors import MatrixError, ProbeError
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
@@ -29,6 +30,8 @@ from netlab.measurement.tools.tool import (
     refusal,
     refusal_of_running_server,
     remarks_of,
+    remarks_on_versions,
+    version_line,
 )
 from netlab.measurement.tools.words import duration_of
 from netlab.remote.agent import Agent
@@ -56,7 +59,7 @@ class ToolEngine:
     def __init__(self, tool: Tool) -> None:
         """``tool``: the words that start the tool, and how its output is read."""
         self._tool = tool
-        self._versions: dict[tuple[str, str], str] = {}
+        self._versions: dict[tuple[str, ...], str] = {}
 
     @property
     def name(self) -> str:
@@ -74,9 +77,7 @@ class ToolEngine:
         agents = {"client": ends.client}
         if ends.server is not None:
             agents["server"] = ends.server
-        versions: dict[str, Value] = {
-            f"{end}_engine_version": self._version(agent) for end, agent in agents.items()
-        }
+        versions = {end: self._version(agent) for end, agent in agents.items()}
         tool_trial = self._placed(setup, ends)
         watch = None
         if isinstance(setup, Stream) and ends.server is not None:
@@ -87,8 +88,14 @@ class ToolEngine:
         if watch is not None:
             watch.ask_again()
             drops = watch.end()
-        result = self._result(tool_trial, server, client)
-        return {**result.values, **drops, **versions, **self._beside(setup, result, server, client)}
+        remarks = tuple(remarks_on_versions(self._tool, versions))
+        result = self._result(tool_trial, server, client, remarks)
+        return {
+            **result.values,
+            **drops,
+            **{f"{end}_engine_version": version for end, version in versions.items()},
+            **self._beside(setup, replace(result, unread=result.unread + remarks), server, client),
+        }
 
     def _raise(self, refused: Refusal | None) -> None:
         """Raise ProbeError if a setting is refused."""
@@ -110,13 +117,16 @@ class ToolEngine:
         return ToolTrial(setup, server, client, free_ports(ends.server, server))
 
     def _version(self, agent: Agent) -> str:
-        """The first line that the tool prints as its version. Each host is asked only once."""
-        key = agent.identity
+        """The line that the tool prints about its version. Each host is asked only once.
+
+        Two hosts may be accounts of one machine with different programs.
+        """
+        key = (agent.host.name, *agent.identity)
         if key not in self._versions:
             program = Program.start(agent, self._tool.version_words, VERSION_S)
             program.wait()
-            lines = (program.text() or program.text(STANDARD_ERROR)).strip().splitlines()
-            self._versions[key] = excerpt(lines[0].strip() if lines else "unknown", 100)
+            printed = program.text() + "\n" + program.text(STANDARD_ERROR)
+            self._versions[key] = excerpt(version_line(self._tool, printed), 100)
         return self._versions[key]
 
     def _run(self, trial: ToolTrial, ends: Ends) -> tuple[Program | None, Program]:
@@ -159,8 +169,17 @@ class ToolEngine:
                 return program
             settle_s *= 2
 
-    def _result(self, trial: ToolTrial, server: Program | None, client: Program) -> ToolResult:
-        """The result that the tool printed; ProbeError if there is none."""
+    def _result(
+        self,
+        trial: ToolTrial,
+        server: Program | None,
+        client: Program,
+        on_versions: tuple[str, ...],
+    ) -> ToolResult:
+        """The result that the tool printed; ProbeError if there is none.
+
+        ``on_versions``: the remarks on versions that were not tried, which may be the reason.
+        """
         programs = [client] if server is None else [client, server]
         for program in programs:
             if program.is_cut:
@@ -172,12 +191,12 @@ class ToolEngine:
         try:
             result = self._tool.result(trial, server=server_text, client=client.text())
         except MatrixError:
-            detail = f"{self.name} printed no result: {last_words}"
+            detail = "; ".join((f"{self.name} printed no result: {last_words}", *on_versions))
             raise ProbeError(client.agent.host.name, "engine-failed", detail=detail) from None
         if result.reason is not None:
             known = result.reason not in ("unknown-error", "not-recorded")
             reason = result.reason if known else "engine-failed"
-            detail = excerpt(result.detail or last_words, WORDS_MOST)
+            detail = excerpt("; ".join((result.detail or last_words, *on_versions)), WORDS_MOST)
             raise ProbeError(client.agent.host.name, reason, detail=f"{self.name}: {detail}")
         return result
 

@@ -1,4 +1,4 @@
-"""The states that a trial needs at its two ends, entered before it is measured."""
+"""Brings both hosts of a trial into the state of their settings that the trial's variant names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _ENDS: tuple[EndName, ...] = ("server", "client")
 
 @dataclass(frozen=True, slots=True)
 class HostStates:
-    """The states of all hosts of a run. Trials that share no host may enter theirs at once."""
+    """The states of all hosts of a run. Several threads may call ``enter`` at the same time, if
+    their trials share no host.
+    """
 
     variants: Variants
     _states: dict[str, HostState] = field(default_factory=dict)
@@ -33,7 +35,7 @@ class HostStates:
     def enter(self, cell: Cell, ends: Ends) -> dict[str, Value]:
         """Bring both hosts into the state that the cell names; returns values for its record.
 
-        A host that another cell changed is put back first. Raises ProbeError
+        Changes that another cell made on a host are undone first. Raises ProbeError
         (``state-not-reached``), and HostGone.
         """
         values: dict[str, Value] = {}
@@ -68,7 +70,7 @@ class HostStates:
             return self._states.setdefault(agent.host.name, HostState())
 
     def restore(self) -> list[str]:
-        """Put all hosts back; returns a sentence for each that could not be put back."""
+        """Undo the changes on all hosts; returns a sentence for each host on which this failed."""
         sentences = []
         for name, state in sorted(self._states.items()):
             try:

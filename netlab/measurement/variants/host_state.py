@@ -1,7 +1,7 @@
 """The state of one host's own settings: which changes are made now, and how they are undone.
 
-Before a change is made, the commands that undo it are in the undo log of the host's agent
-(docs/protocol.md): whatever ends the run, the agent runs them.
+Before a change is made, the commands that undo it are written into the undo log of the host's agent
+(docs/protocol.md). However the run ends, the agent runs these commands.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ COMMAND_S = 10.0
 CARRIER_S = 10.0
 """Time for a link to come up again after a change of its interface."""
 RECOVERY_S = 20.0
-"""Time for the undoing by an agent that was lost: its keeper first waits 5 s at most."""
+"""Time in which the changes of a lost agent are undone. The keeper, a process that outlives the
+agent and undoes its changes, first waits 5 s at most."""
 LOOK_S = 0.2
 TEXT_MOST = 8000
 """Maximum number of characters of a check's output in a record."""
 
 
 class HostState:
-    """The changes on one host. Only one thread at a time uses it."""
+    """The changes on one host. Only one thread at a time uses this object."""
 
     def __init__(self) -> None:
         self._agent: Agent | None = None
@@ -52,7 +53,7 @@ class HostState:
         places: Mapping[str, str],
         settle_s: float = 0.0,
     ) -> str:
-        """Bring the host into a state, unless it is in it, and return what its checks printed.
+        """Bring the host into a state, unless it is in this state; returns what the checks printed.
 
         ``places``: the values of the placeholders in the commands; ``settle_s``: wait after the
         changes. Raises ProbeError (``state-not-reached``) with a sentence, and HostGone.
@@ -106,7 +107,7 @@ class HostState:
         try:
             undone = undo(self._of_host(), entry, COMMAND_S)
         except ProbeError as error:
-            if error.word == "unknown-entry":  # the lost agent's keeper has undone it
+            if error.word == "unknown-entry":  # the lost agent's keeper has undone the change
                 return
             raise
         if undone.left:
@@ -138,7 +139,7 @@ class HostState:
         return tuple((*change.prefix, *fill(words, places)) for words in commands)
 
     def _checked(self, change: Change) -> str:
-        """What the check of a change printed, if the state is the one wanted."""
+        """What the check of a change printed; ProbeError if the change is not in effect."""
         text = self._printed(change.check)
         wanted, shown = dict(change.wanted), shlex.join(change.check)
         if change.known:
@@ -179,7 +180,7 @@ class HostState:
 
 
 def _ending(exit_code: int | None, signal: int | None, output: str) -> str:
-    """How a command ended that failed, with its last line."""
+    """How a command that failed ended, with the last line of its output."""
     if exit_code is not None:
         how = f"ended with exit code {exit_code}"
     else:
@@ -189,7 +190,7 @@ def _ending(exit_code: int | None, signal: int | None, output: str) -> str:
 
 
 def _differing(wanted: Mapping[str, str], found: Mapping[str, str]) -> str:
-    """The values that are not the ones wanted."""
+    """The values that differ from the wanted values, in words."""
     values = [(name, found.get(name, "nothing"), value) for name, value in wanted.items()]
     if all(name not in found for name in wanted) and found:
         values = [(name, value, next(iter(wanted.values()))) for name, value in found.items()]

@@ -35,7 +35,7 @@ class Chain:
         self._held: list[Closable] = []
         self._closed = threading.Event()
         self.connections: list[paramiko.Transport] = []
-        """Logged-in connections in their order; that of the host itself is the last one."""
+        """Logged-in connections in their order; the last one is to the host itself."""
 
     @property
     def closed(self) -> bool:
@@ -72,7 +72,7 @@ class Chain:
         with self._lock:
             self._closed.set()
             items, self._held = self._held, []
-        # Close the first socket first: then no connection through it waits until its data are sent.
+        # Close the first socket first: then nothing waits until data are sent.
         for item in items:
             end(item)
 
@@ -88,6 +88,6 @@ def end(item: Closable) -> None:
 
 
 def in_words(error: BaseException) -> str:
-    """An error as one line: the system's text, else that of the exception, else its type."""
+    """An error as one line: the system's text, else the exception's text, else its type."""
     words = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return excerpt(words, WORDS_CHARACTERS)

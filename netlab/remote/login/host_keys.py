@@ -24,7 +24,7 @@ class KnownKey:
 
     kind: str
     blob: str
-    """Base64."""
+    """The key in Base64."""
     where: str
     """``file:line``."""
     name: str
@@ -63,7 +63,7 @@ class HostKeys:
         return self._pinned is not None and self._pinned.startswith("SHA256:")
 
     def algorithms(self, offer: Iterable[str], without: Collection[str] = ()) -> tuple[str, ...]:
-        """The algorithms to offer, those of known keys first: only such a key can be checked.
+        """The algorithms to offer: those of known keys first, as only known keys can be checked.
 
         ``without``: kinds of keys (``ssh-ed25519``) that did not match the fingerprint.
         """

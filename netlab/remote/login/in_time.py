@@ -1,4 +1,4 @@
-"""A time limit for calls that have none, such as the lookup of a name or a read from a share."""
+"""A time limit for calls that have none, such as looking up a name or reading from a share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def in_time(work: Callable[[], T], seconds: float) -> T:
-    """The result or the error of ``work``; TimeoutError if it takes longer.
+    """Call ``work``; returns its result or raises its error. TimeoutError if it takes longer.
 
     ``work`` runs in its own daemon thread, which does not delay the end of the program.
     """

@@ -54,7 +54,7 @@ LOGINS_AT_ONCE = threading.BoundedSemaphore(4)
 
 T = TypeVar("T")
 
-# Paramiko's errors arrive as exceptions, and netlab reports them itself: no log on standard error.
+# netlab itself reports paramiko's exceptions, so paramiko must not log to standard error.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
@@ -67,10 +67,10 @@ def log_in(
     jump_host: tuple[str, paramiko.Transport] | None = None,
     depth: int = 0,
 ) -> None:
-    """Append a connection to ``target`` to the chain, after those to its jump hosts.
+    """Append a connection to ``target`` to the chain, after the connections to its jump hosts.
 
-    ``jump_host``: the jump host to pass through, with its name for sentences; it overrides
-    ~/.ssh/config, because each host of one ProxyJump is reached through the one before it.
+    ``jump_host``: name (for messages) and connection of the jump host to pass through. It overrides
+    ~/.ssh/config, because each host of a ProxyJump is reached through the host before it.
 
     Raises HostKeyError, HostRefused or HostError with a sentence; HostGone if the chain is closed
     meanwhile. ``on_event`` gets messages about slow steps.
@@ -114,8 +114,8 @@ class _Dropped(Exception):
 
 
 class _Handshake(Packetizer):
-    """Paramiko's packetizer without the timer thread of a key exchange, which would outlive the
-    program.
+    """Paramiko's packetizer without the timer thread of a key exchange: the program would have to
+    wait for the end of this thread.
     """
 
     _give_up: float | None = None
@@ -147,8 +147,8 @@ class _Connection(paramiko.Transport):
         return fields
 
     def run(self) -> None:
-        """Run paramiko's thread; catch errors that it does not, such as system errors without a
-        number.
+        """Run paramiko's thread; catch errors that paramiko does not catch, such as system errors
+        without a number.
         """
         try:
             super().run()
@@ -202,7 +202,7 @@ class _Login:
                     raise HostError(
                         f"{host_label}: {address} answers, but does not speak SSH: {error}"
                     ) from None
-            # A random pause, so that many logins behind one server do not retry at the same time.
+            # A random pause, so that many logins at one server do not retry at the same time.
             self._chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
 
     def _handshake(self) -> _Connection:
@@ -229,7 +229,7 @@ class _Login:
         self._chain.hold(connection)
         connection.banner_timeout = reach.CONNECT_S
         connection.handshake_timeout = LOGIN_S
-        # Every server ignores this message at any time after the first keys.
+        # Every server ignores this message (SSH_MSG_IGNORE) after the first key exchange.
         connection.packetizer.set_keepalive(reach.KEEPALIVE_S, connection.send_ignore)
         try:
             options = connection.get_security_options()
@@ -293,7 +293,7 @@ class _Login:
                     self._chain.check()
                     cause = connection.get_exception() or error
                     many = ", after too many keys?" if len(key_names) > 1 else ""
-                    # The server restarts or the network fails: that is no answer to the key.
+                    # The server may restart or the network may fail: the key was not refused.
                     if isinstance(cause, EOFError | OSError):
                         raise HostError(f"{_ended(place, cause)}{many}") from None
                     hints.append(f"it ended the login ({in_words(cause)}){many}")
@@ -370,7 +370,7 @@ _LISTS = (
     ("ciphers", "client_encrypt_algo_list", "ciphers"),
     ("macs", "client_mac_algo_list", "digests"),
 )
-"""Word of paramiko's error, name of the server's list, name of our list."""
+"""Word in paramiko's error message, name of the server's list, name of netlab's list."""
 
 
 def _nothing_in_common(place: Endpoint, connection: _Connection, error: IncompatiblePeer) -> str:

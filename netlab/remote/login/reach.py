@@ -17,7 +17,7 @@ from netlab.remote.login.ssh_config import Endpoint
 CONNECT_S = 10.0
 """Time limit for each of: the lookup of a name, a TCP connection, a server's SSH greeting."""
 USER_TIMEOUT_MS = 30_000
-"""Data that are unacknowledged for this long end the connection (RFC 5482)."""
+"""If sent data are not acknowledged for this long, the connection ends (RFC 5482)."""
 KEEPALIVE_S = 5
 """A keep-alive is sent after the connection was idle for this long."""
 
@@ -34,9 +34,10 @@ def where(place: Endpoint) -> str:
 
 
 def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chain: Chain) -> Any:
-    """A socket that the chain holds; ConnectionRefusedError, or HostError with a sentence.
+    """Open a socket or channel and register it with the chain.
 
-    ``through``: the last jump host on the way to the place, with its name for sentences.
+    ``through``: name (for messages) and connection of the last jump host on the way to the place.
+    Raises ConnectionRefusedError, or HostError with a sentence.
     """
     if through is not None:
         return _channel(place, *through, chain)
@@ -44,7 +45,7 @@ def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chai
     give_up = time.monotonic() + CONNECT_S
     cause: OSError | None = None
     for number, (family, kind, protocol, _, address) in enumerate(addresses):
-        # The time that is left is divided among the remaining addresses, so that each has a try.
+        # The time that is left is divided among the remaining addresses, so that each is tried.
         share_s = (give_up - time.monotonic()) / (len(addresses) - number)
         try:
             connection = socket.socket(family, kind, protocol)
@@ -119,7 +120,7 @@ def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Cha
         raise HostError(
             f"{place.shown}: {jump} cannot reach {where(place)} ({error.text})"
         ) from None
-    except Exception as error:  # paramiko raises any error of its own thread here
+    except Exception as error:  # any error of paramiko's thread arrives here
         chain.check()
         raise HostError(
             f"{place.shown}: {jump} does not forward to {where(place)}: {in_words(error)}"

@@ -39,7 +39,7 @@ class Endpoint:
     named: bool
     """Whether the key files are configured; else they are OpenSSH's defaults."""
     only_named: bool
-    """Whether no other key of the agent may be tried."""
+    """Whether only these key files may be tried, and no other key of ssh-agent."""
     known_hosts: tuple[Path, ...]
     jumps: tuple[SshTarget, ...]
     """Hosts to pass through, the nearest first."""
@@ -89,14 +89,14 @@ def endpoint(host_label: str, target: SshTarget, identity: str | None = None) ->
 
 
 def entry_names(host: str, port: int) -> tuple[str, ...]:
-    """How known_hosts names a host: ``[host]:port``, and ``host`` alone, which is for port 22."""
+    """A host's names in known_hosts: ``host`` for port 22, else ``[host]:port`` and ``host``."""
     return (host,) if port == 22 else (f"[{host}]:{port}", host)
 
 
 def _known_hosts(setting: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
-    """The files of a UserKnownHostsFile in the form of ``_lines``; empty if it names none.
+    """The files that a UserKnownHostsFile line names, as ``_lines`` writes the line; may be empty.
 
-    ``none`` means a file that never exists.
+    ``none`` becomes the null device, which has no keys.
     """
     names = [name for name in setting.split(_BETWEEN) if name]
     paths = [
@@ -129,7 +129,7 @@ def _lookup(host_label: str, config: Path, name: str) -> dict[str, Any]:
 _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
 _FILES = re.compile(r"\s*userknownhostsfile(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
 _BETWEEN = "\x1f"
-"""Separator of the files of one line: paramiko would take them for one quoted value."""
+"""Separator of the files of one line; without it, paramiko would read them as one value."""
 _BLOCK = re.compile(r"\s*(?:host|match)(?:\s*=\s*|\s+).+", re.IGNORECASE)
 
 

@@ -46,7 +46,7 @@ class KeyAgent(AgentSSH):
         """Start (monotonic, s) of the current wait for an answer; ``None``: there is no wait."""
 
     def open(self) -> None:
-        """Connect and list its keys; AgentSilent, or any error if the peer is no agent."""
+        """Connect and list the agent's keys; AgentSilent, or any error if the peer is no agent."""
         path = os.environ.get("SSH_AUTH_SOCK")
         if sys.platform == "win32":
             connection = get_agent_connection()
@@ -79,7 +79,7 @@ class KeyAgent(AgentSSH):
             kind, answer = super()._send_message(msg)  # type: ignore[misc]
             return int(kind), answer
         except OSError as error:
-            # A broken connection to the agent must not look like one to the host.
+            # A broken connection to the agent must not look like a broken connection to the host.
             raise SSHException(f"ssh-agent: {in_words(error)}") from None
         finally:
             self.asked_at = None
@@ -130,14 +130,14 @@ class KeyFile:
 
 
 class UserKeys:
-    """Keys to try at a host, each once, as OpenSSH does: configured key files, the agent's keys,
+    """Keys to try at a host, each once, in OpenSSH's order: configured key files, the agent's keys,
     default key files.
 
-    If the agent holds the key of a file, the agent's is used, because a file may have a passphrase.
+    If the agent holds the key of a file, the agent's key is used: the file may have a passphrase.
     """
 
     def __init__(self, place: Endpoint, files: Sequence[KeyFile], chain: Chain) -> None:
-        """``files``: those of ``place.identities``."""
+        """``files``: the key files of ``place.identities``."""
         self._place = place
         self._files = files
         self.agent = KeyAgent(chain)
@@ -147,7 +147,7 @@ class UserKeys:
         self._done: set[bytes] = set()
 
     def __iter__(self) -> Iterator[tuple[str, paramiko.PKey]]:
-        """The name of each key for sentences, and the key."""
+        """Yields (name for messages, key) of each key to try."""
         place = self._place
         self._ask_agent()
         files = [file for file in self._files if file.is_there]

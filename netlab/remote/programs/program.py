@@ -1,4 +1,4 @@
-"""A program that an agent runs on its host for a while: its words, its output, its end."""
+"""A program that an agent runs on its host: its command line, its output, its end."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from netlab.remote.pending import Pending
 from netlab.remote.protocol import decimal
 
 STARTS_S = 10.0
-"""Time in which a host starts a program."""
+"""Time limit for a host to start a program."""
 
 ENDS_S = 5.0
-"""Time in which the agent reports the end of a program after the program's deadline."""
+"""Time after a program's deadline in which the agent must report the program's end."""
 
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 
 
 def keys_of(words: Sequence[str], deadline_s: float) -> dict[str, Any]:
-    """The keys of a request about a program: its words, and how long it may run."""
+    """The keys of a request: program and arguments (``words``), and its deadline in seconds."""
     keys: dict[str, Any] = {"program": words[0]}
     if len(words) > 1:
         keys["arguments"] = "\n".join(words[1:])
@@ -31,13 +31,13 @@ def keys_of(words: Sequence[str], deadline_s: float) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Program:
-    """A program on a host. Its agent ends it at its deadline, and when the agent itself ends."""
+    """A program on a host. The agent ends it at its deadline, or when the agent itself ends."""
 
     agent: Agent
     words: Sequence[str]
     pending: Pending
     deadline_at: float
-    """Time of the controller's monotonic clock by which its end is reported."""
+    """Time of the controller's monotonic clock by which the agent must report the program's end."""
     texts: dict[int, list[str]] = field(default_factory=dict)
     result: Mapping[str, Any] | None = None
     """The agent's last record about it; ``None`` as long as it runs."""
@@ -75,7 +75,7 @@ class Program:
         return program
 
     def wait(self) -> Mapping[str, Any]:
-        """Its last record, as soon as it has ended.
+        """Wait for the program's end. Returns the agent's last record about it.
 
         Raises ProbeError if its deadline or its agent ended it, HostGone if the host is lost.
         """
@@ -84,7 +84,7 @@ class Program:
         return self.result
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether it has ended by itself, or does so within a time. Raises as ``wait``."""
+        """Wait at most ``seconds``. Returns whether it has ended by itself. Raises as ``wait``."""
         try:
             self._wait_until(time.monotonic() + seconds)
         except ProbeError as error:
@@ -101,7 +101,7 @@ class Program:
                 self.result = record
 
     def end(self, within_s: float) -> None:
-        """Let it end by itself within a time, then ask it to end, and wait for that."""
+        """Wait until it ends by itself; after ``within_s``, let the agent end it and wait again."""
         self.deadline_at = min(self.deadline_at, time.monotonic() + within_s)
         try:
             self.wait()
@@ -138,7 +138,7 @@ class Program:
 
     @property
     def last_words(self) -> str:
-        """The last line that it printed: for people, if it gave no result."""
+        """The last line of its standard error, or else of its standard output; empty if none."""
         for descriptor in (STANDARD_ERROR, STANDARD_OUTPUT):
             lines = [line.strip() for line in self.text(descriptor).splitlines() if line.strip()]
             if lines:

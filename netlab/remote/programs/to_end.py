@@ -1,4 +1,4 @@
-"""A short program that is run on a host to its end: a command of a person, for example."""
+"""Runs a short program, such as a command of the user, on a host and waits for its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ended:
     errors: str
     """What it printed to its standard error."""
     is_cut: bool
-    """Whether a part of the output was discarded. Of a killed program this is not reported."""
+    """Whether a part of the output was discarded; always false for a killed program (unknown)."""
 
 
 def run_to_end(agent: Agent, words: Sequence[str], deadline_s: float) -> Ended:
@@ -47,7 +47,7 @@ def run_to_end(agent: Agent, words: Sequence[str], deadline_s: float) -> Ended:
 
 
 def ended_by_deadline(program: Program) -> bool:
-    """Wait for the end of a program; whether its deadline ended it. Raises as ``Program.wait``."""
+    """Wait for its end. Returns whether its deadline ended it. Raises as ``Program.wait``."""
     try:
         program.wait()
     except ProbeError as error:

@@ -1,6 +1,6 @@
-"""The undo log of a host: commands that undo changes, and those that earlier agents left there.
+"""The undo log of a host: commands that undo changes, also those that earlier agents left there.
 
-The agent of the host keeps it (docs/protocol.md, "The undo log").
+The agent of the host keeps the log (docs/protocol.md, "The undo log").
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from netlab.remote.programs.to_end import ended_by_deadline
 from netlab.remote.protocol import BAD_ANSWER
 
 GUARD_S = 30.0
-"""Time in which a host registers a command: it syncs a file, and its disk may be slow."""
+"""Time limit for a host to register a command: it syncs a file, and its disk may be slow."""
 
 LIST_S = 30.0
-"""Time in which a host lists its leftovers."""
+"""Time limit for a host to list its leftovers."""
 
 LINES_MOST = 10
-"""Number of last lines of each stream that netlab keeps of a command that undoes a change."""
+"""Of each output stream of a command that undoes a change, this many last lines are kept."""
 
 NOT_STARTED = 127
-"""Exit code of a command whose program the host does not have, as in the undo log itself."""
+"""Exit code of a command whose program the host does not have; the agent uses the same one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Undone:
 
     entry: str
     left: bool
-    """Whether the entry is still in the undo log: its command failed."""
+    """Whether the entry is still in the undo log, because its command failed."""
     exit_code: int | None
     signal: int | None
     """The signal that ended it, unless its deadline did."""
@@ -53,7 +53,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """An entry of an agent that no longer lives. Its command was not run, or it failed."""
+    """An entry of an agent that no longer runs. Its command was not run, or the command failed."""
 
     entry: str
     """Its id; empty if it is damaged."""
@@ -67,13 +67,13 @@ class Leftover:
     network_id: int | None = None
     """The network namespace of the agent that registered it."""
     tried_wall_ns: int | None = None
-    """When its command was last tried; ``None``: never."""
+    """When its command was last run, by the host's clock; ``None`` if it never was."""
     exit_code: int | None = None
-    """Of the last try, as the following ones."""
+    """Exit code of the last try; ``signal`` and ``killed`` are of the last try, too."""
     signal: int | None = None
     killed: bool = False
     damaged: bool = False
-    """Whether nobody can tell what the entry was. It is never run."""
+    """Whether its file is unsafe, or the entry was changed or is incomplete. It is never run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ class Leftovers:
     entries: tuple[Leftover, ...] = ()
     """In the order in which they must be undone; damaged ones last."""
     left_out: int = 0
-    """How many more there are."""
+    """Number of further entries, which the host did not list."""
     elsewhere: int = 0
-    """How many were registered on another machine that shares the folder."""
+    """Number of entries that were registered on another machine that shares the folder."""
 
 
 def keeps_undo_log(agent: Agent) -> bool:
@@ -104,10 +104,10 @@ def guard(agent: Agent, words: Sequence[str], deadline_s: float) -> str:
 
 
 def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
-    """Run the command of an entry now, and wait for its end. ``deadline_s``: that of the entry.
+    """Run the command of an entry now, and wait for its end. ``deadline_s``: the entry's deadline.
 
-    Raises ProbeError if it cannot be run, for example ``unknown-entry`` and ``entry-in-use``; a
-    program that the host does not have is an exit code, as if a shell had looked for it. Raises
+    Raises ProbeError if it cannot be run, for example ``unknown-entry`` and ``entry-in-use``. If
+    the host does not have the program, the exit code is ``NOT_STARTED``, as from a shell. Raises
     HostGone if the host is lost.
     """
     _check(agent)
@@ -122,7 +122,7 @@ def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
     result = program.result or {}
     return Undone(
         entry=entry,
-        # The entry of a command that its deadline ended always stays.
+        # If the deadline ended the command, its entry always stays.
         left=killed or bool(result.get("left")),
         exit_code=result.get("exit_code"),
         signal=result.get("signal"),
@@ -136,7 +136,7 @@ def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
 
 
 def leftovers(agent: Agent) -> Leftovers:
-    """The entries of agents that no longer live; none if the probe has no undo log.
+    """The entries of agents that no longer run; no entries if the probe has no undo log.
 
     Raises ProbeError if they cannot be read, HostGone if the host is lost.
     """
@@ -156,8 +156,8 @@ def leftovers(agent: Agent) -> Leftovers:
 def in_order(found: Sequence[Leftover]) -> tuple[Leftover, ...]:
     """Entries in the order in which they must be undone.
 
-    The order within a file stays, whatever its times: a host may set its clock. Of several files
-    the one whose next entry was written last goes on.
+    Entries of one file keep their order, whatever their times: a host may set its clock. If there
+    are several files, the latest of their next entries comes next.
     """
     files: defaultdict[str, list[Leftover]] = defaultdict(list)
     for leftover in found:

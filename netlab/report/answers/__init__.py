@@ -1,1 +1,1 @@
-"""A run → the lines of the first screen: results of each test, comparisons, warnings."""
+"""Makes the lines at the top of the page: results of each test, comparisons, warnings."""

@@ -1,4 +1,4 @@
-"""One line of the first screen: a sentence, and where the page has its figures. Pure."""
+"""One line at the top of the page: a sentence, and where the page has its numbers. No I/O."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """One result, with its unit and interval."""
+    """One sentence, with the places of the page that belong to it."""
 
     sentence: str
     cells: tuple[str, ...] = ()
-    """Keys of the cells that it is made from, the most relevant first."""
+    """Keys of the cells that the sentence is about, the most relevant cell first."""
     section: str = ""
-    """Anchor of the section with its table."""
+    """Anchor of the page's section that has the numbers in a table."""
     chart: str = ""
-    """Beginning of the names of its charts; empty if it has no chart."""
+    """Beginning of the names of the charts that show the numbers; empty: no chart."""
     table: int = 0
-    """Number of its table in the section, from 1; 0: the section as a whole."""
+    """Number of the table in the section, from 1; 0: the section as a whole."""

@@ -1,4 +1,4 @@
-"""Judged comparisons → one line each: the differences and the number of cells. Pure."""
+"""Comparisons with their verdicts → one line each: differences, numbers of pairs. No I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from netlab.results.quantities import Quantity
 def answers(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> tuple[AnswerLine, ...]:
     """One line for each comparison that has pairs of cells.
 
-    Comparisons of several pairs of cells without any difference share one line, the first of them.
+    If several comparisons have several pairs of cells each and show no difference, they share one
+    line, in the place of the first of these comparisons.
     """
     answered = [(comparison, rows) for comparison, rows in verdicts if rows]
     alike = [(comparison, rows) for comparison, rows in answered if _shows_nothing(rows)]
@@ -81,7 +82,7 @@ def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> Answe
 
 
 def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
-    """The difference of one pair of cells with its interval, or the differences of several."""
+    """The difference of one pair of cells with its interval, or the range for several pairs."""
     pairs = [row for row in rows if row.aligned.quantity is quantity]
     if len(pairs) == 1:
         yield in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)

@@ -1,4 +1,4 @@
-"""A run → the lines of the first screen: answers, comparisons, warnings. Pure."""
+"""A run → the lines at the top of the page: answers, comparisons, warnings. No I/O."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class FirstLines:
     comparisons: tuple[AnswerLine, ...]
     warnings: tuple[AnswerLine, ...]
     judged: tuple[tuple[Comparison, tuple[Judged, ...]], ...]
-    """The judged rows behind the comparisons."""
+    """Each comparison with the verdict about each pair of its cells."""
 
 
 def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> FirstLines:
     """The results in the order of the report's sections; no lines for an empty run.
 
-    ``layout``: that of the streams between pairings of systems.
+    ``layout``: the arrangement of the streams, without those between named hosts.
     """
     link = run.plan.link
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
@@ -71,7 +71,7 @@ def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> F
 
 
 def _warnings(run: Analysis, most: int) -> tuple[AnswerLine, ...]:
-    """The most important warnings; the section of findings has all."""
+    """The most important warnings; the section of findings has all warnings."""
     return tuple(
         AnswerLine(sentence, cells, summary.NAME)
         for sentence, cells in summary.leading_warnings(run)[:most]

@@ -1,4 +1,4 @@
-"""Readings of named pairs → one line for each protocol: the range, and the slowest pair. Pure."""
+"""Readings of pairs of named hosts → a line for each quantity: range, slowest pair. No I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIMES = ("µs", "ms")
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
-    """One line for each quantity and set of conditions, over the pairs that used a cable."""
+    """One line for each quantity and set of conditions, without pairs inside one host."""
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[str, list[Reading]]] = {}
     quantities: dict[str, Quantity] = {}
@@ -75,7 +75,7 @@ def _alone(title: str, slowest: str, value: float, quantity: Quantity) -> Messag
 
 
 def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], str]]:
-    """The unit of a line's figures and their format; throughputs from 1000 Mbit/s in Gbit/s."""
+    """(unit of a line's numbers, function that formats them); Gbit/s from 1000 Mbit/s upwards."""
     if quantity.unit != "Mbit/s":
         return quantity.unit, lambda value: figure(value, 1)
     unit, scale = rate_unit(most * quantity.scale)

@@ -1,4 +1,4 @@
-"""Payload searches → one line for each IP version, and the cost of one byte more. Pure."""
+"""Payload searches → a line for each IP version, and one on the cost of a byte more. No I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _SECTION = "payload"
 
 
 def answers(readings: Sequence[Reading], findings: Sequence[Finding]) -> tuple[AnswerLine, ...]:
-    """The payload of one frame, by protocol; if hosts differ, each payload with its pairings."""
+    """A line for each IP version: the payload of one frame, by protocol.
+
+    If pairings differ in their payloads, each payload is followed by its pairings. The last line
+    gives the cost of one byte more than fits into a frame, if the findings have it.
+    """
     versions: dict[int, list[Reading]] = {}
     for reading in readings:
         if reading.number("payload_bytes") is not None:

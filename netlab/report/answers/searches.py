@@ -1,4 +1,4 @@
-"""Throughput searches → one line for each pair of ports: sizes that reach line rate. Pure."""
+"""Throughput searches → a line for each pair of ports: sizes that reach line rate. No I/O."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from netlab.results.readings import Reading
 from netlab.stats import mean
 
 FULL = 0.995
-"""Share that counts as the line rate: a search ends within half a per cent of its target."""
+"""A rate of at least this share counts as the line rate, as a search ends within 0.5 % of it."""
 ALIKE = 0.005
-"""Shares of the line rate that differ by less than this are given as one."""
+"""If the shares at all frame sizes differ by less than this, the line gives a single share."""
 _SECTION = "rate-without-loss"
 
 

@@ -1,4 +1,7 @@
-"""Readings of streams → one line for each protocol: where it reaches the wire ceiling. Pure."""
+"""Readings of streams → a line for each protocol: where it reaches the wire ceiling. No I/O.
+
+The wire ceiling is the highest rate of payload that the framing of the link allows.
+"""
 
 from __future__ import annotations
 
@@ -45,18 +48,18 @@ class PairingSize:
 
     @cached_property
     def middle_bit_per_s(self) -> float:
-        """The median over the cells, which a small socket buffer in one cell does not lower."""
+        """The median of the cells' means, which a single slow cell hardly changes."""
         return median(self.means_bit_per_s)
 
     @property
     def share(self) -> float | None:
-        """Share of the wire ceiling; ``None`` if the ceiling is not known."""
+        """The median as a share of the wire ceiling; ``None`` if the ceiling is not known."""
         ceiling = self.ceiling_bit_per_s
         return None if ceiling is None else self.middle_bit_per_s / ceiling
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Share of the wire ceiling of each cell; empty if the ceiling is not known."""
+        """Each cell's mean as a share of the wire ceiling; empty if the ceiling is not known."""
         ceiling = self.ceiling_bit_per_s
         return () if ceiling is None else tuple(rate / ceiling for rate in self.means_bit_per_s)
 
@@ -72,10 +75,10 @@ def _mean_of(place: Bin) -> float:
 
 
 def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
-    """One line for each protocol; a protocol with a single cell is given with its interval.
+    """One line for each protocol; the line of a single cell gives the interval of the mean.
 
     Protocols that reach the wire ceiling in the same way share one line. If netlab's probe
-    measured, the line is about its cells, and other tools' figures follow.
+    measured cells, the line is about these cells, and the numbers of other tools follow.
     """
     by_protocol: dict[str, list[PairingSize]] = {}
     for pairing_size in _pairing_sizes(layout, link):
@@ -93,9 +96,11 @@ def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
 
 
 def _everywhere(all_items: Sequence[PairingSize]) -> tuple[object, ...] | None:
-    """The pairings and sizes, if all of the probe's cells reach the wire ceiling; and the tools.
+    """What protocols that share a line have in common, if all cells reach the wire ceiling.
 
-    ``None`` if they do not, or if there is only one cell.
+    These are the pairings with their smallest sizes, and the names of other tools. ``None`` if a
+    cell does not reach the ceiling, or if there is only one cell. Cells of other tools are not
+    checked if the probe measured cells.
     """
     items, tools = _by_probe(all_items)
     shares = [share for item in items for share in item.shares]
@@ -107,9 +112,10 @@ def _everywhere(all_items: Sequence[PairingSize]) -> tuple[object, ...] | None:
 def _by_probe(
     items: Sequence[PairingSize],
 ) -> tuple[Sequence[PairingSize], Sequence[PairingSize]]:
-    """The items that the answer is about, and those of other tools that follow.
+    """(items that the answer is about, items of other tools that follow the answer).
 
-    Without the probe, the answer is about all tools, which are named with the pairings.
+    If the probe measured nothing, the answer is about all tools; with several tools, each pairing
+    is followed by the name of its tool.
     """
     tools = [item for item in items if item.engine]
     probe = [item for item in items if not item.engine]
@@ -123,7 +129,7 @@ def _by_probe(
 def _with_blanks(
     protocols: Sequence[str], items: Sequence[PairingSize], layout: Layout
 ) -> AnswerLine:
-    """The line of some protocols, with other tools and the pairings that have no result at all."""
+    """The line of some protocols, then numbers of other tools, then pairings without any result."""
     own, tools = _by_probe(items)
     answer = _answer(protocols, own)
     if tools:
@@ -145,7 +151,7 @@ def _with_blanks(
 
 
 def _figures(items: Sequence[PairingSize]) -> str:
-    """The range of the figures: shares of the ceiling, or rates if a ceiling is not known."""
+    """The range of the items' results: shares of the ceiling; rates if any ceiling is unknown."""
     shares = sorted(item.share for item in items if item.share is not None)
     if len(shares) == len(items):
         return joined(" ", [spanned(*(f"{100 * shares[end]:.1f}" for end in (0, -1))), "%"])
@@ -161,7 +167,7 @@ def _blank_pairings(protocol: str, items: Sequence[PairingSize], layout: Layout)
 
 
 def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
-    """The results by pairing, engine and column, without those inside one host."""
+    """The results by pairing, engine and column, without traffic inside one host."""
     places: dict[tuple[str, str, TableColumn], list[Bin]] = {}
     for grid in layout.grids:
         for column in () if grid.same_host else grid.columns:

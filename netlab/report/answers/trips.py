@@ -1,4 +1,4 @@
-"""Readings of round trips and connections → a line for each protocol and message size. Pure."""
+"""Readings of round trips and connections → a line for each protocol and message size. No I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 MOST_LINES = 4
-"""Maximum number of lines; more protocols and sizes share one line."""
+"""Maximum number of lines of a test; if there would be more, all cells share one line."""
 _PERCENTILES = (0.99,)
 
 
@@ -62,7 +62,7 @@ def _answer(
         percentiles = () if histogram is None else percentile_words(histogram, _PERCENTILES, in_us)
         return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
     if _overlap([by_cell[cell] for cell in cells]):
-        # No cell is named: which of them has the shortest mean may be chance.
+        # No cell is named, because chance may decide which cell has the shortest mean.
         least, most = (_interval(by_cell[cell]) for cell in (cells[0], cells[-1]))
         sentence = _(
             "{title}: {what} takes {least} to {most} µs",
@@ -93,7 +93,7 @@ def _name(trials: Sequence[Reading], names: dict[str, str], *, several: bool) ->
 
 
 def _means_us(trials: Sequence[Reading]) -> list[float]:
-    """Means of the trials that have one: an imported ping that lost an answer has none."""
+    """The means of the trials, without trials that lack one (imported pings with a lost answer)."""
     (quantity,) = quantities_of(trials[0])
     means = [quantity.in_unit(trial) for trial in trials]
     return [value for value in means if value is not None]

@@ -1,4 +1,4 @@
-"""Readings of latency under load → one line for each load: how far round trips rise. Pure."""
+"""Readings of latency under load → a line for each load: how much longer trips take. No I/O."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from netlab.report.text.under_load import increase_words, mean_ms, rise_words
 from netlab.results.readings import Reading
 
 MOST_LINES = 3
-"""Maximum number of lines; more cells share one line."""
+"""Maximum number of lines; if there would be more, all cells share one line."""
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
-    """One line for each cell with a result, or one line from the least increase to the most.
+    """One line for each cell with a result, or one line with the least and the largest increase.
 
-    ``readings``: all of the run. Named pairs have their own line (``answers.pairs``).
+    ``readings``: all readings of the run. Pairs of named hosts are left out here; the module
+    ``answers.pairs`` makes their lines.
     """
     of_test = [
         reading for reading in readings if reading.test == TEST and not is_by_name(reading.pairing)

@@ -1,7 +1,7 @@
-"""A drawn SVG → the data URL that contains it (RFC 2397), as short as possible. Pure.
+"""A drawn SVG → the data URL that contains it (RFC 2397), as short as possible. No I/O.
 
-A quarter of matplotlib's output is decimals that no screen shows, line ends and comments. Base64
-would make the rest a third longer.
+A quarter of matplotlib's output is line ends, comments, and decimals that no screen shows; these
+are removed. The rest is percent-encoded, because Base64 would make it a third longer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def drawing_address(svg: bytes) -> str:
 
 
 def _rounded(match: re.Match[str]) -> str:
-    """A coordinate with two decimals; the scale of letters is unchanged.
+    """A coordinate with two decimals; ``scale(…)``, which letters have, is unchanged.
 
     Letters are drawn some thousand units high, so a rounded scale would change their size.
     """

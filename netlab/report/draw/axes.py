@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MANY_TICKS = 10
 _GAP_EM = 0.9
-"""Minimum gap between the labels of two ticks; a label that is closer to the one before is left
+"""Minimum gap between the labels of two ticks. A label that is closer to the label before is left
 out."""
 _BESIDE_BARS = 0.6
 """Room beside the first and the last group of bars, as a multiple of the distance of groups."""
@@ -26,13 +26,13 @@ _WITH_WORDS = 1.22
 TICK_INCHES = 0.1
 """Length of a tick with the gap between the tick and its label."""
 _DECADE_INCHES = 0.6
-"""A decade of a logarithmic axis has a single label if it is not higher than this."""
+"""A decade of a logarithmic axis has a single label if its height is at most this."""
 _LEAST_RANGE = 0.1
 """Minimum range of an axis that does not begin at zero, as a share of the highest value."""
 
 
 def scale_x(axes: Axes, chart: Chart, form: Format, wide_inches: float) -> None:
-    """Set the x axis of axes that are ``wide_inches`` wide; it includes all values of the chart."""
+    """Scale the x axis to include all values of the chart. ``wide_inches``: width of the axes."""
     if chart.log_x:
         axes.set_xscale("log", base=2)
     size_pt = form.small_pt if len(chart.x_ticks) > _MANY_TICKS else form.legend_pt
@@ -54,7 +54,7 @@ def x_range(chart: Chart) -> tuple[float, float]:
 
 
 def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
-    """Set the y axis; it includes all values and intervals, and is the same for each panel."""
+    """Scale the y axis to include all values and intervals, in the same way for each panel."""
     low, high = _y_range(chart)
     if chart.log_y and low > 0:
         from matplotlib.ticker import LogLocator, NullFormatter
@@ -86,7 +86,7 @@ def _y_range(chart: Chart) -> tuple[float, float]:
 
 
 def scale_shares(axes: Axes, chart: Chart, form: Format) -> None:
-    """Set a y axis of shares of the ceiling: 90 to 101 per cent, or more if the shares need it."""
+    """Scale a y axis of shares of the ceiling: 90 to 101 per cent, or wider if shares need it."""
     low, high = share_range(chart)
     axes.set_ylim(low, high)
     axes.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
@@ -109,8 +109,8 @@ def y_labels_inches(axes: Axes, size_pt: float) -> float:
 def scale_panel(axes: Axes, panel: Panel, decimal_marker: str, *, from_zero: bool = False) -> None:
     """Set the y axis of a strip's panel.
 
-    If ``from_zero``, it goes from zero to the highest value, with room for words above. Otherwise
-    zero is in its middle, and it goes to at least 1 in both directions.
+    If ``from_zero``, the axis goes from zero to the highest value, with room for words above.
+    Otherwise zero is in the middle of the axis, which goes to at least 1 in both directions.
     """
     most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
     if from_zero:
@@ -123,7 +123,7 @@ def scale_panel(axes: Axes, panel: Panel, decimal_marker: str, *, from_zero: boo
 
 
 def tick_labels(chart: Chart, size_pt: float, wide_inches: float) -> list[str]:
-    """The ticks' labels from left to right; a label that would overlap the one before is empty.
+    """The ticks' labels from left to right; a label that would overlap the label before is empty.
 
     ``wide_inches``: width of the axes.
     """

@@ -16,9 +16,9 @@ _WIDE = 0.8
 
 
 def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> None:
-    """Draw lines of a chart as bars and its ceilings as lines across each group.
+    """Draw the curves of a chart as bars, and its ceilings as lines across each group of bars.
 
-    Places on the x axis are whole numbers apart. A point without a value is a gap.
+    The x values of two groups differ by a whole number. A point without a value is a gap.
     """
     wide = _WIDE / max(1, len(lines))
     for number, line in enumerate(lines):

@@ -39,7 +39,7 @@ def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) ->
 
 
 def _draw_intervals(axes: Axes, line: Curve) -> None:
-    """Draw the interval of each point's mean, if it is known."""
+    """Draw the interval of each point's mean, if the interval is known."""
     points = [
         (x, y, half)
         for (x, y), half in zip(line.points, line.half_widths, strict=False)

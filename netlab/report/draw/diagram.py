@@ -35,7 +35,7 @@ _TICK_ROOM = 1.6
 _ROW_GAP_INCHES = 0.14
 _COLUMN_GAP_INCHES = 0.2
 _WITH_SHARES = 0.68
-"""Height of a diagram with shares of its ceiling below, relative to the usual height."""
+"""Height of a diagram above a diagram of shares of the ceiling, relative to the usual height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ class _Row:
 
 
 def diagram_of(chart: Chart, form: Format) -> Figure:
-    """The chart as matplotlib's figure; call it within ``style``.
+    """Return the chart as a matplotlib figure.
 
-    Sizes are computed before anything is placed, so that matplotlib need not lay it out again.
+    Call this function inside ``with style(form):`` of ``netlab.report.draw.plot``. All sizes are
+    computed before anything is placed, so that matplotlib need not lay the figure out again.
     """
     room = _TICK_ROOM * form.left_inches
     ticks = tuple((x, lines_of(label, form.legend_pt, room)) for x, label in chart.x_ticks)
@@ -139,7 +140,7 @@ def _rows(chart: Chart, form: Format, below: float) -> tuple[tuple[_Row, ...], f
 def _draw_rows(
     figure: Figure, chart: Chart, rows: Sequence[_Row], form: Format
 ) -> list[list[Axes]]:
-    """The axes of each row with their curves; ``_place`` sets their horizontal positions."""
+    """Draw the curves of each row into new axes; ``_place`` sets their horizontal positions."""
     high = figure.get_figheight()
     lines = []
     for row in rows:

@@ -1,4 +1,7 @@
-"""Draws a heat map: figures by client and server, in darker colours for larger figures."""
+"""Draws a heat map: figures by client and server, in darker colours for larger figures.
+
+A place is the rectangle of one client and one server.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,8 @@ _LEAST_PT = 6.0
 _LINE_EM = 1.25
 _POINTS_AN_INCH = 72
 _WHITE_BELOW = 0.25
-"""A place of a lower relative luminance has a white figure: a contrast of 3.5 to 1 or more."""
+"""A place whose relative luminance is lower has a white figure, with a contrast of at least 3.5
+to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def _step(chart: HeatMap) -> int:
 
 
 def heat_map_inches(chart: HeatMap, form: Format) -> float:
-    """The height of a map's picture; a few places are about half as high as they are wide."""
+    """The height of a map's picture, in inches; more hosts make the map higher."""
     return _layout(chart, form).high
 
 
@@ -171,7 +175,7 @@ def _masked(values: Sequence[Sequence[float | None]]) -> Any:
 
 
 def _draw_inside(axes: Axes, chart: HeatMap, edge: str) -> None:
-    """Give all places whose figures are not comparable the same neutral colour."""
+    """Give all places of pairs inside one machine, which are not comparable, one neutral colour."""
     from matplotlib.patches import Rectangle
 
     for y, row in enumerate(chart.inside):
@@ -201,7 +205,7 @@ def _write_figures(
     form: Format,
     place_inches: float,
 ) -> None:
-    """Write each figure in its place, or none if the widest does not fit in a legible size."""
+    """Write each figure in its place, or none at all if the widest would be too small to read."""
     digits, size_pt = _figures_fit(chart, form, place_inches)
     if not size_pt:
         return
@@ -223,7 +227,7 @@ def _write_figures(
 
 
 def _figures_fit(chart: HeatMap, form: Format, place_inches: float) -> tuple[int, float]:
-    """(decimals, type size) at which the widest figure fits its place; size 0 if none does."""
+    """(decimals, type size) at which the widest figure fits its place; size 0: it does not fit."""
     every = [*_present(chart.values), *_present(chart.inside)]
     for digits in (1, 0):
         widest = max(width_inches(words_of(number, digits), 1.0) for number in every)

@@ -1,9 +1,9 @@
-"""The palette: colours, dashes, markers and hatches of all pictures. Plain values.
+"""The palette: colours, dashes, markers and hatches of all pictures.
 
 ``page/page.css`` has the same colours for light backgrounds as ``--look-0`` to ``--look-5`` and
 ``.heat-0`` to ``.heat-7``, and other colours for dark backgrounds.
-tests/report/first/test_colours.py reads both. It computes the distance between each two colours,
-also for colour-blind readers, and the contrast with the background.
+tests/report/first/test_colours.py reads both files. The test computes the distance between every
+two colours, also as colour-blind readers see them, and the contrast with the background.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DASHES: tuple[Dash, ...] = (
     (0, (3, 1.2)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "X", "P")
-"""The numbers of colours, dashes and markers have no common factor: 210 lines look different."""
+"""The numbers of colours, dashes and markers have no common factor, so 210 lines look different."""
 
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
 """Hatches of bars; with six colours, 42 bars look different."""
@@ -51,4 +51,4 @@ QUIET = "#6b737b"
 GRID = "#dde1e5"
 PAPER = "#ffffff"
 INSIDE = "#e3e3e0"
-"""Colour of a map's places whose figures its scale does not cover, and of a strip's bands."""
+"""Colour of a heat map's places that are not on its scale, and of the bands of a strip."""

@@ -1,10 +1,10 @@
 """Draws charts in other processes, one per core, while this process makes the rest of a report.
 
 ``python -m netlab.report.draw.parallel`` loads the libraries for drawing once, then forks. One of
-the processes uses standard input and output; the others use the pipes that its arguments name. Each
-process reads pickled jobs and answers each with a pickled picture. A process that has finished a
-job gets the next one. If the processes cannot be started, or end early, this process draws the
-missing pictures: the bytes are the same.
+the processes uses standard input and output; the others use the pipes that the arguments name. Each
+process reads pickled jobs and answers each job with a pickled picture. A process that has finished
+a job gets the next one. If the processes cannot be started, or end early, this process draws the
+missing pictures, byte for byte the same.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MOST = 4
 """Maximum number of processes: more of them would take too much memory for the time they save."""
 
 _CAN_BECOME_SEVERAL = sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "killpg")
-"""On other systems a process that has loaded libraries must not be forked. On these systems only
-one process is started, and this process draws as well."""
+"""On other systems a process that has loaded libraries must not be forked. There, only one process
+is started, and this process draws as well."""
 
 _PACKAGES = Path(__file__).parents[3]
 
@@ -57,8 +57,8 @@ def drawing_of_several(
     """Draw charts in other processes while the block does something else.
 
     The block gets a function that takes charts, and returns a function for their pictures. Each
-    chart is drawn in each of ``forms``; the picture in the second one is the ``column`` of the
-    first one. ``many``: whether there will be many charts; the processes then start at once.
+    chart is drawn in each of ``forms``; the picture in the second form is the ``column`` of the
+    picture in the first form. ``many``: start the processes at once, as many charts will follow.
     """
     with drawers(start=many) as helpers:
 
@@ -111,7 +111,7 @@ class Drawers:
             ends.append((self._process.stdin, self._process.stdout))
             self._at_work = len(ends)
         for jobs, pictures in ends:
-            # If no process uses a pipe, its thread sees the end of the pipe at once.
+            # If no process uses a pipe, the thread of the pipe sees the end of the pipe at once.
             self._threads.append(Thread(target=self._lead, args=(jobs, pictures), daemon=True))
             self._threads[-1].start()
 
@@ -151,7 +151,7 @@ class Drawers:
             self._process.wait()
 
     def _for_this_process(self, numbers: range) -> int | None:
-        """A job to be drawn in this process if a core is free; ``None`` once all are drawn."""
+        """Number of a job for this process, once a core is free; ``None`` once all are drawn."""
         with self._changed:
             while any(number not in self._pictures for number in numbers):
                 candidates = [number for number in self._waiting if number in numbers]
@@ -162,13 +162,13 @@ class Drawers:
         return None
 
     def _next(self) -> int | None:
-        """A job for one of the processes; ``None`` if there will be no more jobs."""
+        """Number of a job for another process, once there is one; ``None``: there is no more."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._over)
             return None if self._over else self._waiting.popleft()
 
     def _lead(self, jobs: IO[bytes], pictures: IO[bytes]) -> None:
-        """Give one process its jobs, and take its pictures, until no jobs are left or it ends."""
+        """Give a process jobs and take its pictures, until no job is left or the process ends."""
         number = None
         try:
             with suppress(EOFError, OSError, pickle.UnpicklingError), jobs, pictures:
@@ -197,7 +197,7 @@ def _started(pipes: Sequence[tuple[int, int]]) -> subprocess.Popen[bytes]:
         # Drawing needs no threads for linear algebra.
         env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
         pass_fds=[fd for pair in pipes for fd in pair],
-        # Its forks are in the same process group, so that they are killed with it.
+        # The process and its forks are one process group, so that all are killed together.
         process_group=0 if pipes else None,
     )
 

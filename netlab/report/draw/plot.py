@@ -1,7 +1,8 @@
 """Charts → SVG, PNG and PDF, the same bytes each time.
 
-Each chart is drawn in the width of a report's page and, on request, also in the width of one of its
-two columns. Pictures are to be shown in their own size; their type then has the size of a caption.
+Each chart is drawn in the width of a page and, on request, also in the width of one column of a
+two-column page. Pictures are meant to be shown unscaled; then their letters are as large as those
+of a caption.
 """
 
 from __future__ import annotations
@@ -87,9 +88,10 @@ class Picture:
 
 
 def drawn_each(jobs: Iterator[Job]) -> Iterator[Picture]:
-    """Draw charts, each in one width.
+    """Draw charts, each in the width of its job.
 
-    A job is taken once the jobs before it are drawn. Consecutive jobs of one width share one style.
+    The next job is read only when the jobs before are drawn. ``style`` is entered once for
+    consecutive jobs of the same width.
     """
     for form, group in groupby(jobs, key=itemgetter(1)):
         with style(form):
@@ -105,7 +107,10 @@ def make_ready() -> None:
 
 
 def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
-    """The chart as matplotlib's figure; make it, and write it to a file, within ``style``."""
+    """Return the chart as a matplotlib figure.
+
+    Call this function, and write the figure to a file, inside ``with style(form):``.
+    """
     match chart:
         case Strip():
             return strip_of(chart, form)
@@ -119,7 +124,7 @@ def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
 
 @contextmanager
 def style(form: Format) -> Iterator[None]:
-    """matplotlib's settings for pictures of this width; the earlier settings are restored."""
+    """Set matplotlib up for pictures of this width; restore the earlier settings at the end."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():

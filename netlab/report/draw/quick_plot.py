@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     Drawn: TypeAlias = Axes
 
 WIDE = 100
-"""The x axis is logarithmic from this ratio of its largest to its smallest value."""
+"""From this ratio of the largest x to the smallest x upwards, the x axis is logarithmic."""
 
 
 def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
     """Draw means over ``x``, a line for each level of ``hue``.
 
-    ``summary`` is that of ``netlab.results.core.summary_of``. Bars are intervals of 95 %.
-    Several cells may have the same ``x`` and ``hue``. Then their mean is drawn, without a bar, and
-    the title names the settings in which they differ. ValueError for an unknown column or quantity,
-    and if there is no result.
+    ``summary``: the result of ``netlab.results.core.summary_of``. Bars are 95 % intervals. If
+    several cells have the same ``x`` and ``hue``, the mean of these cells is drawn, without a bar,
+    and the title names the settings in which they differ. ValueError for an unknown column or
+    quantity, and if there is no result.
     """
     import matplotlib.pyplot as plt
 
@@ -57,7 +57,7 @@ def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
 
 def _draw(axes: Any, line: Frame, x: str, label: str) -> None:
     if line[x].duplicated().any():
-        # Several cells in one place are drawn as their mean, which has no interval.
+        # Several cells with the same x are drawn as one mean, which has no interval.
         line = (
             line.groupby(x, as_index=False, sort=False)["mean"].mean().assign(low=None, high=None)
         )

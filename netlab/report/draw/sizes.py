@@ -1,4 +1,4 @@
-"""Formats: the width of a picture, which decides its margins, its type and its lines. Pure."""
+"""Formats of pictures: for each of two widths, the margins, type sizes and line widths. No I/O."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 _CM_AN_INCH = 2.54
 _POINTS_AN_INCH = 72
 _ABREAST_FROM_INCHES = 5.0
-"""In a picture narrower than this, a few panels are one below the other."""
+"""In a picture narrower than this, up to ``_STACKED`` panels are one below the other."""
 _STACKED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """The sizes in pictures of one width, shown in their own size: lengths in inches, type in
+    """The sizes in pictures of one width, if these are shown unscaled: lengths in inches, type in
     points.
     """
 
@@ -31,15 +31,15 @@ class Format:
     text_pt: float
     legend_pt: float
     small_pt: float
-    """Type of ticks, if there are many."""
+    """Type size of ticks, if there are many."""
     line_pt: float
     marker_pt: float
     map_right_inches: float
-    """Width beside a map, for its scale."""
+    """Width beside a heat map, for the scale of its colours."""
     map_name_inches: float
     """Maximum width of a host's name at the edge of a map; longer names are broken into lines."""
     map_figures: int
-    """Maximum number of hosts per side for which the figures fit into their places."""
+    """Maximum number of hosts on each axis of a map for which the figures are written into it."""
 
     @property
     def axes_wide_inches(self) -> float:
@@ -103,4 +103,4 @@ COLUMN_WIDE = Format(
     map_name_inches=0.95,
     map_figures=6,
 )
-"""The width of one of the two columns of such a page: 8.5 cm."""
+"""The width of one column of an A4 page with two columns: 8.5 cm."""

@@ -26,9 +26,10 @@ _WORD_GAP_INCHES = 0.06
 
 
 def strip_of(strip: Strip, form: Format) -> Figure:
-    """The strip as matplotlib's figure; call it within ``style``.
+    """Return the strip as a matplotlib figure.
 
-    The panels are drawn from top to bottom, each with a y scale of its own.
+    Call this function inside ``with style(form):`` of ``netlab.report.draw.plot``. The panels are
+    drawn from top to bottom, each with a y scale of its own.
     """
     wide_inches = form.width_inches
     units = {panel.unit for panel in strip.panels}
@@ -89,7 +90,7 @@ def _draw_panel(axes: Axes, strip: Strip, index: int, form: Format) -> None:
 
 
 def _place(figure: Figure, placed: list[Axes], form: Format) -> float:
-    """Set the horizontal positions of all panels; return their middle, as a share of the width.
+    """Set the horizontal positions of all panels; return their middle as a share of the picture.
 
     The labels of the y axes have room to the left of the panels.
     """
@@ -109,7 +110,7 @@ def _place(figure: Figure, placed: list[Axes], form: Format) -> float:
 def _name_bands(axes: Axes, strip: Strip, form: Format, wide_inches: float) -> None:
     """Write the name of each band at the top of the first panel, in the middle of the band.
 
-    A name that would overlap the one before it is moved to the right.
+    A name that would overlap the name before it is moved to the right.
     """
     low, high = axes.get_xlim()
     end = 0.0

@@ -1,1 +1,1 @@
-"""The first screen's picture: readings and judged comparisons → marks, for two widths. Pure."""
+"""Pictures at the top of the page: readings and verdicts → SVG elements, in two widths. No I/O."""

@@ -1,4 +1,4 @@
-"""Chooses and makes the first pictures of a run, from its readings and charts. Pure."""
+"""Chooses and makes the pictures at the top of the page, from readings and charts. No I/O."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from netlab.results.readings import Reading
 from netlab.stats import MARGIN, mean
 
 MOST = 2
-"""Maximum number of pictures on the first screen."""
+"""Maximum number of pictures at the top of the page."""
 MOST_PLACES = 1200
-"""Maximum number of places of a map; the tables have the others."""
+"""Maximum number of places (coloured squares) of a heat map; the tables have the others."""
 MOST_ROWS = 14
 _SHARES = tuple(Fraction(*share) for share in ((1, 100), (1, 4), (1, 2), (3, 4), (99, 100)))
-"""Percentiles of a distribution: its whiskers, its box, its middle."""
+"""Percentiles of a distribution: whiskers at 1 and 99 %, a box from 25 to 75 %, the median."""
 _LOG_FROM = 8
 """Times that differ by more than this factor are on a logarithmic axis."""
 
@@ -45,7 +45,7 @@ def pictures(
     charts: Sequence[object],
     verdicts: Sequence[tuple[Comparison, Sequence[Judged]]],
 ) -> tuple[FirstPicture, ...]:
-    """The first pictures that the run has, in the order of the answers."""
+    """Up to ``MOST`` pictures, in the order of the answers; the picture of comparisons is last."""
     diagrams = [chart for chart in charts if isinstance(chart, Chart)]
     candidates = [
         *_hosts(readings),
@@ -81,8 +81,8 @@ def _over_time(readings: Sequence[Reading], charts: Sequence[object]) -> list[Fi
 
 
 def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:
-    """Client by server, a panel for each quantity; colours are shares of the highest value over a
-    cable.
+    """A heat map of clients and servers, with a panel for each quantity. Colours are shares of the
+    highest value over a cable.
     """
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
@@ -121,7 +121,7 @@ def _host_panel(board: PairMatrix) -> HeatPanel:
 
 
 def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list[FirstPicture]:
-    """A map if two axes vary, lines if one axis varies, otherwise the trials of the few cells."""
+    """A heat map if two axes vary, lines if one axis varies, else the trials of a few cells."""
     grids = [grid for grid in layout.grids if grid.bins]
     if not grids:
         return []
@@ -149,7 +149,7 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
             break
         panels.append(_grid_panel(grid, link, None if has_ceilings else most))
     title = _("Share of the wire ceiling, %") if has_ceilings else _("Throughput")
-    # The title already says it of shares of the ceiling.
+    # If the figures are shares of the ceiling, the title says so.
     of_what = "" if has_ceilings else _("% of the highest value of this run")
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 
@@ -179,8 +179,9 @@ def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPan
 def _spot(
     grid: BinGrid, row: LevelValue, column: TableColumn, reference_bit_per_s: float | None
 ) -> Spot | None:
-    """A place of the map: its share of ``reference_bit_per_s`` (``None``: unknown); ``None`` if it
-    is not planned.
+    """A place of the map: throughput as a share of ``reference_bit_per_s`` (``None``: unknown).
+
+    ``None`` if the run does not plan such a cell.
     """
     place = grid.bins.get((row, column))
     head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
@@ -199,7 +200,7 @@ def _spot(
 
 
 def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
-    """Each trial of the few cells as a dot, as a share of the ceiling."""
+    """A row for each cell, with each trial as a dot: throughput as a share of the ceiling."""
     rows = []
     for grid in grids:
         for (_row, column), place in grid.bins.items():
@@ -260,14 +261,14 @@ def _distributions(
 
 
 def _partly(title: Message, count: int, total: int) -> Message:
-    """The title, with the numbers shown and left out if some are left out."""
+    """The title; if some are left out, with the number shown and the number of all."""
     if count == total:
         return title
     return _("{title} (the first {shown} of {all})", title=title, shown=str(count), all=str(total))
 
 
 def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
-    """A ratio with its interval for each pair of cells and quantity; the margin is shaded."""
+    """A row for each pair of cells and quantity: ratio and interval. Shaded: equivalent ratios."""
     rows: list[IntervalRow] = []
     count = total = 0
     for comparison, pairs in verdicts:

@@ -1,4 +1,4 @@
-"""Grids of figures → panels of coloured places; blanks are hatched and have their reason. Pure."""
+"""Heat maps: grids of figures → panels of coloured places; blanks are hatched. No I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netlab.report.first_picture.scene import (
 )
 
 BOUNDS = (10, 25, 50, 75, 90, 95, 98)
-"""Percentages at which a colour begins; finer near the ceiling, where most figures are."""
+"""Percentages at which a colour begins; in finer steps near the ceiling, where most figures are."""
 BLANK = "blank-spot"
 INSIDE = "inside-spot"
 _GAP, _TITLE, _MOST_HIGH = 14, 20, {WIDE: 400, NARROW: 250}
@@ -28,22 +28,22 @@ _PANELS_ABREAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One place: its figure, or the reason why it has none."""
+    """One place (coloured square): its figure, or the reason why it has no figure."""
 
     percent: float | None
-    """Share of the ceiling, or of the highest value; it decides the colour."""
+    """Share of the ceiling, or of the highest value, which decides the colour; ``None``: blank."""
     words: str
     """Text on the place, if there is room."""
     description: str
-    """Text shown when the pointer is over it."""
+    """Text shown when the pointer is over the place."""
     cell: str = ""
     inside: bool = False
-    """Whether the place is within one machine; then it has no colour."""
+    """Whether the traffic stayed inside one machine; then the place is grey."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatPanel:
-    """One grid: a pairing with its rows and columns as the table has them."""
+    """One grid, with the rows and columns of a table, such as the table of a pairing."""
 
     title: str
     rows: tuple[str, ...]
@@ -53,7 +53,7 @@ class HeatPanel:
 
 
 def look_of(spot: Spot) -> str:
-    """The style class of a place: one of eight colours, or hatched."""
+    """The style class of a place: one of eight colours, hatched, or inside one machine."""
     if spot.inside:
         return INSIDE
     if spot.percent is None:
@@ -81,7 +81,7 @@ def heat_picture(title: str, panels: Sequence[HeatPanel], *, of_what: str) -> Fi
 def _scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
     """The panels with row names at the left of each line.
 
-    Column names are below the last line, and below panels over one with other columns.
+    Column names are below a panel, unless a panel with the same columns is below this panel.
     """
     abreast = min(_PANELS_ABREAST, len(panels))
     deep = -(-len(panels) // abreast)

@@ -1,4 +1,4 @@
-"""Rows of intervals on one axis: a comparison's forest plot, distributions side by side. Pure."""
+"""Rows of intervals on one axis: a comparison's forest plot, or distributions. No I/O."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The axis of all rows."""
+    """The x axis, which all rows share."""
 
     label: str
     logarithmic: bool = False
     level: float | None = None
-    """Position of a line across all rows, which marks no difference or the wire ceiling."""
+    """Value of a line across all rows: the wire ceiling, or the ratio 1 (no difference)."""
     margin: tuple[float, float] | None = None
     """The shaded range, which counts as equivalent."""
     spell: Callable[[float], str] = "{:g}".format
@@ -70,7 +70,7 @@ def interval_picture(
 
 @dataclass(frozen=True, slots=True)
 class _Ruler:
-    """The x position of a value."""
+    """Converts a value to its x position."""
 
     axis: Axis
     low: float

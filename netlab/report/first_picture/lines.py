@@ -1,4 +1,4 @@
-"""A chart of the report → lines with intervals, or bars, as marks. Pure."""
+"""A chart of the report → lines with intervals, or bars, as SVG elements. No I/O."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 20, 12, 40
 
 
 class _Plane:
-    """The position of a point of the chart."""
+    """Converts the coordinates of a point of the chart to pixels."""
 
     def __init__(self, chart: Chart, wide: int) -> None:
         curves = (*chart.lines, *chart.ceilings)

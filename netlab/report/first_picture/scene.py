@@ -1,6 +1,7 @@
-"""A drawing as marks, before it is SVG: elements with their position and style class. Pure.
+"""A drawing as a list of SVG elements (marks) with their positions and style classes. No I/O.
 
-The page's policy allows no inline styles; colours come from the style sheet, for light and dark.
+The page's content security policy allows no inline styles. Colours come from the style sheet,
+which has a light and a dark set.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class Mark:
     most: int = 0
     """Maximum number of letters; 0: no limit."""
     title: str = ""
-    """Text shown when the pointer is over it."""
+    """Text shown when the pointer is over the element."""
     cell: str = ""
-    """Key of the cell that a click on it opens."""
+    """Key of the cell that a click on the element opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class FirstPicture:
-    """One drawing in both widths, with a description for screen readers."""
+    """One drawing in the widths ``WIDE`` and ``NARROW``, with a description for screen readers."""
 
     title: str
     description: str
@@ -88,8 +89,8 @@ def words(
 ) -> Mark:
     """A text; ``look`` may be the class ``middle`` or ``end``. ``slant``: the text rises.
 
-    ``room``: width in pixels. A text that is longer in the reader's language is shortened in its
-    middle, and shown in full under the pointer.
+    ``room``: width in pixels (0: no limit). A longer text is shortened in its middle, and shown in
+    full when the pointer is over it. The length counts after translation.
     """
     attributes = _attributes({"x": x, "y": y}, look)
     turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if slant else ()
@@ -98,7 +99,7 @@ def words(
 
 
 def titled(*parts: str) -> Message:
-    """Parts as one text, such as ``LL, TCP 64: 88.35 Mbit/s``."""
+    """A head and its further parts as one text, such as ``LL, TCP 64: 88.35 Mbit/s``."""
     head, *rest = [part for part in parts if part]
     return joined(": ", [head, joined(", ", rest)]) if rest else joined("", [head])
 

@@ -1,4 +1,4 @@
-"""A strip of the report → its panels one below the other over one axis, as marks. Pure."""
+"""A strip of the report → panels one below the other over one x axis, as SVG. No I/O."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _HIGH = {WIDE: 128, NARROW: 104}
 """Height of each panel."""
 _LEFT, _RIGHT, _HEAD, _BOTTOM = 46, 12, 22, 38
 _ABOVE = 1.24
-"""Height of a panel relative to its highest value, with room for the names of bands."""
+"""Top of a panel's y axis relative to the highest value, with room for the names of bands."""
 _TICKS = {WIDE: 8, NARROW: 5}
 
 
 class _Axis:
-    """The x position of a time, the same for all panels."""
+    """Converts a time to its x position, the same for all panels."""
 
     def __init__(self, strip: Strip, wide: int) -> None:
         xs = [x for panel in strip.panels for curve in panel.lines for x, _y in curve.points]
@@ -47,7 +47,7 @@ class _Axis:
 
 
 def strip_picture(strip: Strip) -> FirstPicture:
-    """All panels in both widths, their legend below."""
+    """All panels in the two widths, with the legend below."""
     legend = {
         curve.label: (f"line look-{curve.place % LOOKS}", curve.label)
         for panel in strip.panels
@@ -100,7 +100,7 @@ def _panel(strip: Strip, panel: Panel, axis: _Axis, top: float) -> Iterator[Mark
 
 
 def _names(strip: Strip, axis: _Axis, top: float) -> Iterator[Mark]:
-    """The names of the bands; a name that would overlap the one before it is moved right."""
+    """The names of the bands; a name that would overlap the name before it is moved right."""
     end = 0.0
     for band in strip.bands:
         half = len(band.label) * LETTER / 2
@@ -110,7 +110,7 @@ def _names(strip: Strip, axis: _Axis, top: float) -> Iterator[Mark]:
 
 
 def _runs(curve: Curve) -> Iterator[list[tuple[float, float]]]:
-    """The runs of points without a gap, which a line joins."""
+    """The parts of a curve without a gap, each to be drawn as one line."""
     run: list[tuple[float, float]] = []
     for x, y in (*curve.points, (0.0, None)) if curve.joined else ():
         if y is not None:

@@ -1,4 +1,4 @@
-"""The report in other languages. Pure."""
+"""Reports in other languages: the wording (texts and number formats) of each language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def wording_in(language: str) -> Wording:
-    """The wording of one of ``catalogues.languages()``."""
+    """The wording for a language code, one of ``catalogues.languages()``."""
     if language == "en":
         from netlab.report.language.wording import Wording
 

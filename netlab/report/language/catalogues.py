@@ -17,7 +17,7 @@ def languages() -> tuple[str, ...]:
 
 
 class _Lacking(gettext.NullTranslations):
-    """Fallback of a catalogue: raises LookupError for a message that it lacks."""
+    """Fallback of a catalogue: raises LookupError for a message that the catalogue lacks."""
 
     def gettext(self, message: str) -> str:
         raise LookupError(message)

@@ -70,7 +70,7 @@ class Translated(Wording):
         return words
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
-        """As ``gettext``, in the plural form that the language has for this number."""
+        """Like ``gettext``, in the plural form that the language uses for this number."""
         with suppress(LookupError):
             return self._catalogue.ngettext(singular, plural, number)
         return super().ngettext(singular, plural, number)

@@ -1,4 +1,4 @@
-"""Wording: the texts and figures of a report in its language. Pure.
+"""Wording: how the texts and figures of a report are written in its language. No I/O.
 
 The base class writes English and changes nothing; ``Translated`` writes another language.
 """
@@ -26,11 +26,11 @@ class Wording:
         return words
 
     def gettext(self, words: str) -> str:
-        """A text of a template of the page; the method has the name that gettext gives it."""
+        """A text of a template of the page; the templates call this function ``gettext``."""
         return words
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
-        """A text of a template that depends on a number."""
+        """A text of a template of the page, in the form for this number."""
         return singular if number == 1 else plural
 
     def of_table(self, table: AnyTable) -> AnyTable:

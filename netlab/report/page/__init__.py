@@ -1,7 +1,8 @@
 """Tables and pictures → index.html: one file that opens offline and can be printed.
 
-The page's content security policy names its only script and its only style by their hashes. It
-forbids everything else, also connections. So text from a host or a file cannot run or connect.
+The content security policy of the page allows only the page's own script and style sheet, by their
+hashes, and forbids network connections. So text from a host or a file can neither run as a script
+nor connect.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Contents:
     overviews: tuple[GridTable, ...]
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
-    """The further sections, in the page's order."""
+    """The sections besides the tables of throughput, in the page's order."""
     charts: tuple[Chart | Strip | HeatMap, ...]
     """The drawings; a drawing's index here is the number of its place in the page."""
     left_out: int
@@ -66,19 +67,19 @@ class Contents:
     cells: Callable[[], str]
     """Returns the data of all cells for the script, see ``cells_json``. Called last."""
     first: First
-    """The contents of the first screen."""
+    """The contents of the top of the page."""
     files: frozenset[str]
     """Names of the files that are written next to the page."""
 
 
 def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
-    """All cells of a run with their records and findings, packed, as the page carries them."""
+    """All cells of a run with their records and findings, packed as JSON for the page's script."""
     return script_json(packed(cells_of(run, readings, findings_by_cell(run)), wording))
 
 
 def page(contents: Contents, wording: Wording) -> str:
-    """The page as HTML, in a language, with places for its drawings. All text from hosts, people
-    and files is escaped.
+    """The page as HTML in the language of ``wording``, with placeholders for its drawings. All text
+    from hosts, people and files is escaped.
     """
     hosts = coverage.hosts(contents.run)
     charts = packed_charts(contents.charts)
@@ -111,7 +112,7 @@ def _text(name: str) -> str:
 
 
 def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
-    """The first screen: answers with their targets, pictures, and the strip of facts."""
+    """Template values for the top of the page: lines with their link targets, pictures, facts."""
     run, first = contents.run, contents.first
     charts = [chart.name for chart in contents.charts]
     sections = [part.name for part in contents.parts]
@@ -133,7 +134,7 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
 
 
 def _sentences(contents: Contents) -> dict[str, Any]:
-    """The page's sentences, its settings and its coverage."""
+    """Template values: sentences, settings, and numbers of trials by status."""
     run, readings = contents.run, contents.readings
     return {
         "plan": run.plan,
@@ -154,7 +155,7 @@ def _sentences(contents: Contents) -> dict[str, Any]:
 
 
 def _tables_and_charts(contents: Contents) -> dict[str, Any]:
-    """Tables, charts, and the records behind them."""
+    """Template values: tables, charts, and the data of the cells."""
     run = contents.run
     charts = {chart.name: (number, chart) for number, chart in enumerate(contents.charts)}
     of_parts = {chart.name for part in contents.parts for chart in part.charts}
@@ -188,7 +189,7 @@ def _of_hosts(run: Analysis, hosts: Sequence[coverage.HostFacts]) -> dict[str, A
 
 
 def link_words(link: Link | None) -> str:
-    """The link in words: ``100.00 Mbit/s, MTU 1500 bytes``; or that it was not stated."""
+    """The link in words: ``100.00 Mbit/s, MTU 1500 bytes``, or ``not stated``."""
     if link is None:
         return _("not stated")
     parts = [

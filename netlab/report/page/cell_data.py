@@ -1,7 +1,7 @@
-"""Records → the data that the page shows when a cell is opened, packed into pieces. Pure.
+"""Records → the data that the page shows when a cell is opened, packed into pieces. No I/O.
 
-The page contains everything that was measured. A piece holds some hundred trials, and is unpacked
-when one of its cells is opened. So a page of ten thousand cells opens as fast as a small one.
+The page contains everything that was measured. A piece holds several cells, and is unpacked when
+one of these cells is opened. So a page of ten thousand cells opens as fast as a small page.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 PIECE_CHARACTERS = 300_000
-"""Minimum size of a piece before packing; unpacking takes some milliseconds."""
+"""Minimum size of a piece before packing, except the last; unpacking takes some milliseconds."""
 
 MAX_LISTED = 12
-"""Maximum length of a series that is listed; longer ones are in charts and the exported table."""
+"""Maximum length of a series that is listed; longer series are in charts and the exported table."""
 
 _WITH_STREAMS = frozenset({"stream", "latency_under_load"})
 """Tests with streams, which have a wire ceiling."""
 
 _Say = Callable[[str], str]
-"""A text or a figure in the page's language."""
+"""Returns a text or a figure in the page's language, without control characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Piece:
     """Consecutive cells of the plan as gzipped JSON in base64."""
 
     first: int
-    """Place of its first cell in the plan, from 0."""
+    """Index of the piece's first cell in the plan, from 0."""
     data: str
 
 
@@ -62,9 +62,9 @@ class CellView:
     name: str
     readings: tuple[Reading, ...]
     records: tuple[Record | None, ...]
-    """The valid record of each reading; ``None`` if there is none yet."""
+    """The latest record of each trial in ``readings``; ``None``: not measured yet."""
     ceilings: Mapping[str, float]
-    """Wire ceiling of each flow that has one, bit/s."""
+    """Flow → its wire ceiling (highest payload rate on the link), bit/s; only known ceilings."""
     findings: tuple[CellFinding, ...]
 
 
@@ -91,7 +91,7 @@ def cells_of(
 
 
 def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
-    """All cells in their order, in a language; the same cells give the same bytes."""
+    """All cells in order, in the language of ``wording``; the same cells give the same bytes."""
 
     def say(words: str) -> str:
         return printable(wording.text(words))
@@ -119,7 +119,7 @@ def _pieces(
 
 
 def script_json(pieces: Iterable[Piece]) -> str:
-    """The pieces as JSON for a script element: nothing in it can end the element."""
+    """The pieces as JSON for a script element; nothing in the JSON can end the element."""
     text = _as_json([[piece.first, piece.data] for piece in pieces])
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -183,7 +183,7 @@ def _trial(reading: Reading, say: _Say) -> dict[str, Any]:
 
 
 def _values(record: Record | None, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
-    """All measured values. Records of a piece with the same names share one list of names."""
+    """All measured values. Records of a piece with equal value names share one list of names."""
     if record is None or not record.values:
         return {}
     shape = shapes.setdefault(tuple(record.values), len(shapes))
@@ -232,7 +232,7 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
 
 
 def _ceilings(readings: Sequence[Reading], link: Link | None) -> dict[str, float]:
-    """The wire ceiling of each flow of a stream that has one, bit/s."""
+    """Flow → its wire ceiling in bit/s, for the flows whose ceiling is known."""
     ceilings = {}
     for flow in FLOWS:
         streams = tuple(

@@ -1,4 +1,4 @@
-"""Findings → the findings that the page shows for each cell, with their evidence. Pure."""
+"""Findings → the findings that the page shows for each cell, with their evidence. No I/O."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class CellFinding:
     evidence: Mapping[str, float] = field(default_factory=dict)
     """Name → value; the name includes the unit, as in a record."""
     trials: tuple[int, ...] = ()
-    """The trials of the cell in which it was seen; empty if it is not about single trials."""
+    """The trials of the cell that show the finding; empty if it is not about single trials."""
 
     @property
     def is_warning(self) -> bool:
-        """Whether its kind means that a figure should not be trusted without a check."""
+        """Whether the kind of finding means that a figure should not be trusted without a check."""
         return self.kind is not None and self.kind.severity == "warning"
 
 

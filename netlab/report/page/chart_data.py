@@ -1,7 +1,7 @@
-"""Charts → the data from which the page's script draws them, packed. Pure.
+"""Charts → the data from which the page's script draws them, packed. No I/O.
 
 The data comes from the same objects as the drawn pictures, so that both show the same figures.
-Bars, and lines that run backwards, remain pictures.
+Charts with bars, or with a line that runs backwards, are shown as pictures only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netlab.results.load_timeline import short
 
 def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
     """Gzipped JSON in base64: an object for each chart, by the chart's name. The same charts give
-    the same bytes. Empty if there is no chart to explore."""
+    the same bytes. Empty if the script can draw none of the charts."""
     by_name = {chart.name: data for chart in charts if (data := _data(chart)) is not None}
     if not by_name:
         return ""

@@ -1,4 +1,7 @@
-"""Readings and notes → the page's account of a run: coverage, settings, hosts. Pure."""
+"""Facts about a run for the page: numbers of trials by status, settings, hosts. No I/O.
+
+A session is one execution of ``netlab run`` or ``netlab resume``.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class HostFact:
-    """One fact of a host, before the first session and after the last; empty: unknown."""
+    """One fact of a host, before the first session and after the last session; empty: unknown."""
 
     name: str
     before: str
@@ -57,7 +60,7 @@ class HostFact:
 
     @property
     def changed(self) -> bool:
-        """Whether both values are known and differ. Counters do not count: they always increase."""
+        """Whether both values are known and differ; false for counters, which always increase."""
         has_both = bool(self.before and self.after)
         return has_both and self.before != self.after and not self.name.endswith(_COUNTERS)
 
@@ -68,11 +71,11 @@ class HostFacts:
 
     name: str
     found: tuple[tuple[str, str], ...]
-    """Its facts as the last session found them."""
+    """Facts that the last session found, except those that equal the value before the run."""
     facts: tuple[HostFact, ...]
 
     def words_of(self, name: str) -> str:
-        """A fact before the run, else as it was recorded later; empty if it was not recorded."""
+        """The value of a fact before the run, else a later value; empty if none was recorded."""
         noted = {fact.name: fact.before or fact.after for fact in self.facts}
         return noted.get(name) or dict(self.found).get(name, "")
 
@@ -105,7 +108,7 @@ def summary(readings: Sequence[Reading]) -> str:
 
 
 def blanks(readings: Iterable[Reading]) -> tuple[Blank, ...]:
-    """The reasons with their numbers of trials, the most frequent first."""
+    """The reasons why trials have no result, the most frequent reason first."""
     groups: dict[str, list[Reading]] = {}
     for reading in readings:
         if reading.status != Status.OK:
@@ -127,7 +130,7 @@ def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
 
 
 def trials(plan: Plan) -> str:
-    """The trials per cell: ``10``; ``10, 15`` if cells differ; or the rule that ends them."""
+    """The trials per cell: ``10``; ``10, 15`` if cells differ; or the rule that ends a cell."""
     rules = dict.fromkeys(plan.rule_of(cell) for cell in plan.cells)
     return joined(
         ", ",
@@ -197,7 +200,7 @@ def shared_machines(facts: Sequence[HostFacts]) -> tuple[str, ...]:
 
 
 def sessions(run: Run) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """The facts recorded at the beginning of each session, without those of hosts."""
+    """The facts recorded at the beginning of each session, without the facts of hosts."""
     return tuple(
         tuple(
             (str(key), as_words(value))
@@ -225,7 +228,7 @@ def _blank(sentence: str, group: Sequence[Reading]) -> Blank:
 
 
 def _levels(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
-    """The levels of a setting. Absence is a level only if other cells of the protocol have it."""
+    """The values of a setting, over the cells of those protocols that ever have the setting."""
     protocols = {reading.protocol for reading in readings if level(reading, name) is not None}
     return levels_of((reading for reading in readings if reading.protocol in protocols), name)
 

@@ -1,4 +1,4 @@
-"""Requested and effective values of a cell's settings, from its records. Pure."""
+"""Requested and effective values of a cell's settings, from its records. No I/O."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def effective_settings(
 ) -> tuple[EffectiveSetting, ...]:
     """Every setting of a cell in the records' order, then effective values that were not requested.
 
-    ``trials`` has the values of the cell's records that are ok. A value that was not requested
+    ``trials``: the values of each record whose status is ok. A value that was not requested
     cannot differ. A buffer that Linux doubles for its own bookkeeping (socket(7), SO_SNDBUF) does
     differ, and a finding explains that.
     """
@@ -68,7 +68,7 @@ def effective_settings(
                 differs,
             )
         )
-    # Values without a request, which explain many figures.
+    # Values of which nothing was requested; they explain many results.
     for name, words in _UNASKED.items():
         reports = [value for values in trials for value in _of_flows(values, name)]
         if reports:
@@ -77,7 +77,7 @@ def effective_settings(
 
 
 def _reports(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    """The values that the ends report of one setting."""
+    """The values that the ends report for one setting."""
     request = settings.get(name)
     if name == "socket_buffer_bytes":
         yield from _buffers(request, values)
@@ -113,7 +113,7 @@ def _buffers(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
 
 
 def _waits(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
-    """How the receivers waited; older records over TCP have only whether they were spinning."""
+    """How the receivers waited. Older TCP records state only whether a receiver was spinning."""
     for prefix in FLOWS:
         way = values.get(f"{prefix}receiver_receive_method")
         spin = values.get(f"{prefix}receiver_spin")
@@ -194,7 +194,8 @@ _RULES: Mapping[str, tuple[str, tuple[str, ...], Callable[[Any], Any]]] = {
     "server_receive": ("spin", ("server",), _waiting),
     "client_receive": ("spin", ("client",), _waiting),
 }
-"""Setting → the end of the value's name, the ends that report it, and its form in the setting."""
+"""Setting → (suffix of the value's name in a record, ends that report the value, function that
+converts the value to the form of the setting)."""
 
 _NOTED = ("socket_buffer_bytes", "interface", "dscp")
 """Settings that are shown also if nothing was requested."""

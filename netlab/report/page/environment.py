@@ -73,7 +73,7 @@ def _has_bars(charts: Iterable[tuple[int, Chart]]) -> bool:
 
 
 def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:
-    """The rows as a table's body and, if rows summarise those above, its foot."""
+    """The rows as a table's body and, if there are rows that summarise others, as its foot."""
     body = [row for row in rows if row.kind == "value"]
     rest = [row for row in rows if row.kind != "value"]
     return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]

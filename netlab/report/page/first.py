@@ -1,4 +1,4 @@
-"""The page's first screen: answers with their targets, pictures, facts. Pure."""
+"""The top of the page (its first screen): lines with link targets, pictures, facts. No I/O."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class LineTarget:
-    """The targets of a line: anchors of the page, and its main cell."""
+    """The link targets of a line: key of its main cell, and two anchors. Empty: no target."""
 
     cell: str
     section: str
@@ -51,15 +51,14 @@ def first_of(
     link: Link | None,
     charts: Sequence[object],
 ) -> First:
-    """The first screen with its pictures, made of the run's records and of the untranslated
-    charts."""
+    """The first screen with its pictures, which are made from readings and untranslated charts."""
     return First(lines, pictures(readings, layout, link, charts, lines.judged))
 
 
 def anchors(
     sections: Iterable[str], grids: Mapping[str, str], charts: Sequence[str]
 ) -> Callable[[AnswerLine], LineTarget]:
-    """A function that returns the targets of a line. ``grids`` maps a cell of a stream to the
+    """A function that returns the link targets of a line. ``grids`` maps a cell of a stream to the
     anchor of its tables.
     """
     section_names = frozenset(sections)
@@ -79,7 +78,7 @@ def anchors(
 def strip(
     run: Run, readings: Sequence[Reading], hosts: Sequence[HostFacts]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(name, values): cells with a result, duration, link, version of netlab, hosts."""
+    """(name, values) of each fact: cells with a result, duration, link, netlab's version, hosts."""
     cells = {reading.cell: False for reading in readings}
     for reading in readings:
         cells[reading.cell] |= reading.status == Status.OK
@@ -121,7 +120,10 @@ def _duration(readings: Sequence[Reading]) -> str:
 
 
 def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str, ...]:
-    """The hosts and the name of each system; without recorded hosts, the pairings' systems."""
+    """The hosts and the name of each system, or the number of hosts if there are many.
+
+    If no hosts were recorded, the systems of the pairings.
+    """
     if not hosts:
         letters = dict.fromkeys(c for r in readings if "+" not in r.pairing for c in r.pairing)
         system_names = [SYSTEMS[letter] for letter in letters if letter in SYSTEMS]

@@ -1,4 +1,4 @@
-"""Readings → paragraphs on the meaning of a report's figures, and on unknown facts. Pure."""
+"""Readings → paragraphs on the meaning of a report's figures, and on unknown facts. No I/O."""
 
 from __future__ import annotations
 

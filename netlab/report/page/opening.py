@@ -1,4 +1,4 @@
-"""Plan and readings → the page's first sentences: what was measured, between whom, when. Pure."""
+"""Plan and readings → the page's first sentences: what was measured, between whom, when. No I/O."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SUBJECTS: Mapping[str, str] = {
     "latency_under_load": _("the latency under a load"),
 }
 _MAX_NAMED = 8
-"""Maximum number of pairings that a sentence names; of more it has only the number."""
+"""A sentence that has more pairings than this gives their number instead of their names."""
 _NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
 
 
@@ -32,7 +32,7 @@ def opening(plan: Plan, readings: Sequence[Reading]) -> tuple[str, ...]:
     """Sentences on the tests, the varied settings, the pairings, the number and time of trials, and
     their results.
 
-    A sentence without facts is left out: an import has no hosts and no time.
+    A sentence whose facts are unknown is left out. An imported run has no hosts and no times.
     """
     sentences = [
         _what(readings, imported=plan.source is not None),
@@ -118,7 +118,7 @@ def _varied(readings: Sequence[Reading]) -> str:
 
 
 def _varies(readings: Sequence[Reading], name: str) -> bool:
-    """Whether cells of one kind differ in a setting. Differences between kinds do not count."""
+    """Whether cells with the same test, protocol and message size differ in a setting."""
     levels: dict[tuple[str, str, int | None], set[Any]] = {}
     for reading in readings:
         kind = (reading.test, reading.protocol, reading.message_bytes)

@@ -1,4 +1,4 @@
-"""Puts the drawings into their places in the page. Pure."""
+"""Puts the drawings into their places in the page. No I/O."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLACE = re.compile(r'<img data-drawing="(\d+)"')
 
 
 def with_drawings(html: str, pictures: Sequence[Picture]) -> str:
-    """The page with its drawings, each in the place with its number."""
+    """The page with its drawings; the number of a place is the index of its picture."""
 
     def image(place: re.Match[str]) -> str:
         picture = pictures[int(place[1])]

@@ -1,4 +1,4 @@
-"""The command that measures one cell of a run again, as shell words with placeholders. Pure.
+"""The command that measures one cell of a run again, as shell words with placeholders. No I/O.
 
 The page's script replaces the placeholders, because it knows the folder from which the page was
 opened. The script also quotes each word.
@@ -11,7 +11,7 @@ from netlab.results.run import Run
 FOLDER, KEY = "{folder}", "{key}"
 """Placeholders that the script replaces by the run's folder and the cell's key."""
 INVENTORY = "HOSTS.yaml"
-"""Placeholder for an inventory that the run does not name."""
+"""Placeholder for the inventory (the file that describes the hosts), if the run names none."""
 
 
 def repeat_words(run: Run) -> tuple[str, ...]:

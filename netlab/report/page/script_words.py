@@ -1,4 +1,4 @@
-"""The texts that the page's script shows, translated when the page is written. Pure."""
+"""The texts that the page's script shows, translated when the page is written. No I/O."""
 
 from __future__ import annotations
 

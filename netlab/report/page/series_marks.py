@@ -1,4 +1,4 @@
-"""Findings with a time or a rate → marks on the small chart of a cell's throughput. Pure."""
+"""Findings with a time or a rate → marks on the small chart of a cell's throughput. No I/O."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from netlab.results.tcp_series import tcp_series_of
 from netlab.units import format_rate, format_seconds
 
 MOST_MARKS = 12
-"""Maximum number of marks on one chart, the longest ones. The table of values has all."""
+"""Maximum number of marks on one chart; of more, the longest are drawn. The table has all."""
 LEAST_OF_LONGEST = 0.1
-"""Gaps shorter than this share of the longest one are not marked."""
+"""Gaps shorter than this share of the longest gap are not marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesMark:
-    """A labelled part of the window."""
+    """A labelled part of the window (the measured time), in seconds since the window opened."""
 
     from_s: float
     until_s: float
@@ -43,10 +43,10 @@ class SeriesLevel:
 def marks_of(
     records: Sequence[Record], flow: str, findings: Sequence[CellFinding]
 ) -> tuple[SeriesMark, ...]:
-    """The marks for a cell's findings that have a time, for one flow of its records that are ok.
+    """The marks of one flow, for those findings of a cell that have a time.
 
-    The marks are gaps without data, TCP's recoveries after losses, and repeated dips. There are at
-    most ``MOST_MARKS``, in the order of time.
+    ``records``: the cell's records whose status is ok. The marks are gaps without data, TCP's
+    recoveries after losses, and repeated dips; at most ``MOST_MARKS`` marks, in the order of time.
     """
     kinds = {finding.kind: finding for finding in findings}
     marks: list[SeriesMark] = []
@@ -106,7 +106,7 @@ def _recoveries(record: Record, flow: str) -> Iterator[SeriesMark]:
 
 
 def _dips(record: Record, flow: str, evidence: Mapping[str, float]) -> Iterator[SeriesMark]:
-    """The lowest interval of each period."""
+    """The interval with the fewest bytes in each period of the dips."""
     series = record.values.get(f"{flow}receiver_interval_bytes")
     interval_ns: Any = record.values.get(f"{flow}receiver_interval_ns")
     period_ns = evidence.get("period_ns")

@@ -1,4 +1,4 @@
-"""Records of a cell → the small charts that the page draws when the cell is opened. Pure."""
+"""Records of a cell → the small charts that the page draws when the cell is opened. No I/O."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SmallChart:
     level: float | None = None
     """The wire ceiling in the unit of y, if known."""
     trials: tuple[tuple[int, float], ...] = ()
-    """(place of its line, mean) of each trial, in the unit of y."""
+    """(index of its line, mean) of each trial; the mean is in the unit of y."""
     mean: tuple[float, float, float] | None = None
     """(low, mean, high): the trials' mean with its 95 % interval, from three trials upwards."""
     limits: tuple[SeriesLevel, ...] = ()
@@ -68,7 +68,7 @@ class _TrialSeries:
     reading: Reading
     series: TcpSeries
     times_s: Sequence[float]
-    """The times of its points."""
+    """The time of each point of ``series``."""
 
 
 def small_charts(
@@ -77,12 +77,12 @@ def small_charts(
     marks: Mapping[str, tuple[SeriesMark, ...]] | None = None,
     limits: tuple[SeriesLevel, ...] = (),
 ) -> tuple[SmallChart, ...]:
-    """The charts of one cell: the series in its trials, and the trials' figures; empty without a
-    series if there is only one figure.
+    """The charts of one cell: the series that its trials recorded. If there is no series over time,
+    charts of the trials' figures replace it, unless there is only one figure.
 
-    ``trials`` are those that are ok, each with all values of its record; ``ceilings`` has the wire
-    ceiling of each flow in bit/s, ``marks`` the marks of each flow, ``limits`` the limits of a
-    single flow. A damaged series is left out.
+    ``trials``: the trials whose status is ok, each with all values of its record. ``ceilings`` has
+    the wire ceiling of each flow in bit/s, ``marks`` the marks of each flow, ``limits`` the limits
+    of a stream with a single flow. A damaged series is left out.
     """
     first_trials = trials[:MAX_LINES]
     charts: list[SmallChart | None] = [_around_load(first_trials)]

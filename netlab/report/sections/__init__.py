@@ -50,7 +50,7 @@ def parts_of(run: Analysis, readings: Sequence[Reading]) -> tuple[Part, ...]:
 
 
 def _compared(run: Analysis, readings: Sequence[Reading]) -> Part | None:
-    """The comparisons that the run's matrix requests, or the reason why it cannot be read."""
+    """The comparisons that the run's matrix requests, or why the matrix cannot be read."""
     if "compare" not in run.plan.matrix_text:
         return None
     from netlab.config.matrix_file import comparisons_in

@@ -1,7 +1,8 @@
-"""Readings of named pairs → clients × servers as tables and maps, and both directions compared.
+"""Pairs of named hosts → tables and heat maps of clients by servers, both directions compared.
 
-The form is that of the connection-kinds document: a row for each client, a column for each server,
-a table for each protocol. Data that never left a machine is marked and is in no mean. Pure.
+The tables have the form of the imported document connection-kinds: a row for each client, a column
+for each server, a table for each protocol. Data that never left a machine is marked and is in no
+mean. No I/O.
 """
 
 from __future__ import annotations
@@ -45,19 +46,20 @@ class PairValue:
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """The figure of each trial that has one, in the quantity's unit."""
+        """The figures of those trials that have a figure, in the quantity's unit."""
         figures = (self.quantity.in_unit(reading) for reading in self.readings)
         return tuple(value for value in figures if value is not None)
 
     @cached_property
     def value(self) -> float | None:
-        """The mean of its trials."""
+        """The mean of ``values``; ``None`` if there are none."""
         return mean(self.values) if self.values else None
 
     def ceiling(self, link: Link | None) -> Ceiling | None:
         """The wire ceiling of this pair; ``None`` if it cannot be known.
 
-        If a document does not state the message size, the best size is assumed.
+        If an imported document does not state the message size, the size with the highest ceiling
+        is assumed.
         """
         first = self.readings[0]
         if link is None or self.inside or first.test != "stream" or "" not in first.flows:
@@ -71,9 +73,10 @@ class PairValue:
     def place(
         self, notes: Notes, link: Link | None, estimate: float | None, *, imported: bool
     ) -> TableCell:
-        """The figure, as printed in the document or with its number of trials; or why it is blank.
+        """The cell of the table: the mean with its number of trials, or why the cell is blank.
 
-        ``estimate``: the figure that the pair's two hosts suggest; ``None`` if the pair fits it.
+        An imported figure is written as the document prints it. ``estimate``: the figure to be
+        expected from what the two hosts reach with others; ``None`` if the pair does not deviate.
         """
         why: list[str] = [INSIDE] if self.inside else []
         why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
@@ -97,13 +100,13 @@ class PairValue:
 
 @dataclass(frozen=True, slots=True)
 class PairMatrix:
-    """One quantity of one setup, of every pair."""
+    """The figures of every pair for one quantity, measured with the same settings."""
 
     title: str
     quantity: Quantity
     roles: tuple[str, ...]
     spots: Mapping[tuple[str, str], PairValue]
-    """By (client, server)."""
+    """(client, server) → the trials of this pair."""
 
     def means(self, spots: Sequence[PairValue]) -> TableCell:
         """The mean of the pairs that used a cable and have a figure, with their number."""
@@ -119,7 +122,7 @@ class PairMatrix:
         return TableCell(text, value, self.quantity.unit)
 
     def strays(self) -> dict[tuple[str, str], float]:
-        """Pair → expected figure, for pairs that deviate from both hosts' figures with others.
+        """(client, server) → expected figure, for pairs that deviate from both hosts' other pairs.
 
         Only pairs that used a cable count. The rules are those of the findings about pairs of
         hosts.
@@ -136,7 +139,7 @@ class PairMatrix:
 
 
 def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> Part | None:
-    """The section on named pairs; ``None`` if the run has none."""
+    """The section on pairs of named hosts; ``None`` if the run has no such pairs."""
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]
     if not by_name:
         return None
@@ -196,7 +199,7 @@ def _label(reading: Reading, name: str) -> str:
 
 
 def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
-    """Whether both ends are one machine by the records; a host with itself always is."""
+    """Whether client and server are one machine: the records say so, or it is the same host."""
     return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
 
 
@@ -254,7 +257,7 @@ def _off(estimate: float, quantity: Quantity) -> str:
 
 
 def _map(pair_matrix: PairMatrix, number: int) -> HeatMap | None:
-    """The map; ``None`` if no pair that used a cable has a figure."""
+    """The heat map; ``None`` if no pair that used a cable has a figure."""
 
     def values_of(*, inside: bool) -> tuple[tuple[float | None, ...], ...]:
         return tuple(

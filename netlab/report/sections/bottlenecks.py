@@ -1,4 +1,4 @@
-"""Readings → the limit that a search found: load and dropped frames of each host. Pure."""
+"""Readings → the limit that a search found: load and dropped frames of each host. No I/O."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Readings → the comparisons that a matrix requests: ratios, their intervals, and words. Pure.
+"""The comparisons that a matrix requests: ratios, their intervals, and verdicts in words. No I/O.
 
-Trials of one run are paired by their number: a block holds every cell once, so that drift affects
-both sides alike. Verdicts hold for all comparisons of a run together.
+Trials with the same number are compared with each other. They are from the same block, in which
+every cell is measured once, so that drift affects both sides alike. The verdicts on all comparisons
+of a run are corrected together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NAME = "comparisons"
 TITLE = _("Comparisons")
 
 _MOST_IN_SENTENCE = 6
-"""Maximum number of pairs of cells in a sentence; more are only in the table."""
+"""Maximum number of pairs of cells in a sentence; if there are more, only the table has them."""
 _TWICE = 1.95
 """A ratio from this value upwards is written as a multiple, a smaller one in per cent."""
 _MORE: Mapping[str, Callable[[str], Message]] = {
@@ -48,7 +49,7 @@ _TWO_TIMES = {
     "more": _("twice as much"),
     "larger": _("twice as large"),
 }
-"""Word for a greater or a smaller quantity → the phrase with its amount."""
+"""``_MORE``, ``_TIMES``, ``_TWO_TIMES``: word for more or less of a quantity → the phrase."""
 
 
 def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part | None:
@@ -83,7 +84,10 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
 def judged_of(
     matrix_text: str, readings: Sequence[Reading]
 ) -> tuple[tuple[Comparison, tuple[Judged, ...]], ...]:
-    """Each comparison that a matrix requests, with its rows; none if it cannot be read."""
+    """Each comparison that a matrix requests, with the verdict on each pair of its cells.
+
+    Empty if the matrix cannot be read.
+    """
     if "compare" not in matrix_text:
         return ()
     from netlab.config.matrix_file import comparisons_in
@@ -102,7 +106,7 @@ def side_words(side: Mapping[str, Level]) -> str:
 
 
 def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
-    """A line for each pair of cells and quantity; either all ``rows`` are paired or none is."""
+    """A line for each pair of cells and quantity. Trials are paired in all ``rows`` or in none."""
     notes = Notes()
     quantities = dict.fromkeys(row.aligned.quantity.name for row in rows)
     subject = next(iter(quantities)) if len(quantities) == 1 else _("mean")

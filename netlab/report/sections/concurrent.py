@@ -1,8 +1,8 @@
-"""Readings → the sum of flows that ran at the same time, in one common window. Pure.
+"""Readings → the sum of flows that ran at the same time, in one common window. No I/O.
 
-A sum is over one round and its one window: rates of different windows are never added. There is no
-sum if a flow has no figure, if it did not send all the time, or if a host's clock drifted. The
-table gives the reason.
+A round consists of the trials that started together. The flows of one round are added up; rates of
+different windows are never added. There is no sum if a flow has no figure or did not send all the
+time, or if a host's clock drifted. Then the table gives the reason.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ConcurrentTrials:
 
 
 def concurrent_rounds(readings: Sequence[Reading]) -> tuple[ConcurrentTrials, ...]:
-    """The rounds with more than one flow, in the order of the readings."""
+    """The rounds with several flows, none inside one machine, in the order of the readings."""
     rounds: dict[object, list[Reading]] = {}
     for reading in readings:
         opens_ns = reading.values.get("common_window_open_ns")
@@ -80,7 +80,7 @@ def concurrent_rounds(readings: Sequence[Reading]) -> tuple[ConcurrentTrials, ..
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """A line for all rounds of one kind; ``None`` if nothing ran at the same time."""
+    """A line for each kind of rounds (equal label and number of flows); ``None`` without rounds."""
     rounds = concurrent_rounds(readings)
     if not rounds:
         return None
@@ -151,8 +151,8 @@ def _mbit_per_s(value: float) -> TableCell:
 
 
 def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
-    """A label such as ``TCP 1448, 3 pairs``. Pairings by letters are listed, with their setups if
-    these differ.
+    """A label such as ``TCP 1448, 3 pairs``. Pairings of systems are listed; if their settings
+    differ, these follow each pairing.
     """
     setups = dict.fromkeys(names[reading.cell] for reading in round_.readings)
     if len(setups) > 1:
@@ -177,13 +177,13 @@ def _trials(round_: ConcurrentTrials) -> int:
 
 
 def _planned(round_: ConcurrentTrials) -> int:
-    """Number of flows of these trials."""
+    """Number of flows of these trials, with or without a figure."""
     flows_a_trial = max(len(reading.flows) for reading in round_.readings)
     return max(len(round_.flows), _trials(round_) * flows_a_trial)
 
 
 def _drift_share(reading: Reading) -> float | None:
-    """The drift of its hosts' clocks from the controller's, as a share of the window."""
+    """The drift of the hosts' clocks from the controller's clock, as a share of the window."""
     drift_ns, length_s = reading.number("clock_drift_ns"), reading.settings.get("duration_s")
     if drift_ns is None or not isinstance(length_s, int | float) or not length_s:
         return None

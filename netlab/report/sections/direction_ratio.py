@@ -1,4 +1,4 @@
-"""Named pairs: both directions compared; rates offered, sent and received. Pure."""
+"""Tables on pairs of named hosts: both directions compared; rates offered and received. No I/O."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ ONE_EACH = _("cannot tell: one trial each way")
 def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
     """The two directions of each pair of machines side by side; ``None`` if no pair has both.
 
-    Trials of one block are paired. Pairs that differ by more than noise come first. With one trial
-    in each direction there is no verdict.
+    The two trials of a block, in which every cell is measured once, are compared with each other.
+    Pairs whose directions differ by more than noise come first. With one trial in each direction
+    there is no verdict.
     """
     figures = _figures(readings, names)
     pairs = []
@@ -115,7 +116,7 @@ def _geometric(figures: Mapping[int, float], quantity: Quantity) -> TableCell:
 
 
 def _labelled(setup: str, arrow: str, ends: Sequence[str]) -> str:
-    """A label such as ``UDP 1472: alpha → beta``; ``setup`` is empty if all lines have the same."""
+    """A label such as ``UDP 1472: alpha → beta``; ``setup`` is empty if all lines share it."""
     pair = joined(arrow, ends)
     return joined(": ", [setup, pair]) if setup else pair
 
@@ -130,7 +131,7 @@ def _words(verdict: Judged, quantity: Quantity, *, own_verdict: Judged) -> str:
 def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
     """Paced UDP in one direction: rates offered, sent and received, loss, jitter.
 
-    ``None`` if no sender was recorded. ``names``: cell → the settings that differ between cells.
+    ``None`` if no sent rate was recorded. ``names``: cell → the settings that differ between cells.
     """
     paced = [
         reading

@@ -1,4 +1,4 @@
-"""Readings → deviations over the time of the run, which show drift. Pure."""
+"""Readings → deviations over the time of the run, which show drift. No I/O."""
 
 from __future__ import annotations
 

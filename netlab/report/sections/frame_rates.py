@@ -1,4 +1,4 @@
-"""Throughput of a stream's repeats: as payload, as frames with and without their gaps. Pure.
+"""Throughput of a stream's repeats: as payload, as frames with and without their gaps. No I/O.
 
 Each figure is given with its share of the link's rate.
 
@@ -99,7 +99,7 @@ def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bo
 
 
 def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float | str:
-    """Bytes on the link for each byte of payload, or why that is not known."""
+    """Bytes on the link for each byte of payload, or a sentence why this ratio is not known."""
     if reading.same_host:
         return SAME_HOST
     if link is None:

@@ -1,4 +1,4 @@
-"""Readings → a device's latency under load, and its longest burst. Pure.
+"""Readings → a device's latency under load, and its longest burst. No I/O.
 
 Latency is measured as in RFC 2544, 26.2, at the rate found and at shares of this rate. Bursts are
 the back-to-back frames of 26.4.

@@ -1,4 +1,4 @@
-"""Readings of streams → message loss and CPU load at both ends: tables and charts. Pure."""
+"""Readings of streams → message loss and CPU load at both ends: tables and charts. No I/O."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netlab.stats import mean
 
 MAX_CHARTS = 12
 MAX_SHOWN_LINES = 40
-"""Maximum number of lines of a table; a longer one is folded, as the charts show its figures."""
+"""Maximum number of lines of a table; a longer table is folded, as charts show its figures."""
 
 
 Drop = Callable[[str, Reading], float | None]
@@ -135,7 +135,7 @@ def _mean_of(grid: BinGrid, column: TableColumn, load: LoadColumn) -> float | No
 
 
 def _charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
-    """Over the message size: a chart of CPU and one of loss for each protocol and combination."""
+    """Charts over the message size: CPU time and loss, for each protocol and set of conditions."""
     charts: list[Chart | None] = []
     for number, conditions in enumerate(dict.fromkeys(grid.conditions for grid in grids), start=1):
         group = [grid for grid in grids if grid.conditions == conditions]

@@ -1,4 +1,4 @@
-"""Readings → the frame loss rate over the offered rate (RFC 2544, 26.3): table and graph. Pure."""
+"""Readings → the frame loss rate over the offered rate (RFC 2544, 26.3): table, graph. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message → its IP packets on the cable, or why these cannot be known. Pure."""
+"""A message → its IP packets on the cable, or why these cannot be known. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings → the results of payload searches: a table, and the saw-tooth curve. Pure."""
+"""Readings → the results of payload searches: a table, and the saw-tooth curve. No I/O."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _values(
 
 
 def _pieces(results: Sequence[Reading], name: str, notes: Notes) -> TableCell:
-    """A counter of fragments; empty for TCP, which is never fragmented: it makes segments."""
+    """A counter of fragments; empty for TCP, whose segments are never fragmented."""
     probes = [reading for reading in results if "next_passed" in reading.values]
     if any(reading.values["next_passed"] is False for reading in probes):
         return TableCell(notes=notes([_("fragmented messages did not arrive.")]))

@@ -1,6 +1,6 @@
-"""Several trials together: their single times from merged histograms, and means. Pure.
+"""Combines several trials: merges the histograms of their single times; takes means. No I/O.
 
-Percentiles of the trials cannot be averaged; their histograms can be added up.
+Percentiles of different trials cannot be averaged, but their histograms can be added up.
 """
 
 from __future__ import annotations
@@ -26,6 +26,6 @@ def pooled(readings: Sequence[Reading], name: str = "rtt_histogram") -> Histogra
 
 
 def mean_of(name: str, readings: Sequence[Reading], factor: float = 1) -> float | None:
-    """The mean of a figure over the trials that have it, times ``factor``; ``None`` if none has."""
+    """Mean over the trials that have the figure, times ``factor``; ``None`` if no trial has it."""
     values = [number for reading in readings if (number := reading.number(name)) is not None]
     return factor * mean(values) if values else None

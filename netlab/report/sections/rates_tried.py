@@ -1,4 +1,4 @@
-"""Readings → the rates that searches tried, in order, and those that did not pass. Pure."""
+"""Readings → the rates that searches tried, in order, and those that did not pass. No I/O."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
 
 
 def _tried(reading: Reading) -> tuple[tuple[float, bool], ...]:
-    """(per cent of the line rate, whether it passed) of each trial; empty without a result."""
+    """(rate in per cent of the line rate, whether it passed) for each rate tried, in order."""
     shares, verdicts = reading.series("trial_line_share"), reading.series("trial_verdict")
     return tuple(
         (100 * share, verdict == _PASSED) for share, verdict in zip(shares, verdicts, strict=False)

@@ -1,8 +1,8 @@
-"""Readings → a table for each cell with a column for each repeat, mean and deviations. Pure.
+"""Readings → a table for each cell with a column for each repeat, mean and deviations. No I/O.
 
-The form is that of the nettest document: elapsed time, lost packets and the figure derived from
-them, repeat by repeat. That document prints the mean absolute deviation under "Var"; here each kind
-of deviation has its own name.
+The tables have the form of the imported document nettest: elapsed time, lost packets and the figure
+derived from them, repeat by repeat. That document prints the mean absolute deviation under "Var";
+here each kind of deviation has its own name.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def part(
     imported: bool,
     never_tight: Sequence[str] = (),
 ) -> Part | None:
-    """The repeats of every cell that has some; ``None`` if no cell was to be repeated.
+    """The repeats of every cell that has repeats; ``None`` if no cell was to be repeated.
 
     ``never_tight``: cells that had all their trials before their mean was precise enough.
     """
@@ -134,7 +134,7 @@ def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_FigureRow]:
     for quantity in quantities_of(trials[0]):
         label = joined(", ", [quantity.name, quantity.unit])
         row = _row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3))
-        # In an import the mean is this quotient, which is shown only once.
+        # In an imported run the mean equals this quotient; the table has only one of the two rows.
         rows += [row] if row.values != quotient.values else []
     return [rows[0], *(row for row in rows[1:] if any(v is not None for v in row.values))]
 
@@ -175,7 +175,7 @@ def _lost(reading: Reading) -> float | None:
 
 
 def _each_us(reading: Reading) -> float | None:
-    """The round trip as the document computes it; only if one request is in flight at a time."""
+    """Elapsed time for each transaction; ``None`` unless one request is in flight at a time."""
     elapsed, transactions = reading.number("elapsed_ns"), reading.number("transactions")
     if elapsed is None or not transactions or reading.settings.get("outstanding", 1) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Readings → the sections on round trips and connections: tables and curves. Pure."""
+"""Readings → the sections on round trips and connections: tables and curves. No I/O."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def _is_readable(chart: Chart) -> bool:
 
 
 def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
-    """(1 / (1 - share), µs), from the median upwards, in sixteen steps for each decade."""
+    """(1 / (1 - share), µs), from the 13 % percentile upwards, sixteen points in each decade."""
     points: list[tuple[float, float | None]] = []
     step = 0
     while (odds := 10 ** (step / _CURVE_STEPS)) <= histogram.count:

@@ -1,8 +1,9 @@
-"""The parts of a round trip: on the wire, in the mirror's stack, and the rest. Pure.
+"""The parts of a round trip: on the wire, in the mirror's stack, and the rest. No I/O.
 
-The part on the wire is computed (netlab.ethernet), the part in the stack is measured by the
-mirror's timestamps. An earlier form of this method used an oscilloscope: the mirror raised a line
-of its parallel port on receiving, and lowered it on sending.
+The mirror is the host that answers the requests. The part on the wire is computed
+(netlab.ethernet), the part in the stack is measured by the mirror's timestamps. An earlier form of
+this method used an oscilloscope: the mirror raised a line of its parallel port on receiving, and
+lowered it on sending.
 """
 
 from __future__ import annotations

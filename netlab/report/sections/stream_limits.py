@@ -1,4 +1,4 @@
-"""Findings → the section on limits: the bottleneck of each group of cells. Pure."""
+"""Findings → the section on limits: the bottleneck of each group of cells. No I/O."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MEANS = _(
 
 @dataclass(frozen=True, slots=True)
 class _LimitRow:
-    """One limit of the groups of one pairing, protocol and direction."""
+    """One limit of one group of cells, or of several groups that differ only in message size."""
 
     groups: tuple[Group, ...]
     kind: Kind | None
@@ -44,7 +44,7 @@ class _LimitRow:
     of_cells: int
     """Number of cells with a result in these groups."""
     of_trials: int
-    """Number of their trials."""
+    """Number of trials in these groups."""
     of_trials_of_cells: int
     """Number of all trials in the cells with this limit."""
     finding: Finding | None
@@ -61,7 +61,7 @@ class _LimitRow:
 
     @property
     def counted(self) -> Message:
-        """Number of cells with this limit, and number of their trials if not all have it."""
+        """Number of cells with this limit; if not all their trials have it, also of trials."""
         cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
         if len(self.samples) == self.of_trials_of_cells:
             return cells
@@ -77,7 +77,7 @@ class _LimitRow:
         return joined(" ", [word for word in words if word])
 
     def joins(self, row: _LimitRow) -> bool:
-        """Whether both rows can share a line: both hold for all cells, with the same limit."""
+        """Whether both rows can share a line: the same limit holds for all their cells."""
         last, first = self.groups[-1], row.groups[0]
         return (
             self.kind is row.kind
@@ -115,7 +115,7 @@ def _limits(run: Analysis) -> Part | None:
 
 
 def _rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[_LimitRow]:
-    """A row for each group and limit; rows with equal content are joined."""
+    """A row for each group and limit; successive rows with the same limit may be joined."""
     groups: dict[Group, list[StreamSample]] = {}
     for sample in unpaced:
         groups.setdefault(sample.group, []).append(sample)
@@ -134,7 +134,7 @@ def _rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[
 
 
 def _is_about(broad: Group, group: Group) -> bool:
-    """Whether a finding about ``broad``, one or several groups, also covers this group."""
+    """Whether a finding about ``broad`` (one group or several) is also about ``group``."""
     return (
         broad.pairing == group.pairing
         and broad.flow == group.flow

@@ -1,7 +1,7 @@
-"""Readings → the results of throughput searches: tables and charts by frame size. Pure.
+"""Readings → the results of throughput searches: tables and charts by frame size. No I/O.
 
-RFC 2544 (26.1) asks for both. The graph shows the frame rate over the frame size, with the
-theoretical maximum of the medium. The table has the same figures.
+RFC 2544 (26.1) asks for a table and a graph. The graph shows the frame rate over the frame size,
+with the theoretical maximum of the medium. The table has the same figures.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
 
 
 def _why_blank(reading: Reading) -> str:
-    """The reason for a blank; if our own hosts were the limit, the host and its busiest core."""
+    """The reason for a blank; if our own hosts were the limit, also the host and busiest core."""
     detail = reading.detail or ""
     more = detail.partition("tester-bound: ")[2] if reading.reason == "tester-bound" else ""
     # The detail is shown as it was recorded, in English.
@@ -138,7 +138,7 @@ def _mean(
     letters: tuple[str, ...],
     factor: float = 1,
 ) -> TableCell:
-    """The mean of the trials that have the figure; a blank if none has."""
+    """The mean of the trials that have the figure; a blank if no trial has it."""
     value = mean_of(name, readings, factor)
     if value is None:
         return TableCell(notes=letters)
@@ -148,7 +148,7 @@ def _mean(
 def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
     """Bars for each pair of ports: share of the line rate, and frames per second.
 
-    The maximum that the line carries is drawn over them.
+    The maximum that the line carries is drawn over the bars.
     """
     sizes = sorted({size for by_size in groups.values() for size in by_size})
     shares = _bars(groups, sizes, "line_share", 100)

@@ -1,1 +1,1 @@
-"""Tables and charts of the report as plain data, before anything is drawn. Pure."""
+"""Tables and charts of the report as plain data, before anything is drawn. No I/O."""

@@ -1,4 +1,4 @@
-"""A chart → the same chart as small panels, and with shares of its ceiling. Pure."""
+"""A chart → the same chart as small panels, and with shares of its ceiling. No I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 
 MOST_LINES = 4
-"""Maximum number of lines of a diagram; more lines become panels, if their words allow it."""
+"""Maximum number of lines of a diagram; more lines are put in panels, if ``in_panels`` can."""
 MOST_PANELS = 12
 NEAR_PERCENT = 90.0
 """A point at this share or above counts as near the ceiling."""
@@ -25,7 +25,8 @@ def in_panels(chart: Chart) -> Chart:
 
     A chart is returned as it is if lines have no words or differ in their dimensions. With more
     than ``MOST_LINES`` lines there is a panel for each level of the dimension with the most
-    levels. If a panel then has too many lines, there is one for each combination of two dimensions.
+    levels. If a panel then has too many lines, there is a panel for each combination of the levels
+    of two dimensions. A dimension is a position in ``Curve.words``, such as the pairing.
     """
     dimensions = {len(line.words) for line in chart.lines}
     if len(chart.lines) < 2 or len(dimensions) > 1 or 0 in dimensions:
@@ -80,7 +81,7 @@ def _panels(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[ChartPanel,
 
 
 def _titling(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[int, ...]:
-    """The dimensions in the panels' titles; none if they would make too many panels."""
+    """The dimensions in the panels' titles; empty if there would be too many panels."""
     fitting = [
         dimensions
         for number in (1, 2)
@@ -108,7 +109,7 @@ def _line_counts(
 
 
 def with_shares(chart: Chart) -> Chart:
-    """The chart with shares of its first ceiling, if more than half of its points are near it.
+    """The chart with shares of its first ceiling, if more than half of the points are near it.
 
     Points outside ``LEAST_PERCENT`` to ``MOST_PERCENT`` are gaps, and the note names their lines.
     """
@@ -191,7 +192,7 @@ def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:
 def share_range(chart: Chart) -> tuple[float, float]:
     """(lowest, highest) per cent of an axis that holds every share and its interval.
 
-    It is 90 to 101 if that holds them.
+    If 90 to 101 holds all of them, the axis has this range.
     """
     low, high = NEAR_PERCENT, 101.0
     for line in (*chart.shares, *chart.share_ceilings):

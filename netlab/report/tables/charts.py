@@ -1,4 +1,4 @@
-"""Layout → Charts: the lab report's diagrams as plain data, before anything is drawn. Pure."""
+"""The diagrams of throughput as plain data, made from the layout of the tables. No I/O."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
     For each combination of settings: mean throughput over message size, a chart for each protocol;
     then throughput over the rows' setting, a chart for each column. A chart with a single place on
     its x axis, or without any figure, is left out. Many lines are put in panels, and lines near
-    the ceiling are also shown as shares of it.
+    the ceiling are also shown as shares of the ceiling.
     """
     by_name: dict[str, Chart] = {}
     for chart in _all(layout, link):
@@ -136,7 +136,7 @@ def _over_rows(
 
 
 def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
-    """The x of each row: its value, or evenly spaced places if values do not allow that.
+    """The x of each row: its value, or evenly spaced places if the values are spaced too unevenly.
 
     A single level without a number, such as ``auto``, is one and a half steps right of the numbers.
     """
@@ -201,7 +201,7 @@ def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:
 
 
 def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
-    """The ceilings to draw as level lines: one if it is known, or the two that it may be."""
+    """The ceilings to draw as level lines: a single one if it is known, else highest and lowest."""
     if not ceilings:
         return
     highest = max(ceiling.highest_bit_per_s for ceiling in ceilings) / 1e6
@@ -249,7 +249,9 @@ def _curves(
 
 
 def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
-    """Sizes to draw a curve through: evenly on a log axis, and on both sides of each tooth."""
+    """Sizes to draw a curve through: evenly on a log axis, and on both sides of each size above
+    which a message needs another fragment.
+    """
     first, last = sizes[0], sizes[-1]
     ratio = last / first
     even = {round(first * ratio ** (i / _CURVE_STEPS)) for i in range(_CURVE_STEPS + 1)}

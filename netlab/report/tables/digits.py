@@ -1,4 +1,4 @@
-"""Tables for people: one unit for each table, sensible decimals for each column. Pure.
+"""Tables for people: one unit for each table, sensible decimals for each column. No I/O.
 
 Files for programs keep every figure as it was computed. The figures of an imported document are
 kept digit for digit.
@@ -61,8 +61,8 @@ def align_part_digits(part: Part) -> Part:
 
 
 def _evened(table: AnyTable, interval_decimals: dict[_Place, int]) -> AnyTable:
-    """The table with sensible decimals; ``interval_decimals``: those that a table of intervals
-    next to this one requires.
+    """The table with sensible decimals. ``interval_decimals``: decimals that are fixed by another
+    table, which has the intervals.
     """
     columns = range(len(table.columns))
     decimals = {
@@ -141,7 +141,7 @@ def _by_interval(half_widths: Sequence[float]) -> int:
 
 
 def _shortened(place: TableCell, decimals: int) -> TableCell:
-    """The place with fewer decimals, if the figure does not become 0 by that."""
+    """The place with fewer decimals; more are kept if the figure would otherwise become 0."""
     words = _figure_of(place)
     if not _PLAIN.fullmatch(words) or len(words.partition(".")[2]) <= decimals:
         return place

@@ -1,4 +1,4 @@
-"""Tables and charts as plain data, for every writer, before anything is drawn. Pure."""
+"""Tables and charts as plain data, for every writer, before anything is drawn. No I/O."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
 
 MBIT_PER_S = "Mbit/s"
-"""The unit in which tables and charts are computed; the tables that people read may differ."""
+"""The unit in which tables and charts are computed; tables for people may have another unit."""
 
 TableKind = Literal["value", "mean", "median", "ceiling", "efficiency"]
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """One place of a table. A blank has no text, and its notes give the reason."""
+    """One place of a table. A blank (a place without a result) has no text; notes say why."""
 
     text: str = ""
-    """As printed, without ``n`` and notes."""
+    """The text as printed, without ``n`` and notes."""
     value: float | None = None
-    """In ``unit``; ``None`` for words and blanks."""
+    """The figure, in ``unit``; ``None`` for words and blanks."""
     unit: str = ""
     notes: tuple[str, ...] = ()
     """Letters of the table's footnotes."""
     cell: str = ""
-    """Key of its cell; empty if it sums up several cells."""
+    """Key of the run's cell that the place shows; empty if the place sums up several cells."""
     n: int = 1
-    """Number of figures that it is the mean of; 0 if it is blank."""
+    """Number of figures whose mean the place shows; 0 for a blank."""
     shows_n: bool = False
     share: str = ""
-    """Per cent of the wire ceiling, if it is to be shown next to the figure."""
+    """Per cent of the wire ceiling, if this share is to be shown next to the figure."""
 
     @property
     def words(self) -> str:
@@ -48,10 +48,10 @@ class TableLine:
     label: str
     places: tuple[TableCell, ...]
     cell: str = ""
-    """Key of its cell; empty if the line is of several cells."""
+    """Key of the run's cell that the line shows; empty if the line shows several cells."""
     kind: TableKind = "value"
     unit: str = ""
-    """The unit of its printed figures, if all of them have the same."""
+    """The unit of the printed figures, if all of them have the same unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class GridTable(Table):
     keys: tuple[TableColumn, ...]
     """Protocol, message size and flow of each column."""
     has_half_widths: bool = False
-    """Whether its figures are the ± of another table with the same columns."""
+    """Whether the figures are the half-widths (±) for the means of another table."""
 
     @property
     def heads(self) -> tuple[tuple[str, str], ...]:
@@ -141,7 +141,8 @@ class Curve:
 
     label: str
     place: int
-    """Number of its look, from 0: the same pairing looks the same in every chart."""
+    """Number of the look (colour, dashes, marker), from 0. A pairing has the same look in every
+    chart of throughput."""
     points: tuple[tuple[float, float | None], ...]
     """(x, y) in the chart's units."""
     joined: bool = True
@@ -149,7 +150,7 @@ class Curve:
     half_widths: tuple[float | None, ...] = ()
     """Half-width of each point's interval, in the chart's unit; ``None``: unknown. May be empty."""
     words: tuple[str, ...] = ()
-    """Its level in each dimension; all lines of a chart have the same dimensions."""
+    """The level in each dimension, such as the pairing; all lines have the same dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +159,9 @@ class ChartPanel:
 
     title: str
     lines: tuple[Curve, ...]
-    """Labels name what the title does not; equal labels look the same in every panel."""
+    """Labels name the levels that the title does not name; equal labels have equal looks."""
     shares: tuple[Curve, ...] = ()
-    """Its lines in per cent of the wire ceiling, if the chart has shares."""
+    """The lines in per cent of the wire ceiling, if the chart has shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +182,13 @@ class Chart:
     from_zero: bool = True
     decimal_marker: str = "."
     as_bars: bool = False
-    """Bars side by side at each tick of the x axis; ticks are whole numbers apart."""
+    """Whether the lines are bars side by side at each tick of the x axis, at x = 0, 1, 2, …"""
     panels: tuple[ChartPanel, ...] = ()
-    """The same lines in small diagrams, if one diagram would have too many; or empty."""
+    """The same lines in small diagrams, if one diagram would have too many lines; or empty."""
     shares: tuple[Curve, ...] = ()
-    """The lines in per cent of the wire ceiling, if they overlap near it; or empty."""
+    """The lines in per cent of the wire ceiling, if they overlap near the ceiling; or empty."""
     share_ceilings: tuple[Curve, ...] = ()
-    """The ceilings in per cent of the first of them."""
+    """The ceilings in per cent of the first ceiling."""
     share_label: str = _("% of the wire ceiling")
     share_note: str = ""
     """Names the lines that the shares leave out."""
@@ -316,13 +317,13 @@ class Part:
     """One section of the page about a run: paragraphs, tables, charts."""
 
     name: str
-    """Its anchor: small letters and hyphens."""
+    """The anchor of the section: small letters and hyphens."""
     title: str
     paragraphs: tuple[str, ...] = ()
     sheets: tuple[Table, ...] = ()
     charts: tuple[Chart | Strip | HeatMap, ...] = ()
     details: tuple[Table, ...] = ()
-    """Further tables: below the charts, folded, and not on a terminal."""
+    """Further tables: on the page folded, below the charts; left out on a terminal."""
 
 
 @dataclass(slots=True)
@@ -346,7 +347,7 @@ class Notes:
 
 
 def _letter(index: int) -> str:
-    """The letters for a number: a to z, then aa to az, ba …"""
+    """The letters for a number from 0: a to z, then aa to az, ba …"""
     letters = ""
     index += 1
     while index:

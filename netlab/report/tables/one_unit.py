@@ -1,4 +1,4 @@
-"""A table's throughputs in one unit, chosen by its largest figure: kbit/s, Mbit/s, Gbit/s. Pure.
+"""A table's throughputs in one unit, chosen by its largest figure: kbit/s, Mbit/s, Gbit/s. No I/O.
 
 The sections of the report make every table in Mbit/s; files for programs keep that unit.
 """

@@ -1,4 +1,4 @@
-"""Layout → Tables: the tables of the lab report, and their overview. Pure."""
+"""The tables of throughput of each pairing, and the overview of their means. No I/O."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
 MAX_COLUMNS = 10
-"""Maximum number of columns on a printed page; otherwise each protocol has a table of its own."""
+"""Maximum number of columns on a printed page; with more, each protocol has its own tables."""
 
 FEW_TRIALS = _(
     "fewer than {least} trials have a result, so there is no interval.", least=MIN_TRIALS
@@ -68,7 +68,7 @@ def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[Tabl
 
 
 def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]:
-    """The means of all pairings, each with its n. There is no mean over pairings.
+    """The means of all pairings, each with the number of its cells. There is no mean over pairings.
 
     With a ``link``, the share of the wire ceiling is given next to each mean.
 
@@ -126,7 +126,7 @@ def _with_columns(grid: BinGrid, columns: tuple[TableColumn, ...]) -> BinGrid:
 
 
 def _mean_of(grid: BinGrid, column: TableColumn, link: Link | None, notes: Notes) -> TableCell:
-    """The mean over the cells that have a figure; a blank gives the reason why none has."""
+    """The mean over the cells that have a figure, or a blank with the reasons if none has one."""
     places = grid.column(column)
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
     if figures:
@@ -267,7 +267,7 @@ def _half_widths(grid: BinGrid) -> GridTable | None:
 def _body(
     grid: BinGrid, unit: str, notes: Notes, entry: Callable[[Bin, TableColumn], TableCell]
 ) -> list[TableLine]:
-    """A row for each level; a place that the matrix left out is a blank with that reason."""
+    """A row for each level; a place that the matrix did not request is a blank with that reason."""
     rows = []
     for row in grid.rows:
         entries = []

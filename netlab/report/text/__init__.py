@@ -1,1 +1,1 @@
-"""Findings in sentences. Pure."""
+"""Texts of the report: sentences about findings, and phrases with figures."""

@@ -1,4 +1,4 @@
-"""A measurement for a terminal, in a few lines: figure, share of the wire ceiling, bottleneck."""
+"""A run as a few lines for a terminal: figures, share of the wire ceiling, main findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_SENTENCES = 3
 
 
 def answer_of(folder: Path) -> str:
-    """The answer for a terminal. Why a trial has no result is in its record, not here."""
+    """The lines about the run in ``folder``. Trials without a result are left out."""
     run = load(folder, in_english)
     return "\n".join([*_figures(run), *_why(run), f"more: netlab report {folder}"])
 

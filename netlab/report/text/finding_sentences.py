@@ -41,8 +41,8 @@ def finding_sentences(run: Run) -> FindingSentences:
 def findings_json(run: Analysis) -> bytes:
     """An array with one object for each finding, warnings first.
 
-    Evidence are numbers whose units are in their keys. A property that a finding does not depend
-    on is absent from ``about``. ASCII, ends with a line feed.
+    ``evidence`` maps names, which include the units, to numbers. A property that a finding does not
+    depend on is absent from ``about``. The text is ASCII and ends with a line feed.
     """
     in_words = in_english(run)
     lines = (json.dumps(_plain(finding, in_words), allow_nan=False) for finding in run.findings)
@@ -65,7 +65,7 @@ def _plain(finding: Finding, in_words: Callable[[Finding], str]) -> Mapping[str,
 
 
 def _about(finding: Finding) -> Mapping[str, Any]:
-    """The finding's group: only the properties it is bound to; other settings by their names."""
+    """The group of cells that the finding is about: only the properties that define the group."""
     group = finding.group
     properties = {
         "host": group.host or None,

@@ -1,4 +1,4 @@
-"""A finding of any kind → one English sentence with its figures. Pure."""
+"""A finding of any kind → one English sentence with its figures. No I/O."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sentence(finding: Finding, index: RunIndex) -> Message:
 def statement(finding: Finding, index: RunIndex | None = None) -> Message:
     """The statement of a finding, without its group of cells and its full stop.
 
-    Values that depend on other cells of the run need ``index``; without it they are left out.
+    Values that depend on other cells of the run are left out if ``index`` is ``None``.
     """
     kind = finding.kind
     templates = kind.says or (_LIMITED if kind.limit else ())
@@ -65,7 +65,7 @@ _OUTLIER = (_("{where} at {buffer}: {value}, its neighbours have {expected} ({me
 
 
 def why(finding: Finding, *, begins: bool = True) -> Message:
-    """Why cells have no result: the sentence of the reason and, in brackets, its word."""
+    """Why cells have no result: a sentence and, in brackets, the word that records have for it."""
     word = finding.words["reason"]
     reason = REASONS.get(word)
     if reason is None:
@@ -324,4 +324,4 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     "why": why,
     "trip_parts": parts,
 }
-"""Name in a template → its value. Any other name is one of evidence or of words."""
+"""Name in a template → its value. Other names are keys of ``Finding.evidence`` or ``words``."""

@@ -1,4 +1,4 @@
-"""Latency under load as text lines: round trips above throughput, on one time axis. Pure."""
+"""Latency under load as text lines: round trips above throughput, on one time axis. No I/O."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LOST = "×"
 def load_figure(timeline: LoadTimeline, width: int = WIDTH) -> Iterator[str]:
     """A line of round trips, a line for each flow's rate, and a line with the phases.
 
-    A column of round trips is their median, a column of rates their mean. A column without a
-    figure is blank.
+    A column of the first line shows a median of round trips, a column of the next lines a mean
+    rate. A column without a figure is blank.
     """
     end_s = max(trip.at_ns for trip in timeline.trips) / 1e9
     if end_s <= 0:

@@ -1,4 +1,4 @@
-"""Phrases that a terminal and the page share: share of the ceiling, percentiles, lists. Pure."""
+"""Phrases that a terminal and the page share: share of the ceiling, percentiles, lists. No I/O."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Messag
 
 
 def throughput(bit_per_s: float) -> str:
-    """A rate in Mbit/s with two decimals, as in the tables, so that a reader can find it there.
+    """A rate in Mbit/s with two decimals, or from 1000 Mbit/s upwards in Gbit/s with three.
 
-    From 1000 Mbit/s upwards it is in Gbit/s with three decimals, also as in the tables.
+    The tables have the same format, so that a reader can find the figure there.
     """
     unit, scale = rate_unit(bit_per_s)
     return f"{figure(bit_per_s / scale, 3 if scale == _GIGABIT else 2)} {unit}"
@@ -41,7 +41,7 @@ def throughput_with_interval(bit_per_s: float, half_width_bit_per_s: float) -> M
 
 
 def rate_unit(most_bit_per_s: float) -> tuple[str, float]:
-    """(unit, its bit/s): Gbit/s if the largest figure prints as 1000 Mbit/s or more, or Mbit/s."""
+    """(name, size in bit/s) of the unit: Gbit/s from a printed 1000 Mbit/s upwards, else Mbit/s."""
     if round(abs(most_bit_per_s) / 1e6, 2) >= 1000:
         return "Gbit/s", _GIGABIT
     return "Mbit/s", 1e6

@@ -1,4 +1,4 @@
-"""Look-ups of a run's cells for the sentences of its findings. Pure."""
+"""Look-ups of a run's cells for the sentences of its findings. No I/O."""
 
 from __future__ import annotations
 

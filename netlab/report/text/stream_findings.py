@@ -1,4 +1,4 @@
-"""Evidence of findings → figures as a report writes them; the names of stream limits. Pure."""
+"""Evidence of findings → figures as a report writes them; the names of stream limits. No I/O."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Figures = Mapping[str, float]
 
 
 def filled(templates: Templates, value_of: Callable[[str], str | None]) -> Message | None:
-    """The first template whose values are all known, filled in; ``None`` if there is none."""
+    """The first template whose values are all known, filled in; ``None``: no such template."""
     for template in templates:
         names = [name for field in Formatter().parse(template) if (name := field[1])]
         values = {name: value_of(name) for name in names}
@@ -30,7 +30,7 @@ def filled(templates: Templates, value_of: Callable[[str], str | None]) -> Messa
 
 
 def shown_by(kind: Kind, evidence: Figures) -> str:
-    """The figures that show a limit, in words; empty if the kind has none of its own."""
+    """The figures that show a limit, in words; empty if the kind of limit has no such text."""
     return filled(kind.shown, lambda name: value_of(name, evidence)) or ""
 
 
@@ -104,7 +104,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "ratio": lambda ratio: plain_figures(ratio, 2),
     "": _whole,
 }
-"""End of a figure's name → how it is written; the first that matches is used."""
+"""End of a figure's name → function that formats the figure; the first matching end is used."""
 
 
 def _segments(number: int) -> Message:
@@ -151,7 +151,7 @@ _COUNTED: Mapping[str, tuple[str, Callable[[int], Message]]] = {
     "all_trials": ("of_trials", _trials),
     "all_pairs": ("compared", _pairs),
 }
-"""Name in a template → the figure that it counts, and the words with that number."""
+"""Name in a template → (name of a count in the evidence, function that puts it in words)."""
 
 
 def _most(*names: str) -> Callable[[Figures], str | None]:

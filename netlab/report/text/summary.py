@@ -1,6 +1,6 @@
-"""Findings → the leading sentences of a run, the sentences of each cell, and the full list. Pure.
+"""Findings → the main sentences of a run, the sentences of each cell, and the full list. No I/O.
 
-The statements are in the table of kinds of findings; findings.py formats their figures.
+The templates of the statements belong to the kinds of findings; findings.py fills them in.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ NAME = "findings"
 
 MOST_LEADING = 5
 MOST_TOGETHER = 3
-"""Maximum number of findings of a kind that a leading sentence states with figures; it only names
-the cells of further findings."""
+"""Maximum number of outliers that a leading sentence states with figures; of further outliers, it
+gives only the number."""
 MOST_NAMED, MOST_BRIEFLY = 8, 1
-"""Maximum number of names in such a sentence: in general, and on the first screen."""
+"""Maximum length of a list of groups in a leading sentence: in general; at the page's top."""
 MOST_LISTED = 200
 """Maximum number of findings in the table; a paragraph tells the reader if a run has more."""
 
@@ -153,10 +153,10 @@ def _together(kind: Kind, findings: Sequence[Finding], index: RunIndex) -> Messa
 
 
 def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAMED) -> Message:
-    """The first finding with its figures; then the names of the groups of all others.
+    """The first finding with its figures; then the names of the groups of all other findings.
 
-    Groups with the same statement are named together with the first. Each of both lists names at
-    most ``most`` groups.
+    Groups with the same statement are named together with the first group. Each of the two lists
+    has at most ``most`` names.
     """
     first = findings[0]
     subject, text = of_what(first.group), statement(first, index)
@@ -180,7 +180,7 @@ def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAME
 
 
 def _blanks(findings: Sequence[Finding], index: RunIndex) -> Message:
-    """How many cells have no result, by reason: the table has their names."""
+    """How many cells have no result, by reason; the table of findings names the cells."""
     reasons: dict[Message, set[str]] = {}
     for finding in findings:
         reasons.setdefault(why(finding, begins=False), set()).update(finding.cells)
@@ -205,9 +205,9 @@ def _outliers(findings: Sequence[Finding], index: RunIndex) -> Message:
 
 
 def _ceiling(findings: Sequence[Finding], index: RunIndex) -> Message:
-    """The group with the lowest wire ceiling, whose low figure a reader may blame on a host.
+    """A sentence on the group with the lowest wire ceiling, which may look like a host's fault.
 
-    A group that falls off the ceiling at some buffer sizes comes first.
+    A group whose throughput is below the ceiling at some buffer sizes is preferred.
     """
     full = [finding for finding in findings if finding.kind is Kind.WIRE_CEILING]
     falls = {
@@ -242,13 +242,13 @@ def _ceiling(findings: Sequence[Finding], index: RunIndex) -> Message:
 
 
 def _table_column(finding: Finding) -> tuple[object, ...]:
-    """The column of a table that a finding is about: equal for a fall and for its limit."""
+    """The column of a table that a finding is about; equal for a fall and for its ceiling."""
     group = finding.group
     return group.pairing, group.protocol, group.message_bytes, group.flow
 
 
 def _comparisons(findings: Sequence[Finding], index: RunIndex) -> Message:
-    """The two pairings that are closest: a reader is most likely to misjudge these."""
+    """A sentence on the two closest pairings, which a reader is most likely to misjudge."""
     text = sentence(min(findings, key=_distance), index)
     if len(findings) == 1:
         return text

@@ -1,4 +1,4 @@
-"""The parts of a round trip's time, in words. Pure."""
+"""The parts of a round trip's time, in words. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials of latency under load → a sentence about how far round trips rise. Pure."""
+"""Trials of latency under load → a sentence on how much longer round trips take. No I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 RISES = 1.1
-"""At this ratio of loaded to idle round trips, or above, the sentence says that they rise."""
+"""From this ratio of loaded to idle times upwards, the sentence says that round trips rise."""
 
 
 def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
@@ -64,9 +64,9 @@ def time_words(time_ms: float) -> Message:
 
 
 def mean_ms(trials: Sequence[Reading], name: str) -> float | None:
-    """The mean of a time over the trials; ``None`` if any trial has none.
+    """The mean of a time over the trials; ``None`` if any trial lacks this time.
 
-    A mean of the others could mislead: the trial without a time may have had the longest.
+    A mean of the other trials could mislead: the trial without a time may have been the slowest.
     """
     values = _numbers_ms(trials, name)
     return mean(values) if values and len(values) == len(trials) else None
@@ -78,7 +78,7 @@ def _numbers_ms(trials: Sequence[Reading], name: str) -> list[float]:
 
 
 def _carried(trials: Sequence[Reading]) -> list[str]:
-    """The throughput of the load; with data both ways one figure for each way, never their sum."""
+    """The throughput of the load; if data went both ways, one figure for each, never the sum."""
     carried = []
     for flow in trials[0].flows:
         rates = [

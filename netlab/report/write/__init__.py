@@ -1,1 +1,1 @@
-"""Tables in other formats: text, Markdown, CSV, LaTeX. Pure."""
+"""Tables in other formats: text, Markdown, CSV, LaTeX. No I/O."""

@@ -1,7 +1,7 @@
-"""Tables, sheets and charts → one LaTeX document: booktabs, figures aligned by siunitx. Pure.
+"""Tables, sheets and charts → one LaTeX document: booktabs, figures aligned by siunitx. No I/O.
 
-It compiles as it is, and each table can be copied by itself. Long tables run over pages. A table
-that is too wide for the page is set in smaller type, then split into several.
+The document compiles as it is, and each table can be copied by itself. Long tables run over pages.
+A table that is too wide for the page is set in smaller type or, if need be, split into several.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ class _LatexCell:
 
     text: str
     behind: str = ""
-    """LaTeX after it: a number in parentheses, letters of footnotes."""
+    """LaTeX after the text: a number in parentheses, letters of footnotes."""
     behind_characters: float = 0.0
     letters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A heading and its places from top to bottom."""
+    """A column: the heading, and the places from top to bottom."""
 
     group: str
     head: str
@@ -97,11 +97,11 @@ class _Column:
     figures: tuple[str | None, ...]
     """Each place as digits with a decimal point; ``None`` if it is not a number."""
     paragraph: int = 30
-    """Characters per line, if its words need several lines."""
+    """Characters per line, if the column has texts that need several lines."""
 
     @cached_property
     def is_numeric(self) -> bool:
-        """Whether it has figures and nothing else."""
+        """Whether the column has figures and nothing else."""
         flags = [figure is not None for figure in self.figures]
         return any(flags) and all(
             flag or not cell.text for flag, cell in zip(flags, self.cells, strict=True)
@@ -109,23 +109,23 @@ class _Column:
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether its words need several lines."""
+        """Whether the column has texts that need several lines."""
         return any(shown_characters(cell.text) > _SHORT for cell in self.cells)
 
     @cached_property
     def head_lines(self) -> list[str]:
-        """The heading in lines no longer than its places, or than ``_HEAD``."""
+        """The heading in lines that are no longer than the widest place, or than ``_HEAD``."""
         wide = max(_HEAD, self._body_characters)
         return textwrap.wrap(self.head, wide, break_long_words=False) or [""]
 
     @cached_property
     def characters(self) -> int:
-        """Its width in characters."""
+        """The width of the column in characters."""
         return max(self._body_characters, *map(shown_characters, self.head_lines))
 
     @cached_property
     def most_characters(self) -> int:
-        """Its width in characters with each place on one line."""
+        """The width of the column in characters if each place is on one line."""
         if self.is_numeric:
             # siunitx aligns at the decimal marker: the longest parts on either side may belong to
             # different figures.
@@ -156,15 +156,15 @@ class _Grid:
     """Numbers of the rows with a rule above them."""
     footnotes: tuple[tuple[str, str], ...]
     marker: str
-    """Decimal marker of its texts."""
+    """Decimal marker in the table's texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatexWords:
-    """How a language writes figures, and which word precedes a number."""
+    """What depends on the language: decimal marker, and the words before a number."""
 
     language: str = "en"
-    """Its code, as in BCP 47."""
+    """Code of the language, as in BCP 47."""
     decimal_marker: str = "."
     table: str = "Table"
     figure: str = "Figure"
@@ -181,8 +181,8 @@ def document(
 ) -> str:
     """All tables, the sheets of all parts and the charts, under the run's title.
 
-    The charts of the tables follow their overviews; a part has its own charts. Their files are in
-    ``charts/`` next to the document.
+    The charts of the tables follow the overviews; a part has its own charts. The files of the
+    charts are in ``charts/`` next to the document.
     """
     words = words or LatexWords()
     marker = words.decimal_marker
@@ -203,7 +203,7 @@ def document(
 
 def _preamble(words: LatexWords) -> str:
     marker = words.decimal_marker
-    # siunitx removes two pairs of braces; without a third one a comma is followed by a space.
+    # siunitx removes two pairs of braces; without a third pair, LaTeX adds a space after a comma.
     return _PREAMBLE % {
         "marker": marker if marker == "." else "{{" + marker + "}}",
         "table": latex_text(words.table),
@@ -297,7 +297,7 @@ def _table(grid: _Grid, size: _Size) -> str:
     shape = f"{{@{{}}{''.join(_specification(c, size) for c in columns)}@{{}}}}"
     caption = latex_prose(grid.caption, grid.marker)
     if _lines(columns) <= _SHORT_TABLE_LINES:
-        # In a box the columns are aligned after one run of LaTeX, and no page break divides it.
+        # In a box, columns are aligned after one run of LaTeX, and no page break divides the table.
         lines += [r"\begin{minipage}{\textwidth}\centering"]
         lines += [rf"\captionoftable{{{caption}}}\smallskip", rf"\begin{{tabular}}{shape}"]
         lines += [*head, *body, r"\bottomrule", r"\end{tabular}", r"\end{minipage}\par\smallskip"]

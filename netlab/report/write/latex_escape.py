@@ -1,4 +1,4 @@
-"""Text → LaTeX source that shows the text and executes nothing, in every TeX engine. Pure."""
+"""Text → LaTeX source that shows the text and executes nothing, in every TeX engine. No I/O."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def shown_characters(text: str) -> int:
 def _with_accent(character: str) -> str | None:
     """A letter with its accent as a command, such as ``\\v{c}`` for ``č``.
 
-    ``None`` if it is not an ASCII letter with one known accent.
+    ``None`` if the character is not an ASCII letter with one known accent.
     """
     parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:

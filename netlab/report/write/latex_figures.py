@@ -1,4 +1,4 @@
-"""Charts → figures of a LaTeX document, from the files next to it. Pure."""
+"""Charts → figures of a LaTeX document, which include the charts' PDF files. No I/O."""
 
 from __future__ import annotations
 

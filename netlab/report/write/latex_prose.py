@@ -1,4 +1,4 @@
-"""Sentences and headings → LaTeX in which siunitx sets every number that has a unit. Pure."""
+"""Sentences and headings → LaTeX in which siunitx sets every number that has a unit. No I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def digits(text: str, marker: str) -> str | None:
 
 
 def latex_prose(text: str, marker: str = ".") -> str:
-    """Text as of ``latex_text``, but with ``94.10 Mbit/s`` as ``\\qty{94.10}{Mbit/s}``.
+    """LaTeX source as from ``latex_text``, but with ``94.10 Mbit/s`` as ``\\qty{94.10}{Mbit/s}``.
 
     ``93.27 ± 0.48 Mbit/s`` is one quantity with its interval. ``marker`` is the decimal marker of
     the text.

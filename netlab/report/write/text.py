@@ -1,4 +1,4 @@
-"""Tables → Markdown, CSV and plain text. Pure; names from files are escaped."""
+"""Tables → Markdown, CSV and plain text; names from files are escaped. No I/O."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def markdown(
     """All tables and sheets as one Markdown document: GitHub's tables, footnotes below each.
 
     ``first`` are lists of sentences, each with its heading, at the beginning of the document. The
-    charts of the tables follow their overviews; a part has its own charts. Their files are in
-    ``charts/`` next to the document.
+    charts of the tables follow the overviews; a part has its own charts. The files of the charts
+    are in ``charts/`` next to the document.
     """
     blocks = [f"# {markdown_text(title)}\n"]
     for heading, sentences in first:
@@ -60,7 +60,7 @@ def markdown(
 
 
 def _images(charts: Iterable[Chart | Strip | HeatMap]) -> list[str]:
-    """A line for each chart with a file; a chart whose name is not a plain word has none."""
+    """A line for each chart; charts whose names are not safe in a link are left out."""
     return [
         f"![{markdown_text(chart.alt)}]({CHARTS}/{chart.name}.png)\n"
         for chart in charts
@@ -135,8 +135,8 @@ def comma_separated(tables: Sequence[GridTable]) -> str:
 
 
 def figures(parts: Iterable[Part]) -> str:
-    """All sheets in one long table: a line for each figure, with its unit and the reason of a
-    blank.
+    """All sheets in one long CSV table: a line for each figure, with its unit, or with the reason
+    of a blank.
 
     ``value`` is empty if the place is blank or has words. It has twelve digits, so that the order
     in which a sum was taken makes no difference; ``text`` is as printed.
@@ -173,7 +173,7 @@ def _notes_of(table: GridTable, row: TableLine) -> str:
 
 
 def plain(table: Table, width: int | None = None) -> str:
-    """One table for a terminal, no wider than ``width``; ``None``: in one block."""
+    """One table for a terminal, no wider than ``width``; ``None``: of any width."""
     lines = [
         [table.corner, *table.columns],
         *([line.label, *map(_marked, line.places)] for line in table.lines),

@@ -14,7 +14,7 @@ from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
 
 
 class AgentGroup:
-    """Agents by host name, as a context manager that closes all of them at its end."""
+    """Agents by host name; a context manager that closes all of its agents on exit."""
 
     def __init__(self, notify: Callable[[str], None]) -> None:
         """``notify`` gets messages about slow steps; several threads call it."""
@@ -60,7 +60,7 @@ class AgentGroup:
         return {} if agent is None else agent.hello
 
     def seen(self, host: Host) -> Host:
-        """The host with the system that its probe names."""
+        """The host with the operating system that its probe reports, if there is an agent."""
         if host.name not in self._agents:
             return host
         letter = OS_OF_PROBE.get(str(self.hello(host).get("os")))
@@ -69,8 +69,8 @@ class AgentGroup:
         return replace(host, os=letter)
 
     def facts(self, host: Host, to: str | None = None) -> Mapping[str, Any]:
-        """The facts of the host, with ``to`` also its route to an address; empty if it has no
-        agent.
+        """The facts of the host; with ``to``, also its route to this address. Empty if the host has
+        no agent.
         """
         agent = self._agents.get(host.name)
         if agent is None:
@@ -78,7 +78,8 @@ class AgentGroup:
         return agent.facts() if to is None else agent.facts(to=to)
 
     def hand_over(self, host: Host) -> Agent | None:
-        """The agent of the host with this name, for a run in which ``host`` describes that host.
+        """The agent with the name of ``host``, for a run. From now on, ``host`` is the description
+        of the host that the agent uses.
 
         ``None`` if there is no such agent or it is lost. The group still closes the agent.
         """

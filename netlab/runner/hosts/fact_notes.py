@@ -1,4 +1,4 @@
-"""The facts of hosts as a run notes them: before, after, and when a host comes back."""
+"""Notes what probes report about their hosts (facts): before and after a run, and after a loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_ROUTE = ("route_", "interface_")
 
 
 class FactNotes:
-    """Notes the facts of hosts, and reports hosts that were restarted meanwhile."""
+    """Notes the facts of hosts, and reports hosts that were restarted between two notes."""
 
     def __init__(self, notify: Callable[[str], None]) -> None:
         self._notify = notify
@@ -63,7 +63,7 @@ class FactNotes:
         routes: Mapping[str, Mapping[str, tuple[str, str]]],
         peers: Mapping[str, str],
     ) -> None:
-        """Note the facts of the other interfaces that the test addresses of each host use.
+        """Note the facts of each host's interfaces with test addresses that ``note`` left out.
 
         ``routes``: host → address → name and address of a peer. An interface is noted once.
         """
@@ -102,8 +102,8 @@ Key = TypeVar("Key")
 def _facts_of(
     requests: Mapping[Key, tuple[Agent, str]],
 ) -> dict[Key, Mapping[str, Any] | HostError | ProbeError]:
-    """The facts of each agent with its route to an address, or its error. All agents are asked at
-    the same time.
+    """Key → the facts of the agent's host with its route to the address, or the error. All agents
+    are asked at the same time.
     """
 
     def ask(agent: Agent, to: str) -> Mapping[str, Any] | HostError | ProbeError:

@@ -28,19 +28,19 @@ from netlab.runner.hosts.orphans import Identity, Orphans
 from netlab.runner.trial_faults import KeepTraceback
 
 LEASE_S = 12.0
-"""A probe that receives nothing for this long releases its host."""
+"""A probe that receives nothing for this long releases the lock of its host."""
 
 RETURN_S = LEASE_S + 3.0
 """How long to wait for the lock of a host that came back."""
 
 ORPHAN_S = 65.0
-"""Time for which an old agent of this run may hold its host while its test still runs."""
+"""Time for which an old agent of this run may hold the lock of its host, while its test runs."""
 
 HARVEST_S = 1.0
 """Time that the run waits for hosts that it tries again, before it measures with other hosts."""
 
 NOTIFY_S = 1.0
-"""If the end takes longer than this, a message names the hosts."""
+"""If the agents take longer than this to end, a message names their hosts."""
 
 
 class HostDefect(HostError):
@@ -74,7 +74,7 @@ class HostAgents:
         self._notify = notify or (lambda _sentence: None)
         self._holders: list[Agent] = []
         self._turns: dict[Identity, threading.Lock] = {}
-        """Host → a lock, so that one thread at a time locks it: a host may have several names."""
+        """Host → a mutex, so that one thread at a time locks the host, also under several names."""
         self._orphans = Orphans()
         self._opened = open_agents
         self._connections = open_agents.connections if open_agents else Connections()
@@ -142,8 +142,8 @@ class HostAgents:
         return agent
 
     def lock_all(self, agents: Iterable[Agent]) -> None:
-        """Lock every host; LockedError if another run holds one. The wait limit applies to all
-        hosts together. A host that is lost meanwhile is away.
+        """Lock every host; LockedError if another run holds a lock. The wait limit applies to all
+        hosts together. A host that is lost during this is away.
         """
         give_up_s = time.monotonic() + self._wait_s
         for agent in sorted(agents, key=lambda agent: agent.identity):
@@ -167,8 +167,8 @@ class HostAgents:
             if agent is None or not agent.gone or name in self.absences:
                 return
             self._forget(agent)
-            # Other trials run meanwhile, or wait for this one. If somebody else holds the host,
-            # `ask_again` waits longer without stopping the run.
+            # Meanwhile other trials run, or wait for the trial that lost the host. If somebody else
+            # has locked the host, `ask_again` waits longer without stopping the run.
             result = self._connect(name, RETURN_S)
             if isinstance(result, Agent):
                 self._add(name, result)
@@ -226,7 +226,7 @@ class HostAgents:
     # End
 
     def close(self, within_s: float) -> None:
-        """End every agent within a time; an agent that is being started ends once it exists."""
+        """End every agent within a time. An agent that still starts is closed after its start."""
         self.closing = True
         agents = list(self.agents.values())
         executor = DaemonExecutor()
@@ -248,7 +248,7 @@ class HostAgents:
         return HostDefect(f"{name}: {self._keep(error, f'host-{name}')}")
 
     def _connect(self, name: str, wait_s: float) -> Agent | NetlabError:
-        """A new agent that holds its host, or the error."""
+        """A new agent that holds the lock of its host, or the error."""
         if self.closing:
             return HostGone(f"{name}: the run is ending")
         result = self._open(self._inventory.host(name))
@@ -263,10 +263,11 @@ class HostAgents:
         return result
 
     def _lock(self, agent: Agent, give_up_s: float) -> None:
-        """Lock the host of an agent, unless another agent of this run holds it."""
+        """Lock the host of an agent, unless another agent of this run holds the lock."""
         with self._guard:
             turn = self._turns.setdefault(agent.identity, threading.Lock())
-        # Without turns, the second of two names of one host would wait for our own lock.
+        # Without this mutex, if a host has two names, the thread of one name would wait for the
+        # lock that the thread of the other name has taken.
         if not turn.acquire(timeout=max(0.0, give_up_s - time.monotonic())):
             raise LockedError(f"{agent.host.name}: netlab locks the same host under another name")
         try:
@@ -282,8 +283,8 @@ class HostAgents:
             turn.release()
 
     def _patience(self, agent: Agent, holder: str) -> float:
-        """Seconds to wait for the holder of a host's lock. If the holder is an old agent of this
-        run, it is ended, or ends by itself.
+        """Seconds to wait for the holder of a host's lock. An old agent of this session is killed;
+        an old agent of an earlier session of this run ends by itself.
         """
         if self.closing:
             return 0.0

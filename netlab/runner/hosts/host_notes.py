@@ -15,8 +15,8 @@ Pairs = Collection[tuple[Host, Host]]
 
 
 def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    """Each host with its data from the inventory and from its agent's ``hello``; a host without an
-    agent with its data from the inventory only."""
+    """Host name → its data from the inventory and from the ``hello`` of its agent. For a host
+    without an agent there is only the data from the inventory."""
     without_agent = {server.name: _services(server) for server, _ in pairs if not server.has_agent}
     return without_agent | {
         name: {
@@ -49,7 +49,7 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
         try:
             server_address, client_address = common_addresses(server, client)[0]
         except HostError:
-            # The pair is by name and has no common network. Its trials report this.
+            # The pairing names its hosts, which have no common network. Its trials report this.
             continue
         peers.setdefault(server.name, client_address)
         peers.setdefault(client.name, server_address)
@@ -57,7 +57,7 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
 
 
 def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
-    """Host name → its test address → name and address of one peer that it reaches from there.
+    """Host name → test address → name and address of one peer that is reached from this address.
 
     One peer per address is enough to find each interface, however many hosts are behind it.
     """

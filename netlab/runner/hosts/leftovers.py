@@ -1,4 +1,7 @@
-"""Leftovers: settings of hosts that an earlier run changed, and that nobody has put back since."""
+"""Leftovers: settings of hosts that an earlier run changed, and that nobody has put back since.
+
+The undo log of a host has an entry with a command for each change that must be undone.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ class HostLeftovers:
     """The leftovers of the hosts of a run, as they were at its start."""
 
     by_host: Mapping[str, tuple[Leftover, ...]] = field(default_factory=dict)
-    """Host name → entries. Two hosts of one machine may share them: each is here once."""
+    """Host name → entries. If two hosts of one machine share an entry, only one of them has it."""
     warnings: tuple[str, ...] = ()
-    """A sentence for each entry, and for each host that did not list them."""
+    """A sentence for each entry, and for each host that did not list its entries."""
 
     def note(self, folder: RunFolder) -> None:
         """Write a note about each entry into the journal."""
@@ -60,7 +63,9 @@ def leftovers_of(agents: Mapping[str, Agent]) -> HostLeftovers:
 
 
 def is_reachable(agent: Agent, leftover: Leftover) -> bool:
-    """Whether the command of an entry acts on the network namespace that it is about."""
+    """Whether an agent can run the command of an entry: the entry is not damaged, and belongs to
+    the agent's network namespace.
+    """
     return not leftover.damaged and leftover.network_id == agent.hello.get("network_id")
 
 
@@ -109,7 +114,7 @@ def _key(agent: Agent, leftover: Leftover) -> EntryKey:
 def _owners(
     agents: Mapping[str, Agent], answers: Mapping[str, Leftovers | Exception]
 ) -> dict[EntryKey, str]:
-    """Entry → the host to which it is attributed: the one that can put it back, if any."""
+    """Entry → the host that reports it: if possible, a host that can put the setting back."""
     owners: dict[EntryKey, str] = {}
     for wanted in (True, False):
         for host, leftover in _listed(answers):

@@ -1,4 +1,4 @@
-"""Orphans: old agents of this session that a lost connection left on a host. They hold its lock."""
+"""Orphans: agents that a lost connection of this session left on a host, whose lock they hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Identity = tuple[str, str]
 
 
 class Orphans:
-    """The lost agents of this session by host, to be ended there. Threads may share it."""
+    """The lost agents of this session on each host, to be ended. Threads may share this object."""
 
     def __init__(self) -> None:
         self._pids: dict[Identity, set[int]] = {}
@@ -36,7 +36,7 @@ class Orphans:
                 self._pids.setdefault(agent.identity, set()).add(pid)
 
     def end(self, agent: Agent) -> None:
-        """End the orphans on the host of ``agent``, also one that is stopped.
+        """End the orphans on the host of ``agent``, also those that are stopped (SIGSTOP).
 
         If a process could not be examined, for instance because the host allows no further session,
         the next call tries again.
@@ -64,7 +64,7 @@ def _is_agent(agent: Agent, pid: int) -> bool:
         if status is None:
             raise TimeoutError
         output = b""
-        # With any other status there is no such process, and no output.
+        # If the status is not 0, there is no such process, and no output.
         while status == 0 and len(output) < LOOK_MOST_BYTES and not _names_agent(output):
             part = process.read()
             if not part:

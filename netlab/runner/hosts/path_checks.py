@@ -1,4 +1,4 @@
-"""Whether packets pass between the hosts of each pairing: at the start and after a doubt."""
+"""Checks whether packets pass between the hosts of a pairing, at the start and when in doubt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ NO_PREFLIGHT = Preflight(blocked=(), warnings=())
 CUT = frozenset({"path-blocked", "wrong-path"})
 
 FIRST_LOOK_S = 10.0
-"""Time to a second check of a way that never worked: its cable may have been unplugged."""
+"""Time until the second check of a way (see ``PathChecks``) that never worked: a cable may have
+been unplugged."""
 
 
 class PathChecks:
@@ -70,7 +71,7 @@ class PathChecks:
         """Check pairings for the first time; the pairings of one group are checked in parallel.
 
         Returns warnings, and a sentence for each pairing that could not be checked. Such a pairing
-        is checked again when its turn comes; the others are measured.
+        is checked again before its first trial; the other pairings are measured.
         """
         warnings: dict[str, None] = {}
         faults: list[str] = []
@@ -95,7 +96,9 @@ class PathChecks:
         return pairing in self._unchecked
 
     def doubt(self, pairings: Iterable[str]) -> None:
-        """Check pairings again before they are measured; their cut ways are due at once."""
+        """Mark pairings to be checked again before they are measured. The next try of their cut
+        ways is due at once.
+        """
         doubted, now_s = frozenset(pairings), time.monotonic()
         self._unchecked |= doubted
         for way, absence in list(self.cut.items()):
@@ -105,8 +108,8 @@ class PathChecks:
     def obstacle(self, cell: Cell) -> Unmeasured | None:
         """Why packets of ``cell`` do not pass now; ``None`` if they do.
 
-        A pairing in doubt is checked again before each trial until the check succeeds: so a
-        repaired path is measured at once. Raises HostGone if a host is lost meanwhile.
+        A pairing in doubt is checked again before each trial until the check succeeds. So a
+        repaired path is measured at once. Raises HostGone if a host is lost during the check.
         """
         pairing = cell.pairing
         obstacle = self._check_again(pairing) if pairing in self._unchecked else None
@@ -117,14 +120,14 @@ class PathChecks:
 
     def look_again(self, cell: Cell) -> None:
         """Check whether the way of ``cell`` is cut, after a trial that received nothing. Raises
-        HostGone if a host is lost meanwhile.
+        HostGone if a host is lost during the check.
         """
         if cell.pairing in self._first:
             self._unchecked.add(cell.pairing)
             self.obstacle(cell)
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:
-        """Why the way of a cell is cut; ``None`` if it is not."""
+        """Why the way of a cell is cut; ``None`` if it is not cut."""
         way = way_of(cell, self._pairs)
         absence = None if way is None else self.cut.get(way)
         if absence is None:
@@ -232,7 +235,7 @@ class PathChecks:
         return f"{pairing}: {self._keep(error, f'check-{pairing}')}"
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
-        """Check a pairing and keep the result; returns why it cannot be measured, or ``None``."""
+        """Check a pairing and keep the result; returns why the check failed, or ``None``."""
         server, client = (host.name for host in self._pairs[pairing])
         try:
             result = self._check(pairing)

@@ -1,4 +1,8 @@
-"""Puts settings of a host back that an earlier run changed: runs the leftovers of its undo log."""
+"""Puts settings of a host back that an earlier run changed, by the leftovers of its undo log.
+
+The undo log of a host has an entry for each change of a setting: the command that undoes the
+change. A leftover is an entry of an earlier agent whose command was not run, or failed.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +22,14 @@ DEADLINE_MOST_S = 60.0
 """Longest deadline of an entry (docs/protocol.md): a host may report any number."""
 
 TURN_S = 660.0
-"""How long to wait for another host of the same inventory that is the same host: the deadlines of
-an agent's entries are 600 s together."""
+"""How long to wait for the lock if this process holds it under another host name of the inventory
+that stands for the same host. The deadlines of an agent's entries are at most 600 s together."""
 
 ROUNDS_MOST = 64
-"""How often the rest of a long list is asked for."""
+"""Maximum number of requests for the leftovers, whose list may be too long for one answer."""
 
 WORDS_MOST = 200
-"""Length to which the last words of a command are cut."""
+"""Maximum number of characters of a foreign text, such as a command's last line, in a sentence."""
 
 AGAIN = "run `netlab hosts` again"
 
@@ -36,13 +40,14 @@ class PutBack:
 
     leftover: Leftover
     fault: str | None
-    """Why it was not put back, and what to do; ``None``: it was put back."""
+    """Why the setting was not put back, and what to do; ``None``: it was put back."""
     is_own: bool = True
-    """Whether the host could try it: it is not damaged and of the host's network namespace."""
+    """Whether this host can run the entry's command: the entry is not damaged and belongs to the
+    network namespace of this host."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies the entry: the names of files are random."""
+        """The identity of the entry: its file, whose name is random, and its id."""
         return self.leftover.file, self.leftover.entry
 
     @property
@@ -88,7 +93,8 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
     done: dict[str, PutBack] = {}
     try:
         for _ in range(ROUNDS_MOST):
-            # Under the lock, because another host of the inventory may be this one.
+            # Read again under the lock: another host of the inventory may be the same host, and
+            # may have put settings back.
             found = leftovers(agent)
             if not _undo_all(agent, found.entries, done) or not found.left_out:
                 break
@@ -96,7 +102,7 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
     except (HostError, ProbeError) as error:
         if not done:
             raise
-        # What was put back is reported, and the fault with it.
+        # Report what was put back, and the fault for the rest.
         rest = [entry for entry in found.entries if is_reachable(agent, entry)]
         for entry in rest:
             done.setdefault(entry.entry, PutBack(entry, _not_now(entry, excerpt(str(error), 300))))
@@ -104,7 +110,7 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
 
 
 def _undo_all(agent: Agent, entries: Iterable[Leftover], done: dict[str, PutBack]) -> bool:
-    """Undo each entry that was not tried yet; whether one was put back."""
+    """Undo each entry that was not tried yet; returns whether at least one was put back."""
     any_back = False
     for entry in entries:
         if is_reachable(agent, entry) and entry.entry not in done:
@@ -114,7 +120,7 @@ def _undo_all(agent: Agent, entries: Iterable[Leftover], done: dict[str, PutBack
 
 
 def _undo(agent: Agent, leftover: Leftover) -> str | None:
-    """Undo an entry; a sentence if that failed. Raises HostGone."""
+    """Undo an entry; returns a sentence if that failed. Raises HostGone."""
     try:
         undone = undo(agent, leftover.entry, min(leftover.deadline_s, DEADLINE_MOST_S))
     except HostGone:
@@ -172,7 +178,7 @@ def _not_now(leftover: Leftover, obstacle: str) -> str:
 
 
 def _of(leftover: Leftover) -> str:
-    """The subject of a sentence about an entry."""
+    """An entry in words, as the subject of a sentence."""
     return f"a setting that an earlier run changed (`{command_of(leftover)}`, {since(leftover)})"
 
 
@@ -181,7 +187,7 @@ def _file(leftover: Leftover) -> str:
 
 
 def _obstacle(agent: Agent, owner: LockOwner) -> str | None:
-    """Lock the host; why this is not possible, ``None`` if it is locked. Raises HostGone."""
+    """Lock the host. Returns ``None``, or a sentence if the lock cannot be had. Raises HostGone."""
     holders: list[str] = []
 
     def patience(_agent: Agent, holder: str) -> float:

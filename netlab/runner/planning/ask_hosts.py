@@ -21,7 +21,7 @@ class HostAnswer:
     """The capabilities and values of one host, or why it could not be asked."""
 
     capabilities: frozenset[str] | None
-    """Words of docs/protocol.md; ``None``: unknown."""
+    """Words for capabilities from docs/protocol.md; ``None``: unknown."""
     fault: str | None = None
     """A sentence with the reason why the host could not be asked."""
     values: HostValues = field(default_factory=HostValues)
@@ -63,7 +63,9 @@ def _answer(agents: AgentGroup, host: Host, failure: Exception | None) -> HostAn
 
 
 def in_a_sentence(host: Host, error: Exception) -> str:
-    """The error of a host on one line; a defect of netlab with its type."""
+    """The error of a host on one line. An error that netlab does not expect is shown with the type
+    of its exception.
+    """
     if isinstance(error, NetlabError):
         return printable(str(error))
     return printable(f"{host.name}: {type(error).__name__}: {error}")

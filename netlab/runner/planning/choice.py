@@ -1,4 +1,4 @@
-"""The cells of a matrix that `--only` and `--redo` select. Pure."""
+"""The cells of a matrix that `--only` and `--redo` select. No I/O."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
     """The cells that the words of ``--only`` select; all cells without a word.
 
     A word is the name of a pairing or of a kind of test, in upper or lower case, with the wildcards
-    ``*`` and ``?``; commas separate several. A cell is selected if its pairing is among the named
-    pairings and its test among the named tests; if no pairing is named, all are selected, and
-    likewise for tests. UsageError for a word that matches nothing.
+    ``*`` and ``?``; commas separate several words. A cell is selected if its pairing is among the
+    named pairings and its test among the named tests. If no word names a pairing, all pairings are
+    selected; if no word names a test, all tests. UsageError for a word that matches nothing.
     """
     pairings = tuple(dict.fromkeys(cell.pairing for cell in cells))
     tests = tuple(dict.fromkeys(cell.test for cell in cells))
@@ -53,8 +53,8 @@ def redo_of(
 ) -> frozenset[str]:
     """The keys of the cells that ``--redo`` selects.
 
-    A word is a key, a pairing or a test, as ``chosen_of`` takes words, or ``failed`` for the cells
-    with a failed trial. UsageError for a word that matches nothing.
+    A word is the key of a cell, a pairing or a test, with wildcards as in ``chosen_of``, or
+    ``failed`` for the cells with a failed trial. UsageError for a word that matches nothing.
     """
     redo: set[str] = set()
     names: tuple[Callable[[Cell], str], ...] = (

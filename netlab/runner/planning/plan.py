@@ -52,9 +52,9 @@ class Planned:
     """Rounds of the minimum number of trials."""
     ends: MachinesByPairing
     paired: frozenset[str]
-    """Pairings that the inventory has hosts for; all of them without an inventory."""
+    """Pairings that the inventory has hosts for; without an inventory, all pairings."""
     shortfall: str = ""
-    """The pairings that the inventory has hosts for, and the hosts that it lacks; may be empty."""
+    """The pairings with hosts, and the hosts that are missing; empty if no host is missing."""
     inventory: str | None
     """File of the hosts; ``None``: two hosts of each system are assumed."""
 
@@ -92,7 +92,7 @@ class Planned:
 
     @property
     def together(self) -> list[tuple[str, ...]]:
-        """Pairings that share a round, each combination once."""
+        """The combinations of pairings that are measured at the same time, each once."""
         combinations: dict[tuple[str, ...], None] = {}
         for round_ in self.rounds:
             if len(round_.trials) > 1:
@@ -114,7 +114,8 @@ def plan_of(
     """Plan a matrix. Hosts are asked for their capabilities only if ``ask`` is given.
 
     Raises MatrixError and UsageError as `netlab run` does. Without an inventory, two hosts of each
-    system are assumed: then LL and WW share no host.
+    system are assumed. Then the pairings LL (both hosts run Linux) and WW (both run Windows) share
+    no host.
     """
     matrix = load_matrix(matrix_file, overrides, hosts_file, [*Kind])
     cells = chosen_of(expand(matrix), only)
@@ -193,7 +194,7 @@ def _feasible(
 
 
 def _lead_s(round_: Round, *, common: bool) -> float:
-    """Extra time of a round that has a common window; 0 without one."""
+    """Time in seconds that a common window adds to a round; 0 if the round has none."""
     setups = [trial.cell.setup for trial in round_.trials]
     streams = [setup for setup in setups if isinstance(setup, Stream)]
     several = (common and len(setups) > 1) or any(s.direction == "both" for s in streams)
@@ -201,7 +202,10 @@ def _lead_s(round_: Round, *, common: bool) -> float:
 
 
 def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
-    """Cells that the inventory rules out: a host has no agent, or no address for the cell."""
+    """Cells that are impossible by the inventory: a host has no agent, or no address for the cell.
+
+    Each is returned with a sentence.
+    """
     refusals = {}
     for cell in cells:
         pair = pairs[cell.pairing]
@@ -216,7 +220,7 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
 
 
 def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
-    """Every trial, block by block."""
+    """Every trial, block by block: a block has the trials with the same number."""
     last = max(map(times, cells), default=0)
     blocks = range(1, last + 1)
     return [Trial(cell, number) for number in blocks for cell in cells if number <= times(cell)]

@@ -1,4 +1,4 @@
-"""The plan as text for people: cells, trials, their time, and what runs in parallel. Pure."""
+"""The plan as text for people: cells, trials, their time, and what runs in parallel. No I/O."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netlab.runner.planning.plan import Planned
 
 MAX_TOGETHER = 12
-"""Number of combinations of pairings that are listed; `--json` has all."""
+"""Maximum number of combinations of pairings that are listed; `--json` has all combinations."""
 
 
 def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = None) -> str:
@@ -77,7 +77,10 @@ def _table(plan: Planned, width: int | None) -> list[str]:
 
 
 def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
-    """Pairing → label of its line, and label → its ends; many pairs by name share one line."""
+    """Pairing → label of its line in the table, and label → the two ends.
+
+    Pairings that name their two hosts share one line if there are more than ``MAX_TOGETHER``.
+    """
     by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
     labels = {pairing: pairing for pairing in plan.ends}
     ends = {pairing: ", ".join(names) for pairing, names in plan.ends.items()}
@@ -96,7 +99,7 @@ def _message_size(cell: Cell) -> tuple[str, ...]:
 
 
 def _listed(words: list[str]) -> str:
-    """All words if they are few, else the first and last ones with the number."""
+    """All words if there are at most 5, else the first two, the last one and their number."""
     if len(words) <= 5:
         return ", ".join(words)
     return f"{words[0]}, {words[1]}, … {words[-1]} ({len(words)})"
@@ -113,7 +116,10 @@ def _link(link: Link) -> str:
 
 
 def _mirror(mirror: NamedMirror) -> str:
-    """What netlab starts on the server, or where a mirror runs already."""
+    """The command that netlab starts on the server, or the address of a mirror that runs already.
+
+    A mirror is a program that answers the requests of a round-trip test.
+    """
     if mirror.start:
         return f"Mirror {mirror.name}: started on the server: {shlex.join(mirror.start)}"
     address = mirror.address or "the server's test address"
@@ -144,7 +150,7 @@ def _refusals(plan: Planned) -> list[str]:
 
 
 def _sum(plan: Planned) -> str:
-    """The numbers as text, such as ``416 cells x 1 trial = 416 trials in 416 rounds``."""
+    """The numbers of cells and trials: ``416 cells x 1 trial = 416 trials in 416 rounds``."""
     matrix = plan.matrix
     cells_to_measure = [cell for cell in plan.cells if cell not in plan.refused]
     numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in cells_to_measure]

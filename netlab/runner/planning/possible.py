@@ -1,4 +1,4 @@
-"""The pairings that an inventory has hosts for, and the hosts that it lacks for others. Pure."""
+"""The pairings that an inventory has hosts for, and the hosts that the other pairings lack."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from netlab.units import many
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """The cells that an inventory has hosts for, and the hosts that it lacks for other cells."""
+    """The cells that an inventory has hosts for, and the hosts that the other cells lack."""
 
     cells: tuple[Cell, ...]
-    """Cells that it has hosts for."""
+    """Cells that the inventory has hosts for."""
     lacking: Mapping[str, str]
-    """Pairing → the hosts that it lacks, in words; empty if it has all."""
+    """Pairing without hosts → the hosts that the inventory lacks for this pairing, in words."""
     sentence: str
-    """The pairings that it has hosts for, and the hosts that it lacks; empty if it lacks none."""
+    """The pairings with hosts, and the hosts that are missing; empty if no host is missing."""
 
 
 def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
     """The cells that the inventory has hosts for.
 
-    Raises UsageError for a pairing by name that is impossible, and if no cell can be measured: then
-    the command or a file is wrong. If only some cells can be measured, that is no error: the matrix
-    may be for a larger inventory.
+    Raises UsageError if a pairing that names its two hosts is impossible, or if no cell can be
+    measured: then the command or a file is wrong. If only some cells can be measured, nothing is
+    raised, because the matrix may be for a larger inventory.
     """
     lacking: dict[str, str] = {}
     counts = Counter(cell.pairing for cell in cells)

@@ -1,4 +1,4 @@
-"""The commands that the variants of a matrix would run on its hosts. Pure."""
+"""The commands that the variants of a matrix would run on its hosts. No I/O."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ENDS: tuple[EndName, ...] = ("server", "client")
 
 @dataclass(frozen=True, slots=True)
 class VariantCommands:
-    """The commands of one change of a state."""
+    """The commands for one change on a host: to make the change, to check it and to undo it."""
 
     variant: str
-    """The state, such as ``offload=off``."""
+    """The state of the host's settings that needs the change, such as ``offload=off``."""
     end: EndName
     enter: str
     check: str
@@ -48,7 +48,7 @@ def _restoring(change: Change) -> Iterator[Words]:
 
 
 def _shown(words: Words) -> str:
-    """A command without quotes around a placeholder: it stands for a plain word."""
+    """A command as text, without quotes around a placeholder, which stands for a plain word."""
     return re.sub(r"'(\{[a-z_]+\})'", r"\1", shlex.join(words))
 
 

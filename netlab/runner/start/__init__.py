@@ -1,1 +1,1 @@
-"""Hosts without an inventory: `netlab init` asks and writes them, `netlab measure` tests two."""
+"""Asks hosts for `netlab init`, which writes an inventory of them, and for `netlab measure`."""

@@ -1,4 +1,4 @@
-"""The system, addresses and link of two hosts, found before a question is measured."""
+"""Finds the operating system, the addresses and the link of two hosts for `netlab measure`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from netlab.runner.start.networks import (
 )
 
 HERE = "here"
-"""Name of this machine, if the inventory has none for it."""
+"""Name of the host that stands for this machine."""
 NETWORK = "test"
 """Name of the network in the matrix."""
 VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
 """Drivers whose stated speed is not that of a real link."""
 
 MOST_MTU_BYTES = 9216
-"""Maximum MTU of Ethernet. An interface with a larger MTU is no Ethernet, so it has no wire
-ceiling."""
+"""Maximum MTU of Ethernet, with jumbo frames. An interface with a larger MTU is not Ethernet, so
+Ethernet's highest payload rate (the wire ceiling) does not apply."""
 
 Choose = Callable[[Sequence[Common]], Common]
 """Chooses one of several networks; raises UsageError if there is nobody to ask."""
@@ -44,14 +44,16 @@ class EndHosts:
     client: Host
     ip_version: int
     link: Link | None
-    """The link as both interfaces report it; ``None`` if one does not, or is virtual."""
+    """The link as both interfaces report it; ``None`` if an interface reports no rate or MTU, is
+    virtual, or is not Ethernet."""
 
 
 def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Host]:
-    """Server and client by the words of the command line: none, one or two.
+    """The server and the client that zero to two words of the command line name.
 
-    A word is a name of the inventory, or ``user@host:port`` as ssh takes it. With one word this
-    machine is the client; without a word it is both. UsageError for a word that is neither.
+    A word is the name of a host in the inventory, or ``user@host:port`` as ssh takes it. With one
+    word, this machine is the client; without a word, this machine is server and client. UsageError
+    for any other word, and for a client that runs no agent.
     """
     listed = () if inventory is None else load_inventory(inventory).hosts
     by_name = {host.name: host for host in listed}
@@ -71,8 +73,8 @@ def this_machine(name: str = HERE) -> Host:
 
 
 def host_by_ssh(word: str) -> Host:
-    """The host that ssh reaches by ``user@host:port``; its system is not known yet. UsageError if
-    the word has another form.
+    """The host that ssh reaches by ``user@host:port``; its operating system is not known yet.
+    UsageError if the word has another form.
     """
     try:
         target = parse_ssh(word)
@@ -91,9 +93,10 @@ def ask(
     ip_version: int | None,
     choose: Choose,
 ) -> EndHosts:
-    """Log in to both hosts and find the addresses to measure between; HostError, UsageError.
+    """Log in to both hosts and find the addresses to measure between.
 
-    ``to``: the server's test address. ``choose`` selects one of several common networks.
+    ``to``: the server's test address. ``choose`` selects one of several common networks. Raises
+    HostError and UsageError.
     """
     if server.local and client.local and to is None:
         return EndHosts(server, client, ip_version or 4, None)
@@ -175,9 +178,10 @@ def _link(agents: AgentGroup, server: Host, client: Host, common: Common) -> Lin
 
 
 def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
-    """The lowest rate and the smallest MTU of interfaces; ``None`` if one does not report its rate.
+    """The lowest rate and the smallest MTU of interfaces. ``None`` if an interface reports no rate
+    or MTU or is virtual, or if the smallest MTU is too large for Ethernet.
 
-    ``ways``: the facts of each host with its route to the other one.
+    ``ways``: the facts of each host, with its route to the other host.
     """
     speeds = [_speed(facts) for facts in ways]
     mtus = [facts.get("interface_mtu_bytes") for facts in ways]

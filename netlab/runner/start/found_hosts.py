@@ -1,4 +1,4 @@
-"""The files that `netlab init` writes: an inventory of the found hosts and a first matrix. Pure."""
+"""The texts of the files of `netlab init`: an inventory of the found hosts and a first matrix."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SharedNetwork:
     network: str
     """The network, such as ``10.0.0.0/24``."""
     members: Mapping[str, HostAddress]
-    """Host → its address there."""
+    """Name of a host → its address in this network."""
 
     @property
     def words(self) -> str:
@@ -136,7 +136,7 @@ tests:
 
 
 def pairings_of(hosts: Sequence[Host]) -> list[str]:
-    """The pairings of systems that these hosts can do."""
+    """The pairings of operating systems, such as ``LW``, for which there are hosts."""
     inventory = Inventory("", tuple(hosts), {})
     present = [letter for letter in LETTERS if any(host.os == letter for host in hosts)]
     every = (server + client for server in present for client in present)

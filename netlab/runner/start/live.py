@@ -1,4 +1,4 @@
-"""The output while one question is measured: one line per second, as in iperf3."""
+"""The output of `netlab measure` while it measures: one line per second, as in iperf3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netlab.runner.progress import SHORT_S, Progress, figure_of
 
 
 class LiveFigures(Progress):
-    """The progress of a run with one trial: only its figures, second by second."""
+    """The progress of a run with one trial: only the rates of the trial, second by second."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         """``quiet``: no output; ``verbose``: also how the trial ended."""
@@ -25,17 +25,17 @@ class LiveFigures(Progress):
     def begin(
         self, folder: object, trials: Iterable[Trial], measured_count: int, matrix: Matrix
     ) -> None:
-        """No output: the answer names the folder."""
+        """No output: the result, which is printed after the run, names the folder."""
 
     def expect(self, trials: Iterable[Trial]) -> None:
         """No output: there is one trial."""
 
     def trial(self, trial: Trial) -> None:
-        """Begin, or begin again, to count a trial."""
+        """Forget the totals when a trial begins, or begins again."""
         self._before = {}
 
     def live(self, cell: Cell, so_far: SoFar) -> None:
-        """Show the second that has just ended."""
+        """Show the rate of the second that has just ended."""
         step = so_far.since(self._before.get(so_far.flow))
         self._before[so_far.flow] = so_far
         idle = cell.test == "latency_under_load" and not step.payload_bytes

@@ -16,13 +16,14 @@ from netlab.runner.start.networks import addresses_of
 from netlab.units import many
 
 Confirm = Callable[[UnknownHostKey], bool]
-"""Asks a person whether this key is the host's."""
+"""Asks a person whether the key in the error belongs to the host."""
 
 
 def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, ...]:
     """The hosts of the command line; if there are fewer than two, this machine is added.
 
-    ``keys``: word → its key or fingerprint. UsageError for a word that is no host, or given twice.
+    ``keys``: word → the key of this host or its fingerprint. UsageError for a word that is no host,
+    or for a key whose word is not among ``words``.
     """
     unknown = sorted(set(keys) - set(words))
     if unknown:
@@ -68,7 +69,7 @@ def _unknown_keys(agents: AgentGroup, hosts: Sequence[Host]) -> dict[str, Unknow
 
 
 def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
-    """The hosts with the facts that their probes report; HostError if one cannot be asked."""
+    """The hosts with the facts that their probes report; HostError if a host cannot be asked."""
     agents.log_in_to_all(hosts)
     return tuple(
         FoundHost(agents.seen(host), _words(agents.hello(host), facts), addresses_of(facts))

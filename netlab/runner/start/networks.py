@@ -1,4 +1,4 @@
-"""The networks that two hosts have in common, and their addresses there. Pure."""
+"""The networks that two hosts have in common, and the addresses of both hosts in them. No I/O."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Common:
 def common_networks(
     server: Mapping[str, Any], client: Mapping[str, Any], ip_version: int | None = None
 ) -> tuple[Common, ...]:
-    """The networks that both hosts are in, by the ``addresses`` of their facts; IPv4 first.
+    """The networks that both hosts are in, by the ``addresses`` in their facts; IPv4 first.
 
-    Loopback, link-local and single addresses (``/32``, ``/128``) are left out: they are of no use
-    between two hosts.
+    ``server`` and ``client``: the facts that their probes report. Loopback, link-local and single
+    addresses (``/32``, ``/128``) are left out: they are of no use between two hosts.
     """
     pairs = [
         Common(
@@ -88,9 +88,10 @@ def address_words(facts: Mapping[str, Any]) -> str:
 
 
 def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
-    """The client's address on its own route to ``server_address``; ``None`` without a route.
+    """The address from which the client's route to ``server_address`` sends; ``None`` without a
+    route.
 
-    ``facts``: those of the client with its route to this address.
+    ``facts``: the facts of the client, with its route to this address.
     """
     source = facts.get("route_source")
     if not isinstance(source, str):
@@ -102,7 +103,10 @@ def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
 def _addresses(
     facts: Mapping[str, Any], *, all_kinds: bool = False
 ) -> Iterator[tuple[str, Interface]]:
-    """Device and address of each entry of use between two hosts, or of all if ``all_kinds``."""
+    """Device and address of each entry of ``addresses`` in the facts.
+
+    Addresses that are of no use between two hosts are left out unless ``all_kinds``.
+    """
     for device, local in addresses_in(facts):
         if not device:
             continue
@@ -116,7 +120,9 @@ def _addresses(
 
 
 def several(commons: Sequence[Common]) -> UsageError:
-    """The error without a user who can choose; lists ``--to 10.0.0.1 (10.0.0.0/24, eth1)``."""
+    """The error if nobody can be asked which network to use. Its message lists the choices, such as
+    ``--to 10.0.0.1 (10.0.0.0/24, eth1)``.
+    """
     choices = "; ".join(
         f"--to {common.server_address} ({common.network}, {common.server_device})"
         for common in commons

@@ -1,4 +1,4 @@
-"""From the names of two hosts to a run folder that holds the answer to one question."""
+"""Measures once between two hosts for `netlab measure`, into a run folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netlab.runner.start.question import Question, matrix_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """The hosts of a question, and the network between them."""
+    """The hosts to measure between, and the network between them."""
 
     hosts: Sequence[str]
     """Server and client, as ``ask.hosts_named`` takes them."""
@@ -34,11 +34,11 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Measurable:
-    """A question with its hosts, ready to be measured."""
+    """The hosts and the matrix of a measurement that can begin."""
 
     ends: EndHosts
     matrix: str
-    """Text of the matrix that measures it."""
+    """Text of the matrix."""
     agents: AgentGroup
 
     def measure(self, into: Path | None, progress: Progress) -> Path:
@@ -54,7 +54,7 @@ class Measurable:
 
 
 def without_result(folder: Path) -> IncompleteRun:
-    """The error of a question whose trials all failed."""
+    """The error if all trials of the measurement failed."""
     return IncompleteRun(f"there is no result; to try again: {resume_command(folder)}")
 
 
@@ -62,7 +62,10 @@ def without_result(folder: Path) -> IncompleteRun:
 def measurable_hosts(
     question: Question, between: Between, choose: Choose, notify: Callable[[str], None]
 ) -> Iterator[Measurable]:
-    """Find the hosts of a question; their logins last until the context is left."""
+    """Find the two hosts and log in to them; the logins last until the context is left.
+
+    ``question``: what to measure. ``choose`` and ``notify``: as in ``ask`` and ``AgentGroup``.
+    """
     server, client = hosts_named(between.hosts, between.inventory)
     with AgentGroup(notify) as agents:
         ends = ask(

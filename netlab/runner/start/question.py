@@ -1,4 +1,7 @@
-"""One question about the path between two hosts, and the matrix that measures it. Pure."""
+"""What `netlab measure` measures between two hosts, and the text of the matrix for it. No I/O.
+
+The request of the command line is called a question here: "What is the throughput?".
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,20 @@ TCP_MESSAGE_BYTES = 128 * 1024
 UDP_MESSAGE_BYTES = {4: 1472, 6: 1452}
 """IP version → payload that fills an Ethernet frame of MTU 1500 (RFC 791, RFC 8200, RFC 768)."""
 PING_BYTES = 64
-"""Size of a request of the latency question, and of its answer."""
+"""Size of a request, and of its answer, when latency is measured."""
 IDLE_S = 5.0
-"""Time of round trips alone, before a load and after it."""
+"""Duration of the round trips without a load, before the load and after it."""
 WARM_UP_S = 0.2
 """Time before the window, enough for the slow start on the path of a lab."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question about the path between two hosts: throughput, latency, or latency under load."""
+    """What to measure between two hosts: throughput, latency, or latency under load."""
 
     protocol: Literal["TCP", "UDP"] = "TCP"
     message_bytes: int | None = None
-    """``None``: the usual size for the protocol."""
+    """``None``: the size that this file defines for the protocol and the test."""
     direction: Senders = "client-sends"
     latency: bool = False
     """Measure round trips instead of throughput."""
@@ -76,9 +79,9 @@ class Question:
 
     @property
     def asks_for_capacity(self) -> bool:
-        """Whether the question asks for the highest throughput. If so, the receiver chooses its
+        """Whether to measure the highest possible throughput. If so, the receiver chooses its
         receive call (``adaptive``), so that the receiver is not the bottleneck. Streams that share
-        threads can only use blocking calls.
+        threads can only use blocking calls, so the result is false for them.
         """
         return self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
 
@@ -86,7 +89,7 @@ class Question:
 def matrix_text(
     question: Question, server: Host, client: Host, link: Link | None, ip_version: int
 ) -> str:
-    """The text of a matrix with its hosts in it, so that `netlab run` can repeat the question."""
+    """The text of a matrix that contains its hosts: `netlab run` can repeat the measurement."""
     is_one_host = server.name == client.name
     between = f"within {server.name}" if is_one_host else f"from {client.name} to {server.name}"
     lines = [

@@ -1,4 +1,4 @@
-"""Hosts and tests as YAML, for files that people edit further. Pure."""
+"""Hosts and tests as YAML, for files that people edit further. No I/O."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def entry_of(host: Host) -> Mapping[str, Any]:
 
 
 def flow(value: Any) -> str:
-    """A value in YAML's flow style, on one line: JSON (YAML 1.2, 1.3), with keys without quotes."""
+    """A value in YAML's flow style, on one line. Apart from words and keys without quotes it is
+    JSON, which YAML includes (specification of YAML 1.2, section 1.3).
+    """
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):

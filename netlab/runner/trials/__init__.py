@@ -1,1 +1,1 @@
-"""What surrounds a trial of a session: the pause before it, the states of its hosts."""
+"""The pause before a trial of a session, and the states of the hosts during the trial."""

@@ -9,7 +9,7 @@ from netlab.runner.progress import Progress
 
 
 class Pause:
-    """The pause between two trials; it is skipped if the earlier one did not use its hosts."""
+    """The pause between two trials; it is skipped if the earlier trial did not use its hosts."""
 
     def __init__(self, pause_s: float, progress: Progress) -> None:
         self._pause_s = pause_s

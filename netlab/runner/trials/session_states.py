@@ -1,4 +1,7 @@
-"""The states of the hosts' own settings during one session of a run."""
+"""The states of the hosts' own settings during one session of a run.
+
+A variant of a matrix names a state: values of settings such as the offloads of an interface.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +23,32 @@ from netlab.runner.skip_reasons import PATH_MTU, Unmeasured
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """How a trial's hosts were brought into its state."""
+    """The outcome of bringing the hosts of a trial into the state that its cell names."""
 
     values: Mapping[str, Value] = field(default_factory=dict)
-    """What the checks printed, for the record of the trial."""
+    """What the commands that check the settings printed, for the record of the trial."""
     obstacle: Unmeasured | None = None
     """Why the state was not reached, so that the trial is not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a trial shares with others, or needs of them."""
+    """What a trial shares with the other trials of its round, and the state of its hosts."""
 
     window: CommonWindow | None
-    """The window of all trials of the round."""
+    """The measurement window that all trials of the round share; ``None``: each has its own."""
     participant: Participant | None
-    """How its hosts take part in a search of several pairs."""
+    """How the trial's hosts take part in a search of several pairs of hosts; ``None``: alone."""
     entered: Future[Entered] | None
-    """How its hosts were brought into its state; ``None``: the matrix has no variants."""
+    """The outcome of bringing the hosts into their state; ``None``: the matrix has no variants."""
 
     def state(self) -> Entered:
-        """The outcome for the hosts' state. Raises what entering it raised, such as HostGone."""
+        """The result of ``entered``. Raises the error that ``enter`` raised, such as HostGone."""
         return Entered() if self.entered is None else self.entered.result()
 
 
 class SessionStates:
-    """Brings hosts into the states that trials need, and puts them back at the end."""
+    """Brings hosts into the states that trials need, and undoes the changes at the end."""
 
     def __init__(self, variants: Variants) -> None:
         self._variants = variants
@@ -62,10 +65,10 @@ class SessionStates:
             return Entered(obstacle=Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names))
 
     def obstacle_left(self, obstacle: Unmeasured | None, cell: Cell) -> Unmeasured | None:
-        """A reason not to measure a cell, unless the state of its hosts may have removed it.
+        """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it.
 
-        The path MTU was measured before any state was entered. It depends on the MTU of the
-        interfaces.
+        The state may change the MTU of an interface. The path MTU depends on this MTU, and was
+        measured before the hosts were brought into any state.
         """
         is_path_mtu = obstacle is not None and obstacle.reason == PATH_MTU
         if is_path_mtu and changes_mtu(chosen(self._variants, cell.setup.variant)):
@@ -73,7 +76,7 @@ class SessionStates:
         return obstacle
 
     def restore(self) -> list[str]:
-        """Put all hosts back; returns a warning for each that could not be put back."""
+        """Undo the changes on all hosts; returns a warning for each host on which this failed."""
         return [
             f"{sentence}; `netlab hosts` on the inventory tries again"
             for sentence in self._states.restore()

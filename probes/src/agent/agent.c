@@ -17,7 +17,7 @@
 #include "test/records.h"
 #include "version.h"
 
-#define LOOK_MS 200                        /* interval of checks while tests or output wait */
+#define LOOK_MS 200                        /* interval of checks while tests run or output waits */
 #define UNREAD_MAX_BYTES (1u << 20)        /* unread output above which no request is read */
 #define LAST_WORDS_NS (2 * SECOND_NS)      /* time for a silent reader to read the last records */
 
@@ -269,7 +269,7 @@ static void answer_fault(const struct request *request, const struct request_fau
     record_error(request->id, &error);
 }
 
-/* Handles one line without its end; an empty one is a heartbeat without an answer. */
+/* Handles one line without its line end. An empty line is a heartbeat that gets no answer. */
 static void take_line(struct agent *agent, char *line, size_t length)
 {
     struct request request;
@@ -285,7 +285,7 @@ static void take_line(struct agent *agent, char *line, size_t length)
 struct line_reader {
     char bytes[REQUEST_LINE_MAX]; /* without the line feed, with room for a NUL */
     size_t used;
-    bool skipping; /* the rest of a line that was too long */
+    bool skipping; /* drops the rest of a line that was too long */
 };
 
 static void take_byte(struct agent *agent, struct line_reader *reader, char byte)
@@ -302,7 +302,7 @@ static void take_byte(struct agent *agent, struct line_reader *reader, char byte
             error_about("line-too-long", "", "over 8192 bytes; skipped to its end");
         struct request request;
         struct request_fault fault;
-        request_parse(reader->bytes, reader->used, &request, &fault); /* for its id */
+        request_parse(reader->bytes, reader->used, &request, &fault); /* to read its id */
         record_error(request.id, &error);
         reader->skipping = true;
     }

@@ -1,4 +1,5 @@
-/* Answers requests while the lease is renewed, or one request given by hand. */
+/* Answers requests of a controller until its lease ends, or one request of the command line. The
+ * lease is the time that an agent waits for the next line of its controller (netlab). */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -12,12 +13,12 @@ struct agent_patience {
     uint64_t lease_ns, silence_ns;
 };
 
-/* Answers requests on standard input until `quit`, its end, or the end of the patience.
- * Returns the process's exit code. */
+/* Answers requests on standard input until `quit`, the end of the input, or the end of the
+ * patience. Returns the process's exit code. */
 int agent_run(const struct agent_patience *patience);
 
-/* One request by hand, its verb first: prints its records.
- * Returns 0, or 1 where the last was an error. */
+/* Answers one request of the command line, whose first word is the verb, and prints its records.
+ * Returns 0, or 1 if the request or what it started failed. */
 int agent_by_hand(unsigned count, char **words);
 
 #endif

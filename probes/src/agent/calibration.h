@@ -1,4 +1,4 @@
-/* Measures the precision of this machine's clock and sleep. The sleep is measured once, in its own
+/* Measures the precision of this machine's clock and sleep. Sleeps are measured once, in a separate
  * thread. */
 #ifndef CALIBRATION_H
 #define CALIBRATION_H
@@ -7,8 +7,9 @@
 
 /* Starts the measurement of the worst sleep; returns at once. */
 void calibration_start(void);
-/* 99.9th percentile of the excess of 200 sleeps of 0.1 ms. Waits until the measurement has ended:
- * 50 ms after calibration_start at the latest. */
+/* How much longer than requested a sleep takes at worst: the 99.9th percentile of up to 200 sleeps
+ * of 0.1 ms. Waits until the measurement has ended, about 50 ms after calibration_start at the
+ * latest. */
 uint64_t calibration_worst_sleep_ns(void);
 /* Median duration of a sleep of 0.1 ms. */
 uint64_t calibration_usual_sleep_ns(void);

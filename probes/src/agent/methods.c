@@ -4,10 +4,12 @@
 #include "agent/calibration.h"
 #include "platform/comma_list.h"
 
-/* With a slower timer too much arrives between two polls: the timer would limit the rate. */
+/* With a longer sleep too much data would arrive between two polls, and sleeps would limit the
+ * rate. */
 #define POLL_MOST_NS (2 * MILLISECOND_NS)
 
-/* `error` is set if an administrator can fix it; 0 means that this system can never do it. */
+/* Fails the test if the system lacks the capability. `error` is not 0 if an administrator can
+ * provide the capability. */
 static bool demand(struct test *test, const char *capability, const char *key, int error,
                    const char *reason)
 {

@@ -8,9 +8,10 @@
 void result_window(struct test *test, struct json *record);
 void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
-/* UDP: the bytes that send calls accepted. TCP: the bytes that were acknowledged, without the bytes
- * in the send buffer. A test with a count ends in order, and then these are all bytes sent. False:
- * the system does not report them. */
+/* The bytes that were sent in the window. UDP, and TCP with a count: the bytes that send calls
+ * accepted; with a count, TCP delivers all of them. TCP otherwise: the bytes that were
+ * acknowledged, without those in the send buffer. False: the system does not report acknowledged
+ * bytes. */
 bool result_sent_bytes(const struct test *test, uint64_t *bytes);
 /* Arrays with one value per stream; only for tests with streams. */
 void result_streams(const struct test *test, struct json *record);
@@ -21,10 +22,11 @@ bool result_trips(const struct test *test, uint64_t *next, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
 void result_common(struct test *test, struct json *record);
 
-/* Times without a tick of the supervisor, counted from the begin of the role's window. */
+/* Times in which the supervisor did not run (late ticks: test.h), relative to origin_ns, the begin
+ * of the role's window. */
 void result_late_ticks(const struct test *test, uint64_t origin_ns, struct json *record);
 
-/* Fails a receiving test of `seconds` whose window has too few marks for a figure. */
+/* Fails a receiving test without a count if its window has too few marks for a throughput. */
 void result_demand_marks(struct test *test);
 /* Fails an asking test that received no answer. */
 void result_demand_answers(struct test *test);

@@ -87,8 +87,8 @@ static void add_threads(struct test *test, struct json *record)
         if (!open->thread[i] || !(close->thread[i] || worker->cpu_known))
             continue;
         any = true;
-        /* A thread reads its own time shortly before it ends, so the edge may be later than that
-         * reading: then it did nothing in between. */
+        /* A thread reads its own time shortly before it ends. If the opening edge was sampled after
+         * that, end_ns may be below the sample: the thread did nothing in the window. */
         if (end_ns > open->thread_ns[i] && end_ns - open->thread_ns[i] > busiest_ns)
             busiest_ns = end_ns - open->thread_ns[i];
     }

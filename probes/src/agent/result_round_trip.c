@@ -4,7 +4,7 @@
 #include "agent/result.h"
 #include "loops/round_trip.h"
 
-#define HISTOGRAM_CHARACTERS 40000 /* of a record's 65,536; a longer one has wider buckets */
+#define HISTOGRAM_CHARACTERS 40000 /* of a record's 65,536; longer histograms get wider buckets */
 
 struct histogram_keys {
     const char *count, *min, *max, *sum, *mean, *pairs, *bits;

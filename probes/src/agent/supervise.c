@@ -10,7 +10,7 @@
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* interval at which a drain checks the arrivals */
 #define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* minimum time between two looks at receive queues */
 #define STREAM_LOOK_NS 100000 /* the same per queue: each look at a queue takes some microseconds */
-#define QUEUE_LOOKS 40 /* maximum of looks in a window: each of them stops a pinned receiver */
+#define QUEUE_LOOKS 40 /* maximum of looks in a window: each look stops a pinned receiver */
 
 static bool never(const struct test *test)
 {
@@ -23,7 +23,7 @@ static bool window_closed(const struct test *test)
     return test->window.closed;
 }
 
-/* Waits until an event or a time; meanwhile it samples TCP's own numbers, and observes how often the
+/* Waits until an event or a time. Meanwhile samples TCP's values, and observes how often the
  * interface's counters change. */
 static bool watch(struct test *test, await_event came, uint64_t until_ns)
 {
@@ -114,7 +114,8 @@ void supervise_sending(struct test *test)
 
 /* ---- receiving ---- */
 
-/* Received messages, sent messages as far as the peer or its markers report them, the last arrival. */
+/* The received messages, the time of the last arrival, and the sent messages, if known from the
+ * controller or the peer's end markers. */
 struct arrivals {
     uint64_t messages, last_ns, sent;
     bool sent_known, marked;
@@ -155,8 +156,8 @@ static bool sent_is_known(const struct test *test)
     return test->told_count || sender_is_over(test);
 }
 
-/* Whether our own sockets dropped everything that is missing after all end markers: then nothing is in
- * flight any more. */
+/* Whether all end markers have arrived and our own sockets dropped all missing messages: then
+ * nothing is in flight any more. */
 static bool dropped_here(struct test *test, const struct arrivals *arrivals)
 {
     uint64_t dropped = 0;
@@ -223,7 +224,8 @@ static void drain_tcp(struct test *test)
     await_too_late(test, "deadline", "the sender did not end");
 }
 
-/* With a count the window is from the first mark to the last, known at the end. */
+/* With a count the window is from the first mark to the last mark, which is known only at the
+ * end. */
 static void receive_count(struct test *test)
 {
     sample_edge(test, &test->samples.open);
@@ -262,7 +264,8 @@ static bool wait_for_close(struct test *test)
     }
 }
 
-/* If a queue is full in most samples, the receiver does not keep up. */
+/* Samples until until_ns how full the receive queues are. If they are full in most samples, the
+ * receiver does not keep up. */
 static void look_at_queues(struct test *test, uint64_t until_ns)
 {
     uint64_t span_ns = test->settings.seconds_ns / QUEUE_LOOKS, now;

@@ -1,10 +1,12 @@
-/* The supervisor reads counters at the edges of the window, and ends the test in time. */
+/* The supervisor reads counters at the edges of the window, and ends the test in time. It is the
+ * thread that leads one test. */
 #ifndef SUPERVISE_H
 #define SUPERVISE_H
 
 #include "test/test.h"
 
-/* Each returns when the test has nothing more to do: it succeeded, failed, or was stopped. */
+/* Each function returns when the test has nothing more to do: it succeeded, failed, or was
+ * stopped. */
 void supervise_sending(struct test *test);
 void supervise_receiving(struct test *test);
 void supervise_asking(struct test *test);

@@ -3,7 +3,7 @@
 #include "agent/wait.h"
 #include "test/sample.h"
 
-/* After the window the asker waits for the last answers; after a stop, no longer than a tail. */
+/* After the window the asker waits for the last answers; after a stop, no longer than TAIL_NS. */
 void supervise_asking(struct test *test)
 {
     await_begin(test);
@@ -28,8 +28,8 @@ static bool begun_or_told(const struct test *test)
     return test->told_stop || await_all_begun(test);
 }
 
-/* Without a controller the peer's end also ends this side; a mirror of connections sees an end with
- * every transaction. */
+/* Without a controller, the peer's end also ends this side. A mirror of connections cannot notice
+ * the peer's end, because every transaction ends a connection. */
 void supervise_mirroring(struct test *test)
 {
     const bool connections = test->settings.kind == KIND_CONNECT;

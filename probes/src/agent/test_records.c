@@ -41,7 +41,8 @@ static void record_failure(struct test *test)
     record_print(&record);
 }
 
-/* The result of each role, and its condition for being a result. */
+/* For each role: its name, the check that may fail the test, and the function that writes the
+ * result. */
 static const struct {
     const char *name;
     void (*demand)(struct test *test);
@@ -60,7 +61,7 @@ static void add_size(const struct settings *settings, struct json *record)
         json_u64(record, "response_bytes", settings->response_bytes);
 }
 
-/* Prints the values that are reported one by one, before the result, in as many records as
+/* Prints the round trips that are reported one by one, before the result, in as many records as
  * needed. */
 static void record_trips(struct test *test)
 {
@@ -97,6 +98,6 @@ void record_end(struct test *test)
     result_common(test, &record);
     if (test->settings.kind == KIND_STREAM)
         result_streams(test, &record);
-    result_tcp_series(test, &record); /* last: the longest by far must not push out other keys */
+    result_tcp_series(test, &record); /* last, because it is longest: all other keys must fit */
     record_print(&record);
 }

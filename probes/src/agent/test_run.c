@@ -21,8 +21,9 @@ static bool prepare(struct test *test)
     return claim_cpus(test) && methods_known(test) && workers_prepare(test);
 }
 
-/* Closes the sockets of all streams by reset, so that no data drains into the next trial and no
- * port stays blocked after round trips; in order if a count of messages must arrive. */
+/* Closes the sockets of all streams. TCP is closed by RST, so that no remaining data disturbs the
+ * next test and no port stays in TIME_WAIT; after a count of messages or a check, it is closed by
+ * FIN. */
 static void close_streams(struct test *test)
 {
     const struct settings *settings = &test->settings;

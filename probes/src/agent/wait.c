@@ -35,7 +35,8 @@ void await_begin(struct test *test)
     test->tick_ns = test->begun_ns;
 }
 
-/* A tick is late only if this process did not run; the peer cannot cause it. */
+/* Notes the time since the last tick (pass of the loop in await). A tick is late only if this
+ * process did not run; the peer cannot cause a late tick. */
 static void tick(struct test *test, uint64_t now_ns)
 {
     const uint64_t since_ns = now_ns - test->tick_ns;

@@ -4,7 +4,8 @@
 
 #include "test/test.h"
 
-/* Called with the test's lock held. */
+/* Called with the test's lock held. The events below: all streams have begun; all streams have
+ * ended; a `stop` was received (told). */
 typedef bool (*await_event)(const struct test *test);
 bool await_all_begun(const struct test *test);
 bool await_all_ended(const struct test *test);
@@ -17,8 +18,8 @@ void await_begin(struct test *test);
 bool await(struct test *test, await_event came, uint64_t until_ns);
 
 uint64_t await_deadline_ns(const struct test *test);
-/* Fails the test if its deadline has passed, with the error word of the event that it waits for. True:
- * it has failed, now or before. */
+/* If the test's deadline has passed, fails the test with `word` and `detail`. Returns whether the
+ * test has failed, now or before. */
 bool await_too_late(struct test *test, const char *word, const char *detail);
 
 static inline uint64_t await_earlier(uint64_t first_ns, uint64_t second_ns)

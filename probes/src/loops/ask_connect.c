@@ -94,7 +94,8 @@ static void close_last(struct stream *stream)
     plat_close(last);
 }
 
-/* If connections are reported one by one, an unanswered one counts as lost and the next is tried. */
+/* If round trips are reported one by one, a connect call that times out counts as lost, and the
+ * next connection is tried. */
 static bool lose(struct stream *stream, uint64_t begun_ns, bool measured)
 {
     struct ask *ask = stream->ask;

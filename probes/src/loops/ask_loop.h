@@ -13,7 +13,7 @@ struct loop {
     uint64_t now_ns;      /* the clock, as last read */
     uint64_t next_due_ns; /* the time of the next send; NEVER_NS: after the next answer */
     bool over;            /* nothing more is sent */
-    uint64_t unsent_bytes, come_bytes; /* TCP: unsent of the request; received of the response */
+    uint64_t unsent_bytes, come_bytes; /* TCP: unsent part of the request; received of responses */
     uint64_t echoed_bytes;             /* TCP to an echo: all received bytes */
 };
 

@@ -55,8 +55,8 @@ static void take_udp_answer(struct loop *loop, size_t length)
     }
 }
 
-/* The peer's host refuses datagrams because nobody listens. A single refusal may be for a hello that
- * was sent too early. */
+/* Handles a refusal by the peer's host, where nobody listens. A single refusal may be for a hello
+ * that was sent too early. */
 static bool give_up_refused(struct loop *loop, int error)
 {
     struct stream *stream = loop->stream;

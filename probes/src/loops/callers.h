@@ -1,5 +1,6 @@
 /* Keeps the connections to a TCP listener until their preface has shown the token. Then the owner
- * takes them over. A connection without the token is closed silently, and counted. */
+ * (the code that uses this file) takes them over. A connection without the token is closed without
+ * an answer, and counted. A caller is the other end of such a connection. */
 #ifndef CALLERS_H
 #define CALLERS_H
 
@@ -10,7 +11,7 @@
 struct caller {
     plat_socket socket;
     struct plat_address peer;
-    uint64_t until_ns;      /* deadline of the preface; a later caller is not the peer */
+    uint64_t until_ns;      /* deadline of the preface; the peer is never later */
     bool trusted, answered; /* set by the owner: it has the token; its answer was sent */
     uint64_t got_bytes;     /* of the preface; later used by the owner */
     unsigned char preface[DATAPORT_PREFACE];

@@ -28,8 +28,8 @@ static bool want(struct test *test, int error, const char *key)
     return false;
 }
 
-/* A missing congestion control and one that this account may not use are the same error: only the
- * administrator of the host can provide it. */
+/* A missing congestion control, and one that this account may not use, give the same error word: in
+ * both cases only the administrator of the host can provide it. */
 static bool set_congestion(struct test *test, plat_socket socket)
 {
     const char *name = test->settings.congestion;

@@ -16,7 +16,7 @@ bool open_streams(struct test *test);
 
 /* Makes a socket for one stream with all options that must be set before listen and connect. */
 bool open_socket(struct test *test, plat_socket *out);
-/* The same with the first free port at *port or above, if a range was requested. */
+/* As open_socket, with the first free port at *port or above, if a range was requested. */
 bool open_socket_from(struct test *test, plat_socket *out, unsigned *port);
 /* Whether a listen or connect call failed because of its port and the range has a further one, which
  * becomes *port. If sockets may reuse a port, two can bind it, but only one can listen or connect. */
@@ -34,8 +34,9 @@ bool open_tcp_callers(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
-/* Both are called in the stream's thread: the asker changes to another port, and the mirror waits for
- * the hello from there. False: the test has failed or is halted. */
+/* Called in the stream's thread when an asker changes its port: open_udp_elsewhere in the asker,
+ * and open_udp_rehear in the mirror, which waits for a hello from the new port. False: the test has
+ * failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);
 bool open_udp_rehear(struct stream *stream);
 

@@ -12,7 +12,7 @@
 #define UNREACHABLE_HELLOS 2 /* errors that end the greeting; a single one is ignored */
 _Static_assert(STREAMS_MAX <= PLAT_WAITS, "a listener waits for all streams at once");
 
-#define AGAIN_NS (2 * SECOND_NS) /* of a later greeting: the mirror runs already */
+#define AGAIN_NS (2 * SECOND_NS) /* limit of a greeting from another port, to a mirror that runs */
 
 /* ---- the listening side: a socket and a port per stream ---- */
 
@@ -31,7 +31,7 @@ static bool bind_streams(struct test *test)
         ports[i] = plat_address_port(&address);
     }
     record_ready(test, ports, test->settings.streams);
-    if (test->settings.role == ROLE_MIRROR) /* so that it opens this port again */
+    if (test->settings.role == ROLE_MIRROR) /* so that open_udp_rehear opens this port again */
         test->settings.port_first = test->settings.port_last = ports[0];
     return true;
 }
@@ -261,7 +261,7 @@ bool open_udp_rehear(struct stream *stream)
 {
     struct test *test = stream->test;
     plat_socket fresh;
-    plat_close(test_swap_socket(stream, PLAT_NO_SOCKET)); /* two sockets cannot share its port */
+    plat_close(test_swap_socket(stream, PLAT_NO_SOCKET)); /* the new socket needs the same port */
     bool ready = open_socket(test, &fresh);
     test_swap_socket(stream, fresh);
     while (ready && open_may_go_on(test, NEVER_NS)) {

@@ -1,15 +1,16 @@
-/* The receiving loops count received data, and mark the time of each receive call. A mark is the clock
- * right after the call returned; only first copies of messages count. The lock is taken only if a mark
- * crosses an edge of the window. A receiver that spins or polls never waits in a call. A receiver that
- * waits first checks without waiting in a random call of 64. Only these checks show whether it had to
- * wait for data. */
+/* The receiving loops count received data, and mark the time of each receive call. A mark is the
+ * clock right after the call returned; only first copies of messages count. The lock is taken only
+ * if a mark crosses an edge of the window. A receiver that spins or polls never waits in a call. A
+ * blocking receiver waits in its calls; but before one in 64 of them, at random, it makes a call
+ * that does not wait. Only such calls show whether there was data already or the receiver had to
+ * wait. */
 #include <string.h>
 
 #include "loops/flows/flows.h"
 #include "loops/traffic.h"
 #include "test/sample.h"
 
-#define LOOK_STEP 64 /* calls of a waiting receiver per call that checks first, on average */
+#define LOOK_STEP 64 /* calls of a blocking receiver per call that does not wait, on average */
 
 /* The counted data of a receive call, or of one of its datagrams. */
 struct receipt {
@@ -129,7 +130,8 @@ static ptrdiff_t receive_one(struct stream *stream, size_t room)
                : plat_receive(stream->socket, stream->buffer, room);
 }
 
-/* A blocking receiver takes one datagram per call, as applications do. A polling one takes a batch. */
+/* A blocking receiver takes one datagram per call, as applications do. Others take many per
+ * call. */
 static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
 {
     ptrdiff_t got;

@@ -1,4 +1,5 @@
-/* Declares the state and the loops of round trips, of the asker and of the mirror. */
+/* Declares the state and the loops of round trips, of the asker and of the mirror. The asker sends
+ * requests and receives answers; the mirror answers requests. */
 #ifndef ROUND_TRIP_H
 #define ROUND_TRIP_H
 

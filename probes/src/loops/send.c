@@ -1,8 +1,8 @@
-/* The sending loop makes one send call per message, paced or as fast as the socket accepts. It reads
- * the clock for each message only if it is paced or writes the time into the message. A random sample
- * of the calls is timed, which takes two more readings each (call_time.h). After one of 32 timed calls
- * the loop checks whether the socket has room. The loop does not know when the window opens and closes:
- * the supervisor reads the counters of the loop at these times. */
+/* The sending loop makes one send call per message, paced or as fast as the socket accepts. It
+ * reads the clock for each message only if it is paced or writes the time into the message. A
+ * random sample of the calls is timed, which takes two more readings each (call_time.h). After
+ * every 32nd timed call the loop checks whether the socket has room. The loop does not know when
+ * the window opens and closes: the supervisor reads the counters of the loop at these times. */
 #include <string.h>
 
 #include "loops/send_loop.h"
@@ -30,7 +30,7 @@ static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due
     return put;
 }
 
-/* Sends our FIN and waits for the peer's. */
+/* With a count: sends our FIN and waits for the peer's. */
 void send_finish_tcp(struct stream *stream)
 {
     if (stream->test->settings.count == 0 || test_halted(stream->test))

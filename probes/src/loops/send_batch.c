@@ -55,8 +55,8 @@ static bool fits(struct stream *stream, bool v6)
     return false;
 }
 
-/* Learns the headers from a datagram that the system sends. It looks like an answer to a hello, which
- * the peer ignores. */
+/* Learns the headers from a datagram that the system sends. The datagram is an answer to a hello,
+ * which the peer ignores at this time. */
 static bool open_frames(struct stream *stream, struct send_batch *batch)
 {
     struct test *test = stream->test;
@@ -143,8 +143,9 @@ static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
     return ready;
 }
 
-/* A refused message counts as unsent. With a rate, so do the messages after it, because they were due;
- * without a rate, these are written again. False: the loop ends. */
+/* Sends the messages in the first `ready` places. A refused message counts as unsent. With a rate,
+ * the messages after it count as unsent, too, because they were due; without a rate, they are
+ * written again. False: the loop ends. */
 static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const bool paced = stream->test->settings.rate_numerator != 0;

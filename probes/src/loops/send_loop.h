@@ -7,13 +7,13 @@
 /* Handles a send call that accepted nothing, and counts its `unsent` messages. False: the loop ends.
  * True: the next message may be sent. */
 bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t unsent);
-/* Sleeps while the next message's time is farther off than the worst sleep, then spins.
+/* Sleeps until worst_sleep_ns (test.h) before the next message is due, then spins until it is due.
  * False: halted. */
 bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns);
 /* Publishes the number of messages sent so far, for readers of the counters. */
 void send_count(struct stream *stream, uint64_t sent, uint64_t bytes);
 
-/* TCP, after the last message: a test with a count ends the connection in order. */
+/* TCP, after the last message: a test with a count ends the connection by FIN. */
 void send_finish_tcp(struct stream *stream);
 
 /* Allocates room for the messages of one call. False: no memory. */

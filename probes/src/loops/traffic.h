@@ -1,16 +1,18 @@
-/* The common parts of sending and receiving loops. Each workload has a constant table of the parts
- * that differ. */
+/* The common parts of the loops that send, receive, ask and mirror. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
 #include "test/test.h"
 
 #define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* the error no-buffers if nothing was sent by then */
-#define REFUSALS_OF_A_PEER 3 /* a single refusal may answer a hello that was sent too early */
-#define IN_A_ROW_NS (4 * SECOND_NS) /* maximum time between two in a row: hosts send one in 1 or 3 s */
-#define UNREACHABLE_NS (5 * SECOND_NS) /* a path that is down for this long does not return */
+#define REFUSALS_OF_A_PEER 3 /* in a row; a single one may be for a hello that was sent too early */
+/* Two refusals, or two reports that the path is down, are in a row if at most this time is between
+ * them. Hosts send one per second, or one in 3 s. */
+#define IN_A_ROW_NS (4 * SECOND_NS)
+#define UNREACHABLE_NS (5 * SECOND_NS) /* the test fails if the path is down for this long */
 
-/* Room in the stream's buffer for one receive call; it lets a datagram that is too long be noticed. */
+/* Room in the stream's buffer for one receive call. For UDP, it is at least one byte more than a
+ * message, so that a longer datagram is noticed. */
 size_t traffic_room(const struct settings *settings);
 /* Datagrams that one receive call of a stream may return (the buffer holds them all), or that one send
  * call may take. */
@@ -55,8 +57,9 @@ static inline bool traffic_tcp_gone(int error)
 }
 /* UDP: sends one end marker with the number of messages sent. */
 void traffic_end_marker(const struct stream *stream, uint64_t sent);
-/* UDP: sends three end markers with the number of messages sent, because a queue may be full. Unless the
- * controller has sent a stop, they are sent some time apart: the peer may have no other sign. */
+/* UDP: sends three end markers with the number of messages sent, because a queue may be full.
+ * Unless the controller has sent a stop, they are sent some time apart: the peer may have no other
+ * sign of the end. */
 void traffic_end_markers(struct stream *stream, uint64_t sent);
 
 /* The loops run in the stream's thread until the work is done or the test is halted. */

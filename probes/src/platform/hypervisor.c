@@ -25,7 +25,8 @@ const char *plat_hypervisor(void)
     memcpy(signature, &b, 4);
     memcpy(signature + 4, &c, 4);
     memcpy(signature + 8, &d, 4);
-    /* Windows with Hyper-V runs on that hypervisor itself, in the partition that creates others. */
+    /* A Windows host that has Hyper-V runs on this hypervisor, too, in the root partition. This
+     * partition may create partitions (bit 0), and is not a virtual machine. */
     if (strcmp(signature, "Microsoft Hv") == 0 && last >= 0x40000003) {
         __cpuid(0x40000003, a, b, c, d);
         if (b & 1)

@@ -35,7 +35,7 @@ typedef struct {
 
 /* ---- the process ---- */
 
-/* Call it once, first: sets up sockets, binary output, and no signal for a closed pipe. */
+/* Call this function first, once: it sets up sockets and binary output, and disables SIGPIPE. */
 int plat_start(void);
 
 /* Reads the next bytes of standard input. Returns their number, 0 at its end (or when it is broken),
@@ -53,7 +53,7 @@ int plat_random(void *into, size_t length);
 struct plat_identity {
     const char *os;           /* linux, windows, macos, freebsd */
     const char *clock;        /* name of the clock behind plat_now_ns */
-    const char *capabilities; /* words with commas, docs/protocol.md */
+    const char *capabilities; /* words separated by commas: docs/protocol.md */
     char os_release[128];
     char architecture[32];
     char machine_id[64];
@@ -64,33 +64,33 @@ struct plat_identity {
 void plat_identify(struct plat_identity *out);
 
 /* Writes facts of this host as keys of a record that the caller has begun, and facts of the path to
- * a peer, by `interface` or by the interface of the route. `to` and `interface` may be NULL. */
+ * the peer `to` (NULL: none) through `interface` (NULL: the interface of the route). */
 struct json;
 void plat_facts(struct json *out, const char *to, const char *interface);
-/* Writes only the counters of what the host and that path carry or drop. They are read around each
- * test, so counters that take milliseconds to read are left out. */
+/* Writes only the counters of this host and that path. They are read before and after each test, so
+ * counters that take milliseconds to read are left out. */
 void plat_counters(struct json *out, const char *to, const char *interface);
 
 /* Takes the lock of docs/protocol.md, one per network namespace, released when this process ends.
- * 0: taken (or ours already). PLAT_LOCKED: another process holds it, `holder` has its owner line.
- * Otherwise an error number. */
+ * 0: taken (or ours already). PLAT_LOCKED: another process holds the lock; `holder` becomes the
+ * text about its owner. Otherwise an error number. */
 #define PLAT_LOCKED (-2)
 int plat_lock_take(const char *owner, char *holder, size_t holder_capacity);
 void plat_lock_release(void);
 
 /* The protocol's word for an error number; "system" if it has none. */
 const char *plat_word(int error);
-/* A sentence for people. */
+/* Describes an error number in words for people. */
 void plat_describe(int error, char *into, size_t capacity);
 
 /* ---- clocks ---- */
 
-uint64_t plat_now_ns(void);              /* monotonic, never steps back, rate as disciplined */
-bool plat_raw_now_ns(uint64_t *out);     /* undisciplined hardware clock; false where there is none */
+uint64_t plat_now_ns(void);              /* monotonic, never steps back; NTP may adjust its rate */
+bool plat_raw_now_ns(uint64_t *out);     /* hardware clock that NTP does not adjust; false: none */
 uint64_t plat_wall_ns(void);             /* since 1970, UTC */
 /* How long this host was suspended; only differences are meaningful. False: unknown. */
 bool plat_suspended_ns(uint64_t *out);
-void plat_sleep_ns(uint64_t nanoseconds); /* may take longer, never busy */
+void plat_sleep_ns(uint64_t nanoseconds); /* may take longer; never busy-waits */
 
 /* ---- threads ---- */
 
@@ -122,26 +122,26 @@ void plat_cond_wake(plat_cond *cond); /* wakes all threads that wait */
 
 /* ---- programs ---- */
 
-/* Another program, a child of this process; it ends with this process, however that ends. It inherits
- * no descriptor, and not NETPROBE_TOKEN; LC_ALL is C, its standard input empty. */
+/* Another program, a child of this process. It is killed when this process ends, in whatever way.
+ * It inherits no descriptor and no NETPROBE_TOKEN; LC_ALL is C, and its standard input is empty. */
 struct plat_program {
     unsigned pid;
     intptr_t system[4]; /* the system's own handles */
 };
 struct plat_program_end {
-    bool known, by_signal, timed; /* false: nothing is known; it exited; its CPU time is unknown */
+    bool known, by_signal, timed; /* its end is known; a signal ended it; the CPU times are known */
     unsigned code;                /* the signal's number, or the exit code */
     uint64_t user_ns, system_ns;
 };
-/* Starts it by its words, its name first, NULL last; the name is an absolute path or one on PATH. The
- * calling thread must live until plat_program_close. */
+/* Starts a program. `words`: its name (an absolute path, or a name to find in PATH), its arguments,
+ * NULL. The calling thread must live until plat_program_close. */
 int plat_program_start(struct plat_program *out, char *const *words);
-bool plat_is_missing(int error); /* there is no such program */
-/* Reads, without waiting, what it prints on descriptor 1 or 2. 0: that is closed; below 0: not yet. */
+bool plat_is_missing(int error); /* no such program, file or folder */
+/* Reads output of descriptor 1 or 2, without waiting. 0: it is closed; below 0: no output yet. */
 ptrdiff_t plat_program_read(struct plat_program *program, unsigned descriptor, void *into, size_t most);
-/* Waits until it prints, ends, or plat_now_ns() reaches until_ns. Returns whether it has ended. */
+/* Waits for output, the program's end, or plat_now_ns() >= until_ns. Returns whether it ended. */
 bool plat_program_wait(struct plat_program *program, uint64_t until_ns);
-/* Asks it and what it started to end, or kills them at once; also what is left of an ended one. */
+/* Asks the program and its children to end, or kills them; also the children of an ended one. */
 void plat_program_stop(struct plat_program *program, bool at_once);
 void plat_program_close(struct plat_program *program, struct plat_program_end *out);
 
@@ -162,11 +162,11 @@ void plat_cpu_times(struct plat_cpu_times *out);
  * False: unknown. */
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out);
 
-/* How far quotas of CPU time have throttled this process and others in its groups so far. Without a
- * quota there are no periods. False: unknown. */
+/* How much CPU quotas have throttled this process and the others of its control groups so far.
+ * Without a quota there are no periods. False: unknown. */
 struct plat_throttling {
     uint64_t periods;           /* periods of the quotas in which one of the processes was ready */
-    uint64_t throttled_periods; /* periods in which one had to wait for the next period */
+    uint64_t throttled_periods; /* periods in which a process waited for the next period */
     uint64_t throttled_ns;      /* total waiting time, on all CPUs together */
 };
 bool plat_throttling(struct plat_throttling *out);
@@ -239,35 +239,35 @@ ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length);
 /* plat_send without blocking: it takes as many bytes as there is room for. */
 ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length);
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity);
-/* plat_receive with a time limit of limit_ns: returns a negative transient error then. The resolution
- * is the system's: well below a millisecond on Linux and the BSDs; Windows rounds up to its tick. */
+/* plat_receive that gives up after limit_ns with a negative transient error. The resolution is the
+ * system's: well below a millisecond on Linux and the BSDs; Windows rounds up to its tick. */
 ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns);
-/* plat_receive without blocking. The second function leaves the data in the queue. */
+/* plat_receive without blocking; plat_peek_now leaves the data in the queue. */
 ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity);
 ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity);
-/* UDP: receives queued datagrams, at most `batch->count`, by one call if the system has such a call,
- * otherwise one datagram. Waits for the first as plat_receive does, unless `wait` is false. Returns
- * their number, each with its `length`, or the negative error number. */
+/* UDP: receives up to batch->count queued datagrams by one call if the system has such a call,
+ * otherwise one datagram. Waits for the first one as plat_receive does, unless `wait` is false.
+ * Returns their number and sets the length of each, or returns the negative error number. */
 #define PLAT_BATCH 32
 struct plat_batch {
     unsigned char *bytes; /* `count` places of `room` bytes each */
     size_t room;
     unsigned count; /* 1 to PLAT_BATCH */
     size_t length[PLAT_BATCH];
-    bool prepared;                    /* false before the first call; then the rest is fixed */
+    bool prepared;                    /* false at first; later bytes, room and count are fixed */
     uint64_t system[PLAT_BATCH * 10]; /* the system's own structures */
 };
 ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait);
-/* The most datagrams that one call of it returns: PLAT_BATCH if the system has such a call, else 1. */
+/* The most datagrams that plat_receive_many returns: PLAT_BATCH, or 1 without such a call. */
 extern const unsigned plat_receive_most;
-/* Sends the datagrams in `count` places starting at `first`, each as long as its room, by one call if
- * the system has such a call (capability "batch"), otherwise one datagram. Returns how many it accepted,
- * 1 or more, or the negative error number of the first; the next call reports an error of a later one. */
+/* Sends the datagrams in `count` places from `first` on, each as long as a place, by one call if
+ * the system has such a call (capability "batch"), otherwise one datagram. Returns their number, or
+ * the negative error number of the first one; the next call reports an error of a later one. */
 ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
                          unsigned count);
-/* TCP: sends `count` identical messages (at most PLAT_BATCH), without the first `sent_bytes` of
- * them all: by one call with a place for each if the system has such a call (capability "batch"),
- * otherwise one message. Returns the bytes that it accepted, or the negative error number. */
+/* TCP: sends the rest of `count` identical messages (at most PLAT_BATCH) after their first
+ * sent_bytes bytes, by one call if the system has such a call (capability "batch"), otherwise the
+ * rest of one message. Returns how many bytes the system accepted, or the negative error number. */
 ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t length, unsigned count,
                              size_t sent_bytes);
 /* Receives a datagram on a UDP socket before plat_connect. */
@@ -285,7 +285,7 @@ struct plat_wait {
     bool sending; /* in: wait for room to send as well */
     bool ready;   /* out: a call to receive, accept or send would not block, or would fail */
 };
-/* Waits until one of them is ready, or plat_now_ns() reaches until_ns; at most PLAT_WAITS. */
+/* Waits until one of at most PLAT_WAITS sockets is ready, or plat_now_ns() reaches until_ns. */
 #define PLAT_WAITS 1024
 void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns);
 
@@ -294,16 +294,16 @@ void plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns);
 struct plat_watch {
     intptr_t system; /* the system's object; -1: none */
 };
-/* It must be closed even if it failed. */
+/* Call plat_watch_close in any case, also after an error. */
 int plat_watch_open(struct plat_watch *out);
 void plat_watch_close(struct plat_watch *watch);
-/* Watches a socket under a number of the caller: whether a receive call (or a send call) would not
- * block, or would fail. At most PLAT_WAITS sockets; remove a socket before it is closed. */
+/* Watches a socket under a number of the caller. It is ready if a receive call (`sending`: a send
+ * call) would not block, or would fail. At most PLAT_WAITS; remove a socket before closing it. */
 int plat_watch_add(struct plat_watch *watch, plat_socket socket, unsigned number, bool sending);
 void plat_watch_remove(struct plat_watch *watch, plat_socket socket);
-/* Waits until one of them is ready, or plat_now_ns() reaches until_ns (0: does not wait). Writes the
- * numbers of ready sockets, at most `capacity`; further ones follow in later calls. Returns how many,
- * or the negative error number. */
+/* Waits until a watched socket is ready, or plat_now_ns() reaches until_ns (0: no wait). Writes the
+ * numbers of ready sockets, at most `capacity`; further ones follow in later calls. Returns how
+ * many, or the negative error number. */
 ptrdiff_t plat_watch_wait(struct plat_watch *watch, unsigned *numbers, unsigned capacity,
                           uint64_t until_ns);
 
@@ -318,7 +318,7 @@ enum plat_option {
     PLAT_SEND_TIMEOUT_MS,
     PLAT_RECEIVE_TIMEOUT_MS, /* plat_receive gives up after about this time, or earlier */
     PLAT_RESET_ON_CLOSE,
-    PLAT_GIVE_UP_S,        /* TCP: after this time without an answer the peer has vanished */
+    PLAT_GIVE_UP_S,        /* TCP: without an answer for this long, the connection fails */
     PLAT_REPORT_DROPS      /* UDP: send calls fail if this host dropped the datagram */
 };
 int plat_option_set(plat_socket socket, enum plat_option option, int value);
@@ -340,7 +340,7 @@ int plat_set_no_checksum(plat_socket socket);
  * IPV6_PATHMTU). False: unknown. */
 bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes);
 
-/* Bytes in the receive queue; for UDP as memory, the only unit that systems report. */
+/* Bytes in the receive queue. UDP: memory on Linux, payload on Windows. False: unknown. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out);
 /* Memory used by the receive queue, and its limit. False: unknown. */
 bool plat_queue_fill(plat_socket socket, uint64_t *memory_bytes, uint64_t *most_bytes);
@@ -373,10 +373,10 @@ void plat_stamps_off(const char *interface);
 ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
                                struct plat_stamp *received);
 /* The transmit stamp of the oldest datagram whose stamp has not been fetched. False: none arrived
- * within wait_ns; a later call returns a late one, under its number. */
+ * within wait_ns; a later call returns a late stamp, with its number. */
 bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *sent);
 
-/* ---- TCP's own view ---- */
+/* ---- TCP's state as the system reports it ---- */
 
 enum plat_tcp_fact {
     PLAT_TCP_SND_MSS, PLAT_TCP_ADVMSS, PLAT_TCP_PMTU, PLAT_TCP_RTT_US, PLAT_TCP_RTTVAR_US,

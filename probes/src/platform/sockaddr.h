@@ -1,4 +1,4 @@
-/* Shows the system's socket address behind a plat_address. Only for the files of the platform. */
+/* Accesses the system's socket address in a plat_address. Only for the files of the platform. */
 #ifndef PLAT_SOCKADDR_H
 #define PLAT_SOCKADDR_H
 

@@ -1,5 +1,7 @@
-/* Declares the files of the undo log, and the process that undoes entries of a killed agent. It is a
- * part of the platform contract (plat.h): each system implements it in its folder. */
+/* Declares the files of the undo log, and the process that undoes entries of a killed agent. The
+ * undo log has an entry for each change of this host: a command that undoes the change. An agent is
+ * a netprobe process that a controller (netlab) drives; each agent has one file of the log. This is
+ * a part of the platform contract (plat.h): each system implements it in its folder. */
 #ifndef PLAT_UNDO_H
 #define PLAT_UNDO_H
 
@@ -12,13 +14,14 @@ struct plat_undo_folder {
     intptr_t system;
     char path[PLAT_UNDO_PATH];
 };
-/* Opens the folder; makes and syncs it if it is missing and `make` is set. It is refused if it is a
- * link, belongs to another account or may be written by one. `why` becomes a sentence if it fails. */
+/* Opens the folder; makes and syncs it if it is missing and `make` is set. A folder is refused if
+ * it is a link, belongs to another account, or may be written by another account. If the function
+ * fails, `why` becomes a sentence with the reason. */
 int plat_undo_folder_open(struct plat_undo_folder *out, bool make, char *why, size_t capacity);
 void plat_undo_folder_close(struct plat_undo_folder *folder);
 
 #define PLAT_UNDO_NAME 16 /* hex digits of a file's name */
-/* Names of its files in ascending order, at most `most`. Returns how many. */
+/* Names of the folder's files in ascending order, at most `most`. Returns how many. */
 unsigned plat_undo_names(const struct plat_undo_folder *folder, char (*names)[PLAT_UNDO_NAME + 1],
                          unsigned most);
 
@@ -30,9 +33,9 @@ struct plat_undo_file {
 };
 /* Makes a new file under a random name, locks it, and syncs the folder. */
 int plat_undo_create(const struct plat_undo_folder *folder, struct plat_undo_file *out);
-/* Opens a file of an agent that no longer lives, to write it or, if not `alone`, to read it. Returns
- * PLAT_LOCKED if the agent or its keeper lives, or if another process works on it. Neither a link nor
- * a file of another account is opened. */
+/* Opens a file of an agent that no longer lives: to write to it if `alone` is set, otherwise to
+ * read it. Returns PLAT_LOCKED if the agent or its keeper lives, or if another process works on the
+ * file. A link or a file of another account is refused. */
 int plat_undo_open(const struct plat_undo_folder *folder, const char *name, bool alone,
                    struct plat_undo_file *out);
 /* Reads; returns the number of bytes, fewer at the end of the file, or the negative error number. */
@@ -47,8 +50,9 @@ void plat_undo_close(const struct plat_undo_folder *folder, struct plat_undo_fil
 struct plat_undo_keeper {
     intptr_t process, lifeline; /* process 0: there is none */
 };
-/* Starts the keeper of a file, if it does not live already. Windows has none: there the entries stay
- * for the next agent. The agent must live on until plat_undo_dismiss, or the keeper undoes them. */
+/* Starts the keeper of a file, unless it lives already. If the agent ends before plat_undo_dismiss,
+ * the keeper undoes the entries. Windows has no keeper: there the entries stay for the next
+ * agent. */
 int plat_undo_keep(struct plat_undo_keeper *keeper, const struct plat_undo_folder *folder,
                    const struct plat_undo_file *file);
 /* Ends the keeper without undoing anything. */

@@ -7,7 +7,7 @@
 
 bool dataport_equal(const unsigned char *first, const unsigned char *second, size_t length)
 {
-    volatile unsigned char difference = 0; /* volatile: the compiler must not leave early */
+    volatile unsigned char difference = 0; /* volatile: the compiler must not end the loop early */
     for (size_t i = 0; i < length; i++)
         difference |= (unsigned char)(first[i] ^ second[i]);
     return difference == 0;

@@ -21,7 +21,7 @@ enum dataport_kind {
     DATAPORT_HELLO = 1,
     DATAPORT_ANSWER = 2,
     DATAPORT_END = 3,
-    DATAPORT_LEAVE = 4,    /* the asker changes to another port: the mirror may accept its hello */
+    DATAPORT_LEAVE = 4,    /* the asker changes its port: the mirror accepts a hello from another */
     DATAPORT_DATA = 16,    /* of a stream */
     DATAPORT_REQUEST = 18, /* of a round trip: the only kind that a mirror answers */
     DATAPORT_RESPONSE = 19

@@ -20,7 +20,8 @@ struct program_settings {
 
 extern const char *const program_settings_keys[]; /* ended by NULL */
 
-/* Sets the words, which have the limits above, and the deadline. */
+/* Sets the name, the arguments and the deadline. `words` (name first, NULL last) must be within the
+ * limits above. */
 void program_settings_set(struct program_settings *out, char *const *words, uint64_t deadline_ns);
 struct error program_settings_read(const struct request *request, struct program_settings *out);
 

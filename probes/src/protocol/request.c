@@ -211,7 +211,7 @@ const char *request_value(const struct request *request, const char *key)
 
 /* ---- types ---- */
 
-/* Reads digits starting at *at as a number of at most `most`. False: no digits, or too many. */
+/* Reads digits starting at *at as a number. False: no digits, or the number is above `most`. */
 static bool digits(const char **at, const char *end, uint64_t most, uint64_t *out)
 {
     const char *began = *at;

@@ -38,8 +38,9 @@ struct request_fault {
 const char *request_parse(char *line, size_t length, struct request *out,
                           struct request_fault *fault);
 
-/* The same from the words of a command line: words[0] is the verb, the others are key=value, decoded
- * in place. A value may have spaces here, because the shell has split the words already. */
+/* As request_parse, from the words of a command line: words[0] is the verb, the others are
+ * key=value, decoded in place. A value may have spaces here, because the shell has split the words
+ * already. */
 const char *request_from_words(const char *id, unsigned count, char **words, struct request *out,
                                struct request_fault *fault);
 

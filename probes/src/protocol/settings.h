@@ -10,13 +10,14 @@
 #include "protocol/error.h"
 #include "protocol/request.h"
 
-#define STREAMS_MAX 1000 /* WINDOW_STREAMS_MAX */
+#define STREAMS_MAX 1000 /* equal to WINDOW_STREAMS_MAX */
 #define WORKERS_MAX 64   /* threads of a test; with more streams, threads serve several */
 #define MESSAGE_MAX_BYTES 16777216u
 #define KEEP_MAX 1000 /* round trips reported one by one */
 #define TRIPS_MAX 1000000 /* round trips reported with their times, after the window */
 
-/* Verb and role: the loop that this side runs. */
+/* What this side does in the test, by the request's verb. An asker sends requests; a mirror answers
+ * them. */
 enum role { ROLE_RECEIVE, ROLE_SEND, ROLE_ASK, ROLE_MIRROR };
 
 enum kind {
@@ -30,8 +31,8 @@ enum kind {
 enum method {
     METHOD_PLAIN,
     METHOD_BATCH,  /* many messages per call */
-    METHOD_PACKET, /* many messages per call, as our own frames */
-    METHOD_XDP     /* our own frames, from memory shared with the system */
+    METHOD_PACKET, /* many messages per call, as frames that netprobe builds */
+    METHOD_XDP     /* frames that netprobe builds, from memory shared with the system */
 };
 
 struct settings {
@@ -39,14 +40,14 @@ struct settings {
     enum role role;
     enum kind kind;
     enum method method;
-    bool by_hand; /* there is no controller */
+    bool by_hand; /* the request is of a command line: there is no controller */
     bool udp, listen;
     bool nodelay, dont_fragment, spin, no_checksum;
     bool poll;  /* a receiver polls at intervals and is never woken */
     bool adapt; /* a receiver decides during the warm-up whether it polls */
     bool capture; /* a receiver captures frames before the system's UDP and IP */
-    uint32_t message_bytes; /* of a round trip: the request's */
-    uint64_t count;       /* 0: `seconds` bounds the test */
+    uint32_t message_bytes; /* round trips: size of the request */
+    uint64_t count;       /* messages of the test; 0: `seconds` bounds the test */
     uint64_t seconds_ns, warm_up_ns;
     uint64_t deadline_ns; /* counted from the request */
     uint64_t drain_ns;    /* maximum wait of a receiver for data in flight; 0: the default */
@@ -69,7 +70,7 @@ struct settings {
     unsigned keep;        /* round trips that are reported one by one */
     uint64_t trips;       /* requests of the window that are reported with their times; 0: none */
     bool echo;            /* the peer is any RFC 862 echo and does not know our protocol */
-    bool orderly;         /* connections are closed in order, not by reset */
+    bool orderly;         /* connections are closed by FIN, not by RST */
     bool stamps;
     uint64_t hold_ns; /* between a mirror's receive and its send */
     char congestion[32], interface[PLAT_INTERFACE_NAME];
@@ -108,7 +109,7 @@ static inline struct plat_address settings_to(const struct settings *settings, u
 struct keys;
 /* Reads the key `cpu` or `cpus`. */
 void settings_read_cpus(struct keys *keys, struct settings *out);
-/* The parts of settings_read. The last two need the results of all others. */
+/* Parts of settings_read that need the results of all its other parts, in this order. */
 void settings_read_addresses(struct keys *keys, struct settings *out);
 void settings_read_round_trip(struct keys *keys, struct settings *out);
 

@@ -107,7 +107,8 @@ static void read_token(struct keys *keys, struct settings *out)
     }
 }
 
-/* Makes a token that only this side knows: it distinguishes our requests from those of others. */
+/* For an echo, which knows no token: makes a token that only this side knows. The token
+ * distinguishes our requests from requests of others. */
 static void make_token(struct keys *keys, struct settings *out)
 {
     if (keys_given(keys, "token"))

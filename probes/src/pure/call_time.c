@@ -13,7 +13,8 @@ void calltime_init(struct calltime *calls, uint32_t seed)
     calls->countdown++;
 }
 
-/* Marsaglia's xorshift of 32 bits ("Xorshift RNGs", 2003): never 0 from a seed that is not. */
+/* Marsaglia's xorshift of 32 bits ("Xorshift RNGs", 2003). It never returns 0 if the seed is not
+ * 0. */
 void calltime_step(struct calltime *calls)
 {
     uint32_t x = calls->random;

@@ -10,10 +10,10 @@
 #define CALLTIME_STEP 64      /* calls per timed call, on average */
 #define CALLTIME_SLOW_STEP 8  /* the same for slow calls, and for the first ones */
 #define CALLTIME_LOOK 32      /* timed calls per check for room in the socket buffer */
-#define CALLTIME_FIRST 16     /* timed calls whose median decides between the steps */
+#define CALLTIME_FIRST 16     /* timed calls after which their median decides between the steps */
 #define CALLTIME_SLOW_NS 10000
 #define CALLTIME_BITS 4       /* 16 buckets an octave, each at most 6.25 % of its lowest value wide */
-#define CALLTIME_OCTAVES 37   /* up to 2^40 ns, 18 minutes; longer calls count as this */
+#define CALLTIME_OCTAVES 37   /* up to 2^40 ns, 18 minutes; the last bucket has longer calls, too */
 #define CALLTIME_BUCKETS (CALLTIME_OCTAVES << CALLTIME_BITS)
 
 struct calltime {
@@ -21,15 +21,15 @@ struct calltime {
     uint32_t random;
     bool quick; /* the first calls have shown that calls are quick */
     uint64_t sampled;
-    uint64_t looks, rooms; /* number of checks for room, and of those that found some */
+    uint64_t looks, rooms; /* number of checks for room, and of checks that found room */
     uint64_t bucket[CALLTIME_BUCKETS];
 };
 
 /* Empties the histogram; `seed` may be any number. The first call is never timed: it is not typical. */
 void calltime_init(struct calltime *calls, uint32_t seed);
-/* Sets calls->countdown to the next step: 1 to twice the average less one. */
+/* Sets calls->countdown to a random number, from 1 to twice the average step minus 1. */
 void calltime_step(struct calltime *calls);
-/* Call it once per send call: whether to time this one. */
+/* Call this once before each send call. Returns whether to time the call. */
 static inline bool calltime_due(struct calltime *calls)
 {
     if (--calls->countdown > 0)
@@ -39,7 +39,7 @@ static inline bool calltime_due(struct calltime *calls)
 }
 
 void calltime_add(struct calltime *calls, uint64_t elapsed_ns);
-/* Call it after calltime_add: whether to check for room. */
+/* Call this after calltime_add. Returns whether to check now whether the socket buffer has room. */
 bool calltime_look_due(const struct calltime *calls);
 /* Adds the durations of another stream's calls. */
 void calltime_merge(struct calltime *into, const struct calltime *from);

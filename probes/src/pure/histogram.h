@@ -1,6 +1,7 @@
-/* A histogram of times whose buckets grow with the value; they are narrower than 1 %. Each power of two
- * is divided into 2^7 buckets; below 2^8 every value has its own. Any 64-bit value has a bucket. With
- * b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >> e) - 2^b. */
+/* A histogram of times in buckets that are each narrower than 1 % of their values. Each power of
+ * two is divided into 2^7 buckets; below 2^8 every value has its own. Any 64-bit value has a
+ * bucket. With b bits: v < 2^b → bucket v; else e = floor(log2 v) - b, bucket = (e + 1) 2^b + (v >>
+ * e) - 2^b. */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
@@ -17,7 +18,7 @@ struct histogram {
     uint64_t bucket[HISTOGRAM_BUCKETS];
 };
 
-/* floor(log2), 0 for 0. */
+/* floor(log2(value)), but 0 if the value is 0. */
 static inline unsigned histogram_log2(uint64_t value)
 {
     unsigned log = 0;
@@ -52,8 +53,9 @@ static inline void histogram_add(struct histogram *histogram, uint64_t value)
  * numbers it wrote. */
 size_t histogram_pairs(const struct histogram *histogram, unsigned bits, uint64_t *into);
 
-/* The same with as many bits as fit into most_characters, as decimal numbers with a comma each.
- * *bits becomes the number of bits, 7 if nothing had to be merged. */
+/* As histogram_pairs, with the largest number of bits with which the numbers, written in decimal
+ * with a comma each, have at most most_characters. *bits becomes this number; 7: nothing was
+ * merged. */
 size_t histogram_pairs_within(const struct histogram *histogram, size_t most_characters,
                               uint64_t *into, unsigned *bits);
 

@@ -1,5 +1,6 @@
-/* The requests of one asker that are in flight. It matches answers to requests, and detects lost, late
- * and duplicate ones. Times are of the caller's clock. Only the asking thread uses it. */
+/* Keeps the requests in flight of one asker, the side that sends requests. Matches answers to
+ * requests, and detects lost requests and late and duplicate answers. Times are of the caller's
+ * clock. Only the asking thread uses it. */
 #ifndef IN_FLIGHT_H
 #define IN_FLIGHT_H
 
@@ -38,7 +39,7 @@ enum in_flight_fate {
     IN_FLIGHT_DUPLICATE, /* its request was answered before */
     IN_FLIGHT_UNKNOWN    /* its request was never sent */
 };
-/* An answer with that sequence number has arrived; call in_flight_lost first for earlier time-outs.
+/* Handles an answer with this sequence number; call in_flight_lost first for earlier time-outs.
  * *request is the request if the answer is in time, else NULL. */
 enum in_flight_fate in_flight_answer(struct in_flight *in_flight, uint64_t sequence,
                                      const struct in_flight_request **request);

@@ -19,7 +19,7 @@ struct json {
 /* Starts a record: {"type":…,"id":… . Keys are constants of the program: a-z 0-9 _, each once. */
 void json_begin(struct json *json, const char *type, const char *id);
 
-/* Each writes one key. A NULL text leaves the key out. */
+/* Each function writes one key. If the text is NULL, the key is left out. */
 void json_text(struct json *json, const char *key, const char *text);
 void json_text_of(struct json *json, const char *key, const void *bytes, size_t length);
 void json_u64(struct json *json, const char *key, uint64_t value);

@@ -116,8 +116,8 @@ static void leave_out(struct pacing *p, uint64_t messages)
 
 void pacing_skip(struct pacing *p, uint64_t now_ns)
 {
-    /* A step is less than step_ns + 1, so `sure` steps are not too many. The rest shrinks to half or
-     * less with each pass. */
+    /* A step is less than step_ns + 1 ns, so at least `sure` messages are due after this one. Each
+     * pass shrinks the remaining time to half or less. */
     for (;;) {
         uint64_t sure = (now_ns - p->due_ns) / (p->step_ns + 1);
         if (sure <= p->burst + 1)

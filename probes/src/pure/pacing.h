@@ -1,5 +1,6 @@
-/* An open-loop schedule of messages, exact to the nanosecond and without accumulated errors. due_i
- * = t0 + floor(i x num / den) ns. Only the sending thread uses it. */
+/* An open-loop schedule of messages, exact to the nanosecond and without accumulated errors.
+ * Message i is due at t0 + floor(i x 10^9 / rate) ns, with the rate in messages per second. Only
+ * the sending thread uses the schedule. */
 #ifndef PACING_H
 #define PACING_H
 
@@ -51,7 +52,7 @@ static inline bool pacing_now(struct pacing *p, uint64_t now_ns, uint64_t *due_n
     return now_ns >= p->due_ns;
 }
 
-/* The due message was passed to a send call at now_ns (accepted or not). */
+/* Call this after the due message was passed to a send call at now_ns (accepted or not). */
 static inline void pacing_sent(struct pacing *p, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns - p->due_ns;

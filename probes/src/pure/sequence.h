@@ -1,6 +1,7 @@
-/* Accounts for one UDP stream by its sequence numbers, so that sent = received + lost. One writer.
- * Duplicates are recognised within the last 2^20 messages (fewer with many streams). An older message is
- * `late`: it does not count as received or duplicate, because it could be either. */
+/* Accounts for one UDP stream by its sequence numbers, so that sent = received + lost. Only one
+ * thread may write. Duplicates are recognised within the last 2^20 messages (fewer with many
+ * streams). An older message is `late`: it does not count as received or duplicate, because it
+ * could be either. */
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
@@ -18,7 +19,7 @@ struct sequence {
     uint64_t late;
     uint64_t transit_ns; /* arrival - due of the last message, modulo 2^64 (two clocks) */
     uint64_t jitter_16;  /* RFC 3550's J in sixteenths of a nanosecond */
-    bool timed;          /* transit_ns holds something */
+    bool timed;          /* transit_ns is set */
     bool jittered;       /* two messages have been timed */
     uint32_t narrowed;   /* how many fewer than SEQUENCE_WINDOW are remembered */
     uint64_t bits[SEQUENCE_WINDOW / 64];
@@ -45,7 +46,7 @@ static inline uint64_t *sequence_word(struct sequence *s, uint64_t number)
 enum sequence_verdict sequence_add_out_of_order(struct sequence *s, uint64_t number);
 
 /* Counts a message; `number` is at most DATAPORT_SEQUENCE_MAX (data_port.h checks that).
- * Its bytes count only for SEQUENCE_NEW. */
+ * The caller counts the message's bytes only if the result is SEQUENCE_NEW. */
 static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t number)
 {
     if (number != s->next)
@@ -78,8 +79,8 @@ static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t a
 /* Jitter in ns; false until two messages have been timed. */
 bool sequence_jitter_ns(const struct sequence *s, uint64_t *out);
 
-/* losses = sent - distinct. False, and nothing written, if more messages arrived than were sent: one of
- * the two counts is wrong, so there is no figure. */
+/* losses = sent - distinct. False, and nothing written, if more messages arrived than were sent:
+ * one of the two counts is wrong, so the losses are unknown. */
 bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *losses);
 
 #endif

@@ -76,9 +76,9 @@ size_t text_cut(const unsigned char *bytes, size_t size, size_t most_escaped, bo
     return at;
 }
 
-/* The C runtime of Windows splits the command line into words again. It takes a backslash as it is,
- * unless a quote follows the backslashes: then each two of them stand for one, and a single one that
- * remains makes the quote a part of the word. */
+/* The C runtime of Windows splits the command line into words again. Backslashes stand for
+ * themselves, unless a quote follows them: then two backslashes stand for one backslash, and a
+ * single remaining backslash makes the quote a part of the word. */
 size_t text_quote(const char *word, char *into)
 {
     const bool quoted = word[0] == 0 || strpbrk(word, " \t\n\v\"") != NULL;

@@ -13,9 +13,9 @@
 size_t text_escape(const unsigned char *bytes, size_t size, char into[TEXT_ESCAPED_MAX],
                    size_t *length);
 
-/* Returns how many of the bytes fit into a JSON string with at most `most_escaped` bytes between its
- * quotes. No character is cut: an incomplete one at the end is not counted, because its rest may
- * follow. It is counted if the text has `ended`. */
+/* Returns how many of the bytes fit into a JSON string with at most `most_escaped` bytes between
+ * its quotes. No character is cut. An incomplete character at the end is counted only if the text
+ * has `ended`, because otherwise the rest of the character may follow. */
 size_t text_cut(const unsigned char *bytes, size_t size, size_t most_escaped, bool ended);
 
 /* Writes a word of a command line of Windows, quoted if needed: a program there gets all words in one

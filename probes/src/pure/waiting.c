@@ -32,8 +32,8 @@ static unsigned slice_count(const struct waiting *waiting, enum way way)
     return waiting->slices[way] < WAITING_SLICES ? waiting->slices[way] : WAITING_SLICES;
 }
 
-/* The median; of an even number, the lower one, so that a slice that began with a full queue does not
- * decide. */
+/* The median of the rates; with an even number of rates, the lower of the two middle ones. So a
+ * slice that began with a full queue does not decide. */
 static double median(const struct waiting *waiting, enum way way)
 {
     double sorted[WAITING_SLICES];

@@ -1,8 +1,8 @@
-/* The ways in which a stream's receiver waits for data, and the choice between two of them.
- * An adaptive receiver alternates between `blocking` and `polling` during the warm-up, a slice of time
- * each, and counts the received bytes. After the warm-up it keeps `polling` if polling received clearly
- * more, otherwise `blocking`. If the wire or the sender is the limit, both ways receive the same, and
- * the receiver blocks as an application would. */
+/* The ways in which a stream's receiver waits for data, and the choice between two of them. An
+ * adaptive receiver alternates between `blocking` and `polling` during the warm-up, a slice of time
+ * each, and counts the received bytes. After the warm-up it keeps `polling` if polling received
+ * clearly more, otherwise `blocking`. If the link or the sender is the limit, both ways receive the
+ * same, and the receiver blocks as an application would. */
 #ifndef WAITING_H
 #define WAITING_H
 
@@ -21,7 +21,7 @@ enum way {
 
 #define WAITING_SLICE_NS UINT64_C(10000000)
 #define WAITING_SLICES 8       /* the last slices of each way count */
-#define WAITING_SLICES_LEAST 3 /* with fewer of either the comparison is inconclusive */
+#define WAITING_SLICES_LEAST 3 /* with fewer slices of a way the comparison is inconclusive */
 #define WAITING_GAIN 1.05      /* factor by which polling must receive more */
 #define WAITING_NEVER_NS UINT64_MAX
 
@@ -38,10 +38,11 @@ struct waiting {
 void waiting_keep(struct waiting *waiting, enum way way);
 /* Starts the first slice; ways alternate until until_ns. */
 void waiting_try(struct waiting *waiting, uint64_t now_ns, uint64_t bytes, uint64_t until_ns);
-/* The rare part of waiting_look. */
+/* The rare part of waiting_look: ends a slice. */
 void waiting_review(struct waiting *waiting, uint64_t now_ns, uint64_t bytes);
 
-/* Call it after a mark or an empty poll, with the bytes so far; `now` may become another way. */
+/* Call this after each receive call, also without data, with the bytes received so far;
+ * waiting->now may become another way. */
 static inline void waiting_look(struct waiting *waiting, uint64_t now_ns, uint64_t bytes)
 {
     if (now_ns >= waiting->next_ns)

@@ -54,7 +54,7 @@ void sample_edge(struct test *test, struct edge *edge)
     edge->wall_ns = plat_wall_ns();
     edge->slept = plat_suspended_ns(&edge->slept_ns);
     edge->stalled_ns = test->stalled_ns;
-    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* its sockets live briefly */
+    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* there sockets live briefly */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
     sample_threads(test, edge);

@@ -9,7 +9,7 @@ void sample_edge(struct test *test, struct edge *edge);
 void sample_queues(struct test *test, struct queue *queue);
 /* Reads the interface's counters once. */
 void sample_refresh(const struct test *test, struct refresh *refresh);
-/* Reads a point of TCP's own numbers, from the first stream. */
+/* Reads a point of TCP's values, from the first stream. */
 void sample_series(struct test *test);
 /* Reads the receive queues once. */
 void sample_fill(struct test *test, struct fill *fill);

@@ -1,4 +1,4 @@
-/* The values that a test reads at the edges of its window, from CPU times to TCP's own view. */
+/* The values that a test reads at the edges of its window, such as CPU times and TCP's state. */
 #ifndef SAMPLES_H
 #define SAMPLES_H
 
@@ -37,7 +37,7 @@ struct edge {
     struct plat_cpu_times cpu;
 };
 
-/* Bytes in the receive queues of all streams; for UDP as memory (plat_queue_bytes). */
+/* Bytes in the receive queues of all streams, as plat_queue_bytes reports them. */
 struct queue {
     bool is_known;
     uint64_t bytes;

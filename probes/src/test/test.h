@@ -18,11 +18,11 @@
 #include "test/samples.h"
 
 #define NEVER_NS UINT64_MAX
-#define TAIL_NS WINDOW_TAIL_NS                /* how long an unstopped sender continues */
+#define TAIL_NS WINDOW_TAIL_NS                /* how long a sender without a stop continues */
 #define QUIET_NS (200 * MILLISECOND_NS)       /* a drain ends after this much silence */
 #define MARKED_QUIET_NS (20 * MILLISECOND_NS) /* the same after an end marker was received */
 #define DRAIN_NS (2 * SECOND_NS)              /* longest drain */
-#define LATE_NS (4 * SECOND_NS)               /* beyond the requested time, to empty a sender's queue */
+#define LATE_NS (4 * SECOND_NS)               /* added to a requested drain time, for slow queues */
 #define OPEN_NS (5 * SECOND_NS)               /* time limit to connect, or to be answered */
 #define OPEN_STREAM_NS (5 * MILLISECOND_NS)   /* added to it per stream */
 #define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep of a thread, so that it notices a halt */
@@ -108,7 +108,7 @@ struct test {
     /* Used only by the supervisor. */
     uint64_t begun_ns, next_progress_ns, drain_ns;
     uint64_t tick_ns;       /* its last tick */
-    struct gaps late_ticks; /* times without one */
+    struct gaps late_ticks; /* times without a tick */
     uint64_t stalled_ns;    /* total delay so far of ticks that were late by at least a tick */
     uint64_t sent_messages; /* as reported by the peer */
     bool sent_known;

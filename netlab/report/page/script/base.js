@@ -1,10 +1,10 @@
-/* Helpers for all scripts of the page. The files are joined to one function, see page/__init__.py:
-   nothing is fetched, and text from hosts is inserted as text, never as markup. */
+/* Helpers for all scripts of the page. All script files become the body of one function, see
+   page/__init__.py. Nothing is fetched, and text from hosts is inserted as text, never as markup. */
 "use strict";
 const SVG = "http://www.w3.org/2000/svg";
 const dialog = document.getElementById("cell");
 const LANGUAGE = document.documentElement.lang;
-const WORDS = JSON.parse(dialog.dataset.words); // in that language, see script_words.py
+const WORDS = JSON.parse(dialog.dataset.words); // in the page's language, see script_words.py
 
 /* A text by its name, with values in its braces. */
 function say(name, values = {}) {

@@ -39,7 +39,7 @@ function trials(cell) {
   return table([say("trials"), ...ends].join(", "), heads, rows);
 }
 
-/* All values of the trials in the records' order; a trial without a value is blank there. */
+/* All values of the trials, in the order of the records; blank where a trial has no such value. */
 function values(cell) {
   const measured = cell.trials.filter((trial) => trial.values);
   const maps = measured.map((trial) =>
@@ -89,14 +89,14 @@ function findings(cell) {
   return [make("ul", { class: "findings" }, ...items)];
 }
 
-/* The folder of the page, in the form of this machine's shell. */
+/* The path of the page's folder, as this machine's shell expects it. */
 function folder() {
   if (location.protocol !== "file:") return ".";
   const path = decodeURIComponent(location.pathname).replace(/\/[^/]*$/, "") || "/";
   return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
 
-/* A quoted word for a POSIX shell; for shells of Windows if it begins with a drive. */
+/* A word, quoted for a POSIX shell; quoted for shells of Windows if it begins with a drive. */
 function quoted(word) {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   return /^[A-Za-z]:/.test(word) ? `"${word}"` : `'${word.replaceAll("'", "'\"'\"'")}'`;

@@ -22,7 +22,7 @@ function spoken(line) {
   return say("line", { line: line.label, number: ys.length, least, most, mean: words(mean) });
 }
 
-/* Each marked part with the row of its word; a word is written only once. */
+/* Each marked part with the row above the plot in which its word is written; equal words only once. */
 function inRows(marks, x) {
   const ends = [], seen = new Set();
   return marks.map(([from, until, word, trial]) => {
@@ -43,7 +43,7 @@ function chart(data) {
   const xs = [...points.map(([x]) => x), ...marks.flatMap(([from, until]) => [from, until])];
   const low = Math.min(...xs), high = Math.max(...xs) === low ? low + 1 : Math.max(...xs);
   const ys = [...points.map(([, y]) => y), ...trials.map(([, y]) => y), ...(mean ? [mean[0], mean[2]] : [])];
-  // A limit far above the data would flatten the lines: it is in the legend only.
+  // A limit far above the data would flatten the lines, so only the legend has it.
   const near = limits.filter(([level]) => level < 1.5 * Math.max(...ys));
   const highest = Math.max(data.level ?? 0, ...ys, ...near.map(([level]) => level));
   const top = (data.afloat ? highest + 0.3 * (highest - Math.min(...points.map(([, y]) => y))) : 1.08 * highest) || 1;

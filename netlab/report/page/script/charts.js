@@ -1,9 +1,10 @@
-/* The charts that can be explored. uPlot draws them; pointer, finger and keyboard are told the figures
-   in words. The drawn picture stays in the page: for paper, and for who has no JavaScript. */
+/* The charts that a reader can explore, drawn by uPlot. A text below a chart gives the figures at the
+   place that the reader chooses by pointer, finger or keyboard. The picture of the chart stays in the
+   page, for printing and for readers without JavaScript. */
 const LOOKS_OF_LINES = 6; // see page.css
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3]];
 const PLOT_HIGH = 250, PANEL_HIGH = 130, NEAR_PERCENT = 80;
-const alive = new Map(); // figure → what draws it
+const alive = new Map(); // figure element → its live chart
 
 async function unpackCharts() {
   const packed = document.getElementById("charts-data")?.textContent;
@@ -17,7 +18,7 @@ async function unpackCharts() {
       try {
         if (data.panels) alive.set(target, explore(target, data));
         else exploreMap(target, data);
-      } catch (error) { // its picture is still there
+      } catch (error) { // the picture of the chart is still there
         target.querySelector(".live-chart")?.remove();
         target.classList.remove("explored");
         console.error(error);
@@ -28,7 +29,7 @@ async function unpackCharts() {
     if (charts[figure.id.slice("chart-".length)]) watcher.observe(figure);
 }
 
-/* What a line is of its ceiling, in per cent; null where that is not known. */
+/* A line in per cent of its ceiling; null where the value or the ceiling is not known. */
 function shares(line, ceiling) {
   const known = new Map(ceiling.x.map((x, place) => [x, ceiling.y[place]]));
   const level = new Set(ceiling.y).size === 1 ? ceiling.y[0] : null;
@@ -38,7 +39,7 @@ function shares(line, ceiling) {
   return { ...line, y: of(line.y), half: of(line.half) };
 }
 
-/* The colour that a class has now, in the scheme that the reader sees. */
+/* The colour of a style class in the scheme (light or dark) that the reader sees now. */
 function inkOf(figure, look, property = "--look") {
   const probe = make("span", { class: look });
   probe.style.color = `var(${property})`;
@@ -104,14 +105,14 @@ function explore(figure, chart) {
     return [panel.title, each.label, `${value} ${unitOf(panel)}`].filter(Boolean).join(" ");
   }
 
-  /* Two digits of the interval, and as many decimals of the figure. */
+  /* The half-width with about two digits, and the figure with as many decimals. */
   function withInterval(value, half) {
     const decimals = Math.min(4, Math.max(0, 1 - Math.floor(Math.log10(half))));
     const form = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
     return `${value.toLocaleString(LANGUAGE, form)} ± ${half.toLocaleString(LANGUAGE, form)}`;
   }
 
-  /* All figures at a place, or those of one line. */
+  /* Write the figures of all lines at x below the chart, or only the figure of line number `only`. */
   function tell(x, only) {
     at = x;
     const found = chart.panels.flatMap((panel) => shownOf(panel).map((each) => [panel, each]));
@@ -128,7 +129,7 @@ function explore(figure, chart) {
     for (const plot of plots) plot.chart.setScale("x", { min: range[0], max: range[1] });
   }
 
-  /* The part that is seen, a factor larger, around a place: what is looked at, else the middle. */
+  /* Zoom by a factor around an x: by default the x whose figures are shown, else the middle. */
   function closer(factor, around = at) {
     const level = chart.logX ? Math.log : (value) => value, back = chart.logX ? Math.exp : (value) => value;
     const [low, high] = range.map(level), middle = around === null ? (low + high) / 2 : level(around);
@@ -149,7 +150,7 @@ function explore(figure, chart) {
     return [low - edge, high + edge];
   }
 
-  /* Round numbers of a logarithmic axis: 1, 2, 5 of each decade, else even steps. */
+  /* Ticks of a logarithmic axis: 1, 2 and 5 of each decade; even steps if these are too few. */
   function levels(low, high) {
     const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
     const decades = Array.from({ length: last - first + 1 }, (_, place) => 10 ** (first + place));
@@ -227,7 +228,7 @@ function explore(figure, chart) {
     return { chart: made, mark: () => mark(made, marker, lines) };
   }
 
-  /* One finger is told figures, two zoom. */
+  /* One finger chooses the place whose figures are shown; two fingers zoom. */
   function byFingers(plot) {
     const fingers = new Map();
     let apart = 0;
@@ -254,8 +255,8 @@ function explore(figure, chart) {
       plot.over.addEventListener(name, (event) => { fingers.delete(event.pointerId); apart = 0; });
   }
 
-  /* The place whose figures are told, and a dot on each line; the plot knows its places once it is
-     drawn. */
+  /* Mark the x whose figures are shown, with a dot on each line. The plot must have been drawn:
+     before that, it cannot convert values to positions. */
   function mark(now, marker, lines) {
     const inside = at !== null && at >= range[0] && at <= range[1];
     marker.style.display = inside ? "block" : "none";
@@ -269,7 +270,7 @@ function explore(figure, chart) {
     }));
   }
 
-  /* Named parts of the axis; the names are in the first panel. */
+  /* Shade the named parts of the x axis; the names are written in the first panel. */
   function bands(now, named, font) {
     const context = now.ctx, { top, left, width, height } = now.bbox;
     context.save();
@@ -290,7 +291,7 @@ function explore(figure, chart) {
     context.restore();
   }
 
-  /* Intervals of the means: a bar with feet. */
+  /* Draw the interval of each mean as a vertical bar with a short line at each end. */
   function whiskers(now, each, ink) {
     const context = now.ctx, foot = 3 * devicePixelRatio;
     context.save();

@@ -6,7 +6,7 @@ function exploreMap(figure, data) {
   const low = Math.min(...known), high = Math.max(...known);
   const short = (name) => (name.length > NAME ? `${name.slice(0, NAME - 1)}…` : name);
 
-  /* The larger the darker, as in the page's first picture; values within one machine have no colour. */
+  /* The style class of a place: larger values are darker; values within one machine are grey. */
   function shade(row, column) {
     const value = data.values[row][column];
     if (value === null) return data.inside[row][column] === null ? "hatch-ground" : "inside-spot";

@@ -1,4 +1,4 @@
-/* Actions of a reader anywhere on the page. */
+/* Reactions to clicks, keys, scrolling and printing, anywhere on the page. */
 function turn() {
   const root = document.documentElement;
   const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -19,7 +19,8 @@ addEventListener("afterprint", () => {
   unfolded = [];
 });
 
-/* The contents mark the present section: the last one that begins above the upper third. */
+/* The table of contents marks the current section: the last one whose heading is in the upper third
+   of the window or above. */
 const CONTENTS = [...document.querySelectorAll("nav a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
 let looking = false;
 

@@ -1,4 +1,4 @@
-/* Tables of the page: each is one stop of the Tab key, can be sorted by a column and filtered. */
+/* Tables of the page: the Tab key stops once at each table; long tables can be sorted and filtered. */
 const SORTED_FROM = 4, FILTERED_FROM = 12; // rows
 
 /* Within a table the arrow keys move from figure to figure. */
@@ -25,7 +25,7 @@ function stopAt(button) {
 /* Rows in the order of a column: figures by size, words by the alphabet, blanks last. */
 function value(row, column) {
   const cell = row.cells[column];
-  if (!cell || cell.classList.contains("blank")) return ""; // it may have a footnote's letter
+  if (!cell || cell.classList.contains("blank")) return ""; // a blank may contain the letter of a footnote
   const text = cell.textContent.trim();
   const number = text.replace(LANGUAGE === "en" ? /,/g : /\./g, "").replace(",", ".").match(/^[−-]?[\d.]+/);
   return number ? Number(number[0].replace("−", "-")) : text;

@@ -1,4 +1,4 @@
-"""Readings → the section on latency under load: tables, and charts over time. Pure."""
+"""Readings → the section on latency under load: tables, and charts over time. No I/O."""
 
 from __future__ import annotations
 

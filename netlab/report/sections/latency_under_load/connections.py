@@ -1,4 +1,4 @@
-"""Readings of latency under load → a table of the connections opened during it. Pure."""
+"""Readings of latency under load → a table of the connections opened meanwhile. No I/O."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RPM, _RATE = "responsiveness_per_minute", "round_trips_per_minute_loaded"
 def connections_sheet(
     pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str]
 ) -> Table | None:
-    """A line for each cell; ``None`` without any connection and any known rate."""
+    """A line for each cell; ``None`` if no connection was opened and no rate is known."""
     results = [reading for reading in readings if reading.status == "ok"]
     connects = any(r.number(f"{phase}_connections") for r in results for phase in PHASES)
     rates = [name for name in (_RATE, _RPM) if any(r.number(name) for r in results)]

@@ -1,4 +1,4 @@
-"""Trials of latency under load → the percentiles of the round trips of each phase. Pure."""
+"""Trials of latency under load → the percentiles of the round trips of each phase. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of cells of latency under load: ``UDP up``, ``TCP both ways, streams 2``. Pure."""
+"""Names of cells of latency under load: ``UDP up``, ``TCP both ways, streams 2``. No I/O."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
 
 
 def chart_names(readings: Sequence[Reading]) -> dict[str, str]:
-    """Cell → the name of its chart over time, if it has one; ``readings``: all of the run."""
+    """Cell → name for its chart over time, even if not drawn; ``readings``: all of the run."""
     cells = dict.fromkeys(reading.cell for reading in readings if reading.test == TEST)
     return {cell: f"{OVER_TIME}-{number}" for number, cell in enumerate(cells, start=1)}
 

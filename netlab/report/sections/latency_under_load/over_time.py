@@ -1,4 +1,4 @@
-"""Trials of latency under load → round trips above throughput, on one time axis. Pure."""
+"""Trials of latency under load → round trips above throughput, on one time axis. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.stats import median
 
 MOST = 12
-"""Maximum number of cells with a chart in the section; the page has a chart for each cell."""
+"""Maximum number of charts in the section; a cell without one shows its chart when opened."""
 MOST_POINTS = 900
 GAP = 3
 """Number of consecutive requests without an answer that leave a gap in the line."""
@@ -43,7 +43,7 @@ def charts(
 
 
 def _chosen(trials: Sequence[Reading]) -> Reading | None:
-    """The trial whose increase is nearest to the median; the first trial if none has one."""
+    """The trial whose increase is nearest to the median; the first trial if none is known."""
     increases = [(t, value) for t in trials if (value := t.number("increase_ns")) is not None]
     if not increases:
         return trials[0] if trials else None

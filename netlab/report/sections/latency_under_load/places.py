@@ -1,4 +1,4 @@
-"""Trials of a cell → one place of a table: their mean, or why it is blank. Pure."""
+"""Trials of a cell → one place of a table: the mean, or why the place is blank. No I/O."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 Figure = Callable[[Reading], float | None]
-"""The figure of one trial, in the unit of its column."""
+"""Returns the figure of one trial, in the unit of the column."""
 Why = Callable[[Reading], str]
-"""Why a trial with a result has no such figure."""
+"""Returns the reason why a trial with a result has no such figure."""
 
 
 def number(name: str, factor: float = 1) -> Figure:
@@ -28,7 +28,7 @@ def number(name: str, factor: float = 1) -> Figure:
 
 
 def trials_place(trials: Sequence[Reading], notes: Notes) -> TableCell:
-    """Planned trials and those with a result, such as ``3/5``; notes have the reasons of others."""
+    """``3/5`` if 3 of 5 planned trials have a result; ``notes`` get the reasons of the others."""
     count = sum(trial.status == "ok" for trial in trials)
     why = [trial.why_blank for trial in trials if trial.status != "ok"]
     return TableCell(f"{count}/{len(trials)}", float(count), "", notes(why))
@@ -86,7 +86,7 @@ def share_place(
 def _known(
     results: Sequence[Reading], of: Figure, why: Why, notes: Notes
 ) -> tuple[list[float], tuple[str, ...]]:
-    """The figures of the trials, and the letters of the notes on trials without one."""
+    """The figures of the trials, and the letters of the notes on trials without a figure."""
     values, reasons = [], []
     for trial in results:
         value = of(trial)

@@ -1,4 +1,4 @@
-"""Readings of latency under load → tables for each pairing: round trips, then the load. Pure.
+"""Readings of latency under load → tables for each pairing: round trips, then the load. No I/O.
 
 Connections opened during the load have a table of their own.
 """
@@ -130,7 +130,7 @@ def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> I
 
 
 def _flow_in(reading: Reading, column: str) -> str | None:
-    """The flow of a cell that a column shows; ``None`` if its load went the other way."""
+    """The flow of a cell that a column shows; ``None`` if the cell's load went the other way."""
     if column in reading.flows:
         return column
     return "" if column == _TOWARDS.get(str(reading.settings.get("direction", ""))) else None

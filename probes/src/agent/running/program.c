@@ -15,7 +15,7 @@
 #define TEXT_ESCAPED 65000            /* the same, escaped for JSON; the line also has other keys */
 #define OUTPUT_BYTES (1u << 20)       /* printed at most; further output is only counted */
 #define READS 16                      /* in a row from one descriptor, before the next step */
-#define HOLD_NS (200 * MILLISECOND_NS) /* output is held so long, to be printed together with more */
+#define HOLD_NS (200 * MILLISECOND_NS) /* output waits this long for more, to be printed together */
 #define GRACE_NS SECOND_NS            /* for a program that was asked to end */
 #define KILLED_NS (3 * SECOND_NS)     /* if a killed program runs longer, the system cannot end it */
 #define REST_NS (500 * MILLISECOND_NS) /* for output of a program that has ended */
@@ -38,7 +38,7 @@ struct program {
     uint64_t printed_bytes, discarded_bytes;
     uint64_t asked_ns, killed_ns; /* when it was asked to end, and killed; 0: not yet */
     struct error failure;
-    bool undoes; /* the program is that of an entry of the undo log */
+    bool undoes; /* the program is from an entry of the undo log */
     struct undo_claim claim;
     _Atomic bool told_stop, told_abort; /* by the control thread */
     _Atomic bool answered;
@@ -114,8 +114,8 @@ static void print_held(struct program *program, unsigned descriptor, bool last)
     }
 }
 
-/* Adds `length` bytes to the held ones; they were read into the place that follows. Bytes beyond
- * OUTPUT_BYTES are only counted. */
+/* Adds `length` bytes, which were read into the place after the held bytes, to the held bytes.
+ * Bytes beyond OUTPUT_BYTES are only counted. */
 static void keep(struct program *program, struct output *output, size_t length)
 {
     const uint64_t room = OUTPUT_BYTES - program->printed_bytes;
@@ -162,7 +162,7 @@ static void kill_program(struct program *program, const char *word, const char *
         program->failure = error_about(word, "", detail);
 }
 
-/* Ends the program if it is time. False: it cannot be ended. */
+/* Ends the program if a stop or the deadline requires it. False: the program cannot be ended. */
 static bool end_in_time(struct program *program)
 {
     const uint64_t now = plat_now_ns();
@@ -181,7 +181,8 @@ static bool end_in_time(struct program *program)
     return true;
 }
 
-/* Waits for the end. As long as nothing happens it looks ever more seldom. */
+/* Waits for the program's end. While there is no output, the time between two checks doubles, up to
+ * NOTICE_NS. */
 static void watch_program(struct program *program)
 {
     uint64_t pause_ns = MILLISECOND_NS;
@@ -197,8 +198,9 @@ static void watch_program(struct program *program)
     program->ended_ns = plat_now_ns();
 }
 
-/* Kills the other processes of the program's group, and takes the last output. A process that has left
- * the group may keep the output open: it is waited for no longer than REST_NS. */
+/* Kills the other processes of the program's group, and takes the last output. Waits for the
+ * output's end no longer than REST_NS, because a process that has left the group may keep the
+ * output open. */
 static void close_program(struct program *program)
 {
     plat_program_stop(&program->child, true);
@@ -233,7 +235,8 @@ static struct error not_started(const char *name, int number)
     return error;
 }
 
-/* Drops the entry that was undone. Returns whether it is still there. */
+/* Drops the entry if its program succeeded, otherwise writes the outcome. Returns whether the entry
+ * is still there. */
 static bool settle_entry(struct program *program, bool was_started)
 {
     struct undo_try last = {UNDO_EXITED, UNDO_NOT_STARTED, plat_wall_ns()};

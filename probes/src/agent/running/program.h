@@ -1,4 +1,4 @@
-/* Runs another program for a request, in a thread of its own, and prints what it prints. */
+/* Runs another program for a request, in a separate thread, and prints the program's output. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
@@ -11,17 +11,18 @@
 
 struct program;
 
-/* Reads the request and starts the thread. The thread starts the program, and prints all records about
- * it, also why it cannot be started. With `undo` the program is that of the entry of the undo log that
- * the request names, otherwise that of the request itself. */
+/* Reads the request and starts the thread. The thread starts the program and prints all records
+ * about the program, also an error if it cannot be started. If `undo` is NULL, the request has the
+ * program's name and words; otherwise the request names an entry of the undo log, which has
+ * them. */
 struct error program_start(struct program **out, const struct request *request,
                            struct undo_log *undo, uint64_t requested_ns);
 const char *program_id(const struct program *program);
-/* Asks the program to end, or kills it: then its last record is an error. */
+/* Asks the program to end. If `abort` is set, kills it; then the last record is an error. */
 void program_tell(struct program *program, bool abort);
-/* Whether its last record has been printed, or is about to be. */
+/* Whether the last record about the program has been printed, or is about to be printed. */
 bool program_answered(const struct program *program);
-/* Waits for the thread and frees the program. False: its last record was an error. */
+/* Waits for the thread and frees the program. False: the last record was an error. */
 bool program_join(struct program *program);
 
 #endif

@@ -1,4 +1,4 @@
-/* Has the tests and the programs that an agent runs at present. */
+/* Keeps the tests and the programs that an agent runs at present. */
 #ifndef RUNNING_H
 #define RUNNING_H
 
@@ -21,11 +21,12 @@ struct running {
 
 struct error running_start_test(struct running *running, const struct settings *settings,
                                 uint64_t requested_ns);
-/* Starts the program of the request, or with `undo` that of the entry that the request names. */
+/* Starts the program that the request has, or, if `undo` is not NULL, the program of the entry of
+ * the undo log that the request names. */
 struct error running_start_program(struct running *running, const struct request *request,
                                    struct undo_log *undo, uint64_t requested_ns);
 
-/* Removes those that have ended. */
+/* Removes the tests and programs that have ended. */
 void running_reap(struct running *running);
 bool running_any(const struct running *running);
 
@@ -36,9 +37,10 @@ struct running_one {
 };
 struct running_one running_find(const struct running *running, const char *id);
 
-/* Ends them all at once, and waits for that. */
+/* Ends all tests and programs at once, and waits until they have ended. */
 void running_end(struct running *running);
-/* Waits until each has ended by itself. False: the last record of one was an error. */
+/* Waits until all tests and programs have ended by themselves. False: the last record of one was an
+ * error. */
 bool running_wait(struct running *running);
 
 #endif

@@ -33,10 +33,10 @@ static double step_ns(const struct test *test)
            most_streams;
 }
 
-/* A paced sender stops sleeping some time before a message is due, and spins: this time is that of
- * the longest sleep. If messages are due more often than that, it spins all the time. If there are
- * not enough CPUs for all of its threads, all of them sleep and catch up, if the rate allows that:
- * if only some of them did, some streams would have more of the rate than others. */
+/* A paced sender stops sleeping worst_sleep_ns (the longest excess of a sleep) before a message is
+ * due, and spins. If the time between messages is shorter than worst_sleep_ns, it spins all the
+ * time. If there are not enough CPUs for that, all threads sleep instead and catch up, if the rate
+ * allows this. If only some threads slept, some streams would get more of the rate than others. */
 static bool claim_paced(struct test *test, unsigned cpus)
 {
     const bool without_end = step_ns(test) <= (double)test->worst_sleep_ns;

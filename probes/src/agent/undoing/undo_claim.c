@@ -1,4 +1,4 @@
-/* Claims entries of the undo log while they are undone, and drops those that are undone. */
+/* Claims entries of the undo log while they are undone, and drops them once they are undone. */
 #include "agent/undoing/undo_log.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ bool undo_is_here(const struct undo_entry *entry)
     return strcmp(entry->machine_id, self.machine_id) == 0;
 }
 
-/* Takes an id FILE-NUMBER apart. */
+/* Splits an id FILE-NUMBER into its parts. */
 static bool parse_id(const char *id, char name[PLAT_UNDO_NAME + 1], uint64_t *number)
 {
     const char *dash = strchr(id, '-');

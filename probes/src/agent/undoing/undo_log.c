@@ -55,7 +55,7 @@ static struct error open_log(struct undo_log *log)
     return error;
 }
 
-/* The free slot for another entry; UNDO_SLOTS: there may be no other one. */
+/* A free slot for an entry with this deadline. UNDO_SLOTS: no further entry is allowed. */
 static unsigned free_slot(const struct undo_log *log, uint64_t deadline_ns)
 {
     unsigned slot = UNDO_SLOTS;
@@ -67,7 +67,7 @@ static unsigned free_slot(const struct undo_log *log, uint64_t deadline_ns)
     return deadline_ns <= UNDO_DEADLINES_NS ? slot : UNDO_SLOTS;
 }
 
-/* Whatever is written there in part must not be undone by the keeper. */
+/* If the write fails, frees the slot: the keeper must not run an entry that is not registered. */
 static struct error write_entry(struct undo_log *log, unsigned slot,
                                 const struct program_settings *settings)
 {

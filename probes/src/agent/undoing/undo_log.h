@@ -16,7 +16,7 @@
 struct undo_log {
     bool by_hand; /* nothing is undone at the end: the entries stay for `undo` */
     bool open;
-    plat_mutex lock; /* of what follows */
+    plat_mutex lock; /* protects the following members */
     struct plat_undo_folder folder;
     struct plat_undo_file file;
     struct plat_undo_keeper keeper;
@@ -31,13 +31,13 @@ void undo_log_start(struct undo_log *log, bool by_hand);
 struct error undo_log_add(struct undo_log *log, const struct program_settings *settings,
                           char id[UNDO_ID_MAX + 1]);
 
-/* Undoes all entries of this agent, the latest first, unless it is by hand; those that fail stay. Call
- * it once, when no claim is held. */
+/* Undoes all entries of this agent, the latest first, unless by_hand is set. Entries whose command
+ * fails stay. Call this once, when no claim is held. */
 void undo_log_end(struct undo_log *log);
 
-/* An entry that is being undone: of this agent, or of one that no longer lives. */
+/* An entry that is being undone: of this agent, or of another agent that no longer lives. */
 struct undo_claim {
-    struct undo_log *own; /* NULL: of another agent, with its file below */
+    struct undo_log *own; /* this agent's log; NULL: another agent's entry, with its file below */
     struct plat_undo_folder folder;
     struct plat_undo_file file;
     unsigned slot;
@@ -48,13 +48,13 @@ struct undo_claim {
 /* Claims an entry by its id and reads it. */
 struct error undo_claim_take(struct undo_claim *out, struct undo_log *log, const char *id,
                              struct undo_entry *entry);
-/* Ends a claim. An entry that was undone (exit code 0) is dropped; of another one the outcome is
- * written. Returns an error if that failed; `*left` is whether the entry is still there. */
+/* Ends a claim. If the entry was undone (exit code 0), the entry is dropped; otherwise the outcome
+ * is written into it. Returns an error if that failed. *left: whether the entry is still there. */
 struct error undo_claim_settle(struct undo_claim *claim, const struct undo_try *last, bool *left);
-/* Ends a claim without a try. */
+/* Ends a claim whose command has not been run. */
 void undo_claim_release(struct undo_claim *claim);
 
-/* Whether an entry was written on this machine: a home folder may be shared by several. */
+/* Whether an entry was written on this machine: several machines may share a home folder. */
 bool undo_is_here(const struct undo_entry *entry);
 /* Reads a slot of a file. */
 enum undo_slot undo_slot_read(const struct plat_undo_file *file, unsigned slot,

@@ -17,7 +17,7 @@ struct undo_try undo_try_of(const struct plat_program_end *end, bool killed)
     return last;
 }
 
-/* Without this a full pipe would keep the program waiting. */
+/* Reads and drops the program's output, because the program would wait at a full pipe. */
 static void drop_output(struct plat_program *program)
 {
     char bytes[4096];

@@ -5,12 +5,12 @@
 #include "pure/undo/undo_entry.h"
 
 struct plat_program_end;
-#define UNDO_NOT_STARTED 127 /* exit code of a program that could not be started, as of a shell */
+#define UNDO_NOT_STARTED 127 /* as in shells: exit code if the program could not be started */
 
-/* Runs it within its deadline. What it prints is dropped. */
+/* Runs the program, which has the entry's deadline. The program's output is dropped. */
 struct undo_try undo_run(struct undo_entry *entry);
 
-/* What is kept of the end of a program; `killed`: by us. */
+/* The outcome to keep in the log, for the end of a program. `killed`: we killed the program. */
 struct undo_try undo_try_of(const struct plat_program_end *end, bool killed);
 
 #endif

@@ -27,7 +27,7 @@ struct error undo_guard(struct undo_log *log, const struct request *request)
     return error;
 }
 
-/* What is being listed. */
+/* The state of a listing. */
 struct listing {
     const char *id;
     struct plat_undo_folder folder;
@@ -123,7 +123,7 @@ static void list_file(struct listing *listing, struct plat_undo_file *file)
         list_damaged(listing, file->name);
     plat_undo_close(&listing->folder, file, false);
     if (used == 0 && plat_undo_open(&listing->folder, file->name, true, file) == 0)
-        plat_undo_close(&listing->folder, file, true); /* its agent ended before it was removed */
+        plat_undo_close(&listing->folder, file, true); /* its agent could not remove the file */
 }
 
 static void list_files(struct listing *listing)

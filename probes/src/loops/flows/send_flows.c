@@ -108,7 +108,7 @@ static void mark_ends(const struct worker *worker)
     }
 }
 
-/* Ends TCP connections in order after a count: sends our FIN and waits for the peer's. */
+/* Ends TCP connections after a count of messages: sends our FIN and waits for the peer's. */
 static void finish_in_order(struct worker *worker)
 {
     struct test *test = worker->test;

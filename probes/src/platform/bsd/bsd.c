@@ -1,4 +1,4 @@
-/* Runs the process on macOS and FreeBSD. */
+/* Reads standard input, random bytes and the identity of the host on macOS and FreeBSD. */
 #include "platform/bsd/bsd.h"
 
 #include <stdio.h>

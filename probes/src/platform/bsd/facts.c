@@ -1,5 +1,5 @@
-/* Writes facts of a macOS or FreeBSD host. They come from sysctl, the route to a peer from the
- * routing socket; facts that cannot be read are left out. */
+/* Writes facts of a macOS or FreeBSD host. They come from sysctl; the route to a peer comes from
+ * the routing socket. Facts that cannot be read are left out. */
 #include "platform/bsd/bsd.h"
 
 #include <arpa/inet.h>
@@ -49,7 +49,7 @@ static void number_of(struct json *out, const char *key, const char *name)
         json_u64(out, key, (uint64_t)number);
 }
 
-/* ---- the route: one question to the kernel's routing table ---- */
+/* ---- the route: one query of the kernel's routing table ---- */
 
 struct route_message {
     struct rt_msghdr header;

@@ -25,7 +25,8 @@
 #include <pthread_np.h>
 
 const char bsd_name[] = "freebsd", bsd_clock[] = "CLOCK_MONOTONIC";
-/* Absent: interface, because a socket cannot be bound to a device; queue-drops; raw-clock. */
+/* FreeBSD lacks the capabilities interface (a socket cannot be bound to a device), queue-drops and
+ * raw-clock. */
 const char bsd_capabilities[] =
     "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,pin,lock,facts,cpu,"
     "poll";
@@ -43,14 +44,15 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* CLOCK_MONOTONIC keeps running while the host is suspended. */
+/* Unknown: CLOCK_MONOTONIC keeps running while the host is suspended. */
 bool plat_suspended_ns(uint64_t *out)
 {
     (void)out;
     return false;
 }
 
-/* The kernel sets the number of a thread that has ended to 1, which is the number of no thread. */
+/* If the thread has ended, the kernel has set its number to 1. No thread has this number, so the
+ * functions below fail. */
 bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
 {
     clockid_t clock;
@@ -109,7 +111,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
 
 /* ---- programs ---- */
 
-/* FreeBSD 11.2 and newer. */
+/* PROC_PDEATHSIG_CTL exists in FreeBSD 11.2 and newer. */
 void posix_child_begins(int parent)
 {
 #if defined(PROC_PDEATHSIG_CTL)
@@ -135,8 +137,8 @@ int plat_interface_set(plat_socket socket, const char *name)
     return ENOPROTOOPT;
 }
 
-/* FreeBSD 14 and newer (tcp(4)); in older versions, the count of retransmissions ends
- * connections. */
+/* TCP_MAXUNACKTIME exists in FreeBSD 14 and newer (tcp(4)). In older versions, a connection ends
+ * after a number of retransmissions. */
 int posix_set_unanswered(int socket, int seconds)
 {
 #if defined(TCP_MAXUNACKTIME)
@@ -182,7 +184,7 @@ bool plat_fragments(struct plat_fragments *out)
     return true;
 }
 
-/* FreeBSD has only a sysctl for the whole system. */
+/* FreeBSD can disable UDP checksums only for the whole system, by a sysctl. */
 int plat_set_no_checksum(plat_socket socket)
 {
     (void)socket;

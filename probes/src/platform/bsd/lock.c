@@ -37,7 +37,8 @@ static int open_lock(void)
     return -1;
 }
 
-/* Whether this program made the file. A file with a second name may be somebody else's. */
+/* Whether the file may be used as the lock: a regular file with one name. A file with a second name
+ * may be somebody else's. *own: whether the file belongs to this user. */
 static bool is_lock(int file, bool *own)
 {
     struct stat status;

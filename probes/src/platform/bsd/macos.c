@@ -15,8 +15,8 @@
 #include <uuid/uuid.h>
 
 const char bsd_name[] = "macos", bsd_clock[] = "CLOCK_UPTIME_RAW";
-/* Absent: pin and queue-drops, which macOS does not support; raw-clock, because the clock of tests
- * already is the hardware's. */
+/* Capabilities that are absent: pin and queue-drops, which macOS does not support; raw-clock,
+ * because plat_now_ns already reads the hardware's clock. */
 const char bsd_capabilities[] =
     "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,lock,facts,cpu,poll,no-checksum";
 
@@ -32,8 +32,9 @@ void bsd_machine_id(char *into, size_t capacity)
 }
 
 /* On macOS, CLOCK_MONOTONIC is the wall clock minus the time of boot, in whole microseconds:
- * clock_gettime(3) has it "in the same manner as CLOCK_REALTIME". Both change if the wall clock is
- * adjusted. CLOCK_UPTIME_RAW counts the hardware's ticks in nanoseconds, unaffected by that. */
+ * clock_gettime(3) says: "in the same manner as CLOCK_REALTIME". So an adjustment of the
+ * wall clock changes CLOCK_MONOTONIC, but not CLOCK_UPTIME_RAW, which counts the hardware's
+ * ticks. */
 uint64_t plat_now_ns(void)
 {
     return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -45,7 +46,7 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* The clock of tests stops while the host is suspended; CLOCK_MONOTONIC_RAW continues
+/* CLOCK_UPTIME_RAW stops while the host is suspended; CLOCK_MONOTONIC_RAW continues
  * (clock_gettime(3)). */
 bool plat_suspended_ns(uint64_t *out)
 {
@@ -127,7 +128,8 @@ void plat_cpu_times(struct plat_cpu_times *out)
 
 /* ---- programs ---- */
 
-/* macOS has no signal for the end of a parent: what ends the program then is its keeper. */
+/* macOS has no signal for the end of a parent. There the program's keeper (posix/program.c) kills
+ * the program when the parent ends. */
 void posix_child_begins(int parent)
 {
     if (getppid() != parent)
@@ -207,7 +209,7 @@ size_t bsd_rounded(size_t length)
     return length > 0 ? 1 + ((length - 1) | (sizeof(uint32_t) - 1)) : sizeof(uint32_t);
 }
 
-/* getifaddrs has counters of 32 bits here; this list has them in 64. */
+/* Uses NET_RT_IFLIST2, which has 64-bit counters; those of getifaddrs have 32 bits on macOS. */
 bool bsd_interface_counters(const char *name, struct bsd_interface_counters *out)
 {
     int path[] = {CTL_NET, PF_ROUTE, 0, 0, NET_RT_IFLIST2, (int)if_nametoindex(name)};

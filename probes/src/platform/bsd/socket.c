@@ -68,7 +68,7 @@ ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned 
     return put < 0 ? put : 1;
 }
 
-/* ---- options of their own ---- */
+/* ---- socket options of macOS and FreeBSD ---- */
 
 int posix_set_dont_fragment(int socket, bool on)
 {
@@ -134,7 +134,7 @@ bool plat_queue_drops(plat_socket socket, uint64_t *out)
     return false;
 }
 
-/* ---- TCP's own view ---- */
+/* ---- TCP's state as the system reports it ---- */
 
 void bsd_put(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_t value)
 {
@@ -186,7 +186,7 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     return false;
 }
 
-/* ---- frames of our own: possible by BPF, but not implemented ---- */
+/* ---- frames that netprobe builds: possible by BPF, but not implemented ---- */
 
 int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers)

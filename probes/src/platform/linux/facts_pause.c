@@ -8,7 +8,7 @@
 #include "platform/linux/facts.h"
 #include "platform/linux/netlink.h"
 
-/* Of <linux/ethtool_netlink.h>, which older systems lack. */
+/* Constants of <linux/ethtool_netlink.h>, which older systems lack. */
 enum {
     PAUSE_GET = 21,
     PAUSE_GET_REPLY = 22,

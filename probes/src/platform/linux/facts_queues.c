@@ -1,5 +1,5 @@
-/* Writes on which CPUs Linux does the work of a network card. The card's queues, its interrupts and the
- * kernel's packet steering (RPS) determine that. */
+/* Writes on which CPUs Linux does the work of a network card. The card's queues, its interrupts and
+ * the kernel's packet steering (RPS) determine these CPUs. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <net/if.h>
@@ -145,7 +145,7 @@ void facts_device(struct json *out, const char *name)
     char path[96];
     uint64_t node;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/device/numa_node", name);
-    if (is_ours(name) && facts_number_in(path, &node)) /* -1: as above */
+    if (is_ours(name) && facts_number_in(path, &node)) /* false for -1, see facts_bus */
         json_u64(out, "interface_numa_node", node);
 }
 

@@ -1,7 +1,7 @@
-/* Sends our own frames on Linux, and captures received ones, by packet sockets. The kernel determines
- * their route and headers: a datagram of the test's socket is captured as it leaves, and its headers are
- * reused for the following frames. Frames pass the interface's queueing discipline, so a link treats
- * them like all others; they bypass the host's UDP, IP and packet filter. */
+/* Sends our own frames on Linux, and captures received frames, by packet sockets. The kernel
+ * chooses the route and the headers of our frames: one datagram of the test's socket is captured as
+ * it leaves, and our frames reuse its headers. Our frames pass the interface's queueing discipline,
+ * as all other frames do; they bypass the host's UDP, IP and packet filter. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -54,8 +54,8 @@ static int bind_to(int socket, int interface, unsigned short protocol)
     return posix_failed(bind(socket, (struct sockaddr *)&address, sizeof address));
 }
 
-/* Whether one of the captured frames ends with `bytes`. A frame passes several interfaces if there
- * is a bridge or a VLAN. The first one is the interface that the route names. */
+/* Whether one of the captured frames ends with `bytes`. With a bridge or a VLAN, the same frame is
+ * captured on several interfaces; it is captured first on the interface of the route. */
 static bool find_headers(int catcher, const void *bytes, size_t length,
                          struct plat_headers *headers, struct sockaddr_ll *from)
 {
@@ -313,7 +313,8 @@ static bool is_whole(const unsigned char *ip, const unsigned char *udp, size_t l
     return datagram_fold(datagram_sum(udp, length, sum)) == 0;
 }
 
-/* Copies the datagram in a slot to a place, truncated to its room. False: it is not a whole datagram. */
+/* Copies the datagram in a slot to place `at` of the batch, and truncates it to the place's size.
+ * False: the slot has no whole datagram, or its checksum is wrong. */
 static bool take_slot(const struct tpacket2_hdr *slot, struct plat_batch *batch, unsigned at)
 {
     const unsigned char *ip = (const unsigned char *)slot + slot->tp_net;

@@ -136,9 +136,10 @@ void posix_thread_begins(void)
 
 /* ---- programs ---- */
 
-/* The signal comes when the thread ends that forked the child. If that has ended already, the child has
- * another parent by now. Sleeps of a program end as late as they do elsewhere: 50 us is the kernel's
- * own value, and what the forking thread has set is inherited. */
+/* The kernel kills the child when the thread that forked the child ends. If the parent has ended
+ * before that is set up, the child has another parent now. The child inherits the timer slack of
+ * the forking thread, so it gets back the kernel's default (50 us): sleeps of a program end as late
+ * as usual. */
 void posix_child_begins(int parent)
 {
     prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
@@ -147,7 +148,7 @@ void posix_child_begins(int parent)
     prctl(PR_SET_TIMERSLACK, 50000UL, 0UL, 0UL, 0UL);
 }
 
-/* Linux 5.9 and newer. */
+/* close_range exists in Linux 5.9 and newer. */
 bool posix_close_from(int first)
 {
 #ifdef SYS_close_range

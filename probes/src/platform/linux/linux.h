@@ -7,15 +7,15 @@
 
 #include "platform/frames.h"
 
-/* Whether this kernel, or its emulator, accepts the request for stamps. */
+/* Whether this kernel, or the system that emulates Linux, can stamp datagrams of the socket. */
 bool linux_stamps_known(int socket);
 
-/* Finds the headers with which a datagram of `bytes` leaves by that connected socket, and its
- * interface. Returns 0, or an error as plat_frames_open does. */
+/* Sends `bytes` on the connected socket `udp`. Finds the headers of the frame that leaves, and the
+ * interface by which it leaves. Returns 0, or an error as plat_frames_open does. */
 int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers, int *interface);
 
-/* Whether this kernel has rings for sending frames, and this account may use one. */
+/* Whether this kernel has rings for sending frames (AF_XDP), and this account may use one. */
 bool linux_rings_known(void);
 /* Number of CPUs that this process may use, at least 1. */
 unsigned linux_usable_cpus(void);

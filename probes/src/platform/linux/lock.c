@@ -41,7 +41,8 @@ static void answer_for_the_lock(void *argument)
 }
 
 /* Adds the account of the holder, because any account can listen under this name and can send any
- * text. The kernel reports the account that it had when it began to listen (SO_PEERCRED). */
+ * text. The kernel reports the account that the holder had when it began to listen
+ * (SO_PEERCRED). */
 static void add_account(int asker, char *holder, size_t capacity)
 {
     struct ucred account;

@@ -28,11 +28,12 @@ union netlink_answer {
 void netlink_begin(struct netlink_question *question, unsigned short type, size_t body);
 void netlink_add(struct netlink_question *question, unsigned short type, const void *value,
                  size_t size);
-/* Fills attributes[type] with the attributes of the answer, for types up to `types` - 1. False:
- * there is no answer of that kind. */
+/* Sends the question and reads the answer. attributes[t] becomes the answer's attribute of type t,
+ * for t below `types`. False: there is no answer of the type `expected`. */
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
                  unsigned short expected, size_t body, struct rtattr **attributes, unsigned types);
-/* The same for a netlink protocol other than that of routes and interfaces, for NETLINK_GENERIC. */
+/* As netlink_ask, but with the given netlink protocol, such as NETLINK_GENERIC, in place of
+ * NETLINK_ROUTE. */
 bool netlink_ask_of(int protocol, const struct netlink_question *question,
                     union netlink_answer *answer, unsigned short expected, size_t body,
                     struct rtattr **attributes, unsigned types);

@@ -1,6 +1,7 @@
-/* Declares what headers of old kernels (down to Linux 3.10) lack, as newer headers do. The running
- * kernel may still support it; if not, it refuses or returns a shorter answer. A macro after its header
- * replaces an enumerator, whether the header has that or not. */
+/* Declares what headers of old kernels (down to Linux 3.10) lack, as newer headers declare it.
+ * The running kernel may be newer than the headers and support it; if not, it refuses the call or
+ * returns a shorter answer. Enumerators are declared here as macros: a macro that is defined after
+ * its header works whether the header has the enumerator or not. */
 #ifndef PLAT_LINUX_NEWER_H
 #define PLAT_LINUX_NEWER_H
 

@@ -1,7 +1,7 @@
-/* Sends our own frames on Linux from shared memory, by AF_XDP. Two rings are shared with the kernel:
- * one has the places to send, the other returns the places that have been sent. The kernel copies each
- * frame, which works with every interface, and passes it to the interface without its queueing
- * discipline. */
+/* Sends our own frames on Linux from shared memory, by AF_XDP. The memory consists of places with
+ * room for one frame each. Two rings are shared with the kernel: one has the places to send, the
+ * other returns the places that have been sent. The kernel copies each frame, which works with
+ * every interface, and passes it to the interface without the interface's queueing discipline. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -15,8 +15,8 @@
 
 #define RING_PLACES 1024
 #define PLACE_LEAST 64u
-#define CHUNK_LEAST 2048u /* the kernel's; several places of short frames share one */
-#define CHUNK_MOST 4096u  /* the kernel's: a page */
+#define CHUNK_LEAST 2048u /* the kernel's least size; short places share a chunk */
+#define CHUNK_MOST 4096u  /* the kernel's largest size, a page */
 #define SEND_TIMEOUT_NS (20 * MILLISECOND_NS)
 #define NO_ROOM_NS 20000
 #define LET_GO_NS (500 * MILLISECOND_NS)
@@ -30,7 +30,7 @@ struct ring_half {
 
 struct linux_ring {
     struct ring_half out, completion;
-    int error; /* to be reported by the next call */
+    int error; /* the next plat_ring_send reports it */
     unsigned free;
     uint64_t place[RING_PLACES]; /* offsets of the free places */
 };
@@ -90,7 +90,8 @@ static int map_halves(const struct plat_ring *ring, struct linux_ring *own)
                                  NEWER_XDP_UMEM_PGOFF_COMPLETION_RING);
 }
 
-/* The kernel releases a queue only some time after its socket was closed. */
+/* Tries for up to LET_GO_NS: the kernel releases a queue only some time after its socket was
+ * closed. */
 static int bind_ring(int socket, int interface)
 {
     const struct newer_sockaddr_xdp address = {.sxdp_family = AF_XDP,

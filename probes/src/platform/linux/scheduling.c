@@ -176,7 +176,7 @@ static bool add_group(const char *folder, struct plat_throttling *out)
 }
 
 /* Adds the counters of a group and of all groups around it, because each of them may have a quota.
- * In a container the outer groups are invisible, and its own group may be the root. */
+ * In a container the outer groups are invisible, and the container's own group may be the root. */
 static bool add_groups(const char *mount, const char *group, struct plat_throttling *out)
 {
     char folder[PATH_BYTES];

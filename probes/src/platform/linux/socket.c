@@ -163,7 +163,7 @@ bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes)
     return true;
 }
 
-/* ---- contents of its queues ---- */
+/* ---- contents of the receive queue ---- */
 
 static bool read_memory(int socket, uint32_t memory[SK_MEMINFO_VARS], unsigned variable)
 {

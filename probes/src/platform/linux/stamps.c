@@ -23,7 +23,8 @@ union control {
                CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_in6))];
 };
 
-/* Of three times, the first is the software stamp and the third the card's; a missing one is 0. */
+/* The message has three times: the first is the software stamp, the third is the card's stamp. A
+ * missing stamp is 0. */
 static void read_stamps(const struct cmsghdr *header, struct plat_stamp *out)
 {
     struct newer_stamps times;
@@ -56,7 +57,8 @@ static struct cmsghdr *header_after(const struct msghdr *message, struct cmsghdr
     return (struct cmsghdr *)(void *)next;
 }
 
-/* True: it is a transmit stamp. */
+/* Reads the stamp of a message, and the number of its datagram. Returns whether it is a transmit
+ * stamp. */
 static bool read_control(struct msghdr *message, struct plat_stamp *out)
 {
     bool sending = false;
@@ -150,11 +152,12 @@ static bool stamps_all(const struct hwtstamp_config *config)
     return config->tx_type == HWTSTAMP_TX_ON && config->rx_filter == HWTSTAMP_FILTER_ALL;
 }
 
-/* Cards whose stamps this process has enabled, with their earlier settings. Others, such as a clock
- * daemon, may need these settings again. */
+/* Cards whose stamps this process has enabled, with their earlier settings. Other processes, such
+ * as a PTP daemon, may need the earlier settings again. */
 static struct card {
     char name[IF_NAMESIZE];
-    unsigned users; /* 0: the place is free */
+    unsigned users;
+    bool changed; /* by this process; false: the place is free */
     struct hwtstamp_config before;
 } cards[8];
 static pthread_mutex_t cards_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -162,7 +165,7 @@ static pthread_mutex_t cards_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct card *find_card(const char *name)
 {
     for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++)
-        if (cards[i].users > 0 && strcmp(cards[i].name, name) == 0)
+        if (cards[i].changed && strcmp(cards[i].name, name) == 0)
             return &cards[i];
     return NULL;
 }
@@ -170,7 +173,7 @@ static struct card *find_card(const char *name)
 static struct card *free_card(void)
 {
     for (size_t i = 0; i < sizeof cards / sizeof cards[0]; i++)
-        if (cards[i].users == 0)
+        if (!cards[i].changed)
             return &cards[i];
     return NULL;
 }
@@ -199,6 +202,7 @@ static bool switch_card_on(int socket, const char *interface)
     memcpy(place->name, interface, strlen(interface) + 1);
     place->before = before;
     place->users = 1;
+    place->changed = true;
     return stamps_all(&config);
 }
 
@@ -218,19 +222,21 @@ void plat_stamps_off(const char *interface)
     int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     pthread_mutex_lock(&cards_lock);
     struct card *card = find_card(interface);
-    if (card != NULL && card->users > 1)
+    if (card != NULL && card->users > 0)
         card->users--;
-    else if (card != NULL && asker >= 0) { /* else a later test of this card restores it */
+    /* Without a socket, the card keeps its settings until a later user has ended. */
+    if (card != NULL && card->users == 0 && asker >= 0) {
         request_of_card(asker, SIOCSHWTSTAMP, interface, &card->before);
-        card->users = 0;
+        card->changed = false;
     }
     pthread_mutex_unlock(&cards_lock);
     if (asker >= 0)
         close(asker);
 }
 
-/* The kernel begins to stamp received packets some time after the request. Packets to this process
- * itself show when it does. If no such packets are possible, this waits for the whole time. */
+/* The kernel begins to stamp received packets some time after the request. So this function sends
+ * packets to itself until one of them has a stamp. If that is not possible, it waits for the whole
+ * time. */
 static void wait_for_the_kernel(void)
 {
     struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

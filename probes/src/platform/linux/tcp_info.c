@@ -87,7 +87,8 @@ void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out)
             out->value[fact] = narrow;
         }
     }
-    /* A bit field has no offset. This one is as old as the delivery rate. */
+    /* A bit field has no offset. Kernels that report the delivery rate also report this bit
+     * field. */
     if (out->present & UINT64_C(1) << PLAT_TCP_DELIVERY_RATE) {
         out->present |= UINT64_C(1) << PLAT_TCP_DELIVERY_RATE_APP_LIMITED;
         out->value[PLAT_TCP_DELIVERY_RATE_APP_LIMITED] = info.tcpi_delivery_rate_app_limited;

@@ -18,7 +18,7 @@ static unsigned prefix_of(const unsigned char *mask, size_t length)
     return bits;
 }
 
-/* DEVICE=ADDRESS/PREFIX; false: of another family. */
+/* Writes DEVICE=ADDRESS/PREFIX. False: the address is neither IPv4 nor IPv6. */
 static bool address_word(const struct ifaddrs *at, char *into, size_t capacity)
 {
     char text[INET6_ADDRSTRLEN];

@@ -69,7 +69,7 @@ void posix_launch_end(struct posix_launch *launch)
     free(launch->environment);
 }
 
-/* ---- in a child as well ---- */
+/* ---- for a child as well: only async-signal-safe calls ---- */
 
 static char *put_bytes(char *into, const char *text, size_t length)
 {

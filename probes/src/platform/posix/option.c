@@ -112,7 +112,7 @@ int plat_option_get(plat_socket handle, enum plat_option option, int *value)
     return 0;
 }
 
-/* macOS has no such option. */
+/* macOS has no TCP_CONGESTION. */
 #if defined(TCP_CONGESTION)
 int plat_congestion_set(plat_socket socket, const char *name)
 {

@@ -27,7 +27,7 @@ static void allow_sockets(void)
 int plat_start(void)
 {
     allow_sockets();
-    signal(SIGCHLD, SIG_DFL); /* who ignores it learns nothing of its children's ends */
+    signal(SIGCHLD, SIG_DFL); /* if it is ignored, exit codes of children are lost */
     return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? errno : 0;
 }
 

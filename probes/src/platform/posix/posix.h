@@ -49,7 +49,7 @@ static inline int posix_until_ms(uint64_t until_ns)
 bool posix_is_v6(int socket);
 
 struct rusage;
-/* The CPU time that it counts. */
+/* The user and system CPU time in `usage`. */
 void posix_cpu_ns(const struct rusage *usage, uint64_t *user, uint64_t *system);
 
 struct json;
@@ -60,11 +60,11 @@ void posix_facts_addresses(struct json *out);
 
 /* Called first in each of our threads. */
 void posix_thread_begins(void);
-/* Called in a child that will be another program; like a signal handler it makes safe calls only. If
- * the system can do that, the child is killed when the thread or the process `parent` that forked it
- * ends, also if that has ended already. */
+/* Called in a forked child that will be another program; makes only async-signal-safe calls. Ends
+ * the child if the process `parent` has ended already. If the system can do so, it kills the child
+ * when the thread or the process that forked the child ends. */
 void posix_child_begins(int parent);
-/* Closes all descriptors of a child from that one on. False: the system has no call for that. */
+/* Closes all descriptors of a child from `first` on. False: the system has no call for that. */
 bool posix_close_from(int first);
 /* Called for each new socket. */
 void posix_prepare_socket(int socket);

@@ -17,9 +17,10 @@
 #define GROUP_NS (5 * SECOND_NS)
 
 /* Places of plat_program.system. */
-enum { LIFELINE, KEEPER, OUTPUT /* of descriptor 1; the next is of descriptor 2 */ };
+enum { LIFELINE, KEEPER, OUTPUT /* OUTPUT: of descriptor 1; OUTPUT + 1: of descriptor 2 */ };
 
-/* Descriptors with which a program is started; from the second on they are pipes, reading end first. */
+/* Descriptors with which a program is started: /dev/null, and the ends of pipes, reading end
+ * first. */
 enum end {
     NOTHING,
     OUTPUT_READ, OUTPUT_WRITE, ERRORS_READ, ERRORS_WRITE,
@@ -38,8 +39,9 @@ struct launch {
 
 /* ---- before the fork ---- */
 
-/* Moves a descriptor above REPORT, because the child replaces all descriptors up to that one. A new
- * descriptor can have such a low number if this process was started without standard descriptors. */
+/* Moves a descriptor above REPORT, because the child replaces all descriptors up to REPORT. A new
+ * descriptor can have such a low number if this process was started without standard
+ * descriptors. */
 static int move_up(int *descriptor)
 {
     if (*descriptor > REPORT)
@@ -93,7 +95,7 @@ static void end_launch(struct launch *launch)
     posix_launch_end(&launch->how);
 }
 
-/* ---- in a child: only calls that are safe in a signal handler ---- */
+/* ---- in a child: only async-signal-safe calls ---- */
 
 static int take_descriptors(const struct launch *launch)
 {
@@ -128,10 +130,12 @@ static void await_group(pid_t group)
         nanosleep(&pause, NULL);
 }
 
-/* The keeper kills the program's whole group when the agent has ended, in whatever way. It notices this
- * by the lifeline, a pipe whose writing end only the agent has: the read returns when that is closed.
- * The keeper has no controlling terminal, and only SIGKILL can end it. It holds the lifeline of the undo
- * log until the group is gone: a change by this program must not come after the change is undone. */
+/* The keeper kills the program's whole group when the agent has ended, in whatever way. It notices
+ * this by the lifeline, a pipe whose writing end only the agent has: the read returns when that is
+ * closed. The keeper has no controlling terminal, and only SIGKILL can end it. The undo log
+ * (commands that undo changes of a killed agent) is worked off when all writing ends of its own
+ * lifeline are closed. The keeper holds such an end until the group is gone: otherwise this program
+ * could make a change after the change was undone. */
 static _Noreturn void become_keeper(const struct launch *launch, pid_t group)
 {
     const int undo = posix_undo_lifeline();

@@ -1,4 +1,5 @@
-/* The folder and the files of the undo log on Linux, macOS and FreeBSD. */
+/* The folder and the files of the undo log on Linux, macOS and FreeBSD. The log has commands that
+ * undo changes of this host (platform/undo.h). */
 #define _GNU_SOURCE
 #include "platform/undo.h"
 
@@ -14,12 +15,12 @@
 #include "platform/posix/posix.h"
 #include "platform/posix/undo.h"
 
-#define LOCK_TRIES 50 /* of 10 ms each: a process that lists entries holds a file for a moment */
+#define LOCK_TRIES 50 /* of 10 ms each: a process that lists entries locks a file briefly */
 
 static const char outer_name[] = "netlab", inner_name[] = "undo";
 
-/* macOS: fsync alone leaves the data in the disk's own cache. Some file systems cannot sync a folder;
- * they say so by EINVAL. */
+/* macOS: fsync alone leaves the data in the disk's own cache. Some file systems cannot sync a
+ * folder and return EINVAL. */
 int posix_undo_sync(int descriptor)
 {
 #ifdef F_FULLFSYNC
@@ -49,7 +50,7 @@ static int make_folder(int parent, const char *name)
     return posix_undo_sync(parent);
 }
 
-/* Makes a folder, if it is missing, in one of this account. */
+/* Makes a folder if it is missing. Its parent must belong to this account. */
 static int make_in_own(char *path)
 {
     struct stat status;
@@ -102,8 +103,8 @@ static int base_path(char into[PLAT_UNDO_PATH])
     return length < PLAT_UNDO_PATH - (int)sizeof "/netlab/undo" ? 0 : ENAMETOOLONG;
 }
 
-/* Goes from a folder into one of ours, which it closes. Whoever may write there could put in a command
- * of his own. */
+/* Opens the folder `name` in the folder *at, closes *at, and makes *at the new folder. Only this
+ * account may be able to write to it: others could add commands that we would run. */
 static int enter(int *at, const char *name, bool make, const char **wrong)
 {
     struct stat status;
@@ -133,8 +134,8 @@ static int enter(int *at, const char *name, bool make, const char **wrong)
     return error;
 }
 
-/* A folder of another account than root and this one is no place to begin: with sudo, HOME may be that
- * of the account that called it. */
+/* Opens the folder in which the log's folders are. It must belong to root or to this account: with
+ * sudo, HOME may be the home of the account that called sudo. */
 static int enter_base(const char *path, int *at, const char **wrong)
 {
     struct stat status;
@@ -245,7 +246,8 @@ static int create_one(const struct plat_undo_folder *folder, struct plat_undo_fi
     return error;
 }
 
-/* A process that lists entries may find the new file before it is locked, and remove it as empty. */
+/* Tries three times: a process that lists entries may find the new file before it is locked, and
+ * remove it because it is empty. */
 int plat_undo_create(const struct plat_undo_folder *folder, struct plat_undo_file *out)
 {
     int error = ENOENT;

@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The writing end of the pipe by which the keeper of the undo log notices the agent's end; -1: none. */
+/* The undo log's keeper is a child process that undoes changes after the agent was killed. It
+ * notices the agent's end by a pipe; this is the pipe's writing end. -1: there is no keeper. */
 int posix_undo_lifeline(void);
 
-/* Each is safe in a signal handler, so a child may call it. The second syncs a folder, too. */
+/* Both functions are async-signal-safe, so a child may call them. posix_undo_sync can also sync a
+ * folder. */
 int posix_undo_write(int file, unsigned long long at, const void *bytes, size_t length);
 int posix_undo_sync(int descriptor);
 

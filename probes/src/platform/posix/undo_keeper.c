@@ -1,4 +1,6 @@
-/* The keeper of the undo log on Linux, macOS and FreeBSD undoes the entries of a killed agent. */
+/* The keeper of the undo log on Linux, macOS and FreeBSD undoes the entries of a killed agent. It
+ * is a child process of the agent. An entry is a command that undoes a change of this host; the
+ * entries are in slots of the agent's file. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -14,13 +16,13 @@
 #include "pure/undo/undo_entry.h"
 
 #define KILLED_NS (3 * SECOND_NS) /* if a killed program runs longer, the system cannot end it */
-#define NOT_STARTED 127           /* exit code of a program that could not be started, as of a shell */
+#define NOT_STARTED 127           /* as in shells: exit code if the program could not be started */
 
 /* Descriptors of the keeper. */
 enum { LIFELINE, LOG_FILE, LOG_FOLDER, KEPT };
 
-/* What the keeper needs. It is made before the fork; afterwards only calls are made that are safe in a
- * signal handler. */
+/* What the keeper needs, made before the fork. After the fork, the keeper makes only
+ * async-signal-safe calls. */
 struct keeping {
     struct posix_launch how;
     char name[PLAT_UNDO_NAME + 1]; /* of the file */
@@ -120,7 +122,8 @@ static struct undo_try run_entry(struct posix_launch *how)
     return last;
 }
 
-/* Drops an entry that was undone; of another one the outcome is kept. Returns whether it is dropped. */
+/* Drops the entry if its command succeeded; otherwise writes the outcome into the slot. Returns
+ * whether the entry is dropped. */
 static bool settle_slot(unsigned slot, const struct undo_try *last)
 {
     static const unsigned char zeros[UNDO_FREE_BYTES];
@@ -153,9 +156,11 @@ static void undo_all(struct keeping *keeping)
         posix_undo_sync(LOG_FOLDER);
 }
 
-/* The lifeline is a pipe whose writing end the agent has, and the keepers of its programs until these
- * have ended. A byte says that the agent has undone all by itself. The keeper has the agent's lock of
- * the file as well, no controlling terminal, and only SIGKILL can end it. */
+/* The lifeline is a pipe. Its writing end is open in the agent, and in the keepers of the agent's
+ * programs (program.c) until these programs have ended. If the agent writes a byte, it has dealt
+ * with the entries itself. If the pipe is closed without a byte, the keeper undoes the entries. The
+ * keeper shares the agent's lock of the file and has no controlling terminal; only SIGKILL can end
+ * it. */
 static _Noreturn void become_undo_keeper(struct keeping *keeping)
 {
     sigset_t all;
@@ -194,7 +199,7 @@ static void forget(struct plat_undo_keeper *keeper)
     keeper->process = 0;
 }
 
-/* Copies a descriptor above those that the keeper replaces. */
+/* Copies a descriptor to a number above those that the keeper replaces. */
 static int copy_up(intptr_t descriptor, int *copy)
 {
     *copy = fcntl((int)descriptor, F_DUPFD_CLOEXEC, KEPT);

@@ -9,7 +9,7 @@
 
 /* ---- which CPUs: Windows keeps them in groups of up to 64 ---- */
 
-/* If it does not report its groups, the first 64 CPUs are one group. */
+/* If Windows does not report its groups, the first 64 CPUs are one group. */
 static void read_groups(struct cpu_groups *out)
 {
     DWORD bytes = 0;
@@ -130,8 +130,9 @@ enum { PERFORMANCE = 8, GROUP_CPUS = 64 };
 typedef LONG(WINAPI *query_system)(int, void *, ULONG, ULONG *);
 typedef LONG(WINAPI *query_group)(int, void *, ULONG, void *, ULONG, ULONG *);
 
-/* Reads the entries of a group; returns their number. The older query only reads the caller's
- * group. */
+/* Reads the entries of a group; returns their number. NtQuerySystemInformation, for older systems,
+ * reads only the group of the calling thread, so it is used only if there is no other group
+ * (`only`). */
 static unsigned read_group(USHORT group, bool only, struct processor_times times[GROUP_CPUS])
 {
     const ULONG room = GROUP_CPUS * sizeof times[0];
@@ -170,7 +171,7 @@ void plat_cpu_times(struct plat_cpu_times *out)
     }
 }
 
-/* Windows does not report this for a thread. */
+/* Windows does not report how long a thread has waited for a CPU. */
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
 {
     (void)thread;

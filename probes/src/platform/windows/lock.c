@@ -33,8 +33,8 @@ static bool finished(OVERLAPPED *call, BOOL is_started, DWORD timeout_ms)
     return false;
 }
 
-/* Sends the owner of the lock to each process that opens the pipe. Then waits a little until it has
- * read the text, because the end of the connection discards unread data. */
+/* Sends the owner of the lock to each process that opens the pipe. Then waits a little until that
+ * process has read the text, because the end of the connection discards unread data. */
 static void answer_for_the_lock(void *argument)
 {
     OVERLAPPED call;
@@ -78,16 +78,16 @@ static void read_holder(HANDLE pipe, char *holder, size_t capacity)
     lock_text_clean(holder);
 }
 
-/* By default, the process that made a pipe may use the rights of each process that opens it. This
- * call only lets it learn our identity (Impersonation Levels; CreateFile,
- * SECURITY_SQOS_PRESENT). */
+/* By default, the process that made a pipe may use the rights of each process that opens the pipe.
+ * SECURITY_IDENTIFICATION lets the maker only learn our identity (Windows documentation:
+ * Impersonation Levels; CreateFile, SECURITY_SQOS_PRESENT). */
 static HANDLE open_pipe(void)
 {
     return CreateFileW(lock_name, GENERIC_READ, 0, NULL, OPEN_EXISTING,
                        FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, NULL);
 }
 
-/* Reads the text of the holder. False: there is no such pipe, or no longer. */
+/* Reads the text of the holder. False: the pipe does not exist, or no longer exists. */
 static bool ask_the_holder(char *holder, size_t capacity)
 {
     holder[0] = 0;

@@ -1,5 +1,5 @@
-/* Sets and reads options of sockets on Windows. Refuses functions that it does not have, such as
- * stamps. */
+/* Sets and reads options of sockets on Windows. Refuses functions that are not available there,
+ * such as stamps. */
 #include "platform/windows/windows.h"
 
 #include <mstcpip.h>
@@ -186,7 +186,7 @@ ptrdiff_t plat_send_gathered(plat_socket socket, const void *message, size_t len
                      length - sent_bytes % length);
 }
 
-/* ---- frames of our own: Windows has no such socket ---- */
+/* ---- frames that netprobe builds: Windows has no sockets for them ---- */
 
 int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers)
@@ -278,7 +278,7 @@ bool plat_receive_steering(const char *name, char into[PLAT_STEERING])
 
 /* ---- queues ---- */
 
-/* UDP: payload in the queue. */
+/* For UDP, this is the payload of all queued datagrams. */
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out)
 {
     u_long queued = 0;

@@ -7,14 +7,15 @@
 
 #include "pure/text.h"
 
-#define PATH_MAX_UNITS 32767 /* of a variable of the environment, and of a command line */
+#define PATH_MAX_UNITS 32767 /* longest environment variable, and longest command line */
 #define PIPE_BYTES 65536
 #define KILLED_CODE 1 /* exit code of a program that was ended by its job */
 
 /* Places of plat_program.system. */
-enum { PROCESS, JOB, OUTPUT /* of descriptor 1; the next is of descriptor 2 */ };
+enum { PROCESS, JOB, OUTPUT /* OUTPUT: of descriptor 1; OUTPUT + 1: of descriptor 2 */ };
 
-/* What a program gets: the three handles of its standard input, output and errors. */
+/* What a program is started with. `given`: its standard input, output and errors; `read`: our ends
+ * of its output and errors. */
 struct launch {
     HANDLE read[2], given[3];
     wchar_t file[1024];
@@ -35,8 +36,8 @@ static bool is_absolute(const wchar_t *name)
            (name[0] == L'\\' && name[1] == L'\\');
 }
 
-/* Windows itself would look in the agent's folder and in the working directory first. A batch file
- * would be run by a shell, which takes its words apart once more. */
+/* Searches only PATH: Windows itself would search the agent's folder and the working directory
+ * first. Refuses batch files: a shell would run them and would split their arguments once more. */
 static int find_file(const char *name, wchar_t *into, DWORD capacity)
 {
     wchar_t wide[300];
@@ -102,8 +103,8 @@ static void close_handle(HANDLE *handle)
     *handle = NULL;
 }
 
-/* The program inherits the listed handles alone: sockets, for one, are inheritable on Windows. It does
- * not run before it is in its job. */
+/* The program inherits only the listed handles, because other handles may be inheritable, too. It
+ * starts suspended, so that it does not run before it is in its job. */
 static int create_process(struct launch *launch, PROCESS_INFORMATION *made)
 {
     STARTUPINFOEXW startup = {.StartupInfo = {.cb = sizeof startup,
@@ -132,8 +133,8 @@ static int create_process(struct launch *launch, PROCESS_INFORMATION *made)
     return error;
 }
 
-/* The job ends all its processes when its last handle is closed, and the system closes those of a
- * process that has ended. */
+/* The job ends all its processes when its last handle is closed. If this process ends, the system
+ * closes this process's handles. */
 static int make_job(HANDLE *job)
 {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits;
@@ -161,8 +162,9 @@ static int start_in_job(struct launch *launch, HANDLE job, PROCESS_INFORMATION *
     return error;
 }
 
-/* What is set here is inherited: a program that crashes shows no window that somebody would have to
- * close. The variables of the C library, of which this program reads the token, are copies. */
+/* Sets what the program inherits. A program that crashes then shows no window that somebody would
+ * have to close. This process can still read its token: getenv uses the C library's copy of the
+ * variables. */
 static void prepare_heritage(void)
 {
     SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
@@ -225,7 +227,8 @@ ptrdiff_t plat_program_read(struct plat_program *program, unsigned descriptor, v
     return 0;
 }
 
-/* Nothing can wait for a pipe and a process at once: what is printed is noticed at until_ns. */
+/* Windows cannot wait for a pipe and a process at once, so this call does not return when the
+ * program prints something. */
 bool plat_program_wait(struct plat_program *program, uint64_t until_ns)
 {
     const uint64_t now = plat_now_ns();

@@ -278,7 +278,7 @@ ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity)
     return got == -WSAEWOULDBLOCK ? plat_receive_now(socket, into, capacity) : got;
 }
 
-/* `select` takes microseconds, but waits for as many milliseconds as the timer's resolution allows.
+/* `select` takes microseconds, but the end of its wait has the timer's resolution of milliseconds.
  * If there is data, it is received in the current mode of the socket, which saves a call. */
 ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns)
 {

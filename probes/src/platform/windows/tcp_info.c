@@ -50,7 +50,7 @@ static int request_info(SOCKET socket, DWORD version, struct tcp_info_v2 *info)
                : 0;
 }
 
-/* Whether the request is known: then the error is that the socket is not connected. */
+/* Whether Windows knows the request. If so, the error here is that the socket is not connected. */
 bool windows_tcp_info_known(void)
 {
     struct tcp_info_v2 info;

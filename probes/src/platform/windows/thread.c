@@ -29,7 +29,7 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* The clock of tests keeps running while a host is suspended. */
+/* Unknown: QueryPerformanceCounter keeps running while the host is suspended. */
 bool plat_suspended_ns(uint64_t *out)
 {
     (void)out;
@@ -144,7 +144,7 @@ void plat_cond_destroy(plat_cond *cond)
 }
 
 /* Rounds the time up to milliseconds: if it were rounded down, the caller would spin in the last
- * one. */
+ * millisecond. */
 void plat_cond_wait(plat_cond *cond, plat_mutex *mutex, uint64_t until_ns)
 {
     uint64_t now = plat_now_ns();

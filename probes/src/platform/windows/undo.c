@@ -1,4 +1,5 @@
-/* The folder and the files of the undo log on Windows. */
+/* The folder and the files of the undo log on Windows. The log has commands that undo changes of
+ * this host (platform/undo.h). */
 #include "platform/undo.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ static int wide_path(const struct plat_undo_folder *folder, const char *name,
 
 /* ---- the folder ---- */
 
-/* A link is opened itself, instead of what it leads to. */
+/* Refuses a link: CreateFileW opens the link itself, not the folder to which the link leads. */
 static int check_folder(const wchar_t *path, const char **wrong)
 {
     BY_HANDLE_FILE_INFORMATION about;
@@ -112,7 +113,7 @@ unsigned plat_undo_names(const struct plat_undo_folder *folder, char (*names)[PL
     return count;
 }
 
-/* ---- files: what another process has opened and does not share is locked ---- */
+/* ---- files: a file is locked if another process has opened it and does not share it ---- */
 
 static int open_file(const struct plat_undo_folder *folder, const char *name, DWORD access,
                      DWORD share, DWORD how, struct plat_undo_file *out)

@@ -1,4 +1,4 @@
-/* Runs the process on Windows, with its input, its output and the registry. */
+/* Starts netprobe on Windows, reads its input, writes its output, and reads the registry. */
 #include "platform/windows/windows.h"
 
 #include <bcrypt.h>
@@ -16,7 +16,7 @@ int plat_start(void)
     int error = WSAStartup(MAKEWORD(2, 2), &data);
     _setmode(_fileno(stdin), _O_BINARY);
     _setmode(_fileno(stdout), _O_BINARY);
-    /* Otherwise time-outs and waits have a resolution of 15.6 ms. If this fails, they keep it. */
+    /* Otherwise time-outs and waits have a resolution of 15.6 ms. A failure is ignored. */
     timeBeginPeriod(1);
     return error;
 }
@@ -52,8 +52,8 @@ static void read_input(void *argument)
     plat_mutex_unlock(&input.lock);
 }
 
-/* Only the control thread calls this. The reading thread is never joined: it may be waiting when
- * the process ends, and then ends with the process. */
+/* Only the thread that reads requests calls this function. The reading thread is never joined: it
+ * may be waiting when the process ends, and then ends with the process. */
 static bool start_input(void)
 {
     plat_thread reader;

@@ -25,7 +25,7 @@ struct windows_socket {
     bool listening;            /* accept without blocking */
     bool flowing;              /* UDP: the last receive found a datagram at once */
     unsigned receive_wait_ms;  /* 0: WINDOWS_RECEIVE_WAIT_MS */
-    _Atomic bool nonblocking; /* its mode now */
+    _Atomic bool nonblocking; /* the current mode */
 };
 
 static inline struct windows_socket *windows_socket(plat_socket socket)

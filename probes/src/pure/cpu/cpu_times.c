@@ -24,7 +24,7 @@ static void add_cpu(const struct cpu_time *before, const struct cpu_time *after,
     out->count++;
     sums->busy += busy;
     sums->total += total;
-    if (after->steal > before->steal) /* some hypervisors take time back */
+    if (after->steal > before->steal) /* on some hypervisors, steal can go backwards */
         sums->steal += after->steal - before->steal;
 }
 

@@ -73,7 +73,7 @@ void undo_try_write(const struct undo_try *last, uint64_t number, unsigned char 
     put_big32(into + 24, checksum(into, 24));
 }
 
-/* A try that was written in part counts as none. */
+/* An outcome that was written in part counts as if there was no try. */
 static void read_try(const unsigned char *from, uint64_t number, struct undo_try *out)
 {
     memset(out, 0, sizeof *out);

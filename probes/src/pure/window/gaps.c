@@ -35,8 +35,8 @@ void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full)
     gaps->longest[gaps->longest_count++] = gap;
 }
 
-/* Mean distance of the marks outside of `count` gaps with the total length total_ns. UINT64_MAX: no
- * distance is left. */
+/* Mean of the `distances` between marks in length_ns, without `count` of them, which are gaps with
+ * the total length total_ns. UINT64_MAX: no distance is left. */
 static uint64_t rest_mean_ns(uint64_t length_ns, uint64_t distances, uint64_t count,
                              uint64_t total_ns)
 {

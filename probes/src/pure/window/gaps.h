@@ -1,4 +1,5 @@
-/* Keeps the longest gaps (times without data), and the number of all gaps. */
+/* Keeps the longest gaps (times without data), and the number of all gaps. A mark is the time at
+ * which a receive call returned data. */
 #ifndef GAPS_H
 #define GAPS_H
 
@@ -7,8 +8,8 @@
 
 #define GAPS_KEPT 10
 #define GAP_LEAST_NS UINT64_C(100000000) /* shorter times are not gaps */
-#define GAP_MEANS 20                     /* a gap is at least this many mean distances of the rest */
-#define GAP_MARKS_MIN 20                 /* with fewer marks no gap can be recognised */
+#define GAP_MEANS 20     /* a gap has at least this many mean distances of the other marks */
+#define GAP_MARKS_MIN 20 /* with fewer marks no gap can be recognised */
 
 struct gap {
     uint64_t from_ns, length_ns;
@@ -25,13 +26,14 @@ struct gaps {
 /* Adds a gap; does nothing unless until_ns is after from_ns. */
 void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full);
 
-/* Keeps only gaps that are outliers: each is at least GAP_MEANS times the mean distance of the `marks`
- * in `length_ns` outside of gaps. Then count and total_ns are of the kept gaps. They stay those of all
- * gaps if GAPS_KEPT gaps are kept and even a gap of GAP_LEAST_NS would be an outlier. */
+/* Keeps only gaps that are outliers: at least GAP_MEANS times as long as the mean distance between
+ * the other marks. There are `marks` marks in the whole time length_ns. Afterwards count and
+ * total_ns are those of the kept gaps. But they remain those of all gaps if GAPS_KEPT gaps are kept
+ * and even a gap of GAP_LEAST_NS would be an outlier. */
 void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks);
 
-/* Writes begin (relative to origin_ns) and length of each kept gap that ends after origin_ns; the part
- * before it is cut off. Returns how many numbers it wrote. */
+/* Writes begin (relative to origin_ns) and length of each kept gap that ends after origin_ns; the
+ * part of a gap before origin_ns is cut off. Returns how many numbers it wrote. */
 unsigned gaps_pairs(const struct gaps *gaps, uint64_t origin_ns, uint64_t out[2 * GAPS_KEPT]);
 
 #endif

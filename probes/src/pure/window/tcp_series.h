@@ -1,6 +1,7 @@
-/* Keeps TCP's own numbers of a connection over time, in memory of a fixed size. A point is due every
- * 10 ms. When the memory is full, every second point is dropped, and points are due half as often. So a
- * window of any length has evenly spread points, at least 256 after its first 256. */
+/* Keeps TCP's values of a connection (congestion window, …) over time, in a fixed memory.
+ * A point is due every 10 ms. When the memory is full, every second point is dropped, and points
+ * are due half as often. So a window of any length has evenly spread points; once it has 256
+ * points, it never has fewer. */
 #ifndef TCP_SERIES_H
 #define TCP_SERIES_H
 
@@ -15,7 +16,7 @@ enum tcp_series_fact {
     TCP_SERIES_CWND_BYTES,
     TCP_SERIES_RTT_US,
     TCP_SERIES_PACING_BIT_PER_S,
-    TCP_SERIES_RETRANSMISSIONS, /* segments; this and the next: since the first point */
+    TCP_SERIES_RETRANSMISSIONS, /* segments; this and the next value count from the first point */
     TCP_SERIES_DELIVERED_BYTES,
     TCP_SERIES_FACTS
 };
@@ -40,8 +41,9 @@ struct tcp_series {
 void tcp_series_begin(struct tcp_series *series, uint64_t from_ns);
 /* When the next point is due; TCP_SERIES_NEVER_NS: never, because the system reports nothing. */
 uint64_t tcp_series_due_ns(const struct tcp_series *series);
-/* Adds a point at now_ns, which is at least from_ns and the time of the last one. A point that is not
- * due is ignored, and so are all points starting at the first one without values. */
+/* Adds a point at now_ns, which is not before from_ns or the last point. A point that is not due is
+ * ignored. If no value is present in all points so far, the series becomes empty and ignores all
+ * further points. */
 void tcp_series_add(struct tcp_series *series, uint64_t now_ns, const struct tcp_point *point);
 
 #endif

@@ -93,7 +93,7 @@ static uint64_t interval_end_ns(const struct window *window)
     return later_by(window->a_ns, (window->intervals + 1) * window->interval_ns);
 }
 
-/* Ends the intervals before t_ns, the time by which `bytes` had been received. */
+/* Ends the intervals whose end is at or before t_ns. By then `bytes` had been received. */
 static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
 {
     while (interval_end_ns(window) <= t_ns && interval_end_ns(window) < WINDOW_NEVER_NS - 1) {
@@ -106,8 +106,8 @@ static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
     }
 }
 
-/* Makes the time up to b a separate interval if it is at least half an interval long, otherwise a part
- * of the last one. */
+/* Handles the time from the end of the last interval to b: if it is at least half an interval long,
+ * it becomes an interval, otherwise a part of the last one. */
 static void end_intervals(struct window *window)
 {
     uint64_t rest_bytes = window->b.bytes - window->interval_base_bytes;
@@ -189,8 +189,8 @@ uint64_t window_origin_ns(const struct window *window)
                                   : WINDOW_NEVER_NS;
 }
 
-/* Time of a stream's last mark before t_ns; 0 without a mark. If that is less than GAP_LEAST_NS before
- * t_ns, the result may be t_ns, because no gap fits in between. */
+/* Time of a stream's last mark before t_ns; 0 without a mark. If this mark is less than
+ * GAP_LEAST_NS before t_ns, the result may be t_ns, because no gap fits in between. */
 static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns)
 {
     uint64_t last_ns = atomic_load_explicit(&stream->last_ns, memory_order_acquire);
@@ -219,8 +219,8 @@ static void note_gap(struct window *window, const struct window_stream *stream, 
     window->gaps_until_ns = t_ns;
 }
 
-/* Adds the silence that closes the window to the gaps, up to the end of the sender's tail. A later
- * silence is normal. */
+/* Adds the silence that closes the window to the gaps, up to WINDOW_TAIL_NS after w1. A later
+ * silence is normal, because the sender has ended. */
 static void note_closing_gap(struct window *window, uint64_t last_ns, uint64_t now_ns)
 {
     const uint64_t tail_ns = later_by(window->w1_ns, WINDOW_TAIL_NS);
@@ -259,8 +259,8 @@ static void next_edge(struct window *window)
     set_edge(window, edge_ns < window->w1_ns ? edge_ns : window->w1_ns);
 }
 
-/* Time after w1 in which a mark still counts. It is the shortest time if even one more mark would be too
- * few for a figure. */
+/* Time after w1 in which a mark still counts. If there would be too few marks for a throughput even
+ * with one more mark, it is the shortest time. */
 static uint64_t silence_ns(const struct window *window, uint64_t marks)
 {
     uint64_t inside = window->opened ? marks - window->a.marks + 1 : 0;
@@ -378,7 +378,7 @@ unsigned window_look(struct window *window, uint64_t now_ns, bool over)
     uint64_t last_ns;
     struct window_sum sum = sum_until(window, &last_ns, bytes_at_edge(window));
     if (now_ns < (over ? window->w1_ns : window_look_at_ns(window)) || window->closed || window->plan.by_count ||
-        last_ns >= window->w1_ns) /* its thread is on the way to window_cross */
+        last_ns >= window->w1_ns) /* the thread of this mark is about to call window_cross */
         return WINDOW_NOTHING;
     note_closing_gap(window, last_ns, now_ns);
     close_by_silence(window, sum);

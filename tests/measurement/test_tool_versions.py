@@ -1,0 +1,165 @@
+"""Tools of other versions than those that netlab was tried with, and tools that a host lacks: what
+the record says. The programs are scripts in a folder that stands first in PATH.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paths import loopback
+
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.experiment.records import Record, Status, to_json
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import Ends
+from netlab.measurement.tools.table import TOOLS
+from netlab.measurement.tools.tool import (
+    Tool,
+    ToolTrial,
+    remarks_on_versions,
+    version_line,
+)
+from netlab.measurement.tools.tool_engine import ToolEngine
+
+__all__ = ["loopback"]
+
+OF_EACH_TOOL = pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+
+
+def setup_of(tool: Tool) -> Stream | RoundTrip:
+    """A second of the first test that a tool has."""
+    test, _ = next(iter(tool.follows))
+    of_test: Any = {"stream": Stream, "round_trip": RoundTrip}[test]
+    setup: Stream | RoundTrip = of_test(
+        protocol="TCP", message_bytes=512, duration_s=1.0, engine=tool.name
+    )
+    return setup
+
+
+def measured(tool: Tool, ends: Ends) -> Record:
+    setup = setup_of(tool)
+    trial = Trial(Cell(pairing="LL", test=next(iter(tool.follows))[0], setup=setup), number=1)
+    record = ToolEngine(tool).measure(trial, ends, 1, lambda _cell, _rate: None)
+    to_json(record)
+    return record
+
+
+def programs_of(tool: Tool) -> set[str]:
+    """The names of all programs that a tool consists of."""
+    trial = ToolTrial(setup_of(tool), "127.0.0.1", "127.0.0.1", (5300, 5301))
+    words = (tool.version_words, tool.server_words(trial), tool.client_words(trial))
+    return {program for program, *_ in words}
+
+
+def write_program(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Callable[..., Ends]:
+    """Two agents whose PATH begins with a folder in which each program of a tool is a script."""
+
+    def ends(tool: Tool, script: str) -> Ends:
+        for name in programs_of(tool):
+            write_program(tmp_path, name, script)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        found: Ends = request.getfixturevalue("loopback")
+        return found
+
+    return ends
+
+
+@OF_EACH_TOOL
+def test_a_tool_of_an_unknown_version_that_refuses_its_options_is_named_with_its_version(
+    tool: Tool, made: Callable[..., Ends], tmp_path: Path
+) -> None:
+    name = tool.version_words[0]
+    version = " ".join(tool.version_words[1:])
+    script = (
+        f'case "$*" in "{version}") echo "{name} version 0.9.1"; exit;; esac; '
+        f"echo $$ >> {tmp_path}/pids; echo '{name}: unknown option' >&2; exit 1"
+    )
+    record = measured(tool, made(tool, script))
+    assert (record.status, record.reason) == (Status.FAILED, "engine-failed"), record.detail
+    detail = str(record.detail)
+    assert f"{name}: unknown option" in detail
+    for end in ("client", "server"):
+        assert f"{end}: {name} version 0.9.1, but netlab was tried with {tool.name} " in detail
+    assert not {"throughput_bit_per_s", "rtt_mean_ns"} & record.values.keys()
+    pids = (tmp_path / "pids").read_text().split()
+    assert len(pids) >= 2
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+@OF_EACH_TOOL
+def test_a_host_without_the_tool_is_named(
+    tool: Tool, loopback: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, *options = tool.version_words
+    monkeypatch.setattr(type(tool), "version_words", (f"{program}-of-nobody", *options))
+    record = measured(tool, loopback)
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "program-missing"), record.detail
+    assert f"{program}-of-nobody" in str(record.detail)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        pytest.param(tool, marks=pytest.mark.needs(tool.name), id=tool.name)
+        for tool in TOOLS.values()
+    ],
+)
+def test_a_figure_of_a_version_that_was_not_tried_has_a_remark(
+    tool: Tool, made: Callable[..., Ends]
+) -> None:
+    name = tool.version_words[0]
+    version = " ".join(tool.version_words[1:])
+    record = measured(
+        tool,
+        made(
+            tool,
+            f'case "$*" in "{version}") echo "{name} 99.1"; exit;; esac; '
+            f'PATH="{os.environ["PATH"]}"; exec "$(basename "$0")" "$@"',
+        ),
+    )
+    assert record.status is Status.OK, record.detail
+    assert record.values["client_engine_version"] == f"{name} 99.1"
+    remarks = str(record.values["engine_remarks"])
+    assert f"client: {name} 99.1, but netlab was tried with {tool.name} {tool.tried_version}" in (
+        remarks
+    )
+
+
+# First lines as the tools print them, and of versions that only begin or end alike.
+LINES = {
+    "iperf3": ("iperf 3.12 (cJSON 1.7.15)", "iperf 3.1.3", "iperf 3.12.1", "iperf 13.12"),
+    "iperf2": ("iperf version 2.1.8 (12 August 2022) pthreads", "iperf version 2.1.80"),
+    "netperf": ("Netperf version 2.7.0", "Netperf version 2.6.0", "Netperf version 2.7.0.1"),
+    "nuttcp": ("nuttcp-6.1.2", "nuttcp-8.2.2"),
+    "sockperf": ("sockperf, version 3.7-no.git", "sockperf, version 3.10-23.gited92afb185e6"),
+    "neper": ("1.1.0", "1.1.0.2", "11.1.0"),
+}
+
+
+@OF_EACH_TOOL
+def test_the_version_that_was_tried_is_told_from_those_that_look_alike(tool: Tool) -> None:
+    same, *others = LINES[tool.name]
+    assert list(remarks_on_versions(tool, {"client": same, "server": same})) == []
+    for line in others:
+        (remark,) = remarks_on_versions(tool, {"client": same, "server": line})
+        assert remark.startswith(f"server: {line}, but")
+
+
+def test_the_line_about_the_version_is_found_below_one_about_the_system() -> None:
+    printed = "Linux lab 6.1.0 x86_64 GNU/Linux\niperf 3.0.11\n"
+    assert version_line(TOOLS["iperf3"], printed) == "iperf 3.0.11"
+    assert version_line(TOOLS["neper"], "\n1.1.0\n") == "1.1.0"
+    assert version_line(TOOLS["iperf2"], "") == "unknown"
