@@ -1,8 +1,8 @@
 """Runs every benchmark whose figures are compared, one by one on one day: `make benchmarks`.
 
-The last line of each is a row of the table in docs/benchmarks.md, which is written after the last
-one has ended; their output is kept in build/benchmarks. The exit status is 0 if all their criteria
-are met.
+The last line that each benchmark prints becomes a row of the table in docs/benchmarks.md, which is
+written after the last benchmark has ended. The whole output is in build/benchmarks. The exit status
+is 0 if all criteria are met.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TABLE = ROOT / "docs" / "benchmarks.md"
 OUTPUT = ROOT / "build" / "benchmarks"
 BEGIN, END = "<!-- made by make benchmarks -->", "<!-- end -->"
 MOST_S = 3600.0
-"""Longest time that one of them may take, and all of them together should."""
+"""Longest time that one benchmark may take. All together must not take longer either."""
 
 BENCHMARKS = {
     "throughput": "benchmarks.peers.throughput",
@@ -42,7 +42,7 @@ class Outcome:
     name: str
     exit_status: int
     figures: str
-    """Its last line."""
+    """The last line that it printed."""
     duration_s: float
 
 
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def run(name: str) -> Outcome:
-    """Run one to its end; what it prints goes to its file below build/benchmarks."""
+    """Run one benchmark to its end, with its output in a file in build/benchmarks."""
     begin = time.monotonic()
     file = OUTPUT / f"{name}.txt"
     with file.open("w", encoding="utf-8") as output:
@@ -82,7 +82,7 @@ def run(name: str) -> Outcome:
 
 
 def write_table(outcomes: list[Outcome], day: datetime.date) -> None:
-    """Put the rows between the two marks of the page, with their day."""
+    """Write the rows and their date between the two marks of the page."""
     rows = [f"Measured on {day}.", "", "| figures | command |", "|---|---|"]
     for outcome in outcomes:
         rows.append(f"| {outcome.figures.replace('|', '/')} | `make benchmark-{outcome.name}` |")

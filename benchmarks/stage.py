@@ -20,7 +20,9 @@ NETLAB = [sys.executable, "-m", "netlab"]
 
 @contextmanager
 def a_lab(rate_bit_per_s: float | None = None, **wish: Any) -> Iterator[lab.LabState]:
-    """A lab for this benchmark, removed in any case; ``wish`` as in ``LabOptions``."""
+    """Make a lab for this benchmark and always remove it at the end. ``wish``: see
+    ``LabOptions``.
+    """
     options = lab.LabOptions(**{"name": f"bench-{os.getpid()}", "rate": rate_bit_per_s} | wish)
     try:
         yield lab.up(options)
@@ -31,7 +33,9 @@ def a_lab(rate_bit_per_s: float | None = None, **wish: Any) -> Iterator[lab.LabS
 def netlab(
     *words: str, accept: Sequence[int] = (0,), timeout_s: float = 1800
 ) -> subprocess.CompletedProcess[str]:
-    """Run netlab's command to its end; its words are shown when its exit status is another."""
+    """Run netlab's command to its end. SystemExit with its error text if its exit status is not one
+    of ``accept``.
+    """
     process = subprocess.run(
         [*NETLAB, *words], cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False
     )
@@ -43,12 +47,12 @@ def netlab(
 
 
 def run_words(matrix: Path, hosts: Path | None, into: Path, *more: str) -> list[str]:
-    """Words of a `netlab run` without a report."""
+    """The arguments of a `netlab run` without a report."""
     return ["run", str(matrix), "--hosts", str(hosts), "--into", str(into), "--no-report", *more]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns for the eye: the first to the left, the others to the right."""
+    """A text table: the first column is aligned left, the others right."""
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
     return "\n".join(
         "  ".join(
@@ -72,7 +76,9 @@ class Verdict:
 
 
 def finish(verdicts: Sequence[Verdict], figures: str) -> int:
-    """Print the verdicts and, as the last line, the figures; the exit status: 0 if all are met."""
+    """Print the verdicts and, as the last line, the figures. Returns the exit status: 0 if all are
+    met.
+    """
     for verdict in verdicts:
         print(verdict)
     print(figures)

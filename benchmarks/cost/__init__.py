@@ -1,1 +1,1 @@
-"""What a person waits for, and what a host or a page costs."""
+"""Benchmarks of the time that commands and pages take, and of their memory."""

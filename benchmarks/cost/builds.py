@@ -1,4 +1,4 @@
-"""Builds of the probe for every system from scratch, timed and compared: `make benchmark-builds`.
+"""Builds the probe for every system from scratch, twice, and compares: `make benchmark-builds`.
 
 Each target is built with an empty compiler cache, as on a fresh machine, then again from a copy of
 the sources in another folder, with the cache of the first build. The two binaries must be the same
@@ -61,7 +61,7 @@ def main() -> int:
     arguments = words.parse_args()
     targets = targets_named(arguments.targets) or TARGETS
     for target in targets:
-        cross.compiler_for(target)  # what is missing is said before minutes of building
+        cross.compiler_for(target)  # a missing compiler is reported before minutes of building
     rows = [
         built(target, compiler) for target in targets for compiler in cross.compilers_for(target)
     ]
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def built(target: Target, compiler: Compiler) -> Row:
-    """The probe twice and the contract's test once, with a cache that is empty at first."""
+    """Build the probe twice and the test of the platform contract once, from an empty cache."""
     with tempfile.TemporaryDirectory(prefix="netlab-builds-") as scratch:
         folder = Path(scratch)
         for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
@@ -113,7 +113,7 @@ def built(target: Target, compiler: Compiler) -> Row:
 
 
 def copied(folder: Path) -> Path:
-    """The sources as a checkout has them, without what was built of them."""
+    """Copy the sources of the checkout into ``folder``, without built files."""
     probes = folder / "probes"
     shutil.copytree(CHECKOUT, probes, ignore=shutil.ignore_patterns("build"))
     (folder / "netlab").mkdir()

@@ -1,7 +1,8 @@
-"""The plan of 200 hosts, each with every other: `make benchmark-many-hosts`.
+"""Times the plan of 200 hosts, each measured with every other: `make benchmark-many-hosts`.
 
-No host is contacted and nothing is sent. It times the drawing of the rounds alone, and the whole
-command `netlab plan`; ``--hosts N`` sets the number of hosts.
+No host is contacted and nothing is sent. A round is the set of pairs that are measured at the same
+time. The benchmark times the computation of the rounds alone, and the whole command `netlab plan`.
+``--hosts N`` sets the number of hosts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ MOST_S = 2.0
 
 
 def inventory(hosts: int) -> str:
-    """So many hosts that are nowhere: addresses of 198.18.0.0/15, kept for benchmarks."""
+    """An inventory of hosts that do not exist: addresses of 198.18.0.0/15, reserved for
+    benchmarks.
+    """
     return "hosts:\n" + "".join(
         f"  h{n}: {{os: L, ssh: lab@198.19.{n // 250}.{n % 250 + 1}, "
         f"addresses: {{test: 198.18.{n // 250}.{n % 250 + 1}}}}}\n"
@@ -37,7 +40,9 @@ def inventory(hosts: int) -> str:
 
 
 def scheduled(hosts: int) -> tuple[float, int]:
-    """CPU seconds that the rounds take to be drawn, the median of five, and how many there are."""
+    """CPU seconds that the computation of the rounds takes (median of five), and the number of
+    rounds.
+    """
     names = [f"h{n}" for n in range(hosts)]
     pairings = every_pairing(names, machines={name: name for name in names}, inside=False)
     meetings = [Match(pairing, *labels_of(pairing)) for pairing in pairings]
@@ -50,7 +55,7 @@ def scheduled(hosts: int) -> tuple[float, int]:
 
 
 def planned(hosts: int) -> tuple[float, dict[str, object], str]:
-    """Seconds of a whole `netlab plan`, what it says as JSON, and its line about the time."""
+    """Seconds that a whole `netlab plan` takes, its output as JSON, and its line about the time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "matrix.yaml").write_text(MATRIX)
@@ -65,7 +70,7 @@ def planned(hosts: int) -> tuple[float, dict[str, object], str]:
 
 
 def main() -> int:
-    """Plan, print, judge."""
+    """Plan, print the verdicts. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=200)
     hosts = parser.parse_args().hosts

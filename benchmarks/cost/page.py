@@ -1,9 +1,9 @@
-"""How long the report's page and one of its cells take to open: `make benchmark-page`.
+"""Times how long the report's page and one of its cells take to open: `make benchmark-page`.
 
-In headless Chromium, from disk: the page of the lab report's 416 cells measured in the lab, and the
-page of a generated run of 10,000 cells with all values that a probe reports for a stream.
-``--pictures DIR`` takes the pictures of the documentation instead: on the desk, of a cell, on a
-phone, on paper.
+Headless Chromium opens two pages from disk: the page of the lab report's 416 cells measured in the
+lab, and the page of a generated run of 10,000 cells with all values that a probe reports for a
+stream. ``--pictures DIR`` takes the pictures of the documentation instead: on a desktop, of a cell,
+on a phone, on paper.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_LOAD_S, MOST_SEEN_S, MOST_BYTES = 1.0, 0.3, 1_500_000
 MOST_LARGE_SEEN_S, MOST_OPEN_S = 2.0, 0.5
 CELLS_OPENED = 20
 FIRST_SCREENS = tuple(sorted(run.parent.name for run in ROOT.glob("reports/*/run.json")))
-"""Recorded runs whose first screens are shown, on the desk and on a phone."""
+"""Recorded runs whose first screens are in the documentation, for a desktop and a phone."""
 
 _LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd / 1e3"
 _SEEN = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime / 1e3"
@@ -39,7 +39,7 @@ _DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A screen, and how wide its picture in the documentation is."""
+    """The size of a screen, and the width of its picture in the documentation."""
 
     size_px: tuple[int, int]
     width_px: int
@@ -50,13 +50,13 @@ SCREENS = {"desk": Screen((1400, 900), 760), "phone": Screen((390, 844), 300)}
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a person waits for, seconds."""
+    """The size of a page, and times in seconds that a person waits for."""
 
     page_bytes: int
     load_s: list[float]
-    """Until the page is loaded and laid out."""
+    """From the start until the page is loaded and laid out."""
     seen_s: list[float]
-    """Until its first words are seen."""
+    """From the start until the first words are visible."""
     open_s: list[float]
     """From the click on a figure until its record is drawn."""
 
@@ -115,7 +115,7 @@ def main() -> int:
 
 
 def take_pictures(folder: Path) -> int:
-    """PNG files of few colours: a page needs no more, and a repository is kept small."""
+    """Take the pictures of the documentation, as PNG files with few colours, which are small."""
     with tempfile.TemporaryDirectory() as scratch, a_browser() as browser:
         pages = {}
         for name in (
@@ -169,7 +169,7 @@ def measured(browser: Browser, page: Path, rounds: int) -> Figures:
         tab = browser.tab()
         tab.open(page)
         tab.run(_DRAWN)
-        if number:  # the first one fills the disk's cache
+        if number:  # the first opening fills the disk's cache
             load_s.append(float(tab.run(_LOADED)))
             seen_s.append(float(tab.run(_SEEN) or load_s[-1]))
         if number == rounds:

@@ -1,11 +1,13 @@
-"""The cost of a cell beyond its measured time, over SSH in the lab: `make benchmark-set-up`.
+"""Times the set-up of a cell over SSH in the lab: `make benchmark-set-up`.
 
-Cost of a cell = time from the previous record to its own record, both written, minus the warm-up
-and the requested seconds, minus the receiver's drain, which is shown separately. The first cell has
-no previous record and is left out: it includes the connections. The hosts use this machine's clock,
-so the times in a record give the parts.
-For comparison, in the same lab: `ssh host iperf3 -c …` once per cell over a shared ssh connection
-(ControlMaster), with the iperf3 server running all the time.
+The cost of a cell is the time from the writing of the previous record to the writing of its own
+record, minus the warm-up, the requested seconds and the receiver's drain (the wait for the last
+datagrams), which is shown separately. The first cell has no previous record and is left out: its
+time includes the connections. The hosts use this machine's clock, so the times in a record divide
+the cost into parts.
+
+For comparison, `ssh host iperf3 -c …` runs in the same lab, once per cell over a shared ssh
+connection (ControlMaster), with an iperf3 server that runs all the time.
 """
 
 from __future__ import annotations
@@ -93,13 +95,13 @@ def main() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one cell cost."""
+    """The cost of one cell."""
 
     cost_ms: float
     parts_ms: tuple[float, ...]
-    """As ``PARTS`` has them; their sum is the cost."""
+    """In the order of ``PARTS``. Their sum is the cost."""
     drains_ms: tuple[float, ...]
-    """As ``DRAIN_PARTS`` has them; empty for TCP, which is closed by reset and has no drain."""
+    """In the order of ``DRAIN_PARTS``. Empty for TCP, which is closed by reset and has no drain."""
 
 
 def netlab_costs(
@@ -110,7 +112,7 @@ def netlab_costs(
     *,
     duration_s: float = DURATION_S,
 ) -> list[Cost]:
-    """Of every cell but the first."""
+    """The costs of every cell except the first."""
     matrix, into = scratch / "set-up.yaml", scratch / "set-up"
     text = MATRIX
     for word, value in (
@@ -148,7 +150,10 @@ def _arrivals(matrix: Path, lab: LabState, into: Path) -> Iterator[tuple[int, tu
 
 
 def _cost(before_ns: int, began_ns: int, record: Record, end_ns: int, measured_ns: int) -> Cost:
-    """Of a cell, from the record before it, and its own beginning, to its own record."""
+    """The cost of a cell, from the time of the previous record, of its begin and of its own record.
+
+    ``measured_ns``: warm-up and window, which are not a part of the cost.
+    """
     number = {name: int(str(record.values[name])) for name in _TIMES}
     sends_ns = number["sender_first_send_ns"]
     closes_ns = number["receiver_window_open_ns"] + number["receiver_elapsed_ns"]
@@ -180,7 +185,7 @@ def _ns_of(wall_clock: str) -> int:
 
 
 def iperf3_costs_ms(lab: LabState, count: int) -> list[float]:
-    """Wall time of `ssh linux-a iperf3 -c … -t 1` less its second."""
+    """Wall time of `ssh HOST iperf3 -c … -t 1` in ms, without the second of its measurement."""
     server, client = lab.hosts[0], lab.hosts[1]
     ssh = ["ssh", "-F", str(lab.ssh_config), "-o", "BatchMode=yes"]
     serve = ["iperf3", "-s", "-B", server.addresses[0]]
@@ -192,7 +197,7 @@ def iperf3_costs_ms(lab: LabState, count: int) -> list[float]:
     ) as listening:
         try:
             with kept_connection(lab, client.name) as words:
-                time.sleep(1.0)  # the server is there: not a part of what is timed
+                time.sleep(1.0)  # the start of the server is not timed
                 command = [*words, *iperf3_client(server.addresses[0])]
                 return [timed_ms(command, of_it_s=1.0) for _ in range(count)]
         finally:
@@ -201,7 +206,7 @@ def iperf3_costs_ms(lab: LabState, count: int) -> list[float]:
 
 @contextmanager
 def kept_connection(lab: LabState, host: str) -> Iterator[list[str]]:
-    """The words of an ssh that goes to a host over one connection, kept meanwhile."""
+    """Keep an ssh connection to a host open, and yield the ssh command line that uses it."""
     with tempfile.TemporaryDirectory() as folder:
         ssh = ["ssh", "-F", str(lab.ssh_config), "-o", "BatchMode=yes"]
         prefix = [*ssh, "-o", f"ControlPath={folder}/%h"]
@@ -219,7 +224,9 @@ def iperf3_client(to: str) -> list[str]:
 
 
 def timed_ms(argv: list[str], of_it_s: float = 0.0) -> float:
-    """How long a program runs, less the seconds that it was asked to."""
+    """The time in ms that a program runs, without the ``of_it_s`` seconds that it is told to
+    measure.
+    """
     begin = time.monotonic()
     process = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     elapsed_s = time.monotonic() - begin

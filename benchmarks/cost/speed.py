@@ -1,8 +1,8 @@
-"""Duration and memory of commands: `make benchmark-speed`.
+"""Measures duration and memory of commands: `make benchmark-speed`.
 
-For `netlab --help`, for the report of the 416 cells that were measured in the lab, for a report of
-10,000 cells, and for `netlab.load` of these in a fresh interpreter. The 10,000 cells are generated
-from the measured records: each has all values that two probes report for a stream.
+The commands are `netlab --help`, the report of the 416 cells that were measured in the lab, a
+report of 10,000 cells, and `netlab.load` of these cells in a new interpreter. The 10,000 cells are
+generated from the measured records: each has all values that two probes report for a stream.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_HELP_S, MOST_REPORT_S, CELLS = 0.3, 2.0, 416
 MOST_LARGE_REPORT_S, MOST_LARGE_REPORT_BYTES, LARGE_CELLS = 15.0, 400e6, 10_000
 MOST_LOAD_S = 2.0
 MEASURED = ROOT / "reports" / "lab-report-lab"
-"""What the made-up cells are made of."""
+"""The run from which the 10,000 cells are generated."""
 
 LOAD = """\
 import json, sys, time
@@ -47,16 +47,16 @@ print(json.dumps({"cells": len(run.plan.cells), "import_s": imported_s - begun_s
 
 _RATES = ("throughput_bit_per_s", "receiver_throughput_bit_per_s")
 _SERIES = ("_interval_bytes", "_cwnd_bytes", "_rtt_us", "_pacing_bit_per_s")
-"""Ends of the names of series that differ from cell to cell."""
+"""Ends of the names of the series that get other values in each generated cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a command took."""
+    """The time and memory that a command took, and its output."""
 
     wall_s: float
     most_bytes: int
-    """Resident memory."""
+    """The most resident memory."""
     said: str
 
 
@@ -111,7 +111,9 @@ def judge(
     import_s: float,
     load_s: float,
 ) -> int:
-    """Each figure against its criterion; ``import_s`` and ``load_s`` are parts of a load."""
+    """Compare each figure with its criterion. ``import_s`` and ``load_s`` are parts of
+    ``loads``.
+    """
     help_s = statistics.median(sample.wall_s for sample in helps)
     report_s, large_s, whole_load_s = (
         max(e.wall_s for e in own) for own in (reports, larges, loads)
@@ -151,7 +153,7 @@ def verdict(measured_s: float, most_s: float, subject: str, statistic: str) -> V
 
 
 def cost(*command: str) -> Cost:
-    """What a command took, to its end."""
+    """Run a command to its end, and return what it took."""
     begin = time.monotonic()
     with tempfile.TemporaryFile("w+") as wrong:
         process = subprocess.Popen(
@@ -170,8 +172,8 @@ def cost(*command: str) -> Cost:
 
 
 def make_large(folder: Path, cells: int) -> None:
-    """A run of so many cells, one trial each, of measured records; a few failed, and a few were not
-    measured.
+    """Generate a run of this number of cells from measured records, with one trial per cell. A few
+    trials failed, and a few were not measured.
     """
     run = netlab.load(MEASURED)
     plan_cells = tuple(islice(many_cells(run.plan.cells), cells))
@@ -198,7 +200,7 @@ def make_large(folder: Path, cells: int) -> None:
 
 
 def many_cells(cells: Sequence[PlannedCell]) -> Iterator[PlannedCell]:
-    """The measured cells again and again, each time with another DSCP."""
+    """The measured cells, repeated without end, each time with another DSCP."""
     for dscp in count():
         for cell in cells:
             settings = {**cell.settings, "dscp": dscp}
@@ -206,7 +208,7 @@ def many_cells(cells: Sequence[PlannedCell]) -> Iterator[PlannedCell]:
 
 
 def made_record(cell: PlannedCell, record: Record, rng: random.Random) -> Record:
-    """What was measured, with figures and series that are a little its own; or that it failed."""
+    """A measured record with slightly changed figures and series; or, rarely, a failed one."""
     if record.status is Status.OK and rng.random() < 0.01:
         failed = replace(record, status=Status.FAILED, reason="no-traffic", values={})
         return replace(failed, cell=cell.key, settings=cell.settings)

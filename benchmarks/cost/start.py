@@ -1,9 +1,9 @@
-"""Time from the command to the first cell's first message, over SSH: `make benchmark-start`.
+"""Times a run from the command to its first message, over SSH: `make benchmark-start`.
 
-Every host has the probe already. Twenty hosts are in labs of four, each with its own sshd and
-cable; they are measured in ten pairs that share no host. The probes use this machine's clock, so
-the time of the first send call can be compared with that of the command; the times of the journal's
-notes give the parts. `netlab measure` is timed with the same two hosts.
+Every host has the probe already. Twenty hosts are in labs of four, each host with its own sshd and
+cable. They are measured in ten pairs without a common host. The probes use this machine's clock, so
+the time of the first send call can be compared with the time of the command. The times in the
+journal divide the whole time into parts.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ PARTS = ("command to folder", "to hosts ready", "to facts noted", "to first mess
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One run's beginning."""
+    """The times of the start of one run."""
 
     whole_s: float
     parts_s: tuple[float, ...]
-    """As ``PARTS`` has them."""
+    """In the order of ``PARTS``."""
 
 
 def main() -> int:
@@ -77,7 +77,7 @@ def main() -> int:
 
 @contextmanager
 def labs(hosts: int) -> Iterator[list[LabState]]:
-    """So many hosts, in labs of four at most."""
+    """Make this number of hosts, in labs of at most four."""
     with ExitStack() as stack:
         lab_states = []
         for number in range(-(-hosts // HOSTS_A_LAB)):
@@ -88,7 +88,7 @@ def labs(hosts: int) -> Iterator[list[LabState]]:
 
 
 def starts(lab_states: Sequence[LabState], scratch: Path, rounds: int) -> list[Start]:
-    """The beginnings of runs; one before them puts the probe there."""
+    """The starts of ``rounds`` runs. An earlier run copies the probe to the hosts."""
     inventory, pairings = scratch / "hosts.yaml", []
     lines = ["hosts:"]
     for number, lab in enumerate(lab_states):
@@ -110,7 +110,7 @@ def starts(lab_states: Sequence[LabState], scratch: Path, rounds: int) -> list[S
 
 
 def start_of(matrix: Path, inventory: Path, into: Path) -> Start:
-    """How long one run took until its first message went out."""
+    """Run once, and return the times until its first message was sent."""
     wall_s, began_ns = time.time(), time.monotonic_ns()
     words = [*NETLAB, *run_words(matrix, inventory, into, "--quiet")]
     process = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,10 +1,9 @@
-"""The lab report's whole matrix to ±1 %, on two pairs of hosts at the same time, in the lab:
-`make benchmark-whole`.
+"""Measures the lab report's whole matrix to ±1 %: `make benchmark-whole`.
 
-Its four pairings are two pairs of Linux hosts, both ways, each host with its own cable; trials that
-share no host run at the same time. Each cell is measured at least five times, until the interval of
-its mean is narrow enough. As printed, each cell once for 10 s, one by one, the matrix takes 69
-minutes.
+The matrix has four pairings: two pairs of Linux hosts in the lab, in both directions, each host
+with its own cable. Trials of both pairs run at the same time. Each cell is measured at least five
+times, until the interval of its mean is narrow enough. Measured as in the printed report, once for
+10 s, one cell after the other, the matrix takes 69 minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from netlab.lab import LabState
 MOST_MINUTES = 7.0
 CELLS = 416
 PRINTED_S = 10.0
-"""Of a cell of the report."""
+"""Duration of a cell in the printed report."""
 ENDS = ("first", "last")
 UNTIL = "{within: 1 %, confidence: 95 %, at_least: 5, at_most: 30}"
 
@@ -67,7 +66,7 @@ def main() -> int:
 
 
 def measured_s(lab: LabState, scratch: Path, folder: Path, arguments: argparse.Namespace) -> float:
-    """How long `netlab run` takes, from the command to its end."""
+    """Seconds that `netlab run` takes, from the command to its end."""
     names = [host.name for host in lab.hosts]
     ways = [*zip(names[::2], names[1::2], strict=True), *zip(names[1::2], names[::2], strict=True)]
     pairings = ", ".join(f"{server}+{client}" for server, client in ways)
@@ -90,7 +89,7 @@ def measured_s(lab: LabState, scratch: Path, folder: Path, arguments: argparse.N
 
 
 def at_once(folder: Path) -> float:
-    """Of the time in which streams sent, the share in which two pairs did; by the hosts' clock."""
+    """The share of the sending time in which both pairs sent at once, by the hosts' clock."""
     edges: list[tuple[int, int]] = []
     for record in library.load(folder).stored.records:
         if record.status == "ok":

@@ -1,11 +1,12 @@
-"""The lab report's four pairings with Windows hosts under wine: `make benchmark-windows`.
+"""Measures the lab report with Windows hosts under wine: `make benchmark-windows`.
 
-A lab of two Linux and two Windows hosts at 100 Mbit/s, and all 416 cells of the lab report in one
-run: each ok or blank with its reason, TCP at the wire's ceiling where the sender's system can fill
-it, and named where its send call is the limit. Then what happens to a run whose lab goes, what a
-cell costs beyond its time, and what is left of the probes (windows_life.py). About 20 minutes.
+The lab has two Linux and two Windows hosts at 100 Mbit/s. One run measures all 416 cells of the lab
+report. Each cell must be ok or have a reason. TCP must reach the wire's highest payload rate if the
+sender's system can fill the wire; otherwise the finding must name the send call as the limit. The
+benchmark also checks a run whose lab is taken down, the time that a cell takes in addition to its
+measurement, and that no probe is left (windows_life.py). It takes about 20 minutes.
 
-wine shows what the program does, never how fast Windows is.
+With wine, the figures show what the probe does, but not how fast Windows is.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ defaults: {{duration: {seconds:g}s, congestion: cubic, socket_buffer: 64KiB}}
 tests:
   - {{test: stream, protocol: TCP, message_size: [64, 576, 1500, 65536]}}
 """
-"""Repeated, for a single trial of half a second under wine scatters by what else the machine does.
-"""
+"""Each cell is repeated, because the result of a single trial of half a second under wine depends
+on the other work of the machine."""
 
 
 def main() -> int:
@@ -85,7 +86,9 @@ def main() -> int:
 
 
 def every_cell_is_explained(run: Analysis) -> Verdict:
-    """Each ok, or refused by a host with its word and the error number behind it."""
+    """Whether each cell is ok, or was refused by a host with a reason and the system's error
+    number.
+    """
     rows = run.frame.to_dict("records")
     odd = [
         f"{row['cell']} {row['status']} {row['reason']}"
@@ -103,7 +106,9 @@ def every_cell_is_explained(run: Analysis) -> Verdict:
 
 
 def the_report_is_whole(folder: Path) -> Verdict:
-    """A table of throughput a pairing, and the overview of all."""
+    """Whether the report has a table of throughput for each pairing, and the overview of all
+    pairings.
+    """
     text = (folder / "tables.md").read_text()
     tables = [pairing for pairing in PAIRINGS if f"## {pairing}: throughput" in text]
     overview = "| all pairings |" in text
@@ -116,7 +121,7 @@ def the_report_is_whole(folder: Path) -> Verdict:
 
 
 def linux_clients_fill_the_wire(lab: LabState, scratch: Path, seconds: float) -> Verdict:
-    """TCP from Linux to Windows, 64 KiB buffers, all message sizes."""
+    """TCP from Linux to Windows, with buffers of 64 KiB, at all message sizes."""
     shares = ceiling_shares(lab, scratch, "WL", seconds)
     return Verdict(
         len(shares) == 4 and all(abs(share - 1) <= NEAR for share in shares.values()),
@@ -137,7 +142,7 @@ def ceiling_shares(lab: LabState, scratch: Path, pairing: str, seconds: float) -
 
 
 def small_messages_are_named(run: Analysis) -> Verdict:
-    """Windows clients below the ceiling: measured, and their send call named as what limits."""
+    """Whether the send call is named as the limit of Windows clients that are below the ceiling."""
     small = [
         sample
         for sample in samples(run)
@@ -158,7 +163,9 @@ def small_messages_are_named(run: Analysis) -> Verdict:
 
 
 def rates(pairing: str, size: int, below: Sequence[StreamSample]) -> str:
-    """Calls a second and what each takes, medians of the cells below the ceiling."""
+    """A text: calls per second and the duration of a call, medians of the cells below the
+    ceiling.
+    """
     cells = [
         sample for sample in below if (sample.pairing, sample.message_bytes) == (pairing, size)
     ]
@@ -171,10 +178,11 @@ def rates(pairing: str, size: int, below: Sequence[StreamSample]) -> str:
 
 
 def one_cpu(lab: LabState, scratch: Path, seconds: float) -> Verdict:
-    """TCP from a Windows client whose processes share a CPU: at the ceiling from 1500 bytes on.
+    """TCP from a Windows client whose processes share a CPU must reach the ceiling from 1500 bytes
+    on.
 
-    The wineserver among them: a send call goes from one to the other, which costs several times as
-    much from CPU to CPU.
+    The wineserver is one of these processes. Each send call goes to the wineserver, which costs
+    several times as much if it runs on another CPU.
     """
     with pinned(lab, "windows-a", os.cpu_count() or 1):
         shares = ceiling_shares(lab, scratch, "LW", seconds)
@@ -187,7 +195,9 @@ def one_cpu(lab: LabState, scratch: Path, seconds: float) -> Verdict:
 
 @contextmanager
 def pinned(lab: LabState, name: str, cpus: int) -> Iterator[None]:
-    """Ties every process of a host, and what it starts, to the last CPU; loosened at the end."""
+    """Pin every process of a host, and the processes that they start, to the last CPU; undone at
+    the end.
+    """
     host = next(host for host in lab.hosts if host.name == name)
     network = (Path("/run/netns") / host.namespace).stat().st_ino
 
@@ -209,7 +219,7 @@ def pinned(lab: LabState, name: str, cpus: int) -> Iterator[None]:
 
 
 def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
-    """Beyond warm-up, window and drain, as set_up.py has it."""
+    """The time of a cell in addition to warm-up, window and drain, as defined in set_up.py."""
     costs = netlab_costs(lab, scratch, repeats, "[WL, LW, WW]")
     costs_ms = [cost.cost_ms for cost in costs]
     drains_ms = [sum(cost.drains_ms) for cost in costs if cost.drains_ms]
@@ -227,13 +237,13 @@ def set_up_cost(lab: LabState, scratch: Path, repeats: int) -> Verdict:
 
 
 def at_64_kib(run: Analysis, of: Sequence[StreamSample]) -> list[StreamSample]:
-    """Those whose cell asks for socket buffers of 64 KiB."""
+    """The samples whose cell has socket buffers of 64 KiB."""
     settings: Mapping[str, Any] = {cell.key: cell.settings for cell in run.plan.cells}
     return [sample for sample in of if settings[sample.cell]["socket_buffer_bytes"] == BUFFER_BYTES]
 
 
 def per_cent(shares: Mapping[int, float]) -> str:
-    """Shares of the ceiling by message size."""
+    """A text of shares of the ceiling, by message size."""
     return ", ".join(f"{size}: {share * 100:.2f} %" for size, share in sorted(shares.items()))
 
 

@@ -1,4 +1,4 @@
-"""A run whose lab is removed, and the probes of Windows hosts after it: for windows.py."""
+"""Checks a run whose lab is taken down, and that no Windows probe is left: for windows.py."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ LEASE_S = 12.0
 GONE_S = LEASE_S + 8
 CELLS_OF_A_PAIRING = 104
 MOST_DOWNS = 8
-"""Twice as often as it takes, where a cell fails and its pairing is not complete."""
+"""Maximum number of times that the lab is taken down: twice the usual number, because a pairing may
+not be complete if one of its cells fails."""
 MATRIX = """\
 title: Long trials
 link: {rate: 100Mbit, mtu: 1500}
@@ -35,7 +36,9 @@ tests:
 
 
 def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[Verdict]:
-    """`netlab lab down` under the run whenever a pairing is complete; up again, and on."""
+    """Take the lab down during the run whenever a pairing is complete, make it again, and
+    resume.
+    """
     into = scratch / "interrupted"
     options = labs.LabOptions(name=f"gone-{os.getpid()}", rate=100e6, windows=2)
     losses = downs = 0
@@ -77,7 +80,7 @@ def goes_on_after_its_lab_was_taken_down(scratch: Path, seconds: float) -> list[
 
 
 def ends(lab: LabState, scratch: Path) -> list[Verdict]:
-    """No netprobe is left on any host after the run is ended, killed, or cut off."""
+    """Check that no netprobe is left on any host after Ctrl-C, a kill, or a cut connection."""
     durations_s = {
         "Ctrl-C": interrupted(lab, scratch / "ctrl-c"),
         "kill -9 of the controller": killed(lab, scratch / "killed"),
@@ -109,7 +112,10 @@ def killed(lab: LabState, folder: Path) -> float | None:
 
 
 def cut(lab: LabState, folder: Path) -> float | None:
-    """No FIN and no RST comes through: only the lease can end the probes."""
+    """Seconds until no netprobe is left after the connection is cut; ``None`` if some are left.
+
+    No FIN and no RST arrives, so only the end of their lease can end the probes.
+    """
     if lab.plan is None:
         raise SystemExit("the lab is not up")
     bridge = lab.plan.bridge
@@ -152,7 +158,7 @@ def at_work(lab: LabState, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def gone_after_s(lab: LabState) -> float | None:
-    """Seconds until no netprobe is left; ``None`` where some are for long."""
+    """Seconds until no netprobe is left; ``None`` if some are still left after a long time."""
     begin = time.monotonic()
     while probes_of(lab):
         if time.monotonic() - begin > 2 * GONE_S:
@@ -162,7 +168,10 @@ def gone_after_s(lab: LabState) -> float | None:
 
 
 def probes_of(lab: LabState) -> list[str]:
-    """Every netprobe of the lab's users by its command line: under wine the program is wine's."""
+    """Process numbers of the netprobes of the lab's users.
+
+    They are found by their command line, because under wine the program file is wine's.
+    """
     users = {host.uid for host in lab.hosts}
     probes = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -175,7 +184,7 @@ def probes_of(lab: LabState) -> list[str]:
 
 
 def pairings_complete(into: Path) -> set[str]:
-    """Pairings whose cells all have their final records."""
+    """Pairings whose cells are all measured or impossible."""
     cells = {
         (record["pairing"], record["cell"])
         for record in records_of(into)

@@ -1,8 +1,8 @@
-"""What is done to runs, at random and many times over, and what becomes of them."""
+"""Benchmarks that inject faults into runs at random, many times, and check how the runs end."""
 
 import sys
 
 from benchmarks.stage import ROOT
 
-# What injects faults is shared with the tests.
+# The code that injects faults belongs to the tests.
 sys.path[:0] = [str(ROOT / "tests" / name) for name in ("injection", "support", "suites")]

@@ -1,15 +1,16 @@
-"""Kills of the controller, and faults while runs go on: `make benchmark-chaos`.
+"""Kills the controller, and injects faults into runs: `make benchmark-chaos`.
 
-First 300 kills (SIGKILL) of the controller at random moments of small runs over real sshds, each
-resumed until it is done: no cell is lost, none measured twice, what was written stays as it was to
-the byte, and no probe outlives its lease. Then 100 runs with a fault drawn at random every few
-seconds: probes are killed or stopped, SSH connections cut or frozen, servers restarted, cables
-pulled. Every run ends by itself, every cell is measured or has its true reason, and no result is
-wrong without a word.
+First the controller is killed (SIGKILL) 300 times at random moments of small runs over real sshds.
+Each run is resumed until it is done. It is checked that no cell is lost, none is measured twice,
+what was written does not change, and no probe is left after its lease (the time that it waits for
+its controller). Then there are 100 runs with a random fault every few seconds: probes are killed or
+stopped, SSH connections cut or frozen, SSH servers restarted, cables pulled. It is checked that
+every run ends by itself, every cell is measured or has a true reason, and no wrong result is
+without a warning.
 
-``--kills``, ``--runs``, ``--seed`` and ``--seconds`` (a trial) set the size; ``--first N --runs 1``
-repeats the run with number N. Everything is in a temporary folder; ``--keep`` leaves it. Cables
-need root. An hour and a half with the numbers above.
+``--kills``, ``--runs``, ``--seed`` and ``--seconds`` (of a trial) set the size; ``--first N --runs
+1`` repeats the run with number N. Everything is in a temporary folder; ``--keep`` keeps it. Cables
+need root. With the numbers above it takes an hour and a half.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ KILLS, RUNS = 300, 100
 
 
 def main() -> int:
-    """Kill, hurt, judge."""
+    """Kill controllers, inject faults, print the verdicts. Returns the exit status."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--kills", type=int, default=KILLS)
     words.add_argument("--runs", type=int, default=RUNS)
@@ -75,7 +76,7 @@ def main() -> int:
 
 @contextmanager
 def scratch_folder(is_kept: bool) -> Iterator[Path]:
-    """A temporary folder for all that is written."""
+    """A temporary folder. It is removed at the end, unless it is to be kept."""
     folder = Path(tempfile.mkdtemp(prefix="netlab-"))
     try:
         yield folder

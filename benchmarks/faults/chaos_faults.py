@@ -24,10 +24,10 @@ from netlab.lab import missing_packages
 from netlab.lab.network import NAMESPACES
 
 RATE_BIT_PER_S = 20e6
-"""Of the test cable: any machine carries it with a CPU and more to spare."""
+"""Rate of the test cable. It is so low that any machine can forward it with CPU time left."""
 PORT = 2222
 BURST_S, BETWEEN_BURSTS_S = 0.08, 0.04
-"""A slow host: so long its probes stand still, so long they run, in turn."""
+"""For a slow host: how long its probes are stopped, and then run, in turn."""
 
 
 @dataclass
@@ -38,14 +38,14 @@ class ChaosHost:
     sshd: Sshd
     test_address: str
     namespace: str | None = None
-    """Its network; ``None``: that of the machine."""
+    """Its network namespace; ``None``: the one of the machine."""
 
     def line(self) -> str:
-        """Its line of the inventory."""
+        """The host's line of the inventory."""
         return f"{self.name}: {at(self.sshd, self.test_address)}"
 
     def probes(self) -> list[int]:
-        """Its agents: their file is below its home."""
+        """Process numbers of the host's agents, whose program file is below the host's home."""
         process_numbers = []
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
@@ -60,9 +60,10 @@ class ChaosHost:
 
 
 Wait = Callable[[float], None]
-"""Waits this many seconds; less if the run ends meanwhile."""
+"""A function that waits this many seconds, or until the run ends."""
 Deed = Callable[[ChaosHost, random.Random, Wait], str]
-"""Applies a fault to a host and removes it; returns a description, empty without a target."""
+"""A function that applies a fault to a host and removes it. It returns a description, or an empty
+text if there was nothing to apply the fault to."""
 
 
 def _signal(pids: list[int], number: int) -> None:
@@ -81,7 +82,7 @@ def _stopped(pids: list[int]) -> Iterator[None]:
 
 
 def kill_probe(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The agent's process is killed."""
+    """Kill the agent's process."""
     probes = host.probes()
     _signal(probes, signal.SIGKILL)
     return "probe killed" if probes else ""
@@ -107,7 +108,7 @@ def _stop_probe(host: ChaosHost, seconds: float, wait: Wait) -> str:
 
 
 def slow_down(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The agent's process has a third of its time, in pieces."""
+    """Let the agent's process run only a third of the time, in short pieces."""
     seconds = chance.uniform(0.5, 3.0)
     if not host.probes():
         return ""
@@ -120,7 +121,7 @@ def slow_down(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
 
 
 def freeze_connections(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The server's processes that hold connections stand still for a time."""
+    """Stop the processes of sshd that serve connections, for a time."""
     seconds = chance.uniform(0.5, 8.0)
     serving = host.sshd.serving()
     if not serving:
@@ -131,13 +132,13 @@ def freeze_connections(host: ChaosHost, chance: random.Random, wait: Wait) -> st
 
 
 def cut_connections(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """Every SSH connection ends at once."""
+    """End every SSH connection at once."""
     host.sshd.cut()
     return "SSH cut"
 
 
 def reset_at_controller(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The connection is reset for the controller, and the host does not hear of it."""
+    """Reset the connection at the controller only. The host gets no packet about it."""
     words = ["ss", "-K", "dst", host.sshd.address, "dport", "=", f":{host.sshd.port}"]
     host.link("management", "down")
     try:
@@ -148,7 +149,9 @@ def reset_at_controller(host: ChaosHost, chance: random.Random, wait: Wait) -> s
 
 
 def restart_sshd(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """Server, connections and what they started end; the server is back after a time."""
+    """End sshd, its connections and the processes that they started; start sshd again after a
+    time.
+    """
     seconds = chance.uniform(0.2, 4.0)
     host.sshd.stop()
     try:
@@ -159,12 +162,12 @@ def restart_sshd(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
 
 
 def pull_test_cable(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The test cable is pulled for a time."""
+    """Pull the test cable for a time."""
     return _pull("test", host, chance.uniform(0.4, 5.0), wait)
 
 
 def pull_management_cable(host: ChaosHost, chance: random.Random, wait: Wait) -> str:
-    """The controller's cable is pulled for a time."""
+    """Pull the cable to the controller for a time."""
     return _pull("management", host, chance.uniform(0.4, 8.0), wait)
 
 
@@ -178,7 +181,7 @@ def _pull(cable: str, host: ChaosHost, seconds: float, wait: Wait) -> str:
 
 
 COME_BACK_S, PATH_S = 60.0, 5.0
-"""How long a host that can be reached again may count as away; how long a path as broken."""
+"""How long after a fault netlab may still treat the host as away, and the path as broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +190,12 @@ class LiveFault:
 
     deed: Deed
     reasons: frozenset[str]
-    """Reasons of a trial that are true where this was done to one of its hosts."""
+    """Reasons that a trial may have if this fault was applied to one of its hosts."""
     after_s: float = COME_BACK_S
-    """A trial that began later than that after the fault was over has no excuse by it."""
+    """The fault explains no trial that began more than this time after the end of the fault."""
     weight: float = 1.0
     cables: bool = False
-    """Whether it needs cables: root."""
+    """Whether it needs cables, which need root."""
 
 
 _TEST_BROKE = {
@@ -229,18 +232,18 @@ class ChaosSite:
 
     hosts: tuple[ChaosHost, ChaosHost]
     home: Path
-    """Of the controller's user."""
+    """The home folder of the controller's user."""
     faults: tuple[LiveFault, ...] = field(default=FAULTS)
 
     def draw(self, chance: random.Random) -> tuple[LiveFault, ChaosHost]:
-        """A fault, and a host to do it to."""
+        """A random fault, and a random host to apply it to."""
         fault = chance.choices(self.faults, [candidate.weight for candidate in self.faults])[0]
         return fault, chance.choice(self.hosts)
 
 
 @contextmanager
 def chaos_site(folder: Path) -> Iterator[ChaosSite]:
-    """Hosts with running servers that the user of ``folder``'s home may log in to."""
+    """Hosts with running sshds. The user whose home is below ``folder`` may log in to them."""
     home = folder / "home"
     key = make_key(home / ".ssh" / "id_ed25519")
     with ExitStack() as stack:
@@ -259,7 +262,8 @@ def _in_lab(folder: Path, key: Path, stack: ExitStack) -> tuple[ChaosHost, Chaos
     lab = stack.enter_context(a_lab(RATE_BIT_PER_S))
     chaos_hosts = []
     for host in lab.hosts:
-        # Its probes come before whatever else this machine computes: what disturbs is ours alone.
+        # The probes have priority over all other work of this machine, so only the injected faults
+        # disturb them.
         within = ("nsenter", f"--net={NAMESPACES / host.namespace}", "chrt", "--rr", "1")
         sshd = Sshd(
             folder / host.name, key, port=PORT, address=host.management_address, within=within

@@ -1,5 +1,7 @@
-"""Kills of the controller at random moments of small runs, each resumed until it is done: for
-chaos.py. Two of the three hosts are real sshds on loopback."""
+"""Kills the controller at random moments of small runs, and resumes each run until it is done.
+
+For chaos.py. Two of the three hosts are real sshds on loopback.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +38,19 @@ tests:
 """
 TRIALS = 18
 RUN_S = 120.0
-"""How long one session may take at most until it ends by itself."""
+"""Longest time of one session (one call of `netlab run`) until it ends by itself."""
 MOST_SESSIONS = 5
-"""Sessions without a kill that a run may need until all is measured."""
+"""Maximum number of sessions without a kill until a run is complete."""
 
 
 @dataclass(slots=True)
 class Toll:
-    """What the kills left behind, over all runs."""
+    """The results of the kills, over all runs."""
 
     runs: int = 0
     kills: int = 0
     in_trial: int = 0
-    """Kills while the journal named a trial without its record."""
+    """Kills at a moment when the journal had the begin of a trial but not its record."""
     trials: int = 0
     lost: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
@@ -58,7 +60,7 @@ class Toll:
     gone_after_s: list[float] = field(default_factory=list)
 
     def verdicts(self) -> list[Verdict]:
-        """One a promise."""
+        """One verdict for each statement that must hold."""
         measured_count = self.trials - len(self.lost)
         slowest = max(self.gone_after_s, default=0.0)
         return [
@@ -79,7 +81,7 @@ class Toll:
 
 
 def shown(complaints: list[str]) -> str:
-    """Their number, and the first."""
+    """The number of complaints, and the first one as an example."""
     return f"{len(complaints)}{f', such as {complaints[0]}' if complaints else ''}"
 
 
@@ -89,14 +91,14 @@ class Orphans:
 
     toll: Toll
     living: dict[int, float] = field(default_factory=dict)
-    """Process → when its controller was killed, by the monotonic clock."""
+    """Process number → when its controller was killed, by the monotonic clock."""
 
     def note(self, bench: Bench, killed_at: float) -> None:
-        """Watch all that live now."""
+        """Watch all probes that live now."""
         self.living |= {pid: killed_at for pid in bench.probes() if pid not in self.living}
 
     def look(self) -> None:
-        """See which of them have ended, and which should have."""
+        """Record which of the probes have ended, and which should have ended by now."""
         now = time.monotonic()
         for pid, killed_at in list(self.living.items()):
             if not _is_probe(pid):
@@ -107,7 +109,7 @@ class Orphans:
                 del self.living[pid]
 
     def wait(self) -> None:
-        """Until none is left to watch."""
+        """Wait until there is no probe left to watch."""
         while self.living:
             self.look()
             time.sleep(0.02)
@@ -121,7 +123,7 @@ def _is_probe(pid: int) -> bool:
 
 
 def kill_all(scratch: Path, kills: int, chance: random.Random) -> Toll:
-    """So many kills, over as many runs as that takes; a line each."""
+    """Kill the controller ``kills`` times, in as many runs as needed. Prints a line per kill."""
     toll = Toll()
     with bench_in(scratch) as bench, servers_in(scratch) as site:
         far, further = site.server(), site.server()
@@ -143,12 +145,12 @@ def kill_all(scratch: Path, kills: int, chance: random.Random) -> Toll:
 
 def _start(bench: Bench, into: Path) -> subprocess.Popen[str]:
     words = ["run", "matrix.yaml", "--into", into.name, "--no-report", "--wait", "30"]
-    words += ["--retries", "5"]  # a busy machine may take a short trial its CPU
+    words += ["--retries", "5"]  # on a busy machine a short trial may get no CPU time
     return bench.start(*words, stdout=subprocess.DEVNULL)
 
 
 def _clean_s(bench: Bench) -> float:
-    """Seconds of a run that nobody disturbs. SystemExit where it does not go well by itself."""
+    """Duration of an undisturbed run in seconds. SystemExit if it does not measure everything."""
     began = time.monotonic()
     child = _start(bench, bench.folder / "clean")
     output = child.communicate(timeout=RUN_S)[1]
@@ -166,9 +168,9 @@ def _kill_sessions(
     clean_s: float,
     kills: int,
 ) -> None:
-    """Sessions of one run, each killed at a random moment, until one ends before its moment.
+    """Kill each session of one run at a random moment, until a session ends before this moment.
 
-    The next begins at once: what the last one left on the hosts may still be there.
+    The next session begins at once, while probes of the last one may still be on the hosts.
     """
     while toll.kills < kills:
         old_contents = contents(into)
@@ -198,7 +200,7 @@ def _kill_sessions(
 
 
 def _until_done(bench: Bench, into: Path, toll: Toll, orphans: Orphans) -> None:
-    """Resume without a kill until the run says that all is measured."""
+    """Resume the run without a kill until its exit status says that everything is measured."""
     for _ in range(MOST_SESSIONS):
         old_contents = contents(into)
         child, give_up = _start(bench, into), time.monotonic() + RUN_S
@@ -217,7 +219,7 @@ def _until_done(bench: Bench, into: Path, toll: Toll, orphans: Orphans) -> None:
 
 
 def contents(into: Path) -> dict[str, bytes]:
-    """What must never change of a run folder, once it is written: file name → bytes."""
+    """The files of a run folder that must not change once they are written: file name → bytes."""
     names = ("run.json", "matrix.yaml", "journal.jsonl")
     return {name: (into / name).read_bytes() for name in names if (into / name).exists()}
 
@@ -225,7 +227,7 @@ def contents(into: Path) -> dict[str, bytes]:
 def changes(
     old_contents: dict[str, bytes], new_contents: dict[str, bytes], folder_name: str
 ) -> list[str]:
-    """Files that do not begin as they were before; the journal alone may be longer."""
+    """Files that have changed. Only the journal may have become longer."""
     paths = []
     for name, old_bytes in old_contents.items():
         is_kept = (
@@ -237,13 +239,13 @@ def changes(
 
 
 def _kinds(into: Path) -> list[str]:
-    """The kinds of a journal's whole lines, in their order."""
+    """The kinds of the complete lines of a journal, in their order."""
     path = into / "journal.jsonl"
     return [line.data["kind"] for line in read_journal(path)[0]] if path.exists() else []
 
 
 def judge(into: Path, toll: Toll) -> None:
-    """Count what a finished run lacks and what it has twice."""
+    """Find the trials that a finished run lacks or has measured twice."""
     plan = json.loads((into / "run.json").read_text())
     trials = {(cell["key"], number) for cell in plan["cells"] for number in (1, 2)}
     toll.trials += len(trials)

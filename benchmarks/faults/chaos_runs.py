@@ -1,4 +1,4 @@
-"""Runs with a random fault every few seconds, and their outcomes: for chaos.py."""
+"""Measures runs with a random fault every few seconds, and checks the results: for chaos.py."""
 
 from __future__ import annotations
 
@@ -39,42 +39,42 @@ tests:
 """
 REPEATS, CLEAN_REPEATS = 3, 6
 PAUSE_S = (0.5, 4.0)
-"""Between two faults, drawn evenly."""
+"""Range of the pause between two faults."""
 FAULTS_S = 60.0
-"""So long faults come; then the run is left alone, and must end."""
+"""Time in which faults are injected. After that the run must end."""
 END_S = 240.0
-"""After the last fault: with every wait that netlab has, and it has none without an end."""
+"""Longest time from the last fault to the end of the run, with all waits of netlab."""
 TRIAL = timedelta(seconds=60)
 """How long a trial may take at most, with all its waits."""
 MAY_END = (0, 3, 4)
-"""Exit statuses: all measured, some failed or pending, a host away."""
+"""Allowed exit statuses: everything measured; some failed or pending; a host away."""
 UNTRUE = ("measured by", "Traceback")
-"""What nobody may be told in these runs: there is no other controller."""
+"""Texts that must not be printed in these runs. There is no other controller that measures."""
 
 
 @dataclass(slots=True)
 class Harm:
-    """What the faults did, over all runs."""
+    """The results of the faults, over all runs."""
 
     runs: int = 0
     not_begun: int = 0
-    """Runs that found a host away before their first trial, and said so."""
+    """Runs that ended before their first trial because a host was away."""
     faults: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
-    """Trials at the end of a faulty run by status and reason."""
+    """Number of trials at the end of the runs with faults, by status and reason."""
     took_s: list[float] = field(default_factory=list)
     unended: list[str] = field(default_factory=list)
     untrue: list[str] = field(default_factory=list)
     away: list[str] = field(default_factory=list)
-    """Cells that are left though every fault was over."""
+    """Trials that were not measured although every fault was over."""
     wrong: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     alive: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
-    """What would be wrong of a run without a fault."""
+    """Results that the check would call wrong in a run without a fault."""
 
     def verdicts(self) -> list[Verdict]:
-        """One a promise."""
+        """One verdict for each statement that must hold."""
         longest = max(self.took_s, default=0.0)
         return [
             Verdict(not self.noise, "a run without a fault is not wrong", shown(self.noise)),
@@ -126,11 +126,11 @@ def _said(bench: Bench, into: str) -> str:
 
 
 def hurt_all(scratch: Path, first: int, runs: int, seed: int, seconds: float) -> Harm:
-    """So many runs with faults, from the number ``first`` on; a line each."""
+    """Measure ``runs`` runs with faults, numbered from ``first`` upwards. Prints a line per run."""
     harm = Harm()
     with _prepared(scratch, seconds) as (bench, site):
         clean = _clean(bench, "clean")
-        # What the yardstick calls wrong of a run that nothing was done to, it does not measure.
+        # If the check calls results of a run without a fault wrong, it cannot be trusted.
         harm.noise = wrong_ok(clean, _clean(bench, "matrix"))
         for number in range(first, first + runs):
             chance = random.Random(f"{seed}-{number}")  # noqa: S311 - what can be repeated
@@ -140,12 +140,14 @@ def hurt_all(scratch: Path, first: int, runs: int, seed: int, seconds: float) ->
 
 
 def _by_cell(complaints: list[str]) -> dict[str, str]:
-    """The first complaint about each cell, which begins with its key: a trial has many figures."""
+    """The first complaint about each cell: a trial has many figures. Complaints begin with the
+    cell's key.
+    """
     return {complaint.split()[0]: complaint for complaint in reversed(complaints)}
 
 
 def _clean(bench: Bench, matrix: str) -> Analysis:
-    """A run that nothing is done to; SystemExit where it does not go well."""
+    """A run without a fault; SystemExit if it does not measure everything."""
     into = f"clean-{matrix}"
     child = _start(bench, f"{matrix}.yaml", into)
     if child.wait(END_S) != 0:
@@ -155,7 +157,7 @@ def _clean(bench: Bench, matrix: str) -> Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A fault that was there, by the wall clock."""
+    """A fault that was injected, with its times by the wall clock."""
 
     fault: LiveFault
     host: str
@@ -163,7 +165,7 @@ class Done:
     ended: datetime
 
     def explains(self, record: Record) -> bool:
-        """Whether a trial's reason may be true for it: its kind, and its time."""
+        """Whether the fault explains the reason of a trial, by its kind and its time."""
         at = datetime.fromisoformat(record.started_at)
         is_then = self.began - TRIAL <= at <= self.ended + timedelta(seconds=self.fault.after_s)
         return is_then and record.reason in self.fault.reasons
@@ -180,10 +182,10 @@ class Hurt:
     harm: Harm
     done: list[Done] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
-    """Each fault with its moment, for people."""
+    """A text for each fault, with its time."""
 
     def go_through(self, clean: Analysis) -> None:
-        """Run, hurt, judge, resume, judge."""
+        """Run with faults, check the results, resume without faults, check again."""
         began = time.monotonic()
         child = _start(self.bench, "matrix.yaml", self.into)
         self._hurt(child, began)
@@ -216,7 +218,7 @@ class Hurt:
             self.harm.faults[fault.deed.__name__] += 1
 
     def _end_of(self, child: subprocess.Popen[str]) -> int | None:
-        """Its exit status; ``None`` where it had to be killed."""
+        """The exit status; ``None`` if the run did not end and was killed."""
         try:
             return child.wait(END_S)
         except subprocess.TimeoutExpired:
@@ -252,7 +254,7 @@ class Hurt:
         return status_counts
 
     def _judge_start(self, code: int | None, output: str) -> Counter[str]:
-        """A run that could not begin says which host is the reason, one that was hurt."""
+        """Check that a run that could not begin names a host to which a fault was applied."""
         if code != 4 or not any(f"{deed.host}: " in output for deed in self.done):
             self._complain(self.harm.untrue, f"exit status {code} without a trial: {output[-300:]}")
         self.harm.not_begun += 1
@@ -278,7 +280,7 @@ class Hurt:
             return None
 
     def _resume(self, clean: Analysis) -> None:
-        """With nothing done to it every cell is measured now, and no probe is left."""
+        """Resume without faults, and check that every cell is measured and no probe is left."""
         child = _start(self.bench, "matrix.yaml", self.into)
         code = self._end_of(child)
         run = self._load()

@@ -1,8 +1,9 @@
-"""Memory of a controller of 10,000 cells x 5 trials: `make benchmark-controller-memory`.
+"""Measures a controller's memory for 50,000 trials: `make benchmark-controller-memory`.
 
-Its agents are simulated: each answers at once, with results as long as a real probe's. Everything
-else is the real controller: conversations, records, the journal, and their state in memory. Then
-the run is opened again, as for a resume. Both stay below 300 MB.
+The run has 10,000 cells with 5 trials each. The agents are simulated: each answers at once, with
+results as long as those of a real probe. Everything else is the real controller: conversations,
+records, the journal, and their state in memory. Then the run is opened again, as for a resume. Both
+must need less than 300 MB.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ tests:
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """What a real receiver and a real sender said, by their verbs."""
+    """Recorded results of a real receiver and a real sender, by their verbs."""
     lines, _ = read_journal(RECORDED)
     values = next(
         line.data["values"]
@@ -71,7 +72,9 @@ def results() -> dict[str, dict[str, Any]]:
 
 
 class FakeAgent:
-    """Answers at once, by copies of what was recorded: each as if it had come in its own line."""
+    """Answers at once, with new copies of the recorded results, as if each came in a line of its
+    own.
+    """
 
     skipped_lines = 0
 
@@ -98,7 +101,7 @@ class FakeAgent:
 
 
 class FakePool:
-    """Two hosts that are always there."""
+    """Two hosts that can always be reached."""
 
     def __init__(self) -> None:
         answers = results()
@@ -124,23 +127,26 @@ class FakePool:
         return False
 
     def ask_again(self) -> None:
-        """Nobody is away."""
+        """Does nothing, because no host is ever away."""
 
     def next_ask_s(self, cells: object, patience_s: float) -> None:
         return None
 
     def check_path_again(self, record: object, cell: Cell) -> None:
-        """It passes."""
+        """Does nothing, because the path always works."""
 
     def returned(self) -> frozenset[str]:
         return frozenset()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, because nothing is open."""
 
 
 def measure(into: Path, cells: int, trials: int) -> None:
-    """In a process of its own: all that is outstanding; prints the most memory it took, bytes."""
+    """Measure all outstanding trials, and print the most resident memory, in bytes, as JSON.
+
+    This runs in its own process.
+    """
     sizes = [100 + number for number in range(-(-cells // len(BUFFERS)))]
     file = into.parent / "matrix.yaml"
     file.write_text(MATRIX.format(trials=trials, sizes=sizes, buffers=", ".join(BUFFERS)))
@@ -165,7 +171,7 @@ def measure(into: Path, cells: int, trials: int) -> None:
 
 
 def peak_bytes() -> int:
-    """The most resident memory that this process had."""
+    """The most resident memory that this process had, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
 

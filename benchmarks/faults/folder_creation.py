@@ -1,4 +1,4 @@
-"""Processes that create one run folder at the same moment: `make benchmark-folder-creation`.
+"""Several processes create one run folder at the same moment: `make benchmark-folder-creation`.
 
 Each folder is created by 2 to 8 processes (a random number by the seed), all woken at once. The
 process that gets the folder keeps it until all others have ended; those must end with exit code 6,
@@ -50,7 +50,10 @@ CRASHED = 70
 
 
 def create_at_once(path: Path, processes: int) -> list[int]:
-    """The exit codes of so many processes, sorted; StoreError where the folder cannot be read."""
+    """Let several processes create the folder at once. Returns their exit codes, sorted.
+
+    Raises StoreError if the folder cannot be read afterwards.
+    """
     (start, starter), (peers, over) = os.pipe(), os.pipe()
     children = []
     for _ in range(processes):
@@ -59,7 +62,7 @@ def create_at_once(path: Path, processes: int) -> list[int]:
             os.close(starter)
             _create(path, start, peers, over)
         children.append(child)
-    for descriptor in (start, peers, over, starter):  # the end of the starter wakes all of them
+    for descriptor in (start, peers, over, starter):  # closing ``starter`` wakes all children
         os.close(descriptor)
     codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
     stored = read(path)
@@ -73,7 +76,7 @@ def _create(path: Path, start: int, peers: int, over: int) -> NoReturn:
         os.read(start, 1)
         with RunFolder.open_for_writing(path, PLAN) as folder:
             os.close(over)
-            os.read(peers, 1)  # ends when no other process has its end open
+            os.read(peers, 1)  # returns when every other process has closed ``over``
             folder.append(RECORD)
         code = 0
     except NetlabError as error:

@@ -1,15 +1,16 @@
-"""Ctrl-C at any moment of a run whose host falls silent at any stage: `make benchmark-interrupts`.
+"""Ctrl-C at random moments of runs whose host falls silent: `make benchmark-interrupts`.
 
-The host is an SSH server within this process that says nothing any more after its n-th message.
-So many times a run is started, the host falls silent at a stage drawn evenly (before its banner,
-at key exchange, login, first command, SFTP, the agent's greeting, checks, facts, trials; or not at
-all), and a signal comes at a random moment, until the report is made. Shown are median and longest
-time until the prompt is back; at most 5 s, with the probes gone, the journal whole, one line on
-standard error and no traceback.
+The host is an SSH server in this process that sends nothing more after its n-th message. Each time
+a run is started, the host falls silent at a random stage: before its banner, at key exchange,
+login, the first command, SFTP, the agent's greeting, checks, facts, trials, or never. The signal is
+sent at a random moment before the report is complete. The table has the median and the longest time
+until the prompt is back. This must be at most 5 s. No probe may be left, the journal must be
+readable, and there must be no traceback.
 
-``--times`` SIGINTs, as the terminal sends them, then ``--others`` SIGTERMs and SIGHUPs each;
-``--seed`` draws; ``--first N --times 1`` repeats the one with number N. Everything is in a
-temporary folder. Half an hour with the numbers of the command.
+``--times`` is the number of SIGINTs, which are sent as the terminal sends them. ``--others`` is the
+number of SIGTERMs, and of SIGHUPs. ``--seed`` is the seed of the random numbers. ``--first N
+--times 1`` repeats the run with number N. Everything is in a temporary folder. With the default
+numbers it takes half an hour.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ from netlab.store.journal import read_journal
 
 TIMES, OTHERS = 300, 30
 MOST_S = 5.0
-"""From the signal until the prompt is back, and until no probe is left."""
+"""Longest time from the signal until the prompt is back, and until no probe is left."""
 HANG_S = 60.0
-"""After which a run counts as one that does not end."""
+"""Time after which a run counts as one that does not end."""
 CLEAN_S = 120.0
 STALLED_S = 4.0
-"""So long after the host fell silent the signal comes at the latest."""
+"""Longest time from the silence of the host to the signal."""
 BEFORE = 0.3
 """Share of the signals that come before the host falls silent."""
 NEVER = "never"
@@ -59,9 +60,9 @@ class Draw:
 
     stage: str
     most: int | None
-    """Messages that the host says."""
+    """Number of messages that the host sends before it falls silent; ``None``: never."""
     moment_s: float
-    """From the start, or from the silence."""
+    """When the signal is sent, counted from the start of the run or from the silence."""
     in_silence: bool = False
 
 
@@ -72,13 +73,13 @@ class Ends:
     after_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """Stage → seconds from the signal to the prompt."""
     early: int = 0
-    """Runs that were over before their signal."""
+    """Number of runs that ended before their signal."""
     late: list[str] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
     alive: list[str] = field(default_factory=list)
 
     def all_s(self) -> list[float]:
-        """Of all stages."""
+        """The times of all stages together."""
         return [time_s for times in self.after_s.values() for time_s in times]
 
 
@@ -103,7 +104,10 @@ def _start(bench: Bench, into: str) -> subprocess.Popen[str]:
 
 
 def draw(chance: random.Random, clean: list[Said], clean_s: float) -> Draw:
-    """A stage at random, one of its messages, and a moment; for one without messages another."""
+    """A random stage, a random message of this stage, and a random moment for the signal.
+
+    ``clean``: the messages of a run without a signal, which takes ``clean_s`` seconds.
+    """
     stages = [*dict.fromkeys(message.stage for message in clean), NEVER]
     stage = chance.choice(stages)
     if stage == NEVER:
@@ -123,7 +127,7 @@ def interrupt(
     into: str,
     ends: Ends,
 ) -> None:
-    """One run, one signal; how long until it has ended, and what it left."""
+    """Send a signal to a run, and note in ``ends`` how long it took to end and what it left."""
     server.begin(choice.most)
     child = _start(bench, into)
     began = time.monotonic()
@@ -138,7 +142,7 @@ def interrupt(
     since = "of silence" if choice.in_silence else "of the run"
     label = f"{into}: {number.name} after {choice.moment_s:.2f} s {since}, silent at {choice.stage}"
     label += "" if choice.most is None else f" after {choice.most} messages"
-    # The terminal signals all processes in the foreground; `kill` means one.
+    # The terminal sends its signals to all processes in the foreground, `kill` only to one.
     (os.kill if number == signal.SIGTERM else os.killpg)(child.pid, number)
     signalled_at = time.monotonic()
     try:
@@ -165,11 +169,11 @@ def interrupt(
 
 
 def _placed_fault(folder: Path, code: int, output: str, number: signal.Signals) -> str:
-    """What is wrong with how it ended; empty where nothing is."""
+    """What is wrong with the end of a run; empty if nothing is."""
     if "Traceback" in output and PACKAGE in output:
         return f"a traceback: {output[output.rindex(PACKAGE) :].strip()[-300:]!r}"
     if code == 1 and output.strip().endswith("KeyboardInterrupt"):
-        return ""  # Python itself was not up yet: it loads its `site`, and nothing of netlab's
+        return ""  # Python was still starting, before netlab
     if code not in (128 + number, -number):
         return f"exit status {code}: {output.strip()[-200:]!r}"
     journal = folder / "journal.jsonl"
@@ -184,7 +188,7 @@ def signals_of(times: int, other_count: int) -> Iterator[signal.Signals]:
 
 
 def main() -> int:
-    """Interrupt, judge."""
+    """Interrupt runs, print the verdicts. Returns the exit status."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--times", type=int, default=TIMES, help="SIGINTs")
     words.add_argument("--others", type=int, default=OTHERS, help="SIGTERMs, and SIGHUPs")
@@ -192,7 +196,7 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=1)
     arguments = words.parse_args()
     for signal_number in (signal.SIGINT, signal.SIGHUP):
-        # What starts us without a terminal may ignore them, and runs would inherit that.
+        # A parent process without a terminal may ignore these signals; runs would inherit this.
         if signal.getsignal(signal_number) is signal.SIG_IGN:
             signal.signal(signal_number, signal.SIG_DFL)
     ends, began = Ends(), time.monotonic()
@@ -210,16 +214,17 @@ def main() -> int:
 
 
 def _clean(bench: Bench, server: StallingServer) -> tuple[list[Said], float]:
-    """What the host says in a run without a signal, and its seconds until the report is there.
+    """The messages of the host in a run without a signal, and the seconds until the report is
+    complete.
 
-    A run before it puts the probe there, as one that people resume has it.
+    An earlier run copies the probe to the host, so that this run finds it there.
     """
     for into in ("first", "clean"):
         server.begin(None)
         began = time.monotonic()
         child = _start(bench, into)
         output = child.communicate(timeout=CLEAN_S)[1]
-        if child.returncode not in (0, 3):  # a trial may fail where the machine is busy
+        if child.returncode not in (0, 3):  # a trial may fail if the machine is busy
             raise SystemExit(f"the run without a signal: {child.returncode}\n{output}")
     took_s = time.monotonic() - began
     stages = list(dict.fromkeys(message.stage for message in server.said))

@@ -1,9 +1,10 @@
-"""The controller is killed (SIGKILL) twenty times in mid-matrix and resumed: `make benchmark-kill`.
+"""Kills the controller twenty times in the middle of a matrix, and resumes: `make benchmark-kill`.
 
-Then all 104 Linux cells of the lab report must be there, each measured once, the records that were
-finished before a kill unchanged to the byte, and no netprobe alive on any host 15 s after a kill.
-A kill counts as one during an active test when the journal names a trial that has no record yet
-and the receiving end's interface has counted 20 frames and more within the 30 ms before.
+At the end all 104 Linux cells of the lab report must be measured, each once. The records that were
+finished before a kill must be unchanged, and 15 s after a kill no netprobe may be alive on any
+host. A kill counts as one during an active test under two conditions: the journal has the begin of
+a trial but not its record, and the hosts' test interfaces received at least 20 frames within the 30
+ms before the kill.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ENDED = {"ok", "impossible"}
 
 @dataclass(slots=True)
 class Toll:
-    """What the kills left behind."""
+    """The results of the kills."""
 
     active: int = 0
     gone_after_s: list[float] = field(default_factory=list)
@@ -90,7 +91,7 @@ def main() -> int:
 def kill_once(
     lab: LabState, command: list[str], into: Path, chance: random.Random, toll: Toll, number: int
 ) -> None:
-    """Begin or resume the run, kill it in a trial's middle, and look at what is left."""
+    """Begin or resume the run, kill it during a trial, and check what is left."""
     earlier_lines = record_lines(into)
     record_count = len(earlier_lines) + chance.randint(1, 3)
     with subprocess.Popen(
@@ -132,31 +133,31 @@ def kill_once(
 
 
 def journal_lines(into: Path) -> tuple[JournalLine, ...]:
-    """Whole lines of the journal: a torn last one is none."""
+    """The complete lines of the journal, without an incomplete last one."""
     path = into / "journal.jsonl"
     return read_journal(path)[0] if path.exists() else ()
 
 
 def record_lines(into: Path) -> list[str]:
-    """The finished records, as they stand in the file."""
+    """The lines of the records in the journal."""
     return [line.text for line in journal_lines(into) if line.data["kind"] == "record"]
 
 
 def trial_begun(into: Path) -> bool:
-    """Whether the journal's last word is that a trial begins."""
+    """Whether the last line of the journal is the begin of a trial."""
     lines = journal_lines(into)
     return bool(lines) and lines[-1].data["kind"] == "attempt"
 
 
 def changed(earlier_lines: list[str], later_lines: list[str]) -> int:
-    """How many of the earlier records are not there any more as they were."""
+    """Number of earlier records that are missing or changed."""
     return sum(old != new for old, new in zip(earlier_lines, later_lines, strict=False)) + max(
         0, len(earlier_lines) - len(later_lines)
     )
 
 
 def received_frames(lab: LabState) -> int:
-    """Frames that both ends of the test cable have taken in."""
+    """Number of frames that both ends of the test cable received."""
     total = 0
     for host in lab.hosts:
         process = json.loads((lab.folder / f"{host.name}.process").read_text())

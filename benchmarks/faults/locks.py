@@ -1,14 +1,15 @@
-"""Two to eight controllers on the same hosts, over and over: `make benchmark-locks`.
+"""Two to eight controllers compete for the same hosts, many times: `make benchmark-locks`.
 
-Each batch starts that many runs at once, each of host pairs drawn at random, in random order, with
-real agents: as root in network namespaces over SSH, else two on this machine. Some do not wait for
-a host that is taken. Counted are the hosts that a run got while another run wanted them; a run
-holds its hosts from the note of its session to the note of its end, by the journals, which share
-one clock. No two runs hold a host at once, each that waits is measured to the end, each that does
-not ends with 6 at once or is measured: nobody waits for ever.
+Each batch starts two to eight runs at once, each with random pairs of hosts in random order, and
+with real agents: as root in network namespaces over SSH, otherwise two hosts on this machine. Some
+runs do not wait for a host that is taken. The benchmark counts the hosts that a run got while
+another run wanted them too. By the journals, which share one clock, a run holds its hosts from the
+note of its session to the note of its end. It is checked that no two runs hold a host at the same
+time, that each run that waits is measured to its end, and that each run that does not wait either
+ends with 6 or is measured.
 
 ``--acquisitions``, ``--seed`` and ``--most`` (controllers of a batch) set the size. Everything is
-in a temporary folder. A quarter of an hour with 1,000 acquisitions.
+in a temporary folder. 1,000 acquisitions take a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from netlab.store.journal import read_journal
 
 ACQUISITIONS, HOSTS, MOST = 1000, 4, 8
 WAIT_S, END_S = 240.0, 300.0
-"""How long a run waits for hosts; and when one that has not ended is called a deadlock."""
+"""How long a run waits for hosts; and the time after which a run without an end is a deadlock."""
 IMPATIENT = 0.2
 """Share of the runs that do not wait."""
 MATRIX = """\
@@ -58,7 +59,7 @@ hosts:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A host, and the run that had it, by the controllers' one clock."""
+    """A host and the run that held it, with the times by the clock that all controllers share."""
 
     host: str
     run: str
@@ -72,26 +73,26 @@ class Contender:
 
     run: str
     hosts: frozenset[str]
-    """Those that it locks."""
+    """The hosts that it locks."""
     waits: bool
     child: subprocess.Popen[str]
 
 
 @dataclass(slots=True)
 class Contest:
-    """What all batches came to."""
+    """The results of all batches."""
 
     runs: int = 0
     turned_away: int = 0
     acquired: int = 0
-    """Hosts that a run got, of those that another run of its batch wanted too."""
+    """Number of hosts that a run got although another run of its batch wanted them too."""
     batch_s: list[float] = field(default_factory=list)
     overlaps: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
 
     def verdicts(self) -> list[Verdict]:
-        """One a promise."""
+        """One verdict for each statement that must hold."""
         return [
             Verdict(not self.overlaps, "no host has two controllers", shown(self.overlaps)),
             Verdict(not self.stuck, "nobody waits for ever", shown(self.stuck)),
@@ -102,7 +103,7 @@ class Contest:
 
 
 def overlaps(holds: Iterable[Hold]) -> list[str]:
-    """Sentences about hosts that two runs had at once."""
+    """A sentence for each time that two runs held a host at once."""
     by_host: dict[str, list[Hold]] = defaultdict(list)
     for hold in holds:
         by_host[hold.host].append(hold)
@@ -118,7 +119,9 @@ def overlaps(holds: Iterable[Hold]) -> list[str]:
 
 
 def holds_of(folder: Path, lock_of: dict[str, str]) -> list[Hold]:
-    """When a run had which locks; none where it measured nothing. ``lock_of``: host → its lock."""
+    """Which locks a run held, and when; empty if it measured nothing. ``lock_of``: host → its
+    lock.
+    """
     path = folder / "journal.jsonl"
     if not path.exists():
         return []
@@ -138,7 +141,7 @@ def _moment(line: dict[str, Any]) -> datetime:
 
 @contextmanager
 def hosts_in(folder: Path, count: int = HOSTS) -> Iterator[dict[str, str]]:
-    """Hosts in ``folder``'s inventory, while it lasts: name → what they lock."""
+    """Write an inventory of hosts into ``folder``, and yield host name → what the host locks."""
     target = folder / "hosts.yaml"
     if os.geteuid() != 0 or missing_packages():
         target.write_text(LOOPBACK)
@@ -153,7 +156,7 @@ def hosts_in(folder: Path, count: int = HOSTS) -> Iterator[dict[str, str]]:
 def contend(
     bench: Bench, lock_of: dict[str, str], controllers: int, chance: random.Random, batch: int
 ) -> list[Contender]:
-    """Start so many runs at once, and wait for none of them."""
+    """Start ``controllers`` runs at once, and do not wait for them."""
     contenders = []
     pairs = list(permutations(sorted(lock_of), 2))
     for number in range(1, controllers + 1):
@@ -176,7 +179,7 @@ def contend(
 def settle(
     bench: Bench, lock_of: dict[str, str], contenders: Sequence[Contender], contest: Contest
 ) -> None:
-    """Wait for the runs of a batch, and judge them."""
+    """Wait for the end of the runs of a batch, and check them."""
     began, end = time.monotonic(), time.monotonic() + END_S
     holds = []
     for contender in contenders:
@@ -204,7 +207,7 @@ def settle(
 
 
 def main() -> int:
-    """Contend, settle, judge."""
+    """Run the batches, print the verdicts. Returns the exit status."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--acquisitions", type=int, default=ACQUISITIONS)
     words.add_argument("--most", type=int, default=MOST, help="controllers of a batch")

@@ -1,15 +1,15 @@
-"""Ends of runs that change settings of their hosts, at random moments: `make benchmark-put-back`.
+"""Ends runs that change settings of their hosts at random moments: `make benchmark-put-back`.
 
 Each run measures in a lab (`netlab lab up --sudo`) over SSH, and switches between four states of
-its hosts: a sysctl of both and offloads of one, by `sudo -n`. At a random moment, drawn evenly from
-its start to a second after its end without a fault, one of seven things happens, drawn evenly:
-Ctrl-C, SIGTERM or SIGKILL of the controller, SIGKILL of the controller and of agents, SIGKILL of
-an agent, SSH connections cut, or the controller's cables pulled before it is killed. Where the
-controller lives, the run goes on to its end. Then each setting must be as it was found, no probe
-may be left, and the undo log must be empty, within 30 s.
+its hosts: a sysctl of both hosts and offloads of one, changed by `sudo -n`. At a random moment,
+from the start of the run to a second after its normal end, one of seven things happens: Ctrl-C,
+SIGTERM or SIGKILL of the controller, SIGKILL of the controller and of agents, SIGKILL of an agent,
+SSH connections cut, or the controller's cables pulled before the controller is killed. If the
+controller still lives, the run continues to its end. Within 30 s each setting must be as it was
+found, no probe may be left, and the undo log must be empty.
 
-As root. ``--ends`` of them, spread over ``--labs`` labs at once; ``--seed`` draws. About 20 minutes
-with the numbers of the command.
+Needs root. ``--ends`` is the number of runs, spread over ``--labs`` labs at the same time;
+``--seed`` is the seed of the random numbers. With the default numbers it takes about 20 minutes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COUNT, LABS = 300, 3
 
 
 def ends_in(number: int, counts: range, seed: int) -> list[tuple[str, str, Outcome]]:
-    """The ends of one lab; of each its label, its kind, and what became of it."""
+    """End runs in one lab. Returns the label, the kind of end and the outcome of each run."""
     found: list[tuple[str, str, Outcome]] = []
     with (
         a_lab(name=f"back-{os.getpid()}-{number}", sudo=True) as lab_state,
@@ -55,12 +55,12 @@ def ends_in(number: int, counts: range, seed: int) -> list[tuple[str, str, Outco
             print(f"{label}, {state}: {how}", flush=True)
             found.append((label, kind, outcome))
             if outcome.complaint:
-                break  # what is left in this lab would be blamed on the next run
+                break  # otherwise the next run in this lab would get the blame for what is left
     return found
 
 
 def _whole_s(lab: SettingsLab) -> float:
-    """How long a run takes that nothing ends. The one before it copies the probe to the hosts."""
+    """Duration of a run that nothing ends. An earlier run copies the probe to the hosts."""
     for into in ("first", "whole"):
         began = time.monotonic()
         run = lab.start(into)
@@ -71,7 +71,7 @@ def _whole_s(lab: SettingsLab) -> float:
 
 
 def main() -> int:
-    """End runs, judge."""
+    """End runs, print the verdicts. Returns the exit status."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--ends", type=int, default=COUNT)
     words.add_argument("--labs", type=int, default=LABS, help="labs at once")

@@ -1,1 +1,1 @@
-"""netlab's probe beside the field's tools."""
+"""Benchmarks that compare netlab's probe with other tools."""

@@ -1,8 +1,8 @@
-"""Cells drawn at random, each measured by netlab's probe and by every tool that can, in the lab:
-`make benchmark-agreement`.
+"""Measures random cells with netlab's probe and with other tools: `make benchmark-agreement`.
 
-The cable is slower than the hosts, so that the figures should agree. For each tool: the differences
-of its throughput from that of the probe, as shares of the latter.
+Each cell is measured in the lab by the probe and by every tool that can follow its settings. The
+cable is slower than the hosts, so the figures should agree. For each tool, the table has the
+differences between its throughput and that of the probe, as shares of the probe's throughput.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words, table
 ENGINES = ("iperf3", "iperf2", "netperf", "nuttcp")
 RATE_BIT_PER_S = 20e6
 MOST_MEDIAN = 0.01
-"""Largest difference at the median: what tools count at the beginning and the end of 3 s."""
+"""Largest allowed difference at the median. Tools differ in what they count at the beginning and
+the end of 3 s."""
 
 
 def main() -> int:
@@ -67,7 +68,7 @@ def main() -> int:
 
 
 def drawn(chance: random.Random, count: int) -> list[dict[str, Any]]:
-    """So many different tests."""
+    """``count`` different random tests."""
     tests: dict[str, dict[str, Any]] = {}
     while len(tests) < count:
         protocol = chance.choice(("TCP", "UDP"))
@@ -84,7 +85,7 @@ def drawn(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 
 def matrix_of(tests: Sequence[dict[str, Any]], seconds: int) -> str:
-    """The matrix with these tests, each with every engine."""
+    """The matrix with these tests, each with every engine (the probe and the other tools)."""
     engines = ", ".join(("netprobe", *ENGINES))
     lines = [
         "title: agreement of engines",
@@ -100,7 +101,9 @@ def matrix_of(tests: Sequence[dict[str, Any]], seconds: int) -> str:
 
 
 def by_engine(records: Sequence[Any]) -> dict[str, list[float]]:
-    """Engine → the differences of its throughputs from those of the probe, as shares."""
+    """Engine → differences between its throughput and that of the probe, as shares of the
+    latter.
+    """
     cells: dict[str, dict[str, float]] = defaultdict(dict)
     for record in records:
         settings = dict(record.settings)
@@ -116,7 +119,7 @@ def by_engine(records: Sequence[Any]) -> dict[str, list[float]]:
 
 
 def rows_of(differences: dict[str, list[float]]) -> list[tuple[str, ...]]:
-    """A row for each engine, in per cent."""
+    """A row of the table for each engine, in per cent."""
     rows = []
     for engine, shares in differences.items():
         ordered = sorted(shares)

@@ -1,7 +1,8 @@
-"""Programs at the two ends of a lab's cable: each in its host's namespace, pinned to a CPU.
+"""Runs programs at the two ends of a lab's cable, each in its host's namespace and pinned to a CPU.
 
-The side that sends or asks runs on CPU 0, the side that receives or answers on CPU 1. Tools are
-measured in interleaved rounds whose order turns, so that none always has the machine at its best.
+The program that sends or asks runs on CPU 0, the program that receives or answers on CPU 1. Tools
+are measured in interleaved rounds. Each round begins with another tool, so that no tool always runs
+in the same state of the machine.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Cable:
 
 
 class ToolFailedError(Exception):
-    """A tool gave no figure; says what it said."""
+    """A tool gave no figure. The text is what the tool printed."""
 
 
 def _inside(host: LabHost, cpu: int | None, argv: list[str]) -> list[str]:
@@ -61,7 +62,7 @@ def start(
     more: dict[str, str] | None = None,
     cpu: int | None = RECEIVER_CPU,
 ) -> subprocess.Popen[str]:
-    """Start the receiving side."""
+    """Start the receiving program."""
     return subprocess.Popen(
         _inside(cable.receiver, cpu, argv),
         stdin=subprocess.DEVNULL,
@@ -79,7 +80,10 @@ def run_to_end(
     more: dict[str, str] | None = None,
     cpu: int | None = SENDER_CPU,
 ) -> str:
-    """Run the sending side; what it printed. Raises ToolFailedError with it."""
+    """Run the sending program to its end, and return its standard output.
+
+    Raises ToolFailedError with its output if it fails.
+    """
     process = subprocess.run(
         _inside(cable.sender, cpu, argv),
         stdin=subprocess.DEVNULL,
@@ -95,7 +99,7 @@ def run_to_end(
 
 
 def rest_of(receiver: subprocess.Popen[str], seconds: float) -> str:
-    """What the receiver still says until it ends."""
+    """The rest of what the receiver prints until it ends. ToolFailedError if it does not end."""
     try:
         return receiver.communicate(timeout=seconds + SLACK_S)[0]
     except subprocess.TimeoutExpired:
@@ -104,7 +108,10 @@ def rest_of(receiver: subprocess.Popen[str], seconds: float) -> str:
 
 
 def await_socket(receiver: subprocess.Popen[str], protocol: str, port: int) -> None:
-    """Wait until something listens in the receiver's namespace: seen from outside, no packet."""
+    """Wait until a program listens on the port in the receiver's namespace. Sends no packet.
+
+    Raises ToolFailedError if none listens in time.
+    """
     protocol = protocol.lower()
     end = time.monotonic() + LISTEN_S
     while time.monotonic() < end and receiver.poll() is None:
@@ -123,11 +130,13 @@ def await_socket(receiver: subprocess.Popen[str], protocol: str, port: int) -> N
     raise ToolFailedError(f"the receiver does not listen: {receiver.communicate()[0].strip()}")
 
 
-# ---- what programs say ----
+# ---- output of programs ----
 
 
 def result_of(output: str) -> dict[str, Any]:
-    """The last `result` among a probe's records; ToolFailedError with all it said without one."""
+    """The last `result` among a probe's records; ToolFailedError with its output if there is
+    none.
+    """
     records = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     results: list[dict[str, Any]] = [record for record in records if record["type"] == "result"]
     if not results:
@@ -136,7 +145,7 @@ def result_of(output: str) -> dict[str, Any]:
 
 
 def netperf_omni(cable: Cable, seconds: int, fields: str, words: Sequence[str]) -> dict[str, str]:
-    """What netperf's omni test says in its ``fields``, THROUGHPUT among them."""
+    """Run netperf's test omni. Returns the values of ``fields``, which must include THROUGHPUT."""
     ask = ["netperf", "-H", cable.to, "-p", str(CONTROL_PORT), "-t", "omni", "-l", str(seconds)]
     ask += [*words, "-P", f",{PORT}", "-k", fields]
     with start(cable, ["netserver", "-D", "-p", str(CONTROL_PORT)]) as server:
@@ -156,11 +165,11 @@ def netperf_omni(cable: Cable, seconds: int, fields: str, words: Sequence[str]) 
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[Case, Reading]):
-    """A tool under its name."""
+    """A tool, or one way of using it."""
 
     name: str
     program: str | None
-    """What must be installed; None: netlab builds it."""
+    """The program that must be installed; ``None`` if netlab builds it."""
     measure: Callable[[Case, Cable], Reading]
     package: str = ""
 
@@ -172,8 +181,10 @@ class Tool(Generic[Case, Reading]):
 def those_installed(
     tools: Sequence[Tool[Case, Reading]], ours: Collection[str]
 ) -> list[Tool[Case, Reading]]:
-    """The tools that can run here; what is left out is printed. SystemExit where none is left
-    beside ours, or where there are no two CPUs.
+    """The installed tools. Prints which are left out.
+
+    ``ours``: names of the tools of netlab. Raises SystemExit if no other tool is installed, or if
+    there is only one CPU.
     """
     if (os.cpu_count() or 1) < 2:
         raise SystemExit("two CPUs are needed: one for each end")
@@ -189,11 +200,12 @@ def those_installed(
 def interleaved(
     cases: Sequence[Case], tools: Sequence[Tool[Case, Reading]], cable: Cable, rounds: int
 ) -> dict[Case, list[dict[str, Reading]]]:
-    """Every case with every tool, once a round: for each round the readings by the tool's name.
+    """Measure every case with every tool, once per round.
 
-    The tool that begins is another each round. A turn of all tools in which the hypervisor took
-    more than ``MOST_STOLEN`` of the CPUs' time, or in which a tool gave no figure, is measured once
-    more, whatever it measured; then it stays as it is, a tool without a figure left out.
+    Returns case → for each round, tool's name → reading. Each round begins with another tool. The
+    readings of a case in a round are a turn. A turn is measured once more if the hypervisor took
+    more than ``MOST_STOLEN`` of the CPUs' time, or if a tool gave no figure. The second turn is
+    kept as it is, without the tools that gave no figure.
     """
     readings: dict[Case, list[dict[str, Reading]]] = {case: [] for case in cases}
     for number in range(rounds):
@@ -209,7 +221,7 @@ def interleaved(
 
 
 def by_tool(rounds: Sequence[dict[str, Reading]]) -> dict[str, list[Reading]]:
-    """What each tool measured in the rounds that it gave a figure in, by its name."""
+    """Tool's name → its readings, from the rounds in which it gave a figure."""
     names = dict.fromkeys(name for readings in rounds for name in readings)
     return {name: [readings[name] for readings in rounds if name in readings] for name in names}
 
@@ -217,7 +229,9 @@ def by_tool(rounds: Sequence[dict[str, Reading]]) -> dict[str, list[Reading]]:
 def _turn(
     case: Case, tools: Sequence[Tool[Case, Reading]], cable: Cable
 ) -> tuple[dict[str, Reading], float]:
-    """What each tool measured that gave a figure; the share of the CPUs' time that was stolen."""
+    """The readings of the tools that gave a figure, and the share of the CPUs' time that was
+    stolen.
+    """
     readings: dict[str, Reading] = {}
     stolen, total = _cpu_times()
     for tool in tools:

@@ -1,12 +1,12 @@
-"""The shortest frames beside the field's tools on an unshaped veth: `make benchmark-frames`.
+"""Compares the shortest frames with other tools on an unshaped veth: `make benchmark-frames`.
 
-64-byte frames (18 bytes of UDP payload) from CPU 0 to CPU 1, the same large socket buffers for all,
-in interleaved rounds whose order turns. Every tool is measured with the receiving interface's
-packets left where they come in and with receive steering (RPS) to CPU 1, and counts by its better
-one. All send as fast as they can. Of ours each measurement is a `netlab run` of a matrix with one
-cell, in a lab whose account may send frames of its own. Every way of sending and receiving frames
-is tried before the rounds, and one that loses frames is paced: at the highest of a few rates at
-which it loses none.
+64-byte frames (18 bytes of UDP payload) are sent from CPU 0 to CPU 1, with the same large socket
+buffers for all tools, in interleaved rounds with rotating order. Every other tool is measured
+twice: without and with receive steering (RPS) to CPU 1. Its better result counts. All tools send as
+fast as they can. Each measurement of netlab is a `netlab run` of a matrix with one cell, in a lab
+whose account may send frames that netlab builds itself. Every way of sending and receiving such
+frames is tried before the rounds. A way that loses frames is paced, at the highest of a few rates
+at which it loses almost none.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ MESSAGE_BYTES = 18
 LEAST_RATIO, MOST_LOSS = 2.0, 0.001
 BUFFER_BYTES = 4 * 1024 * 1024
 STEPS = 4
-"""Trials of the search for a way's rate."""
+"""Number of trials in the search for the rate of a way that is paced."""
 METHODS = ("packet", "xdp")
 CONTENDERS = 2
-"""Ways of ours that come into the rounds."""
+"""Number of netlab's ways that are measured in the rounds."""
 MATRIX = """\
 title: 64-byte frames
 pairings: [LL]
@@ -59,7 +59,7 @@ tests:
 
 
 def steer(cable: Cable, steered: bool) -> None:
-    """Receive steering of the receiver's interfaces: to its CPU, or none."""
+    """Switch receive steering of the receiver's interfaces on (to the receiver's CPU) or off."""
     mask = f"{1 << RECEIVER_CPU:x}" if steered else "0"
     script = f"for queue in /sys/class/net/*/queues/rx-*; do echo {mask} >$queue/rps_cpus; done"
     words = ["ip", "netns", "exec", cable.receiver.namespace, "sh", "-c", script]
@@ -78,16 +78,16 @@ def under(steered: bool, measure: Callable[[Case, Cable], Reading]) -> Callable[
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way of ours to send and to receive."""
+    """One way in which netlab sends and receives frames."""
 
     hosts: Path
     """The lab's inventory."""
     method: str
     taken: str
-    """As ``receive_from`` of a matrix."""
+    """The value of ``receive_from`` in the matrix."""
     steered: bool
     rate_per_s: float | None = None
-    """``None``: as fast as it goes."""
+    """``None``: as fast as possible."""
 
     def __str__(self) -> str:
         words = [f"netlab {self.method}", f"from the {self.taken}"]
@@ -96,7 +96,7 @@ class Way:
         return ", ".join(words)
 
     def measure(self, case: Case, cable: Cable) -> Reading:
-        """By a run of its own; the receiver's figure."""
+        """Measure one run, and return the receiver's figure."""
         lines = [f"    send_method: {self.method}", f"    receive_from: {self.taken}"]
         if self.rate_per_s is not None:
             lines.append(f"    message_rate: {self.rate_per_s:.0f}/s")
@@ -120,7 +120,7 @@ class Way:
 
 
 def ways(hosts: Path, methods: Sequence[str]) -> list[Way]:
-    """All that there are for frames past the systems at one end or at both."""
+    """All ways: frames that bypass the sender's system, and possibly the receiver's system too."""
     return [
         Way(hosts, method, socket_kind, steered)
         for method in methods
@@ -130,12 +130,15 @@ def ways(hosts: Path, methods: Sequence[str]) -> list[Way]:
 
 
 def per_s(reading: Reading) -> float:
-    """Messages that the receiver took in a second."""
+    """Messages per second that the receiver took in."""
     return reading.mbit_per_s * 1e6 / 8 / MESSAGE_BYTES
 
 
 def without_loss(way: Way, case: Case, cable: Cable) -> tuple[float, Way] | None:
-    """What a way receives a second with hardly a loss: unpaced, else paced. None: at no rate."""
+    """The messages per second that a way receives almost without loss, and the way.
+
+    The way is paced if it loses too much without pacing. ``None`` if it does so at every rate.
+    """
     reading = way.measure(case, cable)
     low, high, best = 0.0, 1.5 * per_s(reading), None
     rate = per_s(reading)
@@ -159,7 +162,7 @@ def _fits(reading: Reading) -> bool:
 
 
 def contenders(candidates: Sequence[Way], case: Case, cable: Cable) -> list[Way]:
-    """Those that took the most without loss."""
+    """The ways that received most, almost without loss."""
     finalists = [
         finalist for way in candidates if (finalist := without_loss(way, case, cable)) is not None
     ]
@@ -190,7 +193,9 @@ def main() -> int:
 
 
 def judge(readings: dict[str, list[Reading]], ours: list[str]) -> int:
-    """A line a way, and the ratio of our best one without loss to the best of the others."""
+    """Print a line per tool and way, and compare netlab's best way without loss with the best other
+    tool.
+    """
     rows, took, losses = [], {}, {}
     for name, tool_readings in readings.items():
         rates = sorted(per_s(reading) for reading in tool_readings)

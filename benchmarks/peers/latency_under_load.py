@@ -1,10 +1,11 @@
-"""Latency under load beside flent's tcp_upload and rrul: `make benchmark-latency-under-load`.
+"""Compares latency under load with flent's: `make benchmark-latency-under-load`.
 
-A router of 20 Mbit/s with a queue of 200 frames, cubic, 30 s of load; flent (PyPI) drives netperf
-and ping. Rounds are interleaved, ratios are of one round. Both are compared over the same part:
-from 2 s after the load's start to its end. flent's figure of a download is the received data, as is
-every figure of netlab; its figure of an upload is the data accepted by the sender's buffers, so
-rrul is compared by its downloads.
+flent's tests are tcp_upload and rrul. A router of 20 Mbit/s has a queue of 200 frames. The load is
+TCP with cubic for 30 s. flent (PyPI) uses netperf and ping. Rounds are interleaved, and each ratio
+is of two measurements of one round. Both tools are compared over the same part: from 2 s after the
+load's start to its end. For a download, flent counts received data, as netlab always does. For an
+upload, flent counts data that the sender's buffers accepted, so rrul is compared by its
+downloads.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ WITHIN_THROUGHPUT, WITHIN_INCREASE = 0.02, 0.10
 SETTLED_S = 2.0
 
 AS_NETPERF = "congestion: cubic, message_size: 16KiB"
-"""What netperf hands to one send call."""
+"""The settings with which netlab sends like netperf: 16 KiB per send call."""
 TESTS = {
     "tcp_upload": f"{{streams: 1, direction: client-sends, {AS_NETPERF}}}",
     "rrul": f"{{streams: 4, direction: both, {AS_NETPERF}}}",
 }
-"""flent's test → the same load here: rrul has four streams each way."""
+"""flent's test → the same load in netlab. rrul has four streams in each direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadReading:
-    """What one of the two says."""
+    """The figures of one tool."""
 
     throughput_bit_per_s: float
-    """In the loaded part; with both directions that to the client."""
+    """Throughput during the load; with both directions, the throughput to the client."""
     increase_ms: float
 
 
@@ -94,7 +95,10 @@ def flent(program: str, name: str, lab: LabState, seconds: int, folder: Path) ->
 
 
 def reading_of(raw: dict[str, list[dict[str, Any]]], seconds: int) -> LoadReading:
-    """flent's points by their wall clock: pings, and each stream's rate over the time before."""
+    """The figures from flent's points, which have a time by the wall clock.
+
+    A point is a ping, or the rate of a stream over the time since the last point.
+    """
     streams = [name for name in raw if name.startswith("TCP") and raw[name]]
     downloads = [name for name in streams if "download" in name]
     begins = min(point["t"] - point["dur"] for name in streams for point in raw[name][:1])
@@ -169,7 +173,9 @@ def main() -> int:
 
 
 def _off(pairs: Sequence[tuple[LoadReading, LoadReading]]) -> tuple[float, float]:
-    """Medians of the ratios of single rounds."""
+    """Medians over the rounds of the ratios netlab / flent: of the throughput, and of the
+    increase.
+    """
     return (
         statistics.median(a.throughput_bit_per_s / b.throughput_bit_per_s for a, b in pairs),
         statistics.median(a.increase_ms / b.increase_ms for a, b in pairs),

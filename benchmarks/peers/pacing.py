@@ -1,11 +1,11 @@
-"""Sent against offered on an unshaped veth: `make benchmark-pacing`.
+"""Compares the sent rate with the offered rate on an unshaped veth: `make benchmark-pacing`.
 
-UDP offered at rates from 1 Mbit/s to 1 Gbit/s in full frames, and to 50 Mbit/s in messages of 64
-bytes, the sender on CPU 0 and the receiver on CPU 1. A late sender catches up by at most one burst
-and reports the skipped messages; on a busy machine they explain the difference. Trials from which a
-hypervisor took the CPU are repeated, whatever they measured. The lateness of the sends is given
-next to the rates, from the histogram of each record. Run it on a quiet machine; the load before and
-after is printed.
+UDP is offered at rates from 1 Mbit/s to 1 Gbit/s in full frames, and up to 50 Mbit/s in messages of
+64 bytes, with the sender on CPU 0 and the receiver on CPU 1. A late sender catches up by at most
+one burst and reports the skipped messages; on a busy machine they explain the difference. If a
+hypervisor took CPU time during a trial, the trial is repeated, whatever its result is. The table
+also has the lateness of the send calls, from the histogram of each record. Run it on a quiet
+machine; the load before and after is printed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ CASES: dict[int, tuple[str, ...]] = {
     1472: ("1Mbit", "3Mbit", "10Mbit", "30Mbit", "100Mbit", "300Mbit", "1000Mbit"),
     64: ("1Mbit", "3Mbit", "10Mbit", "20Mbit", "50Mbit"),
 }
-"""Message size → rates of payload."""
+"""Message size in bytes → rates of payload."""
 LEAST_MESSAGES = 400
 
 
 def matrix(seconds: float, repeats: int) -> str:
-    """The rates of ``CASES``, in blocks, so that what disturbs meets them all alike.
+    """The matrix of the rates of ``CASES``, in blocks, so that disturbances affect all rates alike.
 
-    Each window holds ``LEAST_MESSAGES`` or more: one message is the step that a rate is told in.
+    Each window holds at least ``LEAST_MESSAGES``, because a rate is exact only to one message.
     """
     tests = "".join(
         f"  - {{test: stream, protocol: UDP, message_size: {size}, rate: {rate}, "
@@ -55,7 +55,9 @@ def matrix(seconds: float, repeats: int) -> str:
 
 
 def error_of(record: Record) -> float | None:
-    """Share by which the sent rate is off the offered one; ``None`` without a result."""
+    """Difference between sent and offered rate, as a share of the offered rate; ``None`` without a
+    result.
+    """
     sent_rate, offered_rate = (
         record.values.get("sent_bit_per_s"),
         record.settings.get("rate_bit_per_s"),
@@ -66,10 +68,11 @@ def error_of(record: Record) -> float | None:
 
 
 def late_ns(records: Sequence[Record], share: float) -> int | None:
-    """A lateness that so large a share of the sends kept within, of all records together.
+    """The lateness in ns that this share of the sends did not exceed, over all records together.
 
-    Bucket k of a histogram has the sends that were 2^k to 2^(k+1) ns late: it is told to a factor
-    of 2, from above. ``None`` where no record has one.
+    Bucket k of a histogram has the sends that were 2^k to 2^(k+1) ns late. The upper edge of the
+    bucket is returned, which is at most twice the true value. ``None`` if no record has a
+    histogram.
     """
     buckets: Counter[int] = Counter()
     for record in records:
@@ -85,7 +88,7 @@ def late_ns(records: Sequence[Record], share: float) -> int | None:
 
 
 def measured(seconds: float, repeats: int) -> list[Record]:
-    """The last word of every trial, in a lab of its own."""
+    """Measure in a new lab, and return the last record of every trial."""
     with a_lab() as lab, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pacing.yaml").write_text(matrix(seconds, repeats))
@@ -97,7 +100,7 @@ def measured(seconds: float, repeats: int) -> list[Record]:
 def lines_of(
     records: Sequence[Record],
 ) -> tuple[list[list[str]], list[Verdict], list[dict[str, object]]]:
-    """A line, a verdict and the figures of each size and rate."""
+    """A line of the table, a verdict, and the figures, for each message size and rate."""
     cells: dict[tuple[int, float], list[Record]] = {}
     for record in records:
         size, rate = record.settings["message_bytes"], record.settings["rate_bit_per_s"]
@@ -142,7 +145,7 @@ def lines_of(
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print the table and the verdicts. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--repeats", type=int, default=5)

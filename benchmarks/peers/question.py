@@ -1,8 +1,9 @@
-"""One measurement by `netlab measure` and by `iperf3 -c`: `make benchmark-question`.
+"""Compares one measurement by `netlab measure` with `iperf3 -c`: `make benchmark-question`.
 
-Over a cable of 100 Mbit/s in the lab, in turn: the same seconds of TCP by both. It prints the
-result of each (goodput, Mbit/s), the time of the whole command beyond the measured seconds, and the
-time from Enter to netlab's first figure, without the second that this figure covers.
+Both measure TCP for the same time, alternately, over a cable of 100 Mbit/s in the lab. The table
+has the throughput of each in Mbit/s, the time that the whole command takes in addition to the
+measured seconds, and the time from the start of the command to netlab's first figure, without the
+second that this figure covers.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def ssh_words(lab: LabState, host: str) -> list[str]:
 
 
 def asked_of_netlab(lab: LabState, into: Path, seconds: int) -> tuple[float, float, float]:
-    """Seconds to the first figure and to the end, and bit/s of the answer."""
+    """Seconds to the first figure and to the end, and the measured throughput in bit/s."""
     words = [*NETLAB, "measure", "linux-a", "linux-b", "--hosts", str(lab.hosts_file)]
     words += ["--link", "100Mbit", "--seconds", str(seconds), "--into", str(into)]
     began, first, text = time.monotonic(), None, []
@@ -90,7 +91,7 @@ def asked_of_netlab(lab: LabState, into: Path, seconds: int) -> tuple[float, flo
 
 
 def asked_of_iperf3(lab: LabState, address: str, seconds: int) -> float:
-    """bit/s that its server received."""
+    """The throughput in bit/s that iperf3's server received."""
     serve = [*ssh_words(lab, "linux-a"), "iperf3", "--server", "--one-off", "--forceflush"]
     ask = [*ssh_words(lab, "linux-b"), "iperf3", "--client", address, "--json"]
     ask += ["--time", str(seconds), "--omit", "1"]

@@ -1,7 +1,8 @@
-"""Round trips beside sockperf's ping-pong on an unshaped veth: `make benchmark-round-trip`.
+"""Compares round trips with sockperf and netperf on an unshaped veth: `make benchmark-round-trip`.
 
-And netperf's request-response if it is installed. One request in flight, the client on CPU 0 and
-the mirror on CPU 1 for all tools, in interleaved rounds with rotating order.
+The other tests are sockperf's ping-pong, and netperf's request-response if netperf is installed.
+For all tools one request is in flight, the client runs on CPU 0 and the mirror (the program that
+answers) on CPU 1, in interleaved rounds with rotating order.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Figures of the whole round trip; a tool that reports no percentiles has none."""
+    """Figures of the whole round trip. Percentiles are ``None`` if the tool reports none."""
 
     per_s: float
     p50_us: float | None
@@ -64,7 +65,7 @@ def blocking(case: Case, cable: Cable) -> Reading:
 
 
 def spinning(case: Case, cable: Cable) -> Reading:
-    """Pinned by the probe itself, which refuses to spin where it may use one CPU only."""
+    """The probe pins itself, because it refuses to spin if only one CPU is allowed."""
     return _netprobe(
         case, cable, ["spin=1", f"cpu={SENDER_CPU}"], ["spin=1", f"cpu={RECEIVER_CPU}"]
     )
@@ -151,10 +152,10 @@ def main() -> int:
 
 
 def judge(readings: Readings) -> int:
-    """A row a case and tool, and ours to the best of the others.
+    """Print a row per case and tool, and compare netlab with the best other tool.
 
-    The best one is that of the highest median; the ratio is the median of those of single rounds,
-    in which both had the machine as it was at that time.
+    The best other tool is the one with the highest median. The ratio is the median of the ratios of
+    single rounds, because within a round both tools had the machine in a similar state.
     """
     rows: list[list[str]] = []
     ratios: dict[str, list[float]] = {name: [] for name in OURS}
@@ -196,7 +197,7 @@ def judge(readings: Readings) -> int:
 
 
 def ratios_of(rounds: Sequence[dict[str, Reading]], name: str, to: str) -> list[float]:
-    """Of the round trips a second, in each round in which both gave a figure."""
+    """Ratios of the round trips per second, for each round in which both tools gave a figure."""
     return [
         readings[name].per_s / readings[to].per_s
         for readings in rounds

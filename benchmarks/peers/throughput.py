@@ -1,11 +1,13 @@
-"""netlab's probe beside the field's tools on an unshaped veth: `make benchmark-throughput`.
+"""Compares the probe's throughput with that of other tools: `make benchmark-throughput`.
 
-iperf3, iperf2, nuttcp, and netperf where it is installed; of ours every way in which a receiver
-waits, all that has come a receive call in place of a message, and many messages a send call. The
-same message sizes, socket buffers, seconds and CPUs for all (sender 0, receiver 1), in interleaved
-rounds whose order turns, so that nobody always has the machine at its best. A row with the system's
-own buffers and one with large ones. The figure is what the receiver took in. TCP's congestion
-control is cubic for all: bbr paces its sender by timers, whatever the receiver does.
+The other tools are iperf3, iperf2, nuttcp, and netperf if it is installed. All use an unshaped
+veth. netlab's probe is measured in several ways: with every way in which a receiver waits, with
+receive calls that take everything that has arrived instead of one message, and with many messages
+per send call. Message sizes, socket buffers, duration and CPUs (sender 0, receiver 1) are the same
+for all. Rounds are interleaved, and each begins with another tool, so that no tool always runs in
+the same state of the machine. Each message size has a row with the system's default buffers and one
+with large buffers. The figure is what the receiver took in. TCP's congestion control is cubic for
+all, because bbr paces its sender by timers, whatever the receiver does.
 """
 
 from __future__ import annotations
@@ -46,9 +48,9 @@ OURS = tuple(way.name for way in WAYS)
 TOOLS = (*WAYS, *RIVALS)
 
 LEAST_RATIO = 0.97
-"""Of a blocking receiver to the best of the others, in every row."""
+"""Least ratio of the probe with a blocking receiver to the best other tool, in every row."""
 AS_FAST, AS_FAST_SHARE = 1.0, 0.8
-"""The same ratio in most of the rows, and in which share of them."""
+"""Least value of the same ratio in most rows, and the share of the rows that must reach it."""
 LEAST_BEST: Mapping[tuple[str, int], float] = {
     ("UDP", 64): 1.25,
     ("UDP", 1472): 1.15,
@@ -56,11 +58,12 @@ LEAST_BEST: Mapping[tuple[str, int], float] = {
     ("TCP", 1500): 1.4,
     ("TCP", 65536): 1.5,
 }
-"""Of our best way to the best of the others, by protocol and message size."""
+"""(Protocol, message size) → least ratio of the probe's best way to the best other tool."""
 MOST_LOSS_SHARE = 0.1
-"""Loss with our best way, of the best of the others'."""
+"""Highest loss with the probe's best way, as a share of the loss of the best other tool."""
 LEAST_ADAPTIVE = 0.97
-"""Of an adaptive receiver to a blocking one, in every row."""
+"""Least ratio of the probe with an adaptive receiver to one with a blocking receiver, in every
+row."""
 LARGE_BUFFER_BYTES = 2 * 1024 * 1024
 CONGESTION = "cubic"
 
@@ -86,14 +89,14 @@ def main() -> int:
 
 
 def choose_congestion(host: LabHost) -> None:
-    """What every program in a host of the lab uses, where it does not choose one itself."""
+    """Set the congestion control of the programs in a host that do not choose one themselves."""
     setting = f"net.ipv4.tcp_congestion_control={CONGESTION}"
     words = ["ip", "netns", "exec", host.namespace, "sysctl", "-qw", setting]
     subprocess.run(words, check=True)
 
 
 def all_cases(seconds: int) -> list[Case]:
-    """Five message sizes, each with the system's buffers and with large ones."""
+    """Five combinations of protocol and message size, each with default and with large buffers."""
     most = int(Path("/proc/sys/net/core/rmem_max").read_text())
     large = min(LARGE_BUFFER_BYTES, most)
     return [
@@ -108,22 +111,23 @@ def all_cases(seconds: int) -> list[Case]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A case's rounds: who was the best of the others, and which of our ways was.
+    """The rounds of a case, with the best other tool and the probe's best way.
 
-    The best one is that of the highest median. A ratio is the median of those of single rounds, in
-    which both had the machine as it was at that time, and so is a difference of loss.
+    The best is the one with the highest median throughput. A ratio is the median of the ratios of
+    single rounds, because within a round both tools had the machine in a similar state. A
+    difference of loss is computed in the same way.
     """
 
     case: Case
     rounds: Rounds
     medians: Mapping[str, float]
     rival: str
-    """Empty: none gave a figure."""
+    """The best other tool; empty if none gave a figure."""
     way: str
-    """The fastest of ours."""
+    """The probe's best way; empty if none gave a figure."""
 
     def ratios(self, name: str, rival: str) -> list[float]:
-        """Of their throughput, in the rounds in which both gave a figure."""
+        """Ratios of their throughput, in the rounds in which both gave a figure."""
         pairs = [
             (readings[name], readings[rival])
             for readings in self.rounds
@@ -132,26 +136,26 @@ class Row:
         return [a.mbit_per_s / b.mbit_per_s for a, b in pairs]
 
     def ratio(self, name: str, rival: str) -> float:
-        """The median of these; 0 without any."""
+        """The median of these ratios; 0 if there is none."""
         return statistics.median(self.ratios(name, rival) or [0.0])
 
     def losses(self, name: str) -> list[float]:
-        """Share of the datagrams that was lost, in each round."""
+        """The share of the datagrams that was lost, for each round."""
         losses = (readings[name].loss for readings in self.rounds if name in readings)
         return [loss for loss in losses if loss is not None]
 
     def loss(self, name: str) -> float:
-        """The median of these."""
+        """The median of these shares; 0 if there is none."""
         return statistics.median(self.losses(name) or [0.0])
 
     def loses_more(self, name: str, rival: str) -> bool:
-        """Whether the one lost more than the other, in the median of the rounds."""
+        """Whether ``name`` lost more than ``rival``, by the median difference of the rounds."""
         pairs = zip(self.losses(name), self.losses(rival), strict=False)
         return statistics.median([a - b for a, b in pairs] or [0.0]) > 0
 
 
 def row_of(case: Case, rounds: Rounds, rivals: Sequence[str]) -> Row:
-    """What the rounds of a case come to."""
+    """The row of a case, from its rounds."""
     medians = {
         name: statistics.median(reading.mbit_per_s for reading in readings)
         for name, readings in by_tool([dict(of_round) for of_round in rounds]).items()
@@ -169,7 +173,7 @@ def row_of(case: Case, rounds: Rounds, rivals: Sequence[str]) -> Row:
 
 
 def print_rows(rows: Sequence[Row], tools: Sequence[str]) -> None:
-    """Medians and loss of each, then the ratios to the best of the others."""
+    """Print medians and loss of each tool, then the ratios to the best other tool."""
     cells = [
         [
             str(row.case),
@@ -195,7 +199,7 @@ def _figure(row: Row, name: str) -> str:
 
 
 def judge(rows: Sequence[Row]) -> int:
-    """Each criterion with what was measured for it; the exit status."""
+    """Print each criterion with what was measured for it. Returns the exit status."""
     blocking = {str(row.case): row.ratio(BLOCKING, row.rival) for row in rows}
     adaptive = {str(row.case): row.ratio(ADAPTIVE, BLOCKING) for row in rows}
     as_fast = sum(ratio >= AS_FAST for ratio in blocking.values())
@@ -233,7 +237,9 @@ def judge(rows: Sequence[Row]) -> int:
 
 
 def _of_best_ways(rows: Sequence[Row]) -> list[Verdict]:
-    """Our best way against the best of the others: a verdict a message size, and the loss."""
+    """Verdicts about the probe's best way and the best other tool: one per message size, one about
+    loss.
+    """
     verdicts = []
     for (protocol, size), least in LEAST_BEST.items():
         own = [
@@ -269,7 +275,7 @@ def _losses(rows: Sequence[Row], name: str) -> str:
 
 
 def _least(ratios: Mapping[str, float], threshold: float) -> str:
-    """How many reach it, and the least of all."""
+    """A text: how many ratios reach the threshold, and the smallest ratio."""
     if not ratios:
         return "no figures"
     least = min(ratios, key=lambda name: ratios[name])

@@ -1,9 +1,10 @@
-"""One measurement with each of the field's tools, and with netlab's probe, all alike.
+"""Functions that make one measurement, with netlab's probe or with another tool.
 
-Each has a receiver pinned to CPU 1 in one host's namespace and a sender pinned to CPU 0 in the
-other's, the same message size, socket buffers and seconds. The figure is the receiver's: bytes that
-its program took in, by its own clock. Where a tool's client repeats the sender's count as if it
-were the receiver's, the server's own output is read.
+Each measurement has a receiver pinned to CPU 1 in the namespace of one host, and a sender pinned
+to CPU 0 in the namespace of the other host. Message size, socket buffers and duration are the
+same. The figure is the receiver's: the bytes that its program took in, by its own clock. Some
+clients print the sender's count as if it were the receiver's; for such a tool, the server's
+output is read.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Case:
     protocol: str
     message_bytes: int
     buffer_bytes: int | None
-    """Requested SO_SNDBUF and SO_RCVBUF on both ends; None: the system's autotuning."""
+    """Requested SO_SNDBUF and SO_RCVBUF at both ends; ``None``: the system chooses them."""
     seconds: int
 
     @property
@@ -55,20 +56,25 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the receiver took in."""
+    """The figures of the receiver."""
 
     mbit_per_s: float
     loss: float | None
-    """Share of the datagrams sent; None for TCP."""
+    """The share of the sent datagrams that was lost; ``None`` for TCP."""
 
 
 def netlab_blocking(case: Case, cable: Cable) -> Reading:
-    """A message a receive call, as the others do (iperf's -l is of both ends)."""
+    """With at most one message per receive call, as in the other tools (iperf's -l is for both
+    ends).
+    """
     return netprobe(case, cable, receiving=[] if case.udp else ["receive_call=message"])
 
 
 def netlab_all(case: Case, cable: Cable) -> Reading:
-    """All that has come a receive call; over UDP the same as blocking, so that chance is seen."""
+    """With receive calls that take everything that has arrived.
+
+    Over UDP this is the same as ``netlab_blocking``, so the difference shows the random scatter.
+    """
     return netprobe(case, cable)
 
 
@@ -77,18 +83,18 @@ def netlab_polling(case: Case, cable: Cable) -> Reading:
 
 
 def netlab_spinning(case: Case, cable: Cable) -> Reading:
-    """Pinned by the probe itself, which refuses to spin where it may use one CPU only."""
+    """The probe pins itself, because it refuses to spin if only one CPU is allowed."""
     return netprobe(case, cable, receiving=["spin=1", f"cpu={RECEIVER_CPU}"], receiver_cpu=None)
 
 
 def netlab_adaptive(case: Case, cable: Cable) -> Reading:
-    """With a warm-up to choose in, as `netlab measure` has it."""
+    """With the warm-up of `netlab measure`, in which the receiver chooses how to wait."""
     warm_up = f"warm_up={WARM_UP_S:g}"
     return netprobe(case, cable, [warm_up], ["adapt=1", warm_up])
 
 
 def netlab_batched(case: Case, cable: Cable) -> Reading:
-    """Many messages a send call, to a receiver that polls."""
+    """With many messages per send call, and a receiver that polls."""
     return netprobe(case, cable, ["method=batch"], ["poll=1"])
 
 
@@ -99,7 +105,10 @@ def netprobe(
     receiving: Sequence[str] = (),
     receiver_cpu: int | None = RECEIVER_CPU,
 ) -> Reading:
-    """Our probe, with further keys of either end."""
+    """Measure with netlab's probe.
+
+    ``sample``: further keys of the sender's request, ``receiving``: of the receiver's request.
+    """
     probe = str(local_probe())
     keys = [f"proto={case.protocol.lower()}", f"message={case.message_bytes}"]
     keys += [f"seconds={case.seconds}", f"deadline={case.seconds + 10}"]
@@ -130,7 +139,7 @@ def iperf3(case: Case, cable: Cable) -> Reading:
     received = end["sum_received"] if not case.udp else end["sum"]
     if not case.udp:
         return Reading(received["bits_per_second"] / 1e6, None)
-    # Its "bytes" of UDP are the sender's; what arrived is packets less lost ones.
+    # For UDP, its "bytes" are those that were sent. Arrived are the packets without the lost ones.
     arrived = received["packets"] - received["lost_packets"]
     mbit_per_s = arrived * case.message_bytes * 8 / received["seconds"] / 1e6
     return Reading(mbit_per_s, received["lost_packets"] / received["packets"])
@@ -156,7 +165,7 @@ def iperf2(case: Case, cable: Cable) -> Reading:
 
 
 def nuttcp(case: Case, cable: Cable) -> Reading:
-    """Its client prints what its server counted."""
+    """nuttcp's client prints what its server counted."""
     serve = ["nuttcp", "-1", "--nofork", "-P", str(CONTROL_PORT)]
     send = ["nuttcp", "-t", "-P", str(CONTROL_PORT), "-p", str(PORT), "-fparse"]
     send += [f"-l{case.message_bytes}", f"-T{case.seconds}"]
@@ -176,10 +185,10 @@ def nuttcp(case: Case, cable: Cable) -> Reading:
 
 
 def netperf(case: Case, cable: Cable) -> Reading:
-    """Its omni test says what the other side received, by calls and as THROUGHPUT."""
+    """netperf's test omni prints what the other side received: its calls and THROUGHPUT."""
     words = ["-f", "m", "--", "-d", "send", "-T", case.protocol, "-m", str(case.message_bytes)]
     if case.udp:
-        words += ["-R", "1"]  # without it, it switches routing off
+        words += ["-R", "1"]  # without it, netperf does not use routes (SO_DONTROUTE)
     if case.buffer_bytes is not None:
         sizes = f"{case.buffer_bytes},{case.buffer_bytes}"
         words += ["-s", sizes, "-S", sizes]

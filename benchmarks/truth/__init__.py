@@ -1,1 +1,1 @@
-"""What netlab says, held against what is known to be so."""
+"""Benchmarks that compare netlab's results with what is known to be true."""

@@ -1,8 +1,9 @@
-"""The verdicts of `netlab compare` about two runs whose truth is known: `make benchmark-compare`.
+"""Checks the verdicts of `netlab compare` for known differences: `make benchmark-compare`.
 
-Two runs are measured in turn, a block of every cell each, so that they differ only by chance: in
-one lab they must not be judged different. Then the second run's lab has one cable that is slower by
-3 %: this must be detected in cells limited by the cable, and in no others.
+Two runs are measured alternately, one block (a trial of every cell) at a time, so that they differ
+only by chance. In the same lab they must not be judged different. Then the lab of the second run
+has one cable that is slower by 3 %. This must be detected in the cells that this cable limits, and
+in no other cells.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from netlab.stats import mean
 
 BLOCKS = 5
 MORE_TURNS = 5
-"""For trials that failed, or lost their CPUs, and are measured again."""
+"""Further turns, for trials that failed or whose CPU time was stolen. They are measured again."""
 RATE_BIT_PER_S = 20e6
 SLOWED = "linux-a"
 SLOWER = 0.97
@@ -66,12 +67,12 @@ class OneBlock(Progress):
     def begin(
         self, folder: Path, trials: Iterable[Trial], measured_count: int, matrix: Matrix
     ) -> None:
-        """The whole run is told of here, and is no block."""
+        """Called for the whole run, which does not count as a block."""
         super().begin(folder, trials, measured_count, matrix)
         self._begun = 0
 
     def expect(self, trials: Iterable[Trial]) -> None:
-        """A block begins."""
+        """Called when a block begins. Interrupts the run before its second block."""
         self._begun += 1
         if self._begun > 1:
             raise Interrupted(signal.SIGINT, "one block is measured")
@@ -80,7 +81,7 @@ class OneBlock(Progress):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Numbers of cells that were judged different."""
+    """How many of the cells were judged different."""
 
     different: int
     cells: int
@@ -108,7 +109,7 @@ def main() -> int:
 
 @contextmanager
 def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
-    """Two labs that are up at the same time and equal except one cable of the second."""
+    """Two labs at the same time. They are equal except for one slower cable of the second lab."""
     slower = {SLOWED: SLOWER * RATE_BIT_PER_S}
     options = [
         lab.LabOptions(name="compare-1", rate=RATE_BIT_PER_S, linux=hosts),
@@ -125,7 +126,10 @@ def labs(hosts: int) -> Iterator[tuple[lab.LabState, lab.LabState]]:
 def measured(
     folder: Path, name: str, seconds: float, first: lab.LabState, second: lab.LabState
 ) -> tuple[Analysis, Compared]:
-    """Two runs, block by block in turns; who begins is another one each time."""
+    """Measure two runs, alternately block by block. In each turn the other run begins.
+
+    Returns the first run, and its comparison with the second.
+    """
     matrix = folder / "matrix.yaml"
     matrix.parent.mkdir(parents=True, exist_ok=True)
     matrix.write_text(MATRIX)
@@ -153,7 +157,9 @@ def measured(
 
 
 def one_block(options: Options) -> bool:
-    """Measure the next block; whether it was the last. What failed is a block of its own."""
+    """Measure the next block. Returns whether it was the last one. Failed trials are a further
+    block.
+    """
     progress = OneBlock()
     try:
         run(options, progress).raise_for_status()
@@ -165,7 +171,9 @@ def one_block(options: Options) -> bool:
 
 
 def judge(same: tuple[Analysis, Compared], slowed: tuple[Analysis, Compared]) -> int:
-    """The criteria, with a line for each cell that was not as it should be."""
+    """Print a line for each cell that was judged wrong, and the criteria. Returns the exit
+    status.
+    """
     nothing = outcome(same[1].rows)
     difference = smallest_shown(same[1].rows)
     touched, controls = parted(*slowed)
@@ -215,7 +223,7 @@ def is_different(row: Judged) -> bool:
 
 
 def parted(baseline: Analysis, compared: Compared) -> tuple[list[Judged], list[Judged]]:
-    """The cells of the slowed cable that the wire limits, and all others."""
+    """The cells that the slower cable limits, and all other cells."""
     at_ceiling = {
         key
         for key, trials in by_cell(readings(baseline)).items()
@@ -226,7 +234,9 @@ def parted(baseline: Analysis, compared: Compared) -> tuple[list[Judged], list[J
 
 
 def ceiling_share(baseline: Analysis, key: str) -> float:
-    """Mean throughput of a cell as a share of its wire ceiling; 0 where it has none."""
+    """Mean throughput of a cell as a share of its wire ceiling (the highest payload rate); 0
+    without one.
+    """
     share = Expectation(what="throughput", bound="at least", limit=1.0, of="ceiling")
     trials = by_cell(readings(baseline))[key]
     figures = [h for trial in trials for h in limited_figures(share, trial, baseline.plan.link)]

@@ -1,8 +1,9 @@
-"""The connection-kinds experiment in the lab, as shipped: `make benchmark-kinds`.
+"""Measures matrices/connection-kinds.yaml in the lab: `make benchmark-kinds`.
 
-Four Linux hosts, two of them over two kinds of connection, and a Windows host (its programs run
-under wine): every one with every other, each way, over TCP and over UDP offered at 100 Mbit/s, on
-cables of 100 and 40 Mbit/s. ``--into DIR`` keeps the run and its report.
+There are four Linux hosts, two of them with two kinds of connection, and a Windows host (its
+programs run under wine). Every host is measured with every other host, in each direction, over TCP
+and over UDP offered at 100 Mbit/s, on cables of 100 and 40 Mbit/s. ``--into DIR`` keeps the run and
+its report.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ ROLES = (
 
 
 def pairings() -> list[str]:
-    """Every ordered pair of the roles but those that no cable joins."""
+    """Every ordered pair of roles, except those that no cable connects."""
     hosts = {role_of(role).host for role in ROLES}
     every = every_pairing(ROLES, machines={host: host for host in hosts})
     return [pairing for pairing in every if not _crosses(pairing)]
 
 
 def _crosses(pairing: str) -> bool:
-    """Whether its hosts are two, each at another of the networks."""
+    """Whether a pairing has two different hosts on two different networks."""
     server, client = roles_of(pairing)
     networks = {server.network, client.network}
     return server.host != client.host and None not in networks and len(networks) == 2
 
 
 def measured(seconds: float, into: Path) -> Analysis:
-    """A run of the shipped matrix in a lab of its own."""
+    """Measure the shipped matrix in a new lab, and return the run."""
     options = lab.LabOptions(
         name=f"kinds-{os.getpid()}",
         rate=RATES_BIT_PER_S["test"],
@@ -68,7 +69,7 @@ def measured(seconds: float, into: Path) -> Analysis:
 
 
 def verdicts_of(cell_readings: Sequence[Reading], part: Part) -> list[Verdict]:
-    """What the report has to show, and that no figure is more than its cable carries."""
+    """Verdicts about what the report must show, and about figures above what a cable can carry."""
     ok = [reading for reading in cell_readings if reading.status == "ok"]
     tables = [sheet for sheet in part.sheets if sheet.corner.startswith("client")]
     squares = [sheet.title for sheet in tables if len(sheet.columns) == len(ROLES) + 1]
@@ -106,15 +107,15 @@ def verdicts_of(cell_readings: Sequence[Reading], part: Part) -> list[Verdict]:
 
 
 def _most(reading: Reading) -> float:
-    """Payload in bit/s that the cable carries at most, with a clock's doubt of 0.2 %."""
+    """The highest payload in bit/s that the cable can carry, plus 0.2 % for errors of the clock."""
     networks = {role.network for role in roles_of(reading.pairing)}
     rate = RATES_BIT_PER_S["second" if "second" in networks else "test"]
-    # No payload is denser than that of a UDP message which fills its frame.
+    # A UDP message that fills its frame has the largest share of payload.
     return 1.002 * ceiling_bit_per_s(rate, "UDP", 1472, 1500)
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print the tables and the verdicts. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--into", type=Path)

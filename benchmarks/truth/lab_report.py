@@ -1,7 +1,8 @@
-"""The lab report's Linux cells in the lab at 100 Mbit/s, against wire and print.
+"""Compares the lab report's Linux cells with the wire and with the printed figures.
 
-`make benchmark-lab-report` makes a lab, measures with 1 s a cell, and judges. With --run it judges
-a folder that is there already (made by `netlab run matrices/lab-report.yaml --only LL`).
+`make benchmark-lab-report` makes a lab of 100 Mbit/s, measures each cell for 1 s, and compares.
+With ``--run`` it uses a run folder that exists already (from `netlab run matrices/lab-report.yaml
+--only LL`), and measures only the repeats.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ RATE_BIT_PER_S, MTU_BYTES = 100e6, 1500
 CELLS = 104
 IMPOSSIBLE: set[Cell] = {("UDP", 64512, kib * 1024) for kib in (16, 20, 24, 28, 32)}
 LARGE: dict[Cell, float] = {("TCP", 65536, 65536): 94.148, ("UDP", 64512, 65536): 96.183}
-"""The cells with a figure of their own, Mbit/s."""
+"""Cells with their own criterion → the throughput in Mbit/s that their median must be close to."""
 REPEATS = """\
 title: The two largest cells, five times
 link: {{rate: 100Mbit, mtu: 1500}}
@@ -72,7 +73,7 @@ def main() -> int:
 
 
 def rows_of(folder: Path, pairing: str = "LL") -> dict[Cell, Mapping[str, Any]]:
-    """The run's cells by what was set."""
+    """Cell → its row in the run's table, for one pairing."""
     frame = load(folder).frame
     selection = frame[frame["pairing"] == pairing]
     return {
@@ -84,7 +85,7 @@ def rows_of(folder: Path, pairing: str = "LL") -> dict[Cell, Mapping[str, Any]]:
 
 
 def repeats_mbit_per_s(lab: LabState, scratch: Path, seconds: float) -> dict[Cell, list[float]]:
-    """Five trials of each cell that has a figure of its own."""
+    """Throughput in Mbit/s of five trials of each cell in ``LARGE``."""
     matrix = scratch / "repeats.yaml"
     matrix.write_text(REPEATS.format(seconds=seconds))
     netlab(*run_words(matrix, lab.hosts_file, scratch / "repeats"), accept=(0, 3))
@@ -101,12 +102,14 @@ def repeats_mbit_per_s(lab: LabState, scratch: Path, seconds: float) -> dict[Cel
 
 
 def mbit_per_s(row: Mapping[str, Any]) -> float | None:
-    """Throughput of a cell; None where there is none."""
+    """Throughput of a cell in Mbit/s; ``None`` if it was not measured."""
     return float(row["throughput_bit_per_s"]) / 1e6 if row["status"] == "ok" else None
 
 
 def every_cell_is_explained(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
-    """Each ok, or one of the five impossible ones with the error number behind it."""
+    """Whether each cell is ok, or is one of the five impossible cells and has the system's error
+    number.
+    """
     odd = [
         f"{cell} {row['status']} {row['reason']}"
         for cell, row in rows.items()
@@ -132,7 +135,7 @@ def median_of_repeats(cell: Cell, values: list[float]) -> Verdict:
 
 
 def small_datagrams(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
-    """UDP 64 at every buffer size, as a share of what the wire can carry."""
+    """UDP with 64 bytes at every buffer size, as a share of what the wire can carry."""
     ceiling = ceiling_bit_per_s(RATE_BIT_PER_S, "UDP", 64, MTU_BYTES) / 1e6
     shares = [
         value / ceiling
@@ -147,7 +150,7 @@ def small_datagrams(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
 
 
 def as_printed(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
-    """The other cells beside the figures that the lab report printed."""
+    """The other cells, compared with the figures that the lab report printed."""
     printed_rows = rows_of(ROOT / "reports" / "lab-report")
     other_cells = [cell for cell in rows if cell[:2] != ("UDP", 64) and cell not in IMPOSSIBLE]
     off: dict[Cell, float] = {}
@@ -170,7 +173,7 @@ def as_printed(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
 def never_above_the_wire(
     rows: Mapping[Cell, Mapping[str, Any]], repeats: Mapping[Cell, list[float]]
 ) -> Verdict:
-    """No cell and no repeat more than 0.1 % over the wire's ceiling for its segment size."""
+    """Whether no cell and no repeat is more than 0.1 % above the wire's highest payload rate."""
     over: list[tuple[float, Cell]] = []
     for cell, row in rows.items():
         value = mbit_per_s(row)
@@ -187,7 +190,7 @@ def never_above_the_wire(
 
 
 def ceiling_of(cell: Cell, row: Mapping[str, Any]) -> float:
-    """bit/s; TCP's for the segment size that the connection had."""
+    """The highest payload rate of the wire in bit/s; for TCP with the connection's segment size."""
     if cell[0] == "UDP":
         return ceiling_bit_per_s(RATE_BIT_PER_S, "UDP", cell[1], MTU_BYTES)
     return ceiling_bit_per_s(

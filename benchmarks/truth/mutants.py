@@ -1,10 +1,10 @@
-"""How many small faults in the arithmetic are found by its tests: `make mutants`.
+"""Counts how many small errors in the arithmetic its tests detect: `make mutants`.
 
-mutmut changes the modules named in pyproject.toml, one small change at a time (a mutant), and runs
-the pure tests on each; a mutant survives if no test fails. This script reads mutmut's results in
-``mutants/`` and may be run by itself. Mutants of sentences, which differ only in a text or in the
-arguments of an error, do not count. A mutant that ran out of time is killed; one without a test
-survives.
+mutmut makes one small change at a time in the modules named in pyproject.toml (a mutant), and runs
+the tests of the arithmetic on each. A mutant survives if no test fails. This script reads mutmut's
+results in ``mutants/``, and can be run alone. Mutants *of sentences*, which differ only in a text
+or in the arguments of an error, do not count. A mutant that ran out of time counts as killed, a
+mutant without a test as survived.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from pathlib import Path
 from benchmarks.stage import ROOT, Verdict, finish, table
 
 LEAST_SCORE = 0.9
-"""Of each group of rooms."""
+"""The least share of killed mutants in each group of files."""
 GROUPS = {"findings": "netlab/findings/"}
-"""Group of rooms → how their paths begin; all others are the first group."""
+"""Group of files → how their paths begin. All other files are in the first group."""
 FIRST_GROUP = "arithmetic"
 
 KILLED = {1, 3}
 TIMEOUT = {24, -24, 36, 152, 255}
-"""Exit statuses that mutmut notes: a test failed, or time ran out. ``null``: not tried yet."""
+"""Exit statuses in mutmut's results: a test failed (``KILLED``), time ran out (``TIMEOUT``).
+``null`` means that the mutant was not tried yet."""
 
 MESSAGES = {"_", "counted", "joined"}
-"""What makes a message of netlab/messages.py: a text with what is in its braces."""
+"""The functions of netlab/messages.py that make a message: a text with the values of its
+placeholders."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -45,21 +47,21 @@ class Mutant:
     room: str
     """The file that was altered."""
     fate: str
-    """killed, timeout, survived, untried."""
+    """``killed``, ``timeout``, ``survived`` or ``untried``."""
     sentence: bool
-    """Only a text differs, or what an error is raised with."""
+    """Whether only a text differs, or the arguments of a raised error."""
     change: str
     """The statement before and after, on one line."""
 
     @property
     def group(self) -> str:
-        """Which rooms it is counted with."""
+        """The group of files that the mutant is counted in."""
         groups = (name for name, start in GROUPS.items() if self.room.startswith(start))
         return next(groups, FIRST_GROUP)
 
 
 class Textless(ast.NodeTransformer):
-    """Takes out of a function what only people read."""
+    """Removes from a function the texts that only people read."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         return ast.Constant("") if isinstance(node.value, str) else node
@@ -78,7 +80,7 @@ class Textless(ast.NodeTransformer):
 
 
 def fate(status: int | None) -> str:
-    """What an exit status means."""
+    """The fate of a mutant that an exit status of mutmut stands for."""
     if status is None:
         return "untried"
     if status in TIMEOUT:
@@ -96,7 +98,9 @@ def functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
 
 
 def bare(function: Function) -> str:
-    """The text of a function, its statements a line each, under no name."""
+    """The source of a function with the name ``_``, without decorators, and normalised by
+    ``ast``.
+    """
     copy = ast.parse(ast.unparse(function)).body[0]
     assert isinstance(copy, Function)
     copy.name, copy.decorator_list = "_", []
@@ -110,7 +114,7 @@ def is_sentence(old_text: str, new_text: str) -> bool:
 
 
 def change(old_text: str, new_text: str) -> str:
-    """What differs, the lines that went → those that came."""
+    """The difference of two texts: the removed lines → the added lines."""
     diff = difflib.unified_diff(old_text.splitlines(), new_text.splitlines(), n=0, lineterm="")
     lines = [*diff][2:]
     sides = [[line[1:].strip() for line in lines if line.startswith(sign)] for sign in "-+"]
@@ -118,7 +122,7 @@ def change(old_text: str, new_text: str) -> str:
 
 
 def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
-    """Those of one room, in mutmut's order."""
+    """The mutants of one file, in mutmut's order."""
     room = meta.relative_to(folder).as_posix().removesuffix(".meta")
     statuses = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
     tree = ast.parse(meta.with_suffix("").read_text(encoding="utf-8"))
@@ -131,7 +135,9 @@ def mutants_of(meta: Path, folder: Path) -> Iterator[Mutant]:
 
 
 def left_out(altered: Path) -> list[str]:
-    """Functions that mutmut does not touch: decorated ones. Those that it does it decorates."""
+    """Functions that mutmut does not change: those with decorators. mutmut adds its own decorator
+    to the functions that it changes.
+    """
     words = {
         function.name: [ast.unparse(word) for word in function.decorator_list]
         for function in functions(ast.parse(altered.read_text(encoding="utf-8")).body)
@@ -145,14 +151,14 @@ def left_out(altered: Path) -> list[str]:
 
 
 def score(mutants: Sequence[Mutant]) -> float:
-    """Share of them that was killed; ValueError where there are none."""
+    """The share of the mutants that was killed. ValueError if there are no mutants."""
     if not mutants:
         raise ValueError("no mutants: nothing has a score")
     return sum(mutant.fate in ("killed", "timeout") for mutant in mutants) / len(mutants)
 
 
 def row(name: str, mutants: Sequence[Mutant]) -> list[str]:
-    """A line of the table."""
+    """A row of the table."""
     code_mutants = [mutant for mutant in mutants if not mutant.sentence]
     fates = [mutant.fate for mutant in code_mutants]
     counts = [len(mutants), len(mutants) - len(code_mutants)]
@@ -164,7 +170,7 @@ HEAD = ["room", "mutants", "sentences", "killed", "timeout", "survived", "untrie
 
 
 def main() -> int:
-    """Count, print, judge."""
+    """Count the mutants, print the tables and the verdicts. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "mutants")
     parser.add_argument("--group", choices=[FIRST_GROUP, *GROUPS], help="this one alone")

@@ -1,10 +1,11 @@
-"""Limits planted in the lab, and whether a search finds them: `make benchmark-planted`.
+"""Checks whether searches find known limits of a router in the lab: `make benchmark-planted`.
 
-A router forwards 40, 37 or 61 of 100 Mbit/s: every frame size of at least 256 bytes is searched
-with trials of 2 s, five times, and each rate found must be within one step of the planted one. A
-queue of 20 frames in the router must show in the longest burst. On an unshaped veth our own hosts
-are the limit: the finding must name that, with the busiest core, and never 100 % of the line rate.
-`--quick` searches each once, which takes about a fifth of the time.
+A router forwards 40, 37 or 61 of 100 Mbit/s. The highest rate without loss is searched five times
+for each of five frame sizes from 256 bytes upwards, with trials of 2 s. Each rate found must be
+within one step of the router's rate. A queue of 20 frames in the router must show in the longest
+burst. On an unshaped veth the measuring hosts are the limit: the record must name this, with the
+busiest core, and must not have 100 % of the line rate. `--quick` makes each search once, which
+takes about a fifth of the time.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ SIZES = (256, 512, 1024, 1280, 1518)
 STEP = 0.02
 QUEUE_FRAMES = 20
 HELD_FRAMES = 4
-"""What a router holds besides its queue: the two frames that its shaper lets through at once, the
-one that goes out, the one that comes in."""
+"""Number of frames that a router holds in addition to its queue: two frames that its shaper lets
+pass at once, the frame that leaves, and the frame that arrives."""
 OF_THE_TESTER = ("generator-bound", "receiver-bound")
 
 MATRIX = """\
@@ -54,7 +55,7 @@ def _planted_rates(repeats: int) -> Verdict:
     rows, worst, searches, blamed = [], 0.0, 0, 0
     test = f"{{test: throughput_search, frame_size: {list(SIZES)}, burst: 500}}"
     for mbit in PLANTED_MBIT:
-        # Frames that were held up come in bursts, which a short queue would lose.
+        # Delayed frames arrive in bursts, and a short queue would drop them.
         plant = {"device_rate": mbit * 1e6, "device_queue_frames": 1000}
         with _searched(test, repeats, **plant) as records:
             shares = {size: [_share(r) for r in records if _size(r) == size] for size in SIZES}
@@ -74,7 +75,7 @@ def _planted_rates(repeats: int) -> Verdict:
         f"{searches} searches, off by {100 * worst:.1f} % of the line rate at most, "
         f"{blamed} that named another limit than the device"
     )
-    # A step of the grid is the resolution; a rounding beyond it is none of the search's.
+    # The resolution is one step of the grid. The factor allows for rounding.
     return Verdict(
         worst <= STEP * 1.001 and not blamed,
         f"each planted rate within a step of {100 * STEP:g} %, the device named",
@@ -102,7 +103,7 @@ def _planted_queue(repeats: int) -> Verdict:
 
 
 def _no_limit_of_a_device() -> Verdict:
-    """The line rate is what the veth says of itself; no router, no shaper."""
+    """Search without a router and a shaper. The line rate is the one that the veth reports."""
     descriptions = []
     is_met = True
     test = "{test: throughput_search, frame_size: [64, 1518], resolution: 0.5 %}"
@@ -111,7 +112,8 @@ def _no_limit_of_a_device() -> Verdict:
             share, limit = _share(record), record.values.get("limit")
             core, host = record.values.get("limit_core"), record.values.get("limit_host")
             is_named = limit in OF_THE_TESTER and core is not None
-            # A search that our own hosts bound all the way down has no rate, and says who did.
+            # If the measuring hosts are the limit at every rate, the search has no result, and its
+            # reason names the host.
             none = record.reason == "tester-bound" and "busiest core: CPU" in str(record.detail)
             is_met = is_met and (is_named or none) and (share or 0.0) < 1
             rate = "nothing" if share is None else f"{100 * share:.1f} %"
@@ -126,7 +128,9 @@ def _no_limit_of_a_device() -> Verdict:
 def _searched(
     test: str, repeats: int, rate: float | None = LINE_MBIT * 1e6, **device: float
 ) -> Iterator[Sequence[Record]]:
-    """The records of a matrix of one test, in a lab of its own; a shaped one has a router."""
+    """The records of a matrix with one test, measured in a new lab. With a rate, the lab has a
+    router.
+    """
     link = "" if rate is None else f"link: {{rate: {LINE_MBIT}Mbit, mtu: 1500, hops: 1}}\n"
     text = link + MATRIX.replace("REPEATS", str(repeats)) + f"  - {test}\n"
     topology = "cable" if rate is None else "router"
@@ -145,7 +149,7 @@ def _size(record: Record) -> int:
 
 
 def _share(record: Record) -> float | None:
-    """The rate found, of the line rate; ``None``: none."""
+    """The rate found, as a share of the line rate; ``None`` if no rate was found."""
     share = record.values.get("line_share")
     return float(str(share)) if record.status is Status.OK and share is not None else None
 

@@ -1,9 +1,9 @@
-"""Latency under load behind queues of known length: `make benchmark-queues`.
+"""Compares latency under load with queues of known length: `make benchmark-queues`.
 
-A router of 20 Mbit/s whose queues hold 1000, 200 and 50 full frames. Under UDP offered at 1.1 times
-the rate, the median round trip grows by the queue's content divided by the rate, for each direction
-that is full; under one cubic stream the 99th percentile does. The resolution is half a frame, since
-the UDP messages are a third of a frame.
+A router of 20 Mbit/s has queues of 1000, 200 and 50 full frames. With UDP offered at 1.1 times the
+rate, the median round trip must grow by the queue's content divided by the rate, for each direction
+whose queue is full. With one cubic stream, the 99th percentile must grow by this time. The
+resolution is half a frame, because the UDP messages are a third of a frame.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ OFFERED = 1.1
 UDP_BYTES = 472
 WITHIN_UDP, WITHIN_CUBIC = 0.03, 0.05
 LEAST_IDLE_NS = 500_000
-"""Idle and after agree within so much: what a woken program takes on two CPUs."""
+"""Largest difference between the medians before and after the load: the time that a program may
+take to wake up on two CPUs."""
 WAYS = ("client-sends", "server-sends", "both")
 
 MATRIX = """\
@@ -45,12 +46,14 @@ tests:
 
 
 def delay_ns(frames: int, ways: int) -> float:
-    """What that many full frames take, in each of so many directions."""
+    """Time in ns that a queue of this many full frames takes, in each of ``ways`` directions."""
     return ways * frames * 8 * ethernet.packet_wire_bytes(1500) / RATE_BIT_PER_S * 1e9
 
 
 def matrix_of(frames: int) -> str:
-    """The queue fills at a tenth of the rate; TCP is given 30 s, and longer for the longest."""
+    """The matrix for a queue. With UDP the queue fills at a tenth of the rate. TCP gets 30 s, and
+    45 s for the longest queue.
+    """
     on_wire = ethernet.packet_wire_bytes(UDP_BYTES + 28)
     return MATRIX.format(
         frames=frames,
@@ -63,7 +66,7 @@ def matrix_of(frames: int) -> str:
 
 
 def measure(frames: int, folder: Path) -> list[dict[str, Any]]:
-    """A row a cell."""
+    """Measure the cells of one queue, and return a row per cell."""
     matrix = folder / f"queue-{frames}.yaml"
     matrix.write_text(matrix_of(frames), "utf-8")
     with a_lab(topology="router", device_rate=RATE_BIT_PER_S, device_queue_frames=frames) as lab:
@@ -108,11 +111,14 @@ def main() -> int:
 def _line(
     frames: int, row: dict[str, Any], off: dict[str, list[float]], between: list[float]
 ) -> list[str]:
-    """Of TCP both ways its two streams hold each other's acknowledgements up, so that no queue is
-    full at all times: that cell is shown, and has no arithmetic."""
+    """A row of the table for a cell; adds its deviations to ``off`` and ``between``.
+
+    With TCP in both directions, the two streams delay each other's acknowledgements, so no queue is
+    full all the time. Such a cell is shown, but its deviation is not judged.
+    """
     is_both_ways = row["direction"] == "both"
     expected_ns = delay_ns(frames, 2 if is_both_ways else 1)
-    # Of UDP so many requests may be lost that there is no 99th percentile.
+    # With UDP so many requests may be lost that there is no 99th percentile.
     idle_ns, half_ns, most_ns, after_ns = (
         float(row.get(f"{phase}_rtt_{name}_ns", math.nan))
         for phase, name in (("idle", "p50"), ("loaded", "p50"), ("loaded", "p99"), ("after", "p50"))

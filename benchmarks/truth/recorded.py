@@ -1,8 +1,8 @@
-"""The experiments of the documents in the lab, as `reports/` keeps them.
+"""Measures the experiments of `reports/` in the lab: `make benchmark-recorded`.
 
-`make benchmark-recorded` measures each, at 100 Mbit/s and unshaped, among Linux hosts and with
-Windows programs under wine; what has counts at a tenth of them, and with `--scale 1` in full. Each
-run lands in a folder below `--into`, with its report.
+They are measured at 100 Mbit/s or another rate, or unshaped, with Linux hosts or with Windows
+programs under wine. Tests with a number of messages use a tenth of it, or all with `--scale 1`.
+Each run has a folder below `--into`, with its report.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ FOUR = "pairings=[LL,WL,LW,WW]"
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A matrix in one kind of lab; the folder of its run is named for both."""
+    """A matrix and the kind of lab in which it is measured. ``name`` is the folder of its run."""
 
     name: str
     matrix: str
-    """A shipped one, or the path of one beside this file."""
+    """The name of a matrix in ``matrices/``, or the file name of one next to this file."""
     rate_bit_per_s: float | None = None
     lab: dict[str, Any] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     is_scaled: bool = True
-    """Whether it has counts that ``--scale`` makes smaller."""
+    """Whether it has numbers of messages that ``--scale`` reduces."""
     echo_at: str | None = None
-    """The host on which an echo of another make answers, as the inventory's host ``echo``."""
+    """The host on which an echo server answers that is not netlab's: the inventory's host
+    ``echo``."""
 
 
 ECHO_CONF = """\
@@ -61,15 +62,16 @@ service echo
     user = root
 }}
 """
-"""The datagram echo that xinetd has in itself; after 50 datagrams a second it rests otherwise."""
+"""The datagram echo of xinetd. With its default ``cps``, it would pause after 50 datagrams a
+second."""
 
 ROUTER = {"topology": "router"}
 QUEUED_RATE_BIT_PER_S = 20e6
-"""Of a device whose queue of 200 full frames is 123 ms long."""
+"""Rate of a device whose queue of 200 full frames takes 123 ms."""
 SLOW_RATE_BIT_PER_S = 10e6
-"""So slow that two CPUs can send 64-byte frames both ways at its line rate."""
-# A device in the lab answers at once, so that the standard's waits of 2 and 5 s show nothing here;
-# what waits in the sender's own buffer has gone out before the wait is over.
+"""A rate at which two CPUs can send 64-byte frames in both directions at line rate."""
+# A device in the lab forwards at once, so the standard's waits of 2 and 5 s are not needed. Data in
+# the sender's own buffer leaves before the shorter waits end.
 SHORTER_SEARCHES = (
     *("duration=10s", "settle=200ms", "residual=1s"),
     *("resolution=1%", "back_to_back=10", "socket_buffer=512KiB"),
@@ -125,7 +127,8 @@ RECORDINGS = (
         is_scaled=False,
         echo_at="linux-b",
     ),
-    # Twenty trials a cell: what a checksum costs is little beside what a woken mirror scatters.
+    # Twenty trials per cell: the cost of a checksum is small compared with the scatter of the
+    # mirror's wake-up times.
     Recording("udp-mirror-lab-unshaped", "udp-mirror", None, CHECKSUMS, ("repeats=20",)),
     Recording("udp-mirror-lab-windows", "udp-mirror", None, {"windows": 2}, (FOUR,)),
     Recording(
@@ -141,7 +144,9 @@ RECORDINGS = (
 
 
 def record(of: Recording, scale: float, into: Path) -> tuple[int, int, float]:
-    """Measure it; trials that are ok or impossible for a host, all trials, and the seconds."""
+    """Measure a recording. Returns the number of trials that are ok or impossible, the number of
+    all trials, and the seconds that it took.
+    """
     began = time.monotonic()
     with a_lab(of.rate_bit_per_s, **of.lab) as lab, tempfile.TemporaryDirectory() as folder:
         matrix = Path(folder) / f"{of.matrix}.yaml"
@@ -157,8 +162,9 @@ def record(of: Recording, scale: float, into: Path) -> tuple[int, int, float]:
 
 
 def _matrix_of(of: Recording) -> str:
-    """The matrix with the lab's rate in its link; of a cable as fast as the CPU without a link,
-    whose rate it is."""
+    """The matrix with the lab's rate in its ``link``. For an unshaped cable, which has no known
+    rate, the matrix without its ``link``.
+    """
     shipped = ROOT / "matrices" / f"{of.matrix}.yaml"
     file = Path(__file__).with_name(of.matrix) if of.matrix.endswith(".yaml") else shipped
     text = file.read_text("utf-8")
@@ -174,7 +180,7 @@ def _matrix_of(of: Recording) -> str:
 
 @contextmanager
 def _echo(of: Recording, lab: LabState, folder: Path) -> Iterator[Path | None]:
-    """The inventory; with the echo in it, for as long as it runs."""
+    """Run the echo server, if the recording needs one, and yield the inventory that includes it."""
     if of.echo_at is None:
         yield lab.hosts_file
         return

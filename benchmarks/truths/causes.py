@@ -1,7 +1,7 @@
-"""What a cause is: how it is planted, how strongly, how it is measured, what is to be said.
+"""The form of a row: a cause, how it is planted and measured, and the findings that it should have.
 
-The rows are in the files rows_….py. A row's number is its dial: what it costs, as a share of the
-clean rate, or whatever its plant says.
+The rows are in the files rows_….py. Each run of a cause has a number, its dial: the cost as a share
+of the clean rate, or a number that the plant (what creates the cause) defines.
 """
 
 from __future__ import annotations
@@ -17,46 +17,48 @@ from benchmarks.truths.tools import Measure
 Strength = Literal["just", "plain", "gross"]
 STRENGTHS: tuple[Strength, ...] = ("just", "plain", "gross")
 Dial = Mapping[Strength, tuple[float, float]]
-"""Strength → the range that a run's number is drawn from."""
+"""Strength → the range from which the number of a run is drawn."""
 
 COSTS: Dial = {"just": (0.018, 0.022), "plain": (0.09, 0.11), "gross": (0.36, 0.44)}
 """2, 10 and 40 % of the clean rate."""
 SHOWN_COSTS: Dial = {"just": (0.005, 0.05), "plain": (0.06, 0.16), "gross": (0.30, 0.55)}
-"""What another tool must see of these."""
+"""The ranges in which the costs that another tool measures must be."""
 
 
 def times(threshold: float, *, by: tuple[float, float, float] = (2, 5, 20)) -> Dial:
-    """So many times a rule's threshold, a tenth less to a tenth more."""
+    """For each strength a multiple of a rule's threshold, from a tenth less to a tenth more."""
     ranges = [(0.9 * threshold * factor, 1.1 * threshold * factor) for factor in by]
     return dict(zip(STRENGTHS, ranges, strict=True))
 
 
 def only(dial: Dial, *strengths: Strength) -> Dial:
-    """The dial at some strengths."""
+    """The dial with only these strengths."""
     return {name: dial[name] for name in strengths}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """What is measured where a cause is planted, and in a clean run beside it."""
+    """What is measured in the runs of a cause, and in clean runs without the cause."""
 
     lab: str
     """One of ``site.LABS``."""
     tests: tuple[str, ...]
-    """Lists of tests, YAML; a run draws one of them."""
+    """Lists of tests in YAML. One of them is drawn for each run."""
     rate_bit_per_s: float = 100e6
-    """As the link is stated."""
+    """The rate of the link that the matrix states."""
     mtu: int = 1500
     pairings: str = "[linux-a+linux-b]"
-    """Server first: linux-b sends."""
+    """The server is first, so linux-b is the client and sends."""
     repeats: int = 3
     seconds: float = 0.6
     warm_up_s: float = 0.2
     anyway: frozenset[str] = frozenset()
-    """Kinds that are true there without any cause."""
+    """Kinds of findings that are true in this experiment even if nothing is planted."""
 
     def matrix(self, title: str, tests: str, dial: float, seed: int) -> str:
-        """The whole matrix; ``DIAL`` in the tests is the number, ``RATE`` that of bits."""
+        """The whole matrix. In the tests, ``DIAL`` stands for the dial, ``RATE`` for that share of
+        100 Mbit/s.
+        """
         link = f"{{rate: {self.rate_bit_per_s:.0f}, mtu: {self.mtu}}}"
         body = tests.replace("DIAL", f"{dial:g}").replace("RATE", f"{dial * 1e8:.0f}")
         lasts = f"{{duration: {self.seconds:g}s, warm_up: {self.warm_up_s:g}s}}"
@@ -71,22 +73,24 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What another tool than netlab must see of the plant, once a cause and strength."""
+    """What another tool than netlab must measure, once per cause and strength."""
 
     measure: Measure
     tool: str
     shown: Dial | float = field(default_factory=lambda: SHOWN_COSTS)
-    """The range of the share lost against the clean lab; or, of what the plant sets to a number,
-    how far off that number the reading may be, as a share of it."""
+    """The range in which the lost share of the clean reading must be. If the plant sets a value to
+    a number: how far the reading may be from this number, as a share of the number."""
     of_dial: Callable[[float], float] = lambda dial: dial
-    """What the reading is to be at a dial."""
+    """The reading that a dial should give."""
 
     def cost(self, clean: float, reading: float) -> float:
-        """The share lost, or the reading."""
+        """The lost share of the clean reading; or the reading, if the plant sets a value to a
+        number.
+        """
         return 1 - reading / clean if isinstance(self.shown, Mapping) else reading
 
     def holds(self, strength: Strength, dial: float, clean: float, reading: float) -> bool:
-        """Whether the plant does what it is to do."""
+        """Whether the planted cause has the intended effect."""
         cost = self.cost(clean, reading)
         if isinstance(self.shown, Mapping):
             low, high = self.shown[strength]
@@ -101,44 +105,45 @@ class Cause:
 
     name: str
     what: str
-    """In plain words, for people."""
+    """A description for people."""
     experiment: Experiment
     plant: Plant
     dial: Dial = field(default_factory=lambda: COSTS)
     expected: tuple[str, ...]
-    """Kinds of findings of which one is required, the best first; empty: it has no effect."""
+    """Kinds of findings, the best first. One of them is required. Empty if the cause has no
+    effect."""
     also: frozenset[str] = frozenset()
-    """Further kinds that are true."""
+    """Further kinds of findings that are true of such a run."""
     denied: frozenset[str] = frozenset()
-    """Kinds that are no claim by themselves and would be wrong here."""
+    """Kinds that do not count as claims elsewhere, but are wrong in a run with this cause."""
     about: tuple[str, ...] = ()
-    """Hosts or pairings that the expected finding must name, all of them, and no other."""
+    """Hosts or pairings of which the expected finding must name at least one; empty: any."""
     rate_of: Callable[[float], float] | None = None
-    """The rate in bit/s, by the dial, that is to be among its evidence to 2 %."""
+    """The rate in bit/s for a dial. The evidence of the finding must have this rate, within 2 %."""
     effect: Effect | None = None
-    """``None``: the plant is a word in the matrix, which netlab alone reads."""
+    """``None`` if the cause is only a setting of the matrix, which no other tool reads."""
     steady: Plant | None = None
-    """What the effect is measured of, where the plant changes from trial to trial."""
+    """The plant for the check of the effect, if ``plant`` changes from trial to trial."""
     search: tuple[float, float] | None = None
-    """The dial is a cost; the plant's number that costs it is searched for between these, with the
-    tool of the effect. The first costs most."""
+    """Not ``None``: the dial is a cost, and the number that has this cost is searched for between
+    these two, with the tool of the effect. The first one has the higher cost."""
     stated: Callable[[Experiment, float], Experiment] = lambda experiment, dial: experiment
-    """What the matrix says falsely, by the dial."""
+    """The experiment with what the matrix states falsely, for a dial."""
     plays_steal: bool = False
-    """Whether what a host reads of its own stolen CPUs is the plant's."""
+    """Whether the plant itself makes the hosts read stolen CPU time."""
     alone: bool = False
-    """Whether nothing may be measured beside it: it is about CPUs."""
+    """Whether nothing else may be measured at the same time, because the cause concerns CPUs."""
     mixes: str = ""
-    """Causes of one word may be planted at once."""
+    """Two causes with the same word may be planted at once; with an empty word, never."""
 
     @property
     def strengths(self) -> tuple[Strength, ...]:
-        """Those that it has, the weakest first."""
+        """The strengths of this cause, the weakest first."""
         return tuple(strength for strength in STRENGTHS if strength in self.dial)
 
 
 def restated(experiment: Experiment, share: float) -> Experiment:
-    """The link stated with that share of its rate."""
+    """The experiment whose matrix states this share of the link's rate."""
     return replace(experiment, rate_bit_per_s=experiment.rate_bit_per_s * share)
 
 
@@ -148,4 +153,4 @@ UNPLANTABLE: Mapping[str, str] = {
     "clock step": "the wall clock is the whole machine's: no namespace has its own",
     "one host farther away, in a mesh": "no netem in this kernel, and a star has no router",
 }
-"""Requested causes that a lab of namespaces cannot have, and why."""
+"""Causes that cannot be planted in a lab of namespaces → why."""

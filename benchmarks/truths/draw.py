@@ -1,7 +1,7 @@
-"""What is to be measured: every run with its numbers, drawn by a seed. Pure.
+"""Draws the runs of the benchmark and their random numbers from a seed. No I/O.
 
-A run's numbers come from the seed and its own name, so that asking for fewer runs, or for one cause
-alone, draws the same ones.
+A run's numbers depend only on the seed and on the name of the run. So a run has the same numbers if
+fewer runs, or the runs of one cause alone, are measured.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Wanted:
 
     name: str
     like: str
-    """The cause whose experiment it is."""
+    """The cause whose experiment (lab, tests, durations) this run uses."""
     parts: tuple[Part, ...]
-    """None: a clean run; two: a mixture."""
+    """The planted causes. A clean run has none, a mixture has two."""
     tests: str
-    """Drawn from the experiment's."""
+    """One of the lists of tests of the experiment, drawn at random."""
     seed: int
-    """Of the order of its trials."""
+    """The seed of the order of the run's trials."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -68,7 +68,7 @@ def drawn(
 
 
 def experiment_of(causes: Mapping[str, Cause], planned_run: Wanted) -> Experiment:
-    """How it is measured, with what is stated falsely."""
+    """The experiment of a run, with the false statements of its planted causes."""
     experiment = causes[planned_run.like].experiment
     for part in planned_run.parts:
         experiment = causes[part.cause].stated(experiment, part.dial)
@@ -76,7 +76,7 @@ def experiment_of(causes: Mapping[str, Cause], planned_run: Wanted) -> Experimen
 
 
 def mixable(causes: Mapping[str, Cause]) -> list[tuple[str, str]]:
-    """Every two causes that may be planted at once."""
+    """Every pair of causes that may be planted at once."""
     names = [name for name, cause in causes.items() if cause.mixes]
     return [
         (name, partner)
@@ -104,10 +104,10 @@ def _planted(
 
 
 def _clean(causes: Mapping[str, Cause], seed: str, number: int) -> Wanted:
-    """An experiment of one of the causes, and nothing planted."""
+    """A run with the experiment of one of the causes, and nothing planted."""
     name = f"clean-{number:03}"
     chance = _chance(seed, name)
-    # What asks for a number of the cause's has no clean form.
+    # A test with the number of the cause in it cannot run without the cause.
     able = [cause for cause in causes.values() if "RATE" not in cause.experiment.tests[0]]
     like = chance.choice(able)
     tests = chance.choice(like.experiment.tests)

@@ -1,7 +1,8 @@
-"""That a plant does what it is said to do, seen by another tool than netlab; kept in a file.
+"""Checks with another tool than netlab that a planted cause has the intended effect.
 
-Each cause and strength once, at the middle of its range. Where the number that costs what is asked
-for is not known beforehand it is searched for, with the same tool.
+Each cause and strength is checked once, at the middle of the strength's range, and the result is
+kept in a file. The number that a cause needs for a certain cost may be unknown. Then this module
+searches for the number, with the same tool.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ FILE = "effects.json"
 LOOKS = 7
 """Steps of a search: each halves the remaining range."""
 TRIES = 3
-"""Attempts at a step with an unexpected result: other work of the machine may be the reason."""
+"""Maximum number of checks of one strength. A check is repeated if its result is unexpected,
+because other work of the machine may be the reason."""
 NEAR = 0.2
 """A search ends if the cost is within this share of the requested one."""
 
@@ -31,24 +33,30 @@ class Seen:
 
     tool: str
     dial: float
-    """What the plant was given."""
+    """The number with which the cause was planted."""
     clean: float
     planted: float
-    """Readings without and with it."""
+    """``clean`` and ``planted``: the tool's readings without and with the planted cause."""
     cost: float
-    """The share lost; or the reading, of what is set to a number."""
+    """The share of the clean reading that was lost. If the cause sets a value to a number: the
+    reading."""
     holds: bool
-    """Whether that is what the strength asks for."""
+    """Whether the cost is as intended for the strength."""
 
 
 class Effects:
-    """The file of a series of runs."""
+    """The results of the checks, in the folder ``effects`` of a series of runs: one file per cause
+    and strength.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "effects"
 
     def of(self, site: Site, cause: Cause, strength: Strength) -> Seen | None:
-        """Measured once; ``None``: only netlab reads the plant."""
+        """The check of a cause and strength, which is made once and then read from its file.
+
+        ``None`` if the cause is only a setting of the matrix, which no other tool reads.
+        """
         if cause.effect is None:
             return None
         path = self._folder / f"{cause.name}-{strength}.json"
@@ -65,7 +73,7 @@ class Effects:
         return observation
 
     def all(self) -> dict[str, Seen]:
-        """Those measured so far, by cause and strength."""
+        """The checks made so far, by ``CAUSE-STRENGTH``."""
         paths = sorted(self._folder.glob("*.json"))
         return {path.stem: Seen(**json.loads(path.read_text())) for path in paths}
 
@@ -99,7 +107,10 @@ def _seen(site: Site, cause: Cause, strength: Strength) -> Seen:
 def _searched(
     site: Site, cause: Cause, plant: Plant, target: float, clean: float
 ) -> tuple[float, float]:
-    """The setting with the requested cost, by interpolation between the logarithms of two."""
+    """The number whose cost is nearest to ``target``, and the tool's reading with it.
+
+    The search halves the range of the number's logarithm up to ``LOOKS`` times.
+    """
     assert cause.search is not None and cause.effect is not None
     low, high = (math.log(bound) for bound in cause.search)
     attempts: list[tuple[float, float, float]] = []

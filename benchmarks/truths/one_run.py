@@ -1,6 +1,7 @@
-"""One run: planted, measured, and written down with its truth; never twice.
+"""Plants the causes of one run, measures it, and writes down what was planted.
 
-A run's folder is whole once its ``truth.json`` is there, which is written last.
+The folder of a run is complete if it has ``truth.json``, which is written last. A complete run is
+not measured again.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ from netlab.runner.run import run
 
 TRUTH = "truth.json"
 LEFT_OUT = "left-out"
-"""Folder of the runs that a hypervisor took CPUs from; they are measured again."""
+"""Folder of the runs during which a hypervisor took CPU time. Such runs are measured again."""
 MOST_STOLEN = 0.02
 TRIES = 5
 
 
 class Quiet(Progress):
-    """Prints nothing, and notifies the plants that a trial begins."""
+    """Prints nothing, and calls functions when a trial begins."""
 
     def __init__(self, callbacks: list[OnTrial]) -> None:
         super().__init__()
         self._to_tell = callbacks
 
     def trial(self, trial: Trial) -> None:
-        """Before it is measured."""
+        """Called before a trial is measured."""
         for on_trial in self._to_tell:
             on_trial(trial)
 
@@ -51,7 +52,7 @@ class Quiet(Progress):
 
 
 class Bench:
-    """What the runs of one worker share."""
+    """Measures the runs of one worker, and holds what these runs have in common."""
 
     def __init__(self, into: Path, causes: Mapping[str, Cause]) -> None:
         self.into = into
@@ -60,11 +61,14 @@ class Bench:
         self._alone_clean: dict[str, float] = {}
 
     def is_done(self, planned_run: Wanted) -> bool:
-        """Whether it was measured before, and to its end."""
+        """Whether the run was measured to its end before."""
         return (self.into / planned_run.name / TRUTH).exists()
 
     def measure(self, planned_run: Wanted, site: Site) -> dict[str, Any]:
-        """Until it was measured on CPUs of its own; what was written of it."""
+        """Measure a run, and return what was written to its ``truth.json``.
+
+        If a hypervisor took CPU time meanwhile, the run is measured again: ``TRIES`` times in all.
+        """
         began = time.monotonic()
         observations = {
             part.cause: self.effects.of(site, self.causes[part.cause], part.strength)
@@ -109,7 +113,9 @@ class Bench:
     def _costs_alone(
         self, planned_run: Wanted, site: Site, observations: Mapping[str, Seen | None]
     ) -> dict[str, float]:
-        """What each part of a mixture costs by itself, by iperf3: share of the clean rate."""
+        """What each cause of a mixture costs alone, measured by iperf3: a share of the clean
+        rate.
+        """
 
         def look(site: Site) -> float:
             return iperf3(site, "--window", "64K", rounds=1)
@@ -125,14 +131,18 @@ class Bench:
         return costs
 
     def _dial(self, cause: str, dial: float, observation: Seen | None) -> float:
-        """What the plant is given: the number drawn, or the one found for its strength."""
+        """The number with which the cause is planted: the drawn one, or the one that a search
+        found.
+        """
         searched = self.causes[cause].search is not None
         return observation.dial if searched and observation is not None else dial
 
     def _run(
         self, planned_run: Wanted, site: Site, observations: Mapping[str, Seen | None], folder: Path
     ) -> str | None:
-        """Plant and measure; what went wrong with it, in a sentence."""
+        """Plant the causes and measure the run. Returns ``None``, or a sentence about what went
+        wrong.
+        """
         dial = planned_run.parts[0].dial if planned_run.parts else 0.0
         experiment = experiment_of(self.causes, planned_run)
         matrix = self.into / f"{planned_run.name}.yaml"
@@ -159,7 +169,9 @@ class Bench:
 
 
 def write(path: Path, plain: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
+    """Write a JSON file under a temporary name and rename it, so that no reader sees a part of
+    it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_suffix(".new")
     half.write_text(json.dumps(plain, indent=1) + "\n")
@@ -172,12 +184,13 @@ def _cpu_ticks() -> list[int]:
 
 
 def _stolen_in_trials(folder: Path) -> list[float]:
-    """Share of the CPUs' time that was stolen within the window of each trial, by the records; of
-    no trial 0. A run that takes seconds may look whole where one of its windows was not.
+    """Share of the CPUs' time that was stolen in the window of each trial, by the records, and a 0.
+
+    The share over a whole run of several seconds may be low although that of one window was high.
     """
     try:
         run = load(folder)
-    except NetlabError:  # it broke before it had a folder: that is said of it
+    except NetlabError:  # the run failed before it had a folder; truth.json has the reason
         return [0.0]
     shares = (
         as_number(value)

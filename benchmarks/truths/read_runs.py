@@ -1,4 +1,4 @@
-"""Recorded runs and their truths, read back for a score."""
+"""Reads recorded runs and what was planted in them, for a score."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ WANTED = ("name", "like", "parts", "tests", "seed")
 
 
 def recorded(into: Path) -> list[tuple[Truth, tuple[Said, ...]]]:
-    """Every run that is whole, by name."""
+    """What was planted and what was found in every complete run, in the order of their names."""
     paths = sorted(into.glob(f"*/{TRUTH}"))
     return [(truth_of(path), said_of(path.parent)) for path in paths]
 
 
 def truth_of(path: Path) -> Truth:
-    """What was written when it was measured."""
+    """What was planted in a run, from its ``truth.json``."""
     plain = json.loads(path.read_text())
     planned_run = wanted_from_json({name: plain[name] for name in WANTED})
     return Truth(
@@ -41,7 +41,7 @@ def truth_of(path: Path) -> Truth:
 
 
 def said_of(folder: Path) -> tuple[Said, ...]:
-    """The findings of a run folder by the rules of today."""
+    """The findings of a run folder by the current rules."""
     run = load(folder)
     index = RunIndex(run)
     places = {kind: place for place, kind in enumerate(leading_kinds(run.findings))}
@@ -49,7 +49,8 @@ def said_of(folder: Path) -> tuple[Said, ...]:
     statements = []
     for finding in run.findings:
         of_cells = {pairings[cell] for cell in finding.cells if cell in pairings}
-        # Of several it names none: a host's finding is about all of its cells.
+        # A finding about cells of several pairings names no pairing: it is about a host, for
+        # instance.
         names = of_cells if len(of_cells) == 1 else set()
         statements.append(_said(finding, names, places, index))
     return tuple(statements)

@@ -1,4 +1,4 @@
-"""Causes in the hosts: their CPUs, their buffers, their probes."""
+"""Causes in the hosts: in their CPUs, their buffers, their probes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU
 
 PINNED = f"client_cpu: {SENDER_CPU}, server_cpu: {RECEIVER_CPU}"
 BUFFERS = f"socket_buffer: 64KiB, {PINNED}"
-"""The buffers hold 4 ms at 100 Mbit/s: a longer wait for a CPU loses rate."""
+"""These buffers hold 4 ms of data at 100 Mbit/s. A longer wait for a CPU reduces the rate."""
 TCP = f"  - {{test: stream, protocol: TCP, message_size: 1448, congestion: cubic, {BUFFERS}}}"
 UDP = f"  - {{test: stream, protocol: UDP, message_size: 1472, {BUFFERS}}}"
 SMALL = f"  - {{test: stream, protocol: TCP, message_size: 64, congestion: cubic, {PINNED}}}"
@@ -42,11 +42,12 @@ BOTH_WAYS = Experiment(
 STOP_AFTER_S = 0.7
 STOPPABLE = Experiment(lab="cable", tests=(TCP, UDP), seconds=1.6, warm_up_s=0.3, repeats=2)
 STOPS: Dial = {"just": (0.27, 0.33), "plain": (0.38, 0.46), "gross": (0.6, 0.7)}
-"""Of a window of 1.6 s, in which a gap of 250 ms is spoken of: 19, 26 and 41 % of it."""
+"""Seconds of a window of 1.6 s: about 19, 26 and 41 % of it. netlab reports gaps of 250 ms
+there."""
 
 BY_IPERF = Effect(measure=tools.tcp_small_buffers, tool="iperf3, TCP, buffers of 64 KB")
 WAITS = frozenset({"other-load", "periodic-dips", "process-stalled", "cpus-taken"})
-"""What may be said besides of a host whose test waits for a CPU, tenth of a second by tenth."""
+"""Further findings that are true of a host whose test waits for a CPU in each tenth of a second."""
 LOST_HERE = frozenset({"receive-queue-drops", "lost-in-socket", "host-drops"})
 
 ROWS = (
@@ -160,7 +161,7 @@ ROWS = (
         dial=STOPS,
         expected=("data-stopped",),
         also=frozenset({"process-stalled", "loss-not-placed"}),
-        denied=frozenset({"path-loss", "lost-on-path"}),  # its interface counts what came
+        denied=frozenset({"path-loss", "lost-on-path"}),  # the interface counted them
     ),
     Cause(
         name="receiver-stopped",

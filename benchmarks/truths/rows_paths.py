@@ -1,4 +1,4 @@
-"""Causes on the path: its rate, its queue, its packets, what else it carries, what is stated."""
+"""Causes on the path: its rate, queue, packets, other traffic, and false statements about it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from benchmarks.truths.site import RATE_BIT_PER_S, RECEIVER, SENDER, Site
 UDP_SIZES = "  - {test: stream, protocol: UDP, message_size: [512, 1472]}"
 COLUMNS = f"{PLAIN_TCP}\n{UDP_SIZES}"
 THREE_CEILINGS = "  - {test: stream, protocol: UDP, message_size: [384, 640, 1472]}"
-"""They differ by 5 % and more: what a limit counts can be told."""
+"""Their ceilings differ by at least 5 %, so it can be found what a limit counts: packets or
+bytes."""
 ANY = Experiment(lab="cable", tests=(COLUMNS, PLAIN_TCP, UDP_SIZES))
 THREE = Experiment(lab="cable", tests=(COLUMNS,))
 ROUTED = Experiment(lab="router", tests=(f"{PLAIN_TCP}\n{THREE_CEILINGS}",))
@@ -45,7 +46,7 @@ PAYLOADS = Experiment(
 PINGS = Experiment(
     lab="cable",
     tests=("  - {test: round_trip, protocol: UDP, message_size: [64, 1472], count: 2000}",),
-    anyway=frozenset({"below-floor"}),  # the lab's cables are shapers, which let single frames pass
+    anyway=frozenset({"below-floor"}),  # the lab's cables delay no single frame
 )
 SLOWER = frozenset({"link-or-shaper", "slower-link"})
 ON_PATH = frozenset({"path-loss", "lost-on-path", "congestion"})
@@ -63,7 +64,7 @@ OTHER_SHARES: Dial = COSTS
 
 @contextmanager
 def nothing(_: Site, __: float) -> Iterator[None]:
-    """The matrix alone is what it is."""
+    """Plants nothing: the cause is only in the matrix."""
     yield
 
 
@@ -229,7 +230,8 @@ ROWS = (
         what="a device that forwards so many packets a second, of any size",
         experiment=PACKET_SIZES,
         plant=packet_rate,
-        # 512 bytes fill 100 Mbit/s at 21,626 a second; the rule asks for three sizes under 95 %.
+        # Messages of 512 bytes fill 100 Mbit/s at 21,626 per second; the rule needs three sizes
+        # below 95 %.
         dial={"just": (20.7e3, 21.0e3), "plain": (18.8e3, 19.6e3), "gross": (9e3, 11e3)},
         expected=("packet-rate",),
         also=ON_PATH,
@@ -244,6 +246,6 @@ ROWS = (
         stated=lambda experiment, times_less: restated(experiment, 1 / times_less),
         dial=times(1.01, by=(40, 80, 200)),
         expected=("below-floor",),
-        alone=True,  # a round trip of 20 us feels whatever else runs
+        alone=True,  # any other work of the machine changes a round trip of 20 us
     ),
 )

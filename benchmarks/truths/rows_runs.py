@@ -1,4 +1,4 @@
-"""Causes that are seen across a run: one host of a mesh, some trials of a cell, a drift."""
+"""Causes that concern a part of a run: one host of a mesh, some trials of a cell, a drift."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROWS = (
         also=OTHERS,
         about=("linux-b",),
         effect=IN_MESH,
-        alone=True,  # three hosts on two CPUs feel whatever else runs
+        alone=True,  # three hosts on two CPUs are sensitive to all other work
     ),
     Cause(
         name="slow-direction",
@@ -48,7 +48,7 @@ ROWS = (
         also=OTHERS,
         about=("linux-c",),
         effect=IN_MESH,
-        alone=True,  # three hosts on two CPUs feel whatever else runs
+        alone=True,  # three hosts on two CPUs are sensitive to all other work
     ),
     Cause(
         name="slow-pair",
@@ -59,7 +59,7 @@ ROWS = (
         also=OTHERS,
         about=("linux-c+linux-a",),
         effect=IN_MESH,
-        alone=True,  # three hosts on two CPUs feel whatever else runs
+        alone=True,  # three hosts on two CPUs are sensitive to all other work
     ),
     Cause(
         name="slow-mesh",
@@ -70,7 +70,7 @@ ROWS = (
         also=frozenset({"link-or-shaper", "slower-link", "slow-mesh"}),
         denied=NOT_FULL,
         effect=IN_MESH,
-        alone=True,  # three hosts on two CPUs feel whatever else runs
+        alone=True,  # three hosts on two CPUs are sensitive to all other work
     ),
     Cause(
         name="drift",

@@ -1,4 +1,4 @@
-"""All runs that are still to be measured: lab by lab, by one worker or several."""
+"""Measures all runs that are not measured yet: lab by lab, by one worker or several."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ from netlab import lab as labs
 from netlab.lab import state
 
 EXPECTED_S: Mapping[str, float] = {"mesh": 12.0, "delay": 12.0}
-"""Of a run, before any was measured; elsewhere:"""
+"""Lab → expected duration of a run, used until a run in this lab was measured."""
 USUAL_S = 9.0
+"""Expected duration of a run in any other lab."""
 
 
 LOCK = Path("/run/lock/netlab-truths")
 OURS = re.compile(r"truths\d+-[a-z]+")
-"""Names of our labs: a worker's number, and which lab."""
+"""Names of the benchmark's labs: ``truths``, the worker's number, and the kind of lab."""
 PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
 def machine_to_ourselves() -> Iterator[None]:
-    """One of these at a time on a machine; labs that an earlier one left behind are removed."""
+    """Lock the machine, so that only one benchmark runs on it.
+
+    Removes labs that an earlier benchmark left behind. Raises SystemExit if another one runs.
+    """
     with LOCK.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -48,7 +52,7 @@ def machine_to_ourselves() -> Iterator[None]:
 
 
 class Pace:
-    """How long is left, by what runs in the same lab took so far."""
+    """Estimates the remaining time from the durations of earlier runs in the same labs."""
 
     def __init__(self, run_counts: Mapping[str, int], at_once: int) -> None:
         self._left = dict(run_counts)
@@ -60,7 +64,7 @@ class Pace:
         self._took_s[lab].append(took_s)
 
     def left_s(self) -> float:
-        """Until all are measured, the workers together."""
+        """Seconds until all runs are measured, if all workers work at the same time."""
         total = sum(count * self._mean_s(lab) for lab, count in self._left.items())
         return total / self._at_once
 
@@ -72,7 +76,7 @@ class Pace:
 def measure_all(
     planned_runs: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int = 1
 ) -> list[str]:
-    """Measure what is not there yet; a sentence for each run that broke."""
+    """Measure the runs that are not measured yet. Returns a sentence for each run that failed."""
     bench = Bench(into, causes)
     due_runs = [planned_run for planned_run in planned_runs if not bench.is_done(planned_run)]
     lone_runs = [planned_run for planned_run in due_runs if is_alone(planned_run, causes)]
@@ -90,7 +94,7 @@ def measure_all(
 
 
 def is_alone(planned_run: Wanted, causes: Mapping[str, Cause]) -> bool:
-    """Whether nothing may be measured beside it."""
+    """Whether nothing else may be measured at the same time as this run."""
     return causes[planned_run.like].alone or any(
         causes[part.cause].alone for part in planned_run.parts
     )
@@ -99,12 +103,15 @@ def is_alone(planned_run: Wanted, causes: Mapping[str, Cause]) -> bool:
 def _in_workers(
     planned_runs: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, at_once: int
 ) -> list[str]:
-    """Each worker has labs of its own; which runs are whose does not change when it is resumed."""
+    """Measure the runs in several processes, each with its own labs.
+
+    A worker measures every n-th run that is still due. Returns a sentence for each failure.
+    """
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
 
     def work(number: int) -> None:
-        # Whoever waits for its answer is gone where it ends: it would go on by itself.
+        # If the parent process ends, nobody waits for the answer, and the worker must end too.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         answers.put(_measure(planned_runs[number::at_once], causes, into, str(number)))
 
@@ -124,7 +131,7 @@ def _in_workers(
 def _measure(
     planned_runs: Sequence[Wanted], causes: Mapping[str, Cause], into: Path, worker: str
 ) -> list[str]:
-    """One lab after the other, each for all of its runs."""
+    """Measure the runs of one worker: make one lab after the other, and measure all of its runs."""
     bench, pace, failures = Bench(into, causes), Pace(_labs(planned_runs, causes), 1), []
     for lab in LABS:
         its = [
@@ -139,7 +146,7 @@ def _measure(
                 began = time.monotonic()
                 try:
                     truth = bench.measure(planned_run, site)
-                except Exception as error:  # one run's fault is not the others'
+                except Exception as error:  # the other runs are measured nevertheless
                     failures.append(f"{planned_run.name}: {type(error).__name__}: {error}")
                     (into / f"{planned_run.name}.broken").write_text(traceback.format_exc())
                     truth = {"took_s": 0.0, "failed": failures[-1]}

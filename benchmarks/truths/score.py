@@ -1,8 +1,9 @@
-"""From truths and what was said to precision and recall. Pure.
+"""Computes precision and recall from what was planted and what netlab found. No I/O.
 
-A run is the unit: the cells of one are not independent. A *claim* is a finding that names a cause:
-every warning, every limit that explains, and every note that a row of the causes expects. A claim
-that is not true of the run is wrong, also beside the right one.
+Runs are counted, not cells, because the cells of a run are not independent. A *claim* is a finding
+that names a cause: every warning, every limit that explains a throughput, and every note that the
+row of a cause names. A claim that is not true of the run is wrong, even if the right claim is there
+too.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ NO_CLAIMS = frozenset(
         *("no-timestamps", "measured-again"),
     }
 )
-"""Notes that hold whatever is planted, or say that something is not known."""
+"""Findings that are true whatever is planted, or that state that something is unknown."""
 RATE_WITHIN = 0.02
 NEARLY_AS_LARGE = 1.5
-"""Of two causes, the larger within this factor: either may be named first."""
+"""If the costs of two causes differ by at most this factor, either cause may be named first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One finding, as a program reads it."""
+    """The parts of one finding that the score uses."""
 
     kind: str
     severity: str
     explains: bool
-    """A limit that says why a cell is below its ceiling."""
+    """Whether it is a limit that explains why a cell is below its ceiling."""
     leads: bool
     rank: int
-    """Its kind's place among those that a report says first."""
+    """The place of its kind among those with which a report begins."""
     names: frozenset[str] = frozenset()
     """Hosts and pairings that it is about."""
     rates_bit_per_s: tuple[float, ...] = ()
@@ -54,31 +55,31 @@ class Truth:
     like: str
     parts: tuple[Part, ...]
     not_planted: tuple[str, ...] = ()
-    """Causes that another tool could not confirm: the run does not count."""
+    """Causes whose effect another tool did not confirm. If there is any, the run does not count."""
     alone: Mapping[str, float] | None = None
-    """Of a mixture: the cost of each cause by itself."""
+    """For a mixture: the cost of each cause alone."""
     stolen: bool = False
-    """CPU time was stolen in every attempt: the run does not count."""
+    """Whether CPU time was stolen in every attempt. Then the run does not count."""
     failed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One run."""
+    """The findings of one run, compared with what was planted."""
 
     truth: Truth
     right: frozenset[str]
-    """Expected kinds that were found, about the right subject."""
+    """Expected kinds that were found and that name the right host or pairing."""
     missed: tuple[str, ...]
     """Causes without an expected finding."""
     wrong: tuple[Said, ...]
     first: bool | None = None
-    """Of a mixture: whether the larger cause came first."""
+    """For a mixture: whether the larger cause came first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many, with Wilson's interval."""
+    """``count`` of ``of`` runs, with Wilson's interval."""
 
     count: int
     of: int
@@ -95,7 +96,9 @@ class Share:
 
 
 def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a share (J. Am. Stat. Assoc. 22, 1927), 95 %; of none: 0 to 1."""
+    """Wilson's score interval of a share (J. Am. Stat. Assoc. 22, 1927), 95 %; 0 to 1 if ``of`` is
+    0.
+    """
     if of == 0:
         return 0.0, 1.0
     share = count / of
@@ -106,7 +109,7 @@ def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def claims(statements: Iterable[Said], causes: Mapping[str, Cause]) -> list[Said]:
-    """Those that name a cause."""
+    """The findings that are claims: see the module's docstring."""
     of_rows = {kind for cause in causes.values() for kind in (*cause.expected, *cause.also)}
     return [
         statement
@@ -117,13 +120,13 @@ def claims(statements: Iterable[Said], causes: Mapping[str, Cause]) -> list[Said
 
 
 def judge(truth: Truth, statements: Sequence[Said], causes: Mapping[str, Cause]) -> Judged:
-    """What was right, what was missed, what was wrong."""
+    """Find what is right, what was missed and what is wrong in the findings of a run."""
     parts = [(part, causes[part.cause]) for part in truth.parts]
     true = set(causes[truth.like].experiment.anyway)
     denied: set[str] = set()
     for part, cause in parts:
         true |= {*cause.expected, *cause.also}
-        # What costs 2 % may still be within the limit of what is "at the wire".
+        # With a cost of 2 %, throughput may still be close enough to count as limited by the wire.
         denied |= cause.denied if part.strength != "just" else set()
     wrong = [claim for claim in claims(statements, causes) if claim.kind not in true]
     wrong += [
@@ -147,7 +150,7 @@ def judge(truth: Truth, statements: Sequence[Said], causes: Mapping[str, Cause])
 
 
 def _is_of(statement: Said, cause: Cause, part: Part) -> bool:
-    """Whether it names what it should, and the rate that was planted."""
+    """Whether a finding names the right host or pairing, and the planted rate."""
     if cause.about and not set(cause.about) & _places(statement):
         return False
     if cause.rate_of is None or not statement.rates_bit_per_s:
@@ -159,17 +162,19 @@ def _is_of(statement: Said, cause: Cause, part: Part) -> bool:
 
 
 def _names_others(statement: Said, cause: Cause) -> bool:
-    """Whether it blames a host or pairing that nothing was done to."""
+    """Whether a finding names only hosts or pairings without a planted cause."""
     return bool(cause.about) and not set(cause.about) & _places(statement)
 
 
 def _places(statement: Said) -> set[str]:
-    """Hosts, pairings, and the hosts of the pairings."""
+    """The hosts and pairings that a finding names, and the hosts of these pairings."""
     return {*statement.names, *(host for name in statement.names for host in name.split("+"))}
 
 
 def _first(truth: Truth, statements: Sequence[Said], causes: Mapping[str, Cause]) -> bool:
-    """Whether the first claim is of the larger cause; of nearly equal ones, of either."""
+    """Whether the first claim is about the larger cause, or about either of two nearly equal
+    causes.
+    """
     ranking = sorted(
         claims(statements, causes), key=lambda claim: (claim.severity != "warning", claim.rank)
     )
@@ -187,7 +192,7 @@ def _first(truth: Truth, statements: Sequence[Said], causes: Mapping[str, Cause]
 
 
 def counted(judgements: Iterable[Judged]) -> list[Judged]:
-    """Those whose plant another tool saw, and that were measured on CPUs of their own."""
+    """The runs that count: another tool confirmed the cause, and no hypervisor took CPU time."""
     return [
         judgement
         for judgement in judgements
@@ -196,7 +201,7 @@ def counted(judgements: Iterable[Judged]) -> list[Judged]:
 
 
 def of_causes(judgements: Collection[Judged], *, strength: Strength | None = None) -> list[Judged]:
-    """Runs of one cause; at one strength, or at all."""
+    """Runs with one planted cause: at one strength, or at all strengths."""
     return [
         judgement
         for judgement in counted(judgements)
@@ -213,7 +218,9 @@ def clean(judgements: Collection[Judged]) -> list[Judged]:
 
 
 def recall(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> Share:
-    """Of the runs in which something is to be said, in how many it was."""
+    """The share of the runs without a missed cause, among the runs whose causes have expected
+    findings.
+    """
     able = [
         judgement
         for judgement in judgements
@@ -223,7 +230,7 @@ def recall(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> Share
 
 
 def precision(judgements: Collection[Judged], kind: str | None = None) -> Share:
-    """Of the kinds that were claimed, a run and kind the unit, how many were right."""
+    """The share of right claims. The claims of one kind in one run count once; wrong ones win."""
     right = wrong = 0
     for judgement in judgements:
         kinds = {statement.kind for statement in judgement.wrong}
@@ -235,8 +242,11 @@ def precision(judgements: Collection[Judged], kind: str | None = None) -> Share:
 def figures(
     judgements: Collection[Judged], causes: Mapping[str, Cause]
 ) -> dict[str, dict[str, int]]:
-    """Kind → in how many runs it was claimed and how often rightly; how many had a cause whose best
-    answer it is, and in how many of these an answer was right. Without mixtures.
+    """Kind of finding → four numbers of runs, without mixtures.
+
+    ``said``: runs with this claim, ``right``: of these, runs in which it is right; ``planted``:
+    runs with a cause whose best finding is this kind, ``found``: of these, runs with a right
+    finding.
     """
     simple_judgements = [*of_causes(judgements), *clean(judgements)]
     kinds = {
@@ -265,7 +275,7 @@ def figures(
 
 
 def of_kind(judgements: Collection[Judged], causes: Mapping[str, Cause], kind: str) -> Share:
-    """Recall of a kind: over the causes whose best answer it is."""
+    """Recall of a kind, over the runs with a cause whose best finding is this kind."""
     its = [
         judgement
         for judgement in judgements

@@ -1,7 +1,7 @@
 """A lab that stays up while many runs are measured in it, and processes inside its hosts.
 
-These processes end with this one, however that ends: a neighbour that kept running would disturb
-all later runs.
+The processes in the hosts end when this process ends, even if it is killed: a program that takes
+CPU time would otherwise disturb all later runs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from netlab.lab import LabOptions, LabState, quota
 from netlab.lab.plan import Cable, LabHost, LabPlan
 
 RECEIVER, SENDER = "linux-a", "linux-b"
-"""Of all runs with two hosts: the client sends."""
+"""The hosts of all runs with two hosts. The client sends."""
 SENDER_CPU, RECEIVER_CPU = 1, 0
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 SCRIPTS = Path(__file__).parent / "scripts"
 RATE_BIT_PER_S = 100e6
 SLOW_BIT_PER_S = 20e6
-"""Of the path with delay: Python holds its packets."""
+"""Rate of the path with delay. It is low because a Python program delays the packets."""
 ENDS_S = 2.0
 UNLIMITED_CPUS = 64.0
 NO_QUOTA = {1: ("cpu.cfs_quota_us", "-1"), 2: ("cpu.max", "max")}
@@ -43,7 +43,8 @@ LABS: Mapping[str, Mapping[str, Any]] = {
     },
     "mesh": {"rate": RATE_BIT_PER_S, "linux": 3},
 }
-"""Name → wish, as in ``LabOptions``. ``fast``: a cable as fast as the CPU."""
+"""Name of a lab → its options, as in ``LabOptions``. ``fast`` is a cable without a rate limit, so
+the CPU is its limit."""
 WITH_GROUPS = ("cable",)
 """Labs whose hosts are in control groups, without a quota until one is planted."""
 
@@ -55,7 +56,7 @@ class Site:
     kind: str
     state: LabState
     undone: list[str] = field(default_factory=list)
-    """Why it cannot be used any more: what could not be taken back."""
+    """What could not be undone. If there is any, the lab cannot be used any more."""
 
     @property
     def plan(self) -> LabPlan:
@@ -75,7 +76,9 @@ class Site:
         )
 
     def words(self, host: str, argv: Sequence[str], *, in_group: bool = False) -> list[str]:
-        """The command that becomes ``argv`` in the host's network, and so ends with us."""
+        """The command that runs ``argv`` in the host's network namespace. It ends when this process
+        ends.
+        """
         namespace = self.host(host).namespace
         inside = ["ip", "netns", "exec", namespace, *argv]
         group = self.group(host)
@@ -84,7 +87,9 @@ class Site:
         return [*ENDS_WITH_US, *inside]
 
     def run(self, host: str, *argv: str) -> str:
-        """A program in the host's network, to its end; its standard output."""
+        """Run a program in the host's network namespace to its end, and return its standard
+        output.
+        """
         process = subprocess.run(
             self.words(host, argv), capture_output=True, text=True, timeout=60, check=False
         )
@@ -98,23 +103,23 @@ class Site:
     def running(
         self, host: str, *argv: str, in_group: bool = False
     ) -> Iterator[subprocess.Popen[str]]:
-        """A program in the host's network, for as long as that."""
+        """Run a program in the host's network namespace until the context ends."""
         words = self.words(host, argv, in_group=in_group)
         with killed(words) as process:
             yield process
 
     def script(self, name: str, *words: str) -> list[str]:
-        """One of our scripts, with Python."""
+        """The command line of a script of the folder ``scripts``."""
         return [sys.executable, "-I", "-S", str(SCRIPTS / name), *words]
 
     def group(self, host: str) -> Path | None:
-        """The control group of a host, where it has one."""
+        """The control group of a host; ``None`` if it has none."""
         controller = quota.controller()
         folder = None if controller is None else controller.folder / self.host(host).namespace
         return folder if folder is not None and folder.is_dir() else None
 
     def set_quota(self, host: str, share: float | None) -> None:
-        """So much of one CPU for a host from now on; ``None``: as much as there is."""
+        """Limit a host to this share of one CPU from now on; ``None``: no limit."""
         controller, group = quota.controller(), self.group(host)
         if controller is None or group is None:
             raise RuntimeError("this machine has no control group that sets a CPU quota")
@@ -123,7 +128,7 @@ class Site:
             (group / name).write_text(value)
 
     def probes(self, host: str) -> list[int]:
-        """Process numbers of the probes of a host, by its account."""
+        """Process numbers of the probes of a host, which are found by the host's account."""
         uid, process_numbers = self.host(host).uid, []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
@@ -133,7 +138,7 @@ class Site:
         return process_numbers
 
     def sshd(self, host: str) -> int:
-        """The process whose mount namespace is the host's."""
+        """The process number of the host's sshd, which is in the host's mount namespace."""
         uid = self.host(host).namespace
         inode = (Path("/run/netns") / uid).stat().st_ino
         for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
@@ -146,7 +151,11 @@ class Site:
 
 @contextmanager
 def killed(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    """A process, for as long as that; one of our scripts says `ready`, and ends with its input."""
+    """Run a process until the context ends.
+
+    A script of the folder ``scripts`` prints `ready` when it has started, and ends when its
+    standard input ends. Raises RuntimeError if it does not start.
+    """
     is_ours = any(word.startswith(str(SCRIPTS)) for word in words)
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -160,7 +169,7 @@ def killed(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
         finally:
             if process.stdin is not None:
                 process.stdin.close()
-            # Of our scripts one has something to take back.
+            # A script may have to undo something before it ends.
             with suppress(subprocess.TimeoutExpired):
                 process.wait(ENDS_S if is_ours else 0)
             process.kill()
@@ -169,7 +178,9 @@ def killed(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def standing(kind: str, name: str) -> Iterator[Site]:
-    """A lab of that kind; what an earlier one of the name left behind is removed first."""
+    """Make a lab of a kind of ``LABS`` until the context ends. A lab of the same name is removed
+    first.
+    """
     lab.down(name)
     wish = dict(LABS[kind])
     if kind in WITH_GROUPS and quota.controller() is not None:
@@ -185,12 +196,12 @@ def standing(kind: str, name: str) -> Iterator[Site]:
 
 
 DELAY_S = 0.01
-"""Each way."""
+"""Delay in each direction."""
 
 
 @contextmanager
 def _delayed(site: Site) -> Iterator[None]:
-    """Every packet waits in the router."""
+    """Delay every packet in the router."""
     router = site.plan.router
     assert router is not None
     ports = [cable.ends[1].interface for cable in site.plan.cables]

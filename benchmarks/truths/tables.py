@@ -1,4 +1,4 @@
-"""What is printed of a score: tables, every wrong sentence, the criteria."""
+"""The printed form of a score: tables, the text of every wrong finding, the criteria."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from benchmarks.truths.score import Judged, Share
 
 LEAST_PRECISION = 0.98
 LEAST_RECALL: Mapping[Strength, float] = {"plain": 0.95, "gross": 0.98}
-"""Of the lower end of Wilson's interval."""
+"""Strength → the least value that the lower end of Wilson's interval must have."""
 LEAST_FIRST = 0.90
 
 
 def by_cause(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> str:
-    """A line a cause: what was found at each strength, and wrong claims."""
+    """A table with a line per cause: what was found at each strength, and runs with wrong
+    claims.
+    """
     rows = []
     for cause in causes.values():
         its = [e for e in score.of_causes(judgements) if e.truth.parts[0].cause == cause.name]
@@ -34,7 +36,9 @@ def by_cause(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> str
 
 
 def by_kind(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> str:
-    """A line per kind: precision over all runs, recall over runs with it as the best answer."""
+    """A table with a line per kind of finding: precision over all runs, and recall over the runs
+    with a cause whose best finding is this kind.
+    """
     simple_judgements = [*score.of_causes(judgements), *score.clean(judgements)]
     expected_kinds = {kind for cause in causes.values() for kind in cause.expected}
     wrong_kinds = {
@@ -53,21 +57,21 @@ def by_kind(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> str:
 
 
 def wrong_sentences(judgements: Collection[Judged]) -> Iterator[str]:
-    """Each, with its run."""
+    """A line for each wrong finding, with its run."""
     for judgement in score.counted(judgements):
         for statement in judgement.wrong:
             yield f"  {judgement.truth.name}: {statement.kind}: {statement.sentence}"
 
 
 def missed(judgements: Collection[Judged]) -> Iterator[str]:
-    """Each run in which a cause was not named."""
+    """A line for each run in which a planted cause was not found."""
     for judgement in score.counted(judgements):
         if judgement.missed:
             yield f"  {judgement.truth.name}: {', '.join(judgement.missed)}"
 
 
 def what_was_planted(effects: Mapping[str, Seen]) -> str:
-    """What another tool saw of each cause at each strength."""
+    """A table of what another tool measured for each cause and strength."""
     rows = [
         [
             name,
@@ -81,7 +85,7 @@ def what_was_planted(effects: Mapping[str, Seen]) -> str:
 
 
 def verdicts(judgements: Sequence[Judged], causes: Mapping[str, Cause]) -> list[Verdict]:
-    """The criteria, as they were set before any run."""
+    """The criteria, which were chosen before any run was measured."""
     single, mixed, clean = (
         score.of_causes(judgements),
         score.mixtures(judgements),
@@ -110,7 +114,9 @@ def _of_precision(judgements: Collection[Judged]) -> Verdict:
 
 
 def _of_each(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> Iterator[Verdict]:
-    """At most 1 miss in 10 runs of a cause and strength, 1 wrong in 30 of a cause."""
+    """Two criteria: at most 1 miss in 10 runs of a cause and strength, and at most 1 wrong run in
+    30 of a cause.
+    """
     misses, wrongs = [], []
     for cause in causes.values():
         its = [e for e in score.of_causes(judgements) if e.truth.parts[0].cause == cause.name]
@@ -130,7 +136,7 @@ def printed(
     effects: Mapping[str, Seen],
     left_out: int,
 ) -> str:
-    """All of it, for people; ``left_out`` is how many measurements of runs were."""
+    """The whole score as text. ``left_out`` is the number of measurements that were left out."""
     clean, mixed = score.clean(judgements), score.mixtures(judgements)
     none = [judgement.truth.name for judgement in judgements if judgement.truth.not_planted]
     stolen = [judgement.truth.name for judgement in judgements if judgement.truth.stolen]

@@ -1,4 +1,4 @@
-"""What other tools than netlab see in a lab: iperf3, the kernel's counters, a plain socket."""
+"""Measures a lab with other tools than netlab: iperf3, the kernel's counters, a plain socket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU, S
 from netlab.lab.shaping import OVERHEAD_BYTES
 
 Measure = Callable[[Site], float]
-"""Looks at a lab as it is now."""
+"""A function that measures the present state of a lab."""
 SECONDS, WARM_UP_S = 1.5, 0.5
 ROUNDS = 3
 PORT = 5301
@@ -27,7 +27,10 @@ def iperf3(
     seconds: float = SECONDS,
     rounds: int = ROUNDS,
 ) -> float:
-    """What the receiver got, in bit/s: the median of the rounds. Both are in their groups."""
+    """The throughput at the receiver in bit/s: the median of the rounds.
+
+    Both ends run in the control groups of their hosts.
+    """
     address = site.host(receiver).addresses[0]
     server = ("iperf3", "--server", "--port", str(PORT))
     client = [
@@ -48,38 +51,44 @@ def _received(site: Site, sender: str, client: list[str]) -> float:
         raise RuntimeError(f"iperf3: {output['error']}")
     end = output["end"]
     received = end.get("sum_received") or end["sum"]
-    # Some versions give the sender's bytes for UDP, and what of it was lost beside it.
+    # For UDP, some versions print the sender's bytes, and separately the share that was lost.
     loss = 0.0 if end.get("sum_received") else end["sum"].get("lost_percent", 0.0) / 100
     return float(received["bits_per_second"]) * (1 - loss)
 
 
 def tcp(site: Site) -> float:
-    """One stream, buffers as the systems choose them, in bit/s."""
+    """The throughput of one TCP stream, with the systems' default buffers, in bit/s."""
     return iperf3(site)
 
 
 def tcp_over_delay(site: Site) -> float:
-    """The same where a stream takes its time to get going."""
+    """As ``tcp``, with a longer warm-up: on a path with delay a stream takes longer to reach its
+    rate.
+    """
     return iperf3(site, warm_up_s=1.5)
 
 
 def tcp_small_buffers(site: Site) -> float:
-    """One stream through buffers that hold some milliseconds, in bit/s."""
+    """The throughput of one TCP stream with buffers that hold a few milliseconds, in bit/s."""
     return iperf3(site, "--window", "64K")
 
 
 def udp_small_buffers(site: Site) -> float:
-    """Datagrams as fast as they go, through such buffers: what arrives, in bit/s."""
+    """The throughput of UDP sent as fast as possible, with such buffers, at the receiver in
+    bit/s.
+    """
     return iperf3(site, *["--udp", "--bitrate", "0", "--length", "1448", "--window", "64K"])
 
 
 def tcp_small_messages(site: Site) -> float:
-    """One stream in messages of 64 bytes, which the sender's CPU limits, in bit/s."""
+    """The throughput of one TCP stream with messages of 64 bytes, in bit/s: the sender's CPU limits
+    it.
+    """
     return iperf3(site, "--length", "64")
 
 
 def slowest_way(site: Site) -> float:
-    """The least of what each host of a mesh gets from the next one and the one after, in bit/s."""
+    """The lowest throughput in a mesh, of all ordered pairs of hosts, in bit/s."""
     names = [host.name for host in site.plan.hosts]
     ways = [(sender, receiver) for sender in names for receiver in names if sender != receiver]
     return min(
@@ -89,7 +98,7 @@ def slowest_way(site: Site) -> float:
 
 
 def wire_rate(interface: str = "test", host: str = RECEIVER) -> Measure:
-    """What comes in at an interface while no test runs, framing counted, in bit/s."""
+    """Measures what arrives at an interface while no test runs, with framing, in bit/s."""
 
     def measure(site: Site) -> float:
         def read() -> tuple[float, int]:
@@ -135,7 +144,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as echo:
 
 
 def path_mtu(site: Site) -> float:
-    """The longest IP packet that arrives, found with a plain socket, in bytes."""
+    """The length of the longest IP packet that arrives, in bytes, measured with a plain socket."""
     with site.running(RECEIVER, "python3", "-I", "-c", ECHO):
         time.sleep(0.3)
         address = site.host(RECEIVER).addresses[0]
@@ -143,7 +152,10 @@ def path_mtu(site: Site) -> float:
 
 
 def round_trip_ns(site: Site) -> float:
-    """Of one byte each way, with a plain socket: the median of 200."""
+    """The round trip of a datagram of 1472 bytes and an answer of 1 byte, with a plain socket.
+
+    The median of 200, in ns.
+    """
     script = (
         "import socket, sys, time\n"
         "out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
@@ -160,7 +172,7 @@ def round_trip_ns(site: Site) -> float:
 
 
 def stolen_share(site: Site) -> float:
-    """What a host reads of the time that others took, over a second."""
+    """The share of stolen CPU time that a host reads in its /proc/stat, over a second."""
     pid, shares = site.sshd(RECEIVER), []
     words = ["nsenter", "--target", str(pid), "--mount", "head", "-1", "/proc/stat"]
     for _ in range(2):

@@ -1,12 +1,12 @@
-"""Whether netlab's explanations are right, where the cause is known: `make benchmark-truths`.
+"""Checks whether netlab's findings are right if the cause is known: `make benchmark-truths`.
 
-Each cause is planted in a standing lab at three strengths, is looked at with another tool, and is
-measured; the findings are read as a program and held against what was planted. Clean runs and
-mixtures of two causes besides. docs/truths.md says how to read what is printed.
+Each cause is planted in a lab at three strengths, its effect is checked with another tool, and
+netlab measures. Then the findings are compared with what was planted. There are also clean runs,
+and mixtures of two causes. docs/truths.md explains the printed tables.
 
-A run is a folder under ``--into``; what is there is not measured again, so that it can be stopped
-at any time and resumed. ``--score`` measures nothing: it applies today's rules to what was
-recorded.
+Each run is a folder below ``--into``. A complete run is not measured again, so the benchmark can be
+stopped at any time and resumed. ``--score`` measures nothing: it applies the current rules to the
+recorded runs.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from netlab.errors import NetlabError
 
 DEFAULT_INTO = Path("runs/truths")
 HELD_BACK = "held-back"
-"""Folder of the runs whose seed nobody has seen before they are scored, which is done once."""
+"""Folder of the runs whose seed is not shown. They can be scored only once."""
 SEED, SCORED = "seed.json", "scored.json"
 
 
 def main(words: list[str] | None = None) -> int:
-    """Measure what is left, then score."""
+    """Measure the runs that are not complete, then score all runs. Returns the exit status."""
     arguments = _parser().parse_args(words)
     causes = {name: cause for name, cause in CAUSES.items() if arguments.only in ("", name)}
     if not causes:
@@ -75,7 +75,10 @@ def main(words: list[str] | None = None) -> int:
 def score(
     into: Path, causes: Mapping[str, Cause], *, once: bool = False, figures: Path | None = None
 ) -> int:
-    """Judge and print all that is recorded, and write what is known of each kind; exit status."""
+    """Score the recorded runs, print the result, and write the figures of each kind of finding.
+
+    Returns the exit status. ``once``: refuse a second score of the same runs.
+    """
     if once and (into / SCORED).exists():
         raise SystemExit(f"{into} was scored before: hold back another seed, in another --into")
     judgements = [
@@ -99,7 +102,7 @@ def score(
 
 
 def held_back_seed(into: Path) -> str:
-    """The seed of the held-back runs: drawn on first use, never shown."""
+    """The seed of the held-back runs. It is drawn at the first use and never shown."""
     path = into / SEED
     if not path.exists():
         write(path, {"seed": secrets.token_hex(8)})

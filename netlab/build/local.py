@@ -64,8 +64,8 @@ def _refuse_windows() -> None:
     """Refuse to build a probe on Windows: netlab does not measure from there."""
     if local_os() == "W":
         raise UsageError(
-            "netlab measures from Linux, also Windows hosts; on Windows itself it only reads runs: "
-            "status, report, export, compare, check, plan --offline"
+            "netlab measures from Linux; a Windows machine can be one of the hosts, but on Windows "
+            "netlab only reads runs: status, report, export, compare, check, plan --offline"
         )
 
 

@@ -127,7 +127,7 @@ def _question(
         if latency and flag:
             raise UsageError(f"{option} is for throughput: it does not go with --latency")
     if latency and load:
-        raise UsageError("--load measures round trips itself: leave --latency out")
+        raise UsageError("--load already measures round trips: leave --latency out")
     if both and reverse:
         raise UsageError("--both and --reverse exclude each other")
     return Question(

@@ -60,7 +60,7 @@ def report(
         _write_findings(folder, output, page_words=narrow or watching or language != "en")
         return
     if output is not None:
-        raise UsageError("--output goes with --json; the report is written into the run folder")
+        raise UsageError("--output is only for --json; the report is written into the run folder")
     if not watching:
         show_report(folder, language=language, narrow=narrow)
         return

@@ -185,7 +185,7 @@ def _expected(
             else "it was imported and has no matrix: name a file that has `expect:` with "
             "--expect FILE, or a run with --baseline RUN"
         )
-        raise UsageError(f"{run.path}: nothing is expected: {remedy}")
+        raise UsageError(f"{run.path} has no expectations: {remedy}")
     return expectations
 
 

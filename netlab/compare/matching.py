@@ -2,9 +2,10 @@
 
 A cell is one combination of test, pairing (server and client) and settings.
 
-The link, the kinds of test, the pairings and every setting must agree. Hosts, netlab's version, the
-number of repeats and their order may differ: the comparison may be about them. If a run lacks a
-setting because its version of netlab did not have it, the setting counts as its default.
+The link, the kinds of test, the pairings and every setting must agree; only a setting that has one
+value in each run may differ, and the comparison then states the difference. Hosts, netlab's
+version, the number of repeats and their order may differ: the comparison may be about them. If a
+run lacks a setting because its version of netlab did not have it, the default counts.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Agreement:
     differences: tuple[str, ...]
     """One phrase per difference that forbids a comparison; empty if the plans agree."""
     pairs: tuple[tuple[str, str], ...]
-    """Keys of matching cells, in the baseline's order. Settings with a single value in each run do
-    not have to match.
+    """Keys of matching cells, in the baseline's order. The cells of a pair may differ in a setting
+    that has one value in each run.
     """
     alone: tuple[str, ...]
     """One phrase per side about cells without a counterpart."""

@@ -108,7 +108,9 @@ def compare_levels(
     ]
     aligned = [align_cells(comparison, all_readings) for comparison in comparisons]
     if not any(aligned):
-        raise UsageError(f"--by {axis}: no two cells of {run.path} differ only in it")
+        raise UsageError(
+            f"--by {axis}: no two cells of {run.path} differ only in {setting_name(name)}"
+        )
     groups = [
         ComparedGroup(comparison.name, rows)
         for comparison, rows in zip(comparisons, judge_groups(aligned, margin), strict=True)
@@ -166,7 +168,7 @@ def _axes_words(all_readings: Sequence[Reading]) -> str:
 
     names = dict.fromkeys(name for cell in _cells(all_readings) for name in cell)
     axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, all_readings)) > 1]
-    return f"its axes are {', '.join(axes)}" if axes else "it has no axis"
+    return f"the axes of this run are {', '.join(axes)}" if axes else "this run has no axis"
 
 
 def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
@@ -175,7 +177,7 @@ def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
         if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
             return level
     names = ", ".join(setting_value(name, level) for level in levels)
-    raise UsageError(f"--against {word}: no level of {setting_name(name)}; there are {names}")
+    raise UsageError(f"--against {word}: not a value of {setting_name(name)}; the run has {names}")
 
 
 def _folded(text: str) -> str:

@@ -136,7 +136,9 @@ def _faults_of_mirrors(document: Document, model: MatrixFile) -> Iterator[Fault]
                 near = did_you_mean(str(name), names) or ": define it under `mirrors`"
                 yield document.fault(place, f"`{name}` is not a mirror of this matrix{near}")
     for name in names - used:
-        yield document.fault(("mirrors", name), "no test has this mirror: name it with `mirror`")
+        yield document.fault(
+            ("mirrors", name), "no test uses this mirror: name it with `mirror` in a test"
+        )
 
 
 def unknown_variants(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
@@ -163,7 +165,8 @@ def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault
     if model.link is not None and largest > model.link.mtu:
         place = ("link", "mtu") if "mtu" in model.link.model_fields_set else ("link",)
         message = (
-            f"an MTU of {model.link.mtu} bytes is less than a variant's: state `mtu: {largest}`"
+            f"the link's MTU of {model.link.mtu} bytes is less than the MTU of a variant: "
+            f"state `mtu: {largest}`"
         )
         yield document.fault(place, message)
 

@@ -66,7 +66,7 @@ def _scalar(value: object) -> Any:
 
 def _positive(number: float, value: object) -> float:
     if not number > 0:
-        raise ValueError(f"{value}: expects nothing; give more than 0")
+        raise ValueError(f"{value} is not above 0")
     return number
 
 
@@ -172,7 +172,7 @@ class ExpectBounds(Section):
     @model_validator(mode="after")
     def _something(self) -> ExpectBounds:
         if not self.model_fields_set & {*_BOUNDS, "no"}:
-            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)}, no")
+            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)} or no")
         return self
 
     def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:

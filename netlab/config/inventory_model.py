@@ -30,7 +30,7 @@ def _ssh(value: Any) -> Any:
 def _addresses(value: Any) -> Any:
     """Checked addresses, such as ``{test: [10.0.0.1, fd00::1]}`` or ``{test: 10.0.0.1}``."""
     if not isinstance(value, dict) or not value:
-        raise ValueError("should be addresses by the name of their network: {test: 10.0.0.1}")
+        raise ValueError("should be names of networks with addresses, such as {test: 10.0.0.1}")
     return {name: _of_one_network(name, listed) for name, listed in value.items()}
 
 
@@ -45,7 +45,10 @@ def _of_one_network(name: str, listed: Any) -> tuple[str, ...]:
         if address.is_unspecified or address.is_multicast:
             raise ValueError(f"{name}: {text} is not the address of one host")
         if address.version in versions:
-            raise ValueError(f"{name}: two IPv{address.version} addresses; give networks names")
+            raise ValueError(
+                f"{name}: two IPv{address.version} addresses; a network has one, so give each "
+                "address its own network name"
+            )
         versions.append(address.version)
     return tuple(str(text) for text in texts)
 
@@ -131,7 +134,8 @@ class HostModel(Section):
     def _no_password(cls, data: Any) -> Any:
         if isinstance(data, dict) and "password" in data:
             raise ValueError(
-                "a file must not have a password: use ssh-agent, or name a key file (identity:)"
+                "an inventory must not contain a password: use ssh-agent, or name a key file "
+                "(identity:)"
             )
         return data
 

@@ -251,7 +251,7 @@ class UntilSection(Section):
         if self.at_most < self.at_least:
             raise ValueError(
                 f"`at_most` ({self.at_most}) is below `at_least` ({self.at_least}): "
-                "give both (defaults: `at_least` 5, `at_most` 30), `at_most` not below `at_least`"
+                "raise `at_most`, or lower `at_least` (defaults: `at_least` 5, `at_most` 30)"
             )
         return self
 

@@ -23,7 +23,7 @@ MAX_DEPTH = 32
 """Maximum depth of nesting."""
 MAX_NODES = 20_000
 """Maximum number of values; an alias counts as many values as its anchor has."""
-TOO_LARGE = "larger than 1 MiB; a matrix is a page or two"
+TOO_LARGE = "the file is larger than 1 MiB, which is the limit"
 _MAX_DIGITS = 40
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -139,7 +139,7 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    self._stop(event, "a second document begins here; a file holds one")
+                    self._stop(event, "a second document begins here; a file may contain only one")
             elif isinstance(event, yaml.NodeEvent):
                 root = self._node(event, events, "", 1)
         if documents == 0 and not self.faults:
@@ -173,7 +173,10 @@ class _Builder:
         if name not in self.anchors:
             self._fault(event, path, f"the alias *{name} has no anchor &{name} before it")
         elif (node := self.anchors[name]) is None:
-            self._stop(event, f"the alias *{name} is inside its own anchor, so it has no end")
+            self._stop(
+                event,
+                f"the alias *{name} is inside the value of &{name}, so the value would never end",
+            )
         else:
             self._count(event, node.size)
             self._check_depth(event, depth + node.height - 1)

@@ -66,9 +66,9 @@ class Comparison:
     def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
         """Why there is nothing to compare among ``cells``; ``None`` if there is something."""
         if self.baseline.keys() != self.contender.keys():
-            return "both sides name the same settings, with a value each"
+            return "both sides must name the same settings, with one value each"
         if self.baseline == self.contender:
-            return "both sides are the same cells"
+            return "both sides select the same cells"
         for side in ("baseline", "contender"):
             if all(self.side_of(cell) != side for cell in cells):
                 return f"the {side} matches no cell"

@@ -116,24 +116,25 @@ def _of_latency_under_load(setup: LatencyUnderLoad) -> Iterator[SettingFault]:
         load = replace(load, receive="blocking")
         yield (
             "receive",
-            "the load has no warm-up to choose in: `blocking`, `spinning` or `polling`",
+            "`adaptive` needs a warm-up, and the load has none: "
+            "choose `blocking`, `spinning` or `polling`",
         )
     yield from _of_stream(load)
     if setup.request_protocol == "UDP" and setup.request_bytes < SEQUENCE_BYTES:
-        yield "request_bytes", f"over UDP it takes {SEQUENCE_BYTES} bytes to tell requests apart"
+        yield "request_bytes", f"a UDP request needs {SEQUENCE_BYTES} bytes for its sequence number"
     most = UDP_MOST_BYTES[setup.ip_version]
     if setup.request_protocol == "UDP" and setup.request_bytes > most:
         yield (
             "request_bytes",
             f"a UDP message carries {most} bytes at most over IPv{setup.ip_version}: "
-            "take less, or `request_protocol: TCP`",
+            "give fewer bytes, or `request_protocol: TCP`",
         )
     request_count = setup.request_rate_per_s * setup.request_timeout_s
     if request_count > OUTSTANDING_MOST:
         yield (
             "request_timeout_s",
-            f"{request_count:.0f} requests would be under way; {OUTSTANDING_MOST} at most: "
-            "take a lower `request_rate`",
+            f"{request_count:.0f} requests would be under way at once, and at most "
+            f"{OUTSTANDING_MOST} can be: set a lower `request_rate`",
         )
 
 
@@ -143,14 +144,14 @@ def _of_many(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:
     if setup.send_method is not None and setup.protocol == "UDP":
         yield (
             "send_method",
-            f"more than {STREAMS_WITH_A_THREAD} streams send one message a call: "
-            "leave it out, or `exclude` it",
+            f"more than {STREAMS_WITH_A_THREAD} streams can only send one message per call: "
+            "leave this setting out, or `exclude` this value",
         )
     if setup.receive in ("polling", "adaptive"):
         yield (
             "receive",
-            f"more than {STREAMS_WITH_A_THREAD} streams are waited for all at once: "
-            "take `blocking`, or `exclude` it",
+            f"with more than {STREAMS_WITH_A_THREAD} streams, a thread waits for several at once: "
+            "set `blocking`, or `exclude` this value",
         )
 
 
@@ -162,19 +163,20 @@ def _of_stream(setup: Stream) -> Iterator[SettingFault]:
     if setup.receive == "adaptive" and setup.warm_up_s < ADAPTIVE_WARM_UP_S:
         yield (
             "receive",
-            "an adaptive receiver chooses in the warm-up: "
-            f"give it a `warm_up` of {ADAPTIVE_WARM_UP_S:g} s and more",
+            "an adaptive receiver chooses its method in the warm-up: "
+            f"set `warm_up` to {ADAPTIVE_WARM_UP_S:g} s or more",
         )
     if setup.receive == "adaptive" and setup.count is not None:
         yield (
             "receive",
-            "a `count` is received from its first message on, with no warm-up to choose in: "
-            "take another `receive`, or a `duration`",
+            "`adaptive` needs a warm-up, and a test with `count` has none: "
+            "set another `receive`, or `duration` instead of `count`",
         )
     if setup.source_port is not None and (setup.streams > 1 or setup.direction == "both"):
         yield (
             "source_port",
-            "one source port serves one stream: not several `streams`, nor `direction: both`",
+            "one source port serves only one stream: it excludes several `streams` and "
+            "`direction: both`",
         )
 
 
@@ -190,21 +192,23 @@ def _of_round_trip(setup: RoundTrip) -> Iterator[SettingFault]:
         if response_bytes > setup.message_bytes:
             yield (
                 "response_bytes",
-                f"a UDP answer of {response_bytes} bytes to a request of {setup.message_bytes}: "
-                "a mirror answers with no more than it was asked with, so that it amplifies nothing"
-                "; make `message_size` as large, or `exclude` it",
+                f"the UDP answer ({response_bytes} bytes) is larger than the request "
+                f"({setup.message_bytes} bytes), and a mirror sends no such answer, so that "
+                "nobody can amplify traffic with it: make `message_size` as large, or `exclude` "
+                "this value",
             )
     unnumbered = min(setup.message_bytes, response_bytes) < SEQUENCE_BYTES
     if setup.outstanding > 1 and unnumbered:
         yield (
             "outstanding",
-            f"more than one UDP request at once needs messages of {SEQUENCE_BYTES} bytes and more, "
-            "both ways: shorter ones carry no number by which an answer could be told",
+            f"with more than one UDP request under way, requests and answers need {SEQUENCE_BYTES} "
+            "bytes or more: the sequence number in them shows to which request an answer belongs",
         )
     if setup.source_port is not None and unnumbered:
         yield (
             "source_port",
-            f"UDP messages under {SEQUENCE_BYTES} bytes take a new source port after each time-out",
+            f"the source port of UDP messages under {SEQUENCE_BYTES} bytes changes after each "
+            "time-out: make the messages longer, or leave this setting out",
         )
     if not setup.udp_checksum and setup.ip_version == 6:
         yield (
@@ -221,8 +225,8 @@ def _of_other_mirror(setup: RoundTrip) -> Iterator[SettingFault]:
     for name in requested:
         yield (
             name,
-            f"only netprobe can follow it as the mirror, not `{setup.mirror}`: `exclude` that "
-            "combination",
+            f"the mirror `{setup.mirror}` cannot apply this setting, only netprobe can: `exclude` "
+            "that combination",
         )
 
 
@@ -232,8 +236,8 @@ def _of_connect(setup: Connect) -> Iterator[SettingFault]:
     if setup.source_port is not None and setup.close == "orderly":
         yield (
             "source_port",
-            "closed in order, a port waits a minute before it can connect again: "
-            "leave it out, or take `close: reset`",
+            "after an orderly close, a source port cannot connect again for a minute: "
+            "leave this setting out, or set `close: reset`",
         )
 
 
@@ -242,11 +246,12 @@ def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
     yield from _from_frames(setup)
     yield from _of_many(setup)
     if setup.protocol != "UDP":
-        yield "protocol", "TCP keeps its own rate: a `throughput_search` takes `protocol: UDP`"
+        yield "protocol", "TCP chooses its own rate: a `throughput_search` needs `protocol: UDP`"
     if setup.receive == "adaptive":
         yield (
             "receive",
-            "a search's trials have no warm-up to choose in: `blocking`, `spinning` or `polling`",
+            "`adaptive` needs a warm-up, and the trials of a search have none: "
+            "choose `blocking`, `spinning` or `polling`",
         )
     try:
         message_bytes = ethernet.udp_message_in_frame(
@@ -259,8 +264,8 @@ def _of_throughput_search(setup: ThroughputSearch) -> Iterator[SettingFault]:
         least = setup.frame_bytes + SEQUENCE_BYTES - message_bytes
         yield (
             "frame_bytes",
-            f"a frame of {setup.frame_bytes} bytes has no room for a sequence number over "
-            f"IPv{setup.ip_version}; {least} bytes at least: `exclude` that combination",
+            f"over IPv{setup.ip_version}, a frame of {setup.frame_bytes} bytes has no room for a "
+            f"sequence number; a frame needs {least} bytes or more: `exclude` that combination",
         )
 
 
@@ -268,8 +273,8 @@ def _one_queue(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:
     if setup.send_method == "xdp" and setup.streams > 1:
         yield (
             "send_method",
-            "AF_XDP takes a queue of the interface for itself, and sends one stream: `replace` it "
-            "where there are several `streams`, or `exclude` it",
+            "AF_XDP takes a queue of the interface for itself, so it sends only one stream: "
+            "`replace` this value where there are several `streams`, or `exclude` it",
         )
 
 
@@ -277,8 +282,8 @@ def _from_frames(setup: Stream | ThroughputSearch) -> Iterator[SettingFault]:
     if setup.receive_from == "packet" and setup.receive not in ("polling", "spinning"):
         yield (
             "receive_from",
-            "nothing wakes who takes frames: `receive_from: packet` goes with `receive: polling` "
-            "or `receive: spinning`",
+            "`receive_from: packet` needs `receive: polling` or `receive: spinning`, because "
+            "nothing wakes a receiver that waits for frames",
         )
 
 
@@ -288,5 +293,5 @@ def _too_long(setup: Stream | RoundTrip) -> Iterator[SettingFault]:
         yield (
             "message_bytes",
             f"a UDP message carries {most} bytes at most over IPv{setup.ip_version}: "
-            "`replace` it for UDP, or `exclude` it",
+            "`replace` this size for UDP, or `exclude` it",
         )

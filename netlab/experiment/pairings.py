@@ -52,7 +52,9 @@ def role_of(text: str) -> Role:
     """Parse a role; raises ValueError with a message for the user."""
     match = ROLE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text[:80]!r} is no host's name, such as nas, nor HOST@NETWORK")
+        raise ValueError(
+            f"{text[:80]!r} is neither a valid name of a host, such as nas, nor HOST@NETWORK"
+        )
     return Role(match["host"], match["network"])
 
 

@@ -62,7 +62,7 @@ class RateGrid:
     def share(self, number: int) -> Fraction:
         """A rate as a share of the line rate; ValueError for a number outside of the grid."""
         if not 1 <= number <= self.size:
-            raise ValueError(f"rate {number} of a grid of {self.size}")
+            raise ValueError(f"there is no rate {number} in a grid of {self.size} rates")
         return min(Fraction(1), number * self.resolution)
 
     def below(self, share: float) -> int:

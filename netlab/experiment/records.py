@@ -336,7 +336,7 @@ def check_text(text: str) -> None:
 def _check(record: Record) -> None:
     if record.status is Status.OK:
         if record.reason is not None:
-            raise ValueError(f"{record.cell}: status ok with the reason {record.reason!r}")
+            raise ValueError(f"{record.cell}: status ok, but with the reason {record.reason!r}")
     elif record.reason not in REASONS:
         raise ValueError(
             f"{record.cell}: status {record.status} with the reason {record.reason!r}, "
@@ -367,7 +367,7 @@ def _check_failure(record: Record) -> None:
     if record.status is not Status.OK:
         for name in record.values:
             if name.endswith(HEADLINE_ENDINGS):
-                raise ValueError(f"{record.cell}: {record.status}, and yet it has {name}")
+                raise ValueError(f"{record.cell}: status {record.status}, but it has {name}")
 
 
 def _is_value(value: object) -> bool:

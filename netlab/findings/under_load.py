@@ -29,8 +29,8 @@ FULL = 0.9
 full."""
 
 LEAST_LOST, TIMES_IDLE = 5, 10
-"""Minimum number of requests lost under load, and minimum ratio of their share to the share that
-was lost before the load."""
+"""Two minimums for the finding that requests were lost under load: the number of requests lost
+under load, and the ratio of two loss shares (under load, to before the load)."""
 
 TrialEvidence = Mapping[str, float | None]
 TrialRule = Callable[[Record, Link | None], TrialEvidence | None]

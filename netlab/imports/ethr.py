@@ -132,12 +132,12 @@ def _object(line: str) -> Mapping[str, Any]:
     try:
         document = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"no line of ethr's log: {error.msg}") from None
+        raise ValueError(f"not a line of ethr's log: {error.msg}") from None
     except RecursionError:
-        raise ValueError("no line of ethr's log: nested too deeply") from None
+        raise ValueError("not a line of ethr's log: nested too deeply") from None
     kind = document.get("Type") if isinstance(document, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise ValueError("no line of ethr's log: it has no `Type` of ethr")
+        raise ValueError("not a line of ethr's log: its `Type` is missing or unknown")
     line_document: Mapping[str, Any] = document
     return line_document
 

@@ -75,9 +75,9 @@ def _inflated(data: bytes, file: str) -> bytes:
         room -= len(part)
         if room <= 0:
             limit = MAX_TEXT_BYTES // 2**20
-            raise _fault(file, f"more than {limit} MiB when it is decompressed")
+            raise _fault(file, f"larger than {limit} MiB after decompression")
         if not inflater.eof:
-            raise _fault(file, "the gzip data are cut")
+            raise _fault(file, "the gzip data end too early")
         parts.append(part)
         if len(parts) > _MAX_MEMBERS:
             raise _fault(file, "too many gzip members")
@@ -105,14 +105,14 @@ def _document(text: str, file: str) -> Mapping[str, Any]:
         sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise _fault(file, f"not JSON of flent: {sentence}") from None
     if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
-        raise _fault(file, "no output of flent: it has no `metadata`")
+        raise _fault(file, "not an output of flent: it has no `metadata`")
     if not isinstance(document.get("results"), dict):
-        raise _fault(file, "no output of flent: it has no `results`")
+        raise _fault(file, "not an output of flent: it has no `results`")
     return document
 
 
 def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 class _FlentRun:

@@ -100,7 +100,7 @@ def parse_iperf2(text: str, file: str) -> tuple[ToolResult, ...]:
     results = list(_results(output, file))
     if not results:
         first = next((number for number, line in enumerate(lines, 1) if line.strip()), 1)
-        sentence = "no output of iperf 2: no test in its text, and no rows of -y C"
+        sentence = "not an output of iperf 2: it contains no test and no rows of -y C"
         sentence = "; ".join([sentence, *output.unread[:1]])
         raise _fault(file, first, 1, sentence if text.strip() else "empty")
     if unread := output.unread:

@@ -68,7 +68,7 @@ def _documents(text: str, file: str) -> Iterator[Mapping[str, Any]]:
             sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise _fault(text, file, at, f"not JSON of iperf3: {sentence}") from None
         if not isinstance(document, dict) or not {"start", "end", "error"} & document.keys():
-            raise _fault(text, file, at, "no output of iperf3 -J: it has no `start` and no `end`")
+            raise _fault(text, file, at, "not an output of iperf3 -J: no `start` and no `end`")
         yield document
         at = _next(text, end)
 
@@ -81,7 +81,7 @@ def _next(text: str, at: int) -> int:
 
 
 def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _fault(text: str, file: str, at: int, sentence: str) -> MatrixError:
@@ -239,7 +239,7 @@ def _values(
 def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
     """What the receiver counted, as the sum of its intervals without those of the warm-up.
 
-    Over UDP, iperf3 before 3.12 prints one total, which has the rate of the sender.
+    Over UDP, iperf3 before 3.11 prints one total, which has the rate of the sender.
     """
     intervals = output.part("intervals")
     totals = {"bytes": 0.0, "seconds": 0.0, "packets": 0.0, "lost_packets": 0.0}

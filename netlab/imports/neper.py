@@ -80,7 +80,7 @@ def parse_neper(text: str, file: str) -> tuple[ToolResult, ...]:
     results = tuple(_result(output, file) for output in outputs)
     if not any("protocol" in result.settings for result in results):
         line = outputs[0].line if outputs else 1
-        sentence = "no output of neper, or its beginning alone: it does not have the options"
+        sentence = "not an output of neper, or only its beginning: the options are missing"
         raise MatrixError([Fault(file, line, 1, "", sentence)])
     return results
 

@@ -116,7 +116,7 @@ class _Reader:
         return self._fault(sentence, parser.CurrentLineNumber, parser.CurrentColumnNumber)
 
     def _refuse(self, *_: object) -> None:
-        raise self._here("a document type or an entity: ntttcp writes none")
+        raise self._here("there is a document type or an entity here; ntttcp writes neither")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._path.append(tag)
@@ -124,11 +124,11 @@ class _Reader:
             raise self._here("nested too deeply")
         if tag in _ROLES:
             if any(outer in _ROLES for outer in self._path[:-1]):
-                raise self._here(f"{tag} within another output")
+                raise self._here(f"an element {tag} is inside of another output")
             self._outputs.append(_NtttcpOutput(tag, attributes))
         elif len(self._path) == 2 and tag != "samples":
             raise self._here(
-                f"no output of ntttcp -xml: {tag[:40]!r} is neither ntttcps nor ntttcpr"
+                f"not an output of ntttcp -xml: {tag[:40]!r} is neither ntttcps nor ntttcpr"
             )
         self._parts, self._size = [], 0
         inner = self._inner()
@@ -161,7 +161,7 @@ def parse_ntttcp(text: str, file: str) -> tuple[ToolResult, ...]:
     """
     outputs = _Reader(text, file).outputs()
     if not outputs:
-        raise MatrixError([Fault(file, 1, 1, "", "no output of ntttcp -xml is in it")])
+        raise MatrixError([Fault(file, 1, 1, "", "the file contains no output of ntttcp -xml")])
     return tuple(_result(output, file) for output in outputs)
 
 

@@ -134,8 +134,8 @@ def _place(lines: list[str]) -> tuple[int, int]:
 
 def _nothing(text: str) -> str:
     if _VERBOSE.search(text):
-        return "no line of a result: the long form of nuttcp -v is not read"
-    return "no output of nuttcp: there is no line of a result" if text.strip() else "empty"
+        return "no line has a result: netlab does not read the long form of nuttcp -v"
+    return "not an output of nuttcp: no line has a result" if text.strip() else "empty"
 
 
 def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:

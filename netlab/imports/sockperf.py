@@ -117,7 +117,7 @@ def parse_sockperf(text: str, file: str) -> tuple[ToolResult, ...]:
     """The tests in an output. No I/O. Raises MatrixError if the text is not sockperf's."""
     results = tuple(_result(output, file) for output in _outputs(text, file))
     if not results:
-        sentence = "no output of sockperf: no line begins with its name"
+        sentence = "not an output of sockperf: no line begins with its name"
         raise MatrixError([Fault(file, 1, 1, "", sentence)])
     return results
 

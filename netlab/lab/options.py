@@ -134,11 +134,11 @@ class LabOptions:
         if self.queue_frames is not None and self.rate is None and not self.rates:
             raise UsageError("--queue needs --rate: an unshaped cable has no queue")
         if self.checksums not in {"offloaded", "software"}:
-            raise UsageError(f"--checksums {self.checksums}: offloaded or software")
+            raise UsageError(f"--checksums {self.checksums}: should be offloaded or software")
 
     def _check_hosts(self) -> None:
         if self.topology not in TOPOLOGIES:
-            raise UsageError(f"--topology {self.topology}: cable, star or router")
+            raise UsageError(f"--topology {self.topology}: should be cable, star or router")
         if not 0 <= self.windows <= MOST_WINDOWS_HOSTS:
             raise UsageError(
                 f"--windows {self.windows}: a lab has 0 to {MOST_WINDOWS_HOSTS} Windows hosts"
@@ -155,7 +155,7 @@ class LabOptions:
 
     def _check_ends(self) -> None:
         if self.second_rate is not None:
-            raise UsageError("--second: a host at a router has one cable")
+            raise UsageError("--second: with `--topology router`, each host has only one cable")
         if len(self.hosts) != ENDS_OF_A_ROUTER:
             words = [] if self.linux is None else [f"--linux {self.linux}"]
             words += [f"--windows {self.windows}"] if self.windows else []
@@ -198,11 +198,15 @@ class LabOptions:
             raise UsageError("--second-of needs --second RATE")
         for host, mtu in self.mtus.items():
             if not LEAST_IPV6_MTU_BYTES <= mtu <= 65535:
-                raise UsageError(f"--mtu-of {host}={mtu}: {LEAST_IPV6_MTU_BYTES} to 65535 bytes")
+                raise UsageError(
+                    f"--mtu-of {host}={mtu}: should be {LEAST_IPV6_MTU_BYTES} to 65535 bytes"
+                )
         for host, share in self.cpu_shares.items():
             if not LEAST_CPU_SHARE <= share <= MOST_CPU_SHARE:
                 option = f"--cpu-quota {host}={plain_figures(100 * share, 6)}%"
-                raise UsageError(f"{option}: 1 % of a CPU to {100 * MOST_CPU_SHARE:g} %, 64 CPUs")
+                raise UsageError(
+                    f"{option}: should be 1 % of a CPU to {100 * MOST_CPU_SHARE:g} % (64 CPUs)"
+                )
 
 
 def options_from_json(plain: Mapping[str, Any]) -> LabOptions:

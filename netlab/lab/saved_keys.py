@@ -163,7 +163,7 @@ def _write(folder: int | None, file: str, content: bytes) -> None:
 
 
 def _refusal(name: str, file: str, complaint: str) -> str:
-    remedy = f"`netlab lab down --name {name} --forget`, and the next `up` makes new keys"
+    remedy = f"run `netlab lab down --name {name} --forget`; the next `up` makes new keys"
     return f"{root() / name / file} {complaint}, so it is not used: {remedy}"
 
 

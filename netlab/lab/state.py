@@ -76,8 +76,8 @@ def claim(name: str) -> Path:
     except FileExistsError:
         complaint = "is up" if (folder / COMPLETE).exists() else "is left from an interrupted `up`"
         raise UsageError(
-            f"the lab {name} {complaint}: `netlab lab down --name {name}` first, or choose another "
-            f"--name"
+            f"the lab {name} {complaint}: run `netlab lab down --name {name}` first, or choose "
+            "another --name"
         ) from None
     return folder
 

@@ -61,7 +61,7 @@ class Sftp:
         self._send(_INIT, struct.pack(">I", 3))
         kind, _ = self._packet()
         if kind != _VERSION:
-            raise self._broken(f"begins with a packet of type {kind}")
+            raise self._broken(f"begins with a packet of the wrong type, {kind}")
 
     def close(self) -> None:
         """End the session."""
@@ -203,7 +203,7 @@ class Sftp:
     def _done(self, request: int) -> None:
         kind, reply = self._reply(request)
         if kind != _STATUS:
-            raise self._broken(f"answers with a packet of type {kind}")
+            raise self._broken(f"answers with a packet of the wrong type, {kind}")
         self._checked(kind, _STATUS, reply)
 
     def _ask(self, kind: int, fields: bytes, reply_kind: int) -> bytes:
@@ -217,7 +217,7 @@ class Sftp:
             if code != _OK:
                 raise OSError(excerpt(words) or f"SFTP status {code}")
         if kind != reply_kind:
-            raise self._broken(f"answers with a packet of type {kind}")
+            raise self._broken(f"answers with a packet of the wrong type, {kind}")
         return reply
 
     def _request(self, kind: int, fields: bytes) -> int:
@@ -252,7 +252,7 @@ class Sftp:
         (size,) = struct.unpack(">I", head)
         if not 1 <= size <= PACKET_MOST_BYTES:
             raise self._broken(
-                f"sends data that are no SFTP, beginning with {head!r}; does an rc file print "
+                f"sends data that are not SFTP, beginning with {head!r}; does an rc file print "
                 "something?"
             )
         body = self._exactly(size, give_up)
@@ -281,7 +281,7 @@ class Sftp:
         try:
             return read(_Fields(packet))
         except struct.error:
-            raise self._broken("answers with a packet that is cut") from None
+            raise self._broken("answers with a packet that ends too early") from None
 
 
 class _Fields:

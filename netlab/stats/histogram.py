@@ -67,9 +67,11 @@ class Histogram:
         last = bucket_of((1 << MAX_VALUE_BITS) - 1, self.bits)
         for bucket, number in self.counts.items():
             if not 0 <= bucket <= last:
-                raise ValueError(f"bucket {bucket}: there are 0 to {last} with {self.bits} bits")
+                raise ValueError(
+                    f"bucket {bucket}: with {self.bits} bits, the buckets are 0 to {last}"
+                )
             if number < 1:
-                raise ValueError(f"bucket {bucket} counts {number}: only filled ones are listed")
+                raise ValueError(f"bucket {bucket} counts {number}: only filled buckets are listed")
         sorted_counts = MappingProxyType(dict(sorted(self.counts.items())))
         object.__setattr__(self, "counts", sorted_counts)
 
@@ -119,7 +121,7 @@ class Histogram:
     def coarser(self, bits: int) -> Histogram:
         """The same values in wider buckets. Raises ValueError for ``bits`` above ``self.bits``."""
         if bits > self.bits:
-            raise ValueError(f"{self.bits} bits cannot be told apart as if they were {bits}")
+            raise ValueError(f"a histogram of {self.bits} bits cannot be changed to {bits} bits")
         counts: dict[int, int] = {}
         for bucket, number in self.counts.items():
             # Each narrow bucket lies within one wide bucket: both begin at multiples of their

@@ -180,7 +180,7 @@ def test_without_a_baseline_there_is_no_pass_and_with_one_there_is_an_expectatio
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
     assert only(check(run)) == ("cannot be judged", "no baseline is given (--baseline RUN)")
     plain = stream_run(tmp_path / "b", (stream(), STEADY), matrix_text=MATRIX)
-    with pytest.raises(UsageError, match="nothing is expected: write `expect:` into its matrix"):
+    with pytest.raises(UsageError, match="has no expectations: write `expect:` into its matrix"):
         check(plain)
     checked = check(plain, run, no_worse_by=0.01)
     assert str(checked.judgements[0].expectation) == "no worse than the baseline by 1 %"

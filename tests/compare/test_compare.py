@@ -125,12 +125,12 @@ def test_an_axis_is_named_as_in_a_matrix_and_its_level_as_it_is_printed(tmp_path
     ("axis", "against", "words"),
     [
         ("conjestion", None, "no such axis; did you mean `congestion`?"),
-        ("streams", None, "every cell of .* has streams 1; its axes are message_size"),
-        ("congestion", None, "has no congestion control; its axes are message_size"),
+        ("streams", None, "every cell of .* has streams 1; the axes of this run are message_size"),
+        ("congestion", None, "has no congestion control; the axes of this run are message_size"),
         (
             "message_size",
             "1500",
-            "--against 1500: no level of message size, bytes; there are 64, 1",
+            "--against 1500: not a value of message size, bytes; the run has 64, 1",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_an_axis_or_level_that_the_run_does_not_have_is_refused_with_those_it_ha
 def test_levels_without_two_matching_cells_cannot_be_compared(tmp_path: Path) -> None:
     cells = [(stream("LL", size=64), STEADY), (stream("WL", size=576), STEADY)]
     run = stream_run(tmp_path / "run", *cells)
-    with pytest.raises(UsageError, match=r"no two cells of .* differ only in it"):
+    with pytest.raises(UsageError, match=r"no two cells of .* differ only in pairing"):
         compare_levels(run, "pairing")
     cells.append((stream("WW", size=64), STEADY))
     compared = compare_levels(stream_run(tmp_path / "more", *cells), "pairing")

@@ -27,7 +27,7 @@ def test_an_imported_run_is_checked_against_a_file_and_its_error_names_the_optio
 ) -> None:
     code, out, err = netlab(capfdbinary, "check", str(IMPORTED))
     assert (code, out) == (2, "")
-    assert "nothing is expected: it was imported and has no matrix: name a file that has" in err
+    assert "has no expectations: it was imported and has no matrix: name a file that has" in err
     assert "--expect FILE, or a run with --baseline RUN" in err
     # The 13 cells of LL over TCP with 64 bytes: the lowest printed figure is 88.35 Mbit/s.
     file = written(

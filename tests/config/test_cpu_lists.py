@@ -83,8 +83,8 @@ def test_the_trials_of_a_search_are_spread_over_the_same_cpus() -> None:
 @pytest.mark.parametrize(
     ("more", "fault"),
     [
-        ("send_method: batch", "more than 64 streams send one message a call"),
-        ("receive: polling", "more than 64 streams are waited for all at once"),
+        ("send_method: batch", "more than 64 streams can only send one message per call"),
+        ("receive: polling", "with more than 64 streams, a thread waits for several at once"),
     ],
 )
 def test_what_many_streams_cannot_do_is_refused(load: Any, more: str, fault: str) -> None:

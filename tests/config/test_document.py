@@ -73,7 +73,7 @@ def test_aliases_stand_for_their_anchor() -> None:
         ("a: 1\nb: 2\na: 3", "f.yaml:3:1: a: the key is given twice; first in line 1"),
         ("a:\n  b: 1\n  b: 2", "f.yaml:3:3: a.b: the key is given twice; first in line 2"),
         ("a: *b", "f.yaml:1:4: a: the alias *b has no anchor &b before it"),
-        ("a: &a [*a]", "f.yaml:1:8: the alias *a is inside its own anchor"),
+        ("a: &a [*a]", "f.yaml:1:8: the alias *a is inside the value of &a"),
         ("x: &x {a: 1}\ny: {<<: *x}", "f.yaml:2:5: y: YAML 1.2 has no merge keys (<<)"),
         ("a: !!python/object:os.system x", "f.yaml:1:4: a: the tag !!python/object:os.system"),
         ("a:\n\tb: 1", "f.yaml:2:1: there is a tab here"),

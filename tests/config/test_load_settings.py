@@ -196,8 +196,11 @@ def test_set_holds_for_the_load_whatever_its_section_says(load: Any) -> None:
     ("overrides", "words"),
     [
         ({"load": "{streams: 2}"}, "--set load: no such setting"),
-        ({"request_size": "8"}, "over UDP it takes 16 bytes to tell requests apart"),
-        ({"request_rate": "2000"}, "6000 requests would be under way; 1024 at most"),
+        ({"request_size": "8"}, "a UDP request needs 16 bytes for its sequence number"),
+        (
+            {"request_rate": "2000"},
+            "6000 requests would be under way at once, and at most 1024 can be",
+        ),
         ({"request_rate": "2001"}, "2001 is too much; at most 2000 a second"),
         ({"idle": "0"}, "0 is too little; at least 1 s"),
         ({"outstanding": "2"}, "--set outstanding: no test of this matrix has this setting"),
@@ -291,8 +294,8 @@ FAULTS = [
         "    load: {protocol: UDP, message_size: [64, 70000]}",
         "5:46: tests[0].load.message_size[1]: a UDP message carries 65507 bytes at most",
     ),
-    ("    load: {receive: adaptive}", "5:21: tests[0].load.receive: the load has no warm-up to"),
-    ("    request_size: [64, 8]", "5:24: tests[0].request_size[1]: over UDP it takes 16 bytes"),
+    ("    load: {receive: adaptive}", "5:21: tests[0].load.receive: `adaptive` needs a warm-up,"),
+    ("    request_size: [64, 8]", "5:24: tests[0].request_size[1]: a UDP request needs 16"),
     ("    request_size: 70000", "5:19: tests[0].request_size: a UDP message carries 65507 bytes"),
     # What means nothing, and what excludes what.
     (

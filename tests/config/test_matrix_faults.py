@@ -62,15 +62,15 @@ FAULTS = [
     ),
     (
         "    receive: adaptive",
-        "8:14: tests[0].receive: an adaptive receiver chooses in the warm-up: give it a `warm_up`",
+        "8:14: tests[0].receive: an adaptive receiver chooses its method in the warm-up: set",
     ),
     (
         "    receive: adaptive\n    warm_up: 200ms\n    count: 5",
-        "8:14: tests[0].receive: a `count` is received from its first message on",
+        "8:14: tests[0].receive: `adaptive` needs a warm-up, and a test with `count` has none",
     ),
     (
         "    source_port: 5000\n    streams: 2",
-        "8:18: tests[0].source_port: one source port serves one",
+        "8:18: tests[0].source_port: one source port serves only",
     ),
     (
         "    replace: [{when: {message_size: 65}, with: {message_size: 66}}]",

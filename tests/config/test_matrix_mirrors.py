@@ -62,7 +62,7 @@ def test_another_command_makes_another_matrix(tmp_path: Path) -> None:
     ("old", "new", "fault"),
     [
         ("own, away]", "onw, own, away]", "9:24: tests[0].mirror[1]: `onw` is not a mirror of"),
-        (", away]", "]", "4:9: mirrors.away: no test has this mirror: name it with `mirror`"),
+        (", away]", "]", "4:9: mirrors.away: no test uses this mirror: name it with `mirror`"),
         ("port: 7", "port: 0", "mirrors.away.port: 0 should be at least 1"),
         (', port: 7', "", "4:9: mirrors.away: give the mirror's `port`"),
         (" {port}", "", "or write {port} in `start`"),
@@ -76,8 +76,8 @@ def test_another_command_makes_another_matrix(tmp_path: Path) -> None:
         ("  own: {", "  'a b': {", "mirrors"),
         ("port: 7", "port: 7, interface: 'a;b'", "interface"),
         ("    message_size", "    server_receive: spinning\n    message_size", "only netprobe can"),
-        ("    message_size", "    mirror_hold: 1ms\n    message_size", "only netprobe can follow"),
-        ("    message_size", "    response_size: 32\n    message_size", "only netprobe can follow"),
+        ("    message_size", "    mirror_hold: 1ms\n    message_size", "only netprobe can:"),
+        ("    message_size", "    response_size: 32\n    message_size", "only netprobe can:"),
     ],
 )  # fmt: skip
 def test_a_fault_is_said_at_its_place(

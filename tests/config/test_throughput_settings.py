@@ -114,10 +114,13 @@ def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -
     ("text", "fault"),
     [
         ("    frame_size: 64\n    ip: 6\n", "has no room for IPv6 and UDP; at least 66 bytes"),
-        ("    frame_size: 64\n    receive: adaptive\n", "trials have no warm-up to choose in"),
-        ("    frame_size: 80\n    ip: 6\n", "no room for a sequence number over IPv6; 82 bytes"),
+        ("    frame_size: 64\n    receive: adaptive\n", "the trials of a search have none"),
+        (
+            "    frame_size: 80\n    ip: 6\n",
+            "no room for a sequence number; a frame needs 82 bytes",
+        ),
         ("    frame_size: 63\n", "63 should be at least 64"),
-        ("    frame_size: 64\n    protocol: TCP\n", "TCP keeps its own rate"),
+        ("    frame_size: 64\n    protocol: TCP\n", "TCP chooses its own rate"),
         ("    frame_size: 64\n    resolution: 11 %\n", "is too much; at most 10 %"),
         ("    frame_size: 64\n    acceptable_loss: 0.5\n", "is not a percentage"),
         (

@@ -94,19 +94,19 @@ def test_what_no_fault_is_found_in_is_a_round_trip_without_a_fault(
 @pytest.mark.parametrize(
     ("settings", "field", "words"),
     [
-        ({"request_bytes": 15}, "request_bytes", "16 bytes to tell requests apart"),
+        ({"request_bytes": 15}, "request_bytes", "16 bytes for its sequence number"),
         ({"request_bytes": 65508}, "request_bytes", "65507 bytes at most over IPv4"),
         ({"request_bytes": 65528, "ip_version": 6}, "request_bytes", "65527 bytes at most"),
         ({"request_rate_per_s": 400.0}, "request_timeout_s", "1200 requests would be under way"),
         ({"protocol": "UDP", "message_bytes": 65508}, "message_bytes", "65507 bytes at most"),
-        ({"receive": "adaptive"}, "receive", "the load has no warm-up to choose in"),
+        ({"receive": "adaptive"}, "receive", "`adaptive` needs a warm-up, and the load has none"),
         (
             {"protocol": "UDP", "send_method": "xdp", "streams": 2},
             "send_method",
-            "sends one stream",
+            "sends only one stream",
         ),
-        ({"protocol": "UDP", "receive_from": "packet"}, "receive_from", "goes with `receive: poll"),
-        ({"streams": 65, "receive": "polling"}, "receive", "waited for all at once"),
+        ({"protocol": "UDP", "receive_from": "packet"}, "receive_from", "needs `receive: polling"),
+        ({"streams": 65, "receive": "polling"}, "receive", "a thread waits for several"),
     ],
 )
 def test_what_no_host_could_measure_is_named_with_its_setting(

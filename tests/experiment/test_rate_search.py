@@ -267,7 +267,7 @@ def test_the_grid_ends_at_the_line_rate_and_answers_for_nothing_beyond_it() -> N
     ]
     assert [grid.below(share) for share in (0.0, 0.0299, 0.03, 0.989, 2.0)] == [0, 0, 1, 32, 34]
     for number in (0, 35):
-        with pytest.raises(ValueError, match="of a grid of 34"):
+        with pytest.raises(ValueError, match="in a grid of 34"):
             grid.share(number)
     with pytest.raises(ValueError, match="must be in"):
         RateGrid(Fraction(0))

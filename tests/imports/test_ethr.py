@@ -115,8 +115,8 @@ def test_a_rate_that_is_none_is_left_out_and_named(rate: str) -> None:
     ("text", "sentence"),
     [
         ("", "ethr.log:1:1"),
-        ("[1]\n", "no `Type` of ethr"),
-        ('{"Type": ["INFO"]}', "no `Type` of ethr"),
+        ("[1]\n", "`Type` is missing or unknown"),
+        ('{"Type": ["INFO"]}', "`Type` is missing or unknown"),
         ("\n  {\n", "ethr.log:2:3"),
         ('{"Type": "INFO", "x": ' + 70_000 * "[", "longer than"),
         ('{"Type": "INFO", "x": ' + 60_000 * "[", "nested too deeply"),

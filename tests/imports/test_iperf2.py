@@ -248,13 +248,13 @@ def test_an_error_alone_is_no_result(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("", "x:1:1: empty"),
-        ("\niperf Done.\n", "x:2:1: no output of iperf 2"),
+        ("\niperf Done.\n", "x:2:1: not an output of iperf 2"),
         ("a" * 5000, "longer than 4096"),
         (sample("iperf2-tcp.client.csv"), "does not say whether the client or the server"),
-        (sample("nuttcp-tcp.txt"), "no output"),
-        (sample("iperf3-tcp.client.json"), "no output"),
-        ("2" * 14 + ",a,1,b,5001,1,0.0-2.0,NaN,1e308\n", "no output"),
-        ("2" * 14 + ",a,1,b,5001,1,0.0-2.0,-24010812,-94052808\n", "no output"),
+        (sample("nuttcp-tcp.txt"), "not an output"),
+        (sample("iperf3-tcp.client.json"), "not an output"),
+        ("2" * 14 + ",a,1,b,5001,1,0.0-2.0,NaN,1e308\n", "not an output"),
+        ("2" * 14 + ",a,1,b,5001,1,0.0-2.0,-24010812,-94052808\n", "not an output"),
     ],
 )
 def test_what_is_no_output_is_refused_with_its_place(text: str, sentence: str) -> None:

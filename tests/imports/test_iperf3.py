@@ -148,9 +148,9 @@ def test_an_error_in_mid_test_is_a_failure_without_a_figure() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"start": {}, "end": {"x": NaN}}', "NaN is no number"),
+        ('{"start": {}, "end": {"x": NaN}}', "NaN is not a number"),
         ('{"start": {}', "1:13"),
-        ("[1]", "no output of iperf3"),
+        ("[1]", "not an output of iperf3"),
         ('{"start": ' + "[" * 100_000, "nested too deeply"),
         ("iperf Done.", "not JSON"),
     ],

@@ -267,8 +267,8 @@ def test_what_is_not_understood_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "out.txt:1:1: no output of netperf"),
-        ('{"start": {}}', "out.txt:1:1: no output of netperf"),
+        ("", "out.txt:1:1: not an output of netperf"),
+        ('{"start": {}}', "out.txt:1:1: not an output of netperf"),
         ("a\nb\0", "out.txt:2:2: a NUL byte"),
         ("x" * 70_000, "out.txt:1:65537: longer than"),
     ],

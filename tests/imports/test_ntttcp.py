@@ -107,7 +107,7 @@ ENTITIES = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
         (RECEIVER.replace("BOX-R", "&xxe;"), "out.xml:1:"),
         ("<a/>", "neither ntttcps nor ntttcpr"),
         ("<samples>" + 1000 * "<a>", "nested too deeply"),
-        (RECEIVER.replace("</ntttcpr>", RECEIVER + "</ntttcpr>"), "within another output"),
+        (RECEIVER.replace("</ntttcpr>", RECEIVER + "</ntttcpr>"), "is inside of another output"),
         ("</netlab><netlab>", "not XML"),
         (RECEIVER.replace("BOX", "B\0X"), "out.xml:1:"),
         (RECEIVER.replace("10.001000", "\ud800"), "surrogate"),

@@ -138,11 +138,11 @@ def test_without_a_protocol_there_is_no_result(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("", "empty"),
-        ("\n\n  iperf Done.\n", "x:3:3: no output of nuttcp"),
+        ("\n\n  iperf Done.\n", "x:3:3: not an output of nuttcp"),
         ("a" * 5000, "longer than 4096"),
         ("nuttcp-t: v6.1.2: socket\n", "long form"),
-        ("megabytes=NaN real_seconds=2.00 rate_Mbps=1e308 tx_cpu=0 rx_cpu=0", "no output"),
-        ("  -1.0000 MB / 2.00 sec = 4.0 Mbps 9 %TX 0 %RX 0 retrans\n", "no output"),
+        ("megabytes=NaN real_seconds=2.00 rate_Mbps=1e308 tx_cpu=0 rx_cpu=0", "not an output"),
+        ("  -1.0000 MB / 2.00 sec = 4.0 Mbps 9 %TX 0 %RX 0 retrans\n", "not an output"),
     ],
 )
 def test_what_is_no_output_is_refused_with_its_place(text: str, sentence: str) -> None:

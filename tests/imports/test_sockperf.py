@@ -223,7 +223,7 @@ def test_only_the_first_of_several_servers_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["", "\0\0", "iperf Done.\n", '{"start": {}}', "VERSION=1.1.0\n"])
 def test_what_is_no_output_is_refused_with_its_place(text: str) -> None:
-    with pytest.raises(MatrixError, match=r"out\.txt:1:1: no output of sockperf"):
+    with pytest.raises(MatrixError, match=r"out\.txt:1:1: not an output of sockperf"):
         parse_sockperf(text, "out.txt")
 
 

@@ -188,7 +188,7 @@ def test_what_is_no_file_of_roots_alone_is_not_used(
 ) -> None:
     saved_keys.keep(a_plan(), made, ["id"])
     turn(place / "id")
-    with pytest.raises(HostError, match=r"so it is not used: `netlab lab down .*--forget`"):
+    with pytest.raises(HostError, match=r"so it is not used: run `netlab lab down .*--forget`"):
         saved_keys.recall(NAME, tmp_path, ["id"])
 
 

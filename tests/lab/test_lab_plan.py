@@ -268,9 +268,15 @@ def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
         (LabOptions(linux=3, rates={"linux-d": 1e7}), "--rate-of linux-d: no such host; this lab"),
         (LabOptions(linux=3, rates={"linux-c": 1}), "--rate-of linux-c 1 bit/s: a cable has"),
         (LabOptions(rates={"linux-a": 1e7}), "two hosts share one cable"),
-        (LabOptions(linux=3, mtus={"linux-a": 1279}), "--mtu-of linux-a=1279: 1280 to 65535"),
+        (
+            LabOptions(linux=3, mtus={"linux-a": 1279}),
+            "--mtu-of linux-a=1279: should be 1280 to 65535",
+        ),
         (LabOptions(cpu_shares={"linux-c": 0.2}), "--cpu-quota linux-c: no such host; this lab"),
-        (LabOptions(cpu_shares={"linux-a": 0.001}), "--cpu-quota linux-a=0.1%: 1 % of a CPU"),
+        (
+            LabOptions(cpu_shares={"linux-a": 0.001}),
+            "--cpu-quota linux-a=0.1%: should be 1 % of a CPU",
+        ),
     ],
 )
 def test_options_that_make_no_lab_are_refused_in_one_line(wish: LabOptions, message: str) -> None:

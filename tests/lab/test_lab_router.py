@@ -60,7 +60,7 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ({"topology": "ring"}, "--topology ring: cable, star or router"),
+        ({"topology": "ring"}, "--topology ring: should be cable, star or router"),
         ({"topology": "cable", "device_rate": 1e6}, "need `--topology router`"),
         ({"device_rate": 1.0}, "--device-rate 1 bit/s: a router forwards"),
         ({"rate": 1e6, "device_queue_frames": 0}, "--device-queue 0: a queue holds 1"),
@@ -68,7 +68,7 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
         ({"windows": 3}, "--windows 3: a lab with a router has two hosts"),
         ({"linux": 3}, "--linux 3: a lab with a router has two hosts"),
         ({"linux": 2, "windows": 1}, "--linux 2 --windows 1: a lab with a router has two hosts"),
-        ({"second_rate": 1e9}, "--second: a host at a router has one cable"),
+        ({"second_rate": 1e9}, "--second: with `--topology router`, each host has only one cable"),
     ],
 )
 def test_a_router_that_cannot_be_is_refused_in_one_line(

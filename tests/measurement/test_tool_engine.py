@@ -4,6 +4,7 @@ its record has. The tools are small shell scripts.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -159,6 +160,13 @@ def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Reco
             "engine-failed",
             "printed no result: what is this",
         ),
+        (
+            MadeTool("echo 7; kill -9 $$"),
+            STREAM,
+            Status.FAILED,
+            "engine-failed",
+            "iperf3's client was ended by signal 9",
+        ),
         (MadeTool("sleep 1; echo 0"), STREAM, Status.FAILED, "connect-refused", "refused, it says"),
         (
             MadeTool("yes 12345 | head -c 3000000; sleep 1"),
@@ -168,7 +176,7 @@ def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Reco
             "more than netlab keeps",
         ),
     ],
-    ids=["missing", "setting", "level", "protocol", "garbage", "reason", "flood"],
+    ids=["missing", "setting", "level", "protocol", "garbage", "killed", "reason", "flood"],
 )
 def test_no_figure_without_a_result(
     tool: MadeTool,
@@ -182,6 +190,9 @@ def test_no_figure_without_a_result(
     assert (record.status, record.reason) == (status, reason), record.detail
     assert words in str(record.detail)
     assert "throughput_bit_per_s" not in record.values
+    until = time.monotonic() + 5
+    while programs() and time.monotonic() < until:
+        time.sleep(0.05)
     assert programs() == []
 
 
@@ -194,6 +205,23 @@ def test_a_client_that_ends_early_is_started_again(
     )
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 5
+
+
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        ("echo no such option >&2; exit 2", "iperf3: no such option"),
+        ("sleep 0.3; kill -9 $$", "iperf3's server was ended by signal 9"),
+    ],
+)
+def test_a_server_that_has_ended_is_the_cause_and_its_client_is_not_started_for_long(
+    server: str, words: str, measure: Callable[..., Record], tmp_path: Path
+) -> None:
+    starts = tmp_path / "starts"
+    record = measure(MadeTool(f"echo >> {starts}; sleep 0.2; echo 0", server=server))
+    assert (record.status, record.reason) == (Status.FAILED, "engine-failed"), record.detail
+    assert words in str(record.detail)
+    assert len(starts.read_text().splitlines()) <= 2
 
 
 def test_a_server_that_runs_already_is_used(measure: Callable[..., Record], loopback: Ends) -> None:

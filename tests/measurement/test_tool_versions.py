@@ -4,6 +4,7 @@ the record says. The programs are scripts in a folder that stands first in PATH.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -163,3 +164,57 @@ def test_the_line_about_the_version_is_found_below_one_about_the_system() -> Non
     assert version_line(TOOLS["iperf3"], printed) == "iperf 3.0.11"
     assert version_line(TOOLS["neper"], "\n1.1.0\n") == "1.1.0"
     assert version_line(TOOLS["iperf2"], "") == "unknown"
+
+
+def output(name: str) -> str:
+    """An output of iperf 3.9 over the loopback interface."""
+    folder = Path(__file__).parent / "tool_outputs" / "iperf3"
+    return (folder / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def old_trial(direction: Any) -> ToolTrial:
+    setup = Stream(
+        protocol="UDP",
+        message_bytes=1448,
+        duration_s=1.0,
+        rate_bit_per_s=10e6,
+        direction=direction,
+        engine="iperf3",
+    )
+    return ToolTrial(setup, "192.0.2.1", "192.0.2.2", (5300, 5301))
+
+
+@pytest.mark.parametrize(
+    ("case", "direction", "interval_bytes", "interval_ns", "messages"),
+    [
+        ("udp-3.9", "client-sends", 1197496 + 52128, 1000077963 + 42711001, 863),
+        ("udp-3.9-reverse", "server-sends", 1303200, 1000103950, 900),
+    ],
+)
+def test_iperf_3_9_printed_what_the_receiver_took_in_only_in_its_intervals(
+    case: str, direction: str, interval_bytes: int, interval_ns: int, messages: int
+) -> None:
+    trial = old_trial(direction)
+    server, client = output(f"{case}.server"), output(f"{case}.client")
+    result = TOOLS["iperf3"].result(trial, server=server, client=client)
+    assert (result.reason, result.detail) == (None, None)
+    rate = 8e9 * interval_bytes / interval_ns
+    assert result.values["throughput_bit_per_s"] == pytest.approx(rate, rel=1e-6)
+    assert (result.values["received_messages"], result.values["lost_messages"]) == (messages, 0)
+    assert any("sum of its intervals" in remark for remark in result.unread)
+
+
+@pytest.mark.parametrize("fault", ["no server", "another test", "an interval without bytes"])
+def test_iperf_3_9_without_the_receivers_intervals_has_no_figure(fault: str) -> None:
+    document = json.loads(output("udp-3.9.server"))
+    if fault == "another test":
+        document["start"]["cookie"] = "x" * 36
+    else:
+        del document["intervals"][1]["sum"]["bytes"]
+    result = TOOLS["iperf3"].result(
+        old_trial("client-sends"),
+        server="" if fault == "no server" else json.dumps(document),
+        client=output("udp-3.9.client"),
+    )
+    assert result.detail == "iperf3 printed no rate of the receiver"
+    assert "throughput_bit_per_s" not in result.values

@@ -211,7 +211,7 @@ def test_the_order_of_a_file_stays_where_its_host_set_its_clock() -> None:
         ("leftover.written_wall_ns", "its leftover has no written_wall_ns"),
         ("leftover.network_id=[1]", "its leftover has network_id [1]"),
         ("leftover.damaged=2", "its leftover has damaged 2"),
-        ("leftovers.count=7", "its leftovers has count 7, after 1"),
+        ("leftovers.count=7", "its record leftovers has count 7, but 1 came"),
         ("leftovers.count", "its leftovers has no count"),
         ("leftovers.elsewhere=1.5", "its leftovers has elsewhere 1.5"),
         ('leftover.type="output"', "it answered `leftovers` with `output`"),

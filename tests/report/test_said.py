@@ -98,7 +98,7 @@ def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--output", "x.json"], "--output goes with --json"),
+        (["--output", "x.json"], "--output is only for --json"),
         (["--json", "--lang", "de"], "--lang, --narrow and --watch are for the report"),
         (["--json", "--narrow"], "--lang, --narrow and --watch are for the report"),
         (["--json", "--watch"], "--lang, --narrow and --watch are for the report"),

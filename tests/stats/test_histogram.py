@@ -141,7 +141,7 @@ def test_pairs_are_read_back_as_they_were_written(values: list[int]) -> None:
         ([1], "come in pairs"),
         ([3, 1, 2, 1], "do not ascend"),
         ([3, 1, 3, 1], "do not ascend"),
-        ([3, 0], "only filled ones"),
+        ([3, 0], "only filled buckets"),
         ([-1, 2], "bucket -1"),
         ([10**9, 2], "bucket 1000000000"),
         ([1, 2.5], "whole numbers"),
@@ -160,5 +160,5 @@ def test_nothing_has_no_mean_and_nothing_cannot_be_merged() -> None:
 
 
 def test_fewer_bits_cannot_become_more() -> None:
-    with pytest.raises(ValueError, match="cannot be told apart"):
+    with pytest.raises(ValueError, match="cannot be changed to"):
         of_values([1], 3).coarser(4)

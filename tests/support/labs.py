@@ -49,10 +49,28 @@ def typed(home: Path, *words: str, timeout_s: float = 120) -> subprocess.Complet
     )
 
 
-def run_matrix(of: lab.LabState, folder: Path, matrix: str, timeout_s: float = 90) -> Analysis:
-    """The matrix measured in a lab by the command, into ``folder/run``; read back."""
+def run_matrix(
+    of: lab.LabState,
+    folder: Path,
+    matrix: str,
+    *options: str,
+    timeout_s: float = 90,
+    code: int = 0,
+) -> Analysis:
+    """The matrix measured in a lab by the command, which ends with ``code``, into ``folder/run``;
+    read back.
+    """
     (folder / "matrix.yaml").write_text(matrix)
-    words = ["run", "matrix.yaml", "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
+    words = [
+        "run",
+        "matrix.yaml",
+        "--hosts",
+        str(of.hosts_file),
+        "--into",
+        "run",
+        "--no-report",
+        *options,
+    ]
     process = subprocess.run(
         [sys.executable, "-m", "netlab", *words],
         cwd=folder,
@@ -61,7 +79,7 @@ def run_matrix(of: lab.LabState, folder: Path, matrix: str, timeout_s: float = 9
         timeout=timeout_s,
         check=False,
     )
-    assert process.returncode == 0, process.stderr
+    assert process.returncode == code, process.stderr
     return load(folder / "run")
 
 

@@ -1,8 +1,8 @@
-"""How a cause is put into a standing lab, and taken out of it again.
+"""Plants: context managers that put a cause into a lab, and remove it at their end.
 
-Each plant is a context manager of the lab and a number, the dial: most often the share of the clean
-rate that it is to cost. What must change from trial to trial yields what is to be called when one
-begins.
+Each plant takes the lab and a number, the dial: in most cases the share of the clean rate that the
+cause should cost. A plant that changes from trial to trial yields a function, which must be called
+when a trial begins.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ from benchmarks.truths.site import Site
 from netlab.experiment.schedule import Trial
 
 OnTrial = Callable[[Trial], None]
-"""Called when a trial begins."""
+"""A function to be called when a trial begins."""
 Plant = Callable[[Site, float], AbstractContextManager[OnTrial | None]]

@@ -1,4 +1,4 @@
-"""Plants in the hosts: what takes their CPUs, and settings of their kernels."""
+"""Plants in the hosts: programs that take their CPUs, and settings of their kernels."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU, S
 
 PERIOD_MS = 100.0
 BUFFERED_MS = 4.0
-"""What buffers of 64 KiB hold at 100 Mbit/s: so long a pause costs nothing [tried with iperf3]."""
+"""Milliseconds of data that buffers of 64 KiB hold at 100 Mbit/s: a pause of this length costs
+nothing, as measured with iperf3."""
 
 
 def pause_ms(cost: float) -> float:
-    """So long in each tenth of a second nothing may run, for a stream to lose that share."""
+    """Length of the pause in each tenth of a second that makes a stream lose the share ``cost``."""
     return cost * PERIOD_MS + BUFFERED_MS
 
 
 def busy(cpus: str) -> Plant:
-    """A program that goes first on these CPUs, for a part of each tenth of a second."""
+    """A program of higher priority that uses these CPUs for a part of each tenth of a second."""
 
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
@@ -31,11 +32,11 @@ def busy(cpus: str) -> Plant:
 
 
 def competing(cpu: int) -> Plant:
-    """A program that never rests on a CPU and has this share of it: by its nice level."""
+    """A program that never sleeps. Its nice level gives it about the share ``cost`` of a CPU."""
 
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
-        # The kernel's weights: 1024 at level 0, each level a quarter more or less.
+        # The kernel's weights: 1024 at level 0; each level divides the weight by about 1.25.
         level = min(range(20), key=lambda n: abs(1.25**-n / (1 + 1.25**-n) - cost))
         with killed(site.script("neighbour.py", str(cpu), "nice", str(level))):
             yield
@@ -44,7 +45,9 @@ def competing(cpu: int) -> Plant:
 
 
 def quota(host: str, cpu: int) -> Plant:
-    """A quota of CPU time that another program of the host uses up: then all of them wait."""
+    """A quota of CPU time that another program of the host uses up. Then all programs of it
+    wait.
+    """
 
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
@@ -61,7 +64,7 @@ def quota(host: str, cpu: int) -> Plant:
 
 @contextmanager
 def stolen(site: Site, cost: float) -> Iterator[None]:
-    """All CPUs are gone for a part of the time, and the hosts read that others took it."""
+    """Keep all CPUs busy for a part of the time, and let the hosts read this time as stolen."""
     with ExitStack() as stack:
         share = pause_ms(cost) / PERIOD_MS
         for host in (RECEIVER, SENDER):
@@ -72,7 +75,9 @@ def stolen(site: Site, cost: float) -> Iterator[None]:
 
 
 def setting(host: str, text: str) -> Plant:
-    """A setting of a host's kernel, with the number in it; back to what it was."""
+    """A sysctl of a host, ``NAME=VALUE`` with the number in place of ``{0}``; restored at the
+    end.
+    """
 
     @contextmanager
     def plant(site: Site, number: float) -> Iterator[None]:
@@ -89,7 +94,10 @@ def setting(host: str, text: str) -> Plant:
 
 @contextmanager
 def another_congestion_control(site: Site, _: float) -> Iterator[None]:
-    """The receiver sends with another one: by its route, a namespace has none of its own."""
+    """Let the receiver send with another congestion control than the sender.
+
+    A route sets it, so no sysctl is changed.
+    """
     usual = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="ascii").strip()
     alternative = "bbr" if usual != "bbr" else "cubic"
     route = f"{site.host(SENDER).addresses[0]} dev test congctl {alternative}"

@@ -1,4 +1,4 @@
-"""Plants on the path: its cables, what passes, what else is on it."""
+"""Plants on the path: slower cables, packet filters, and traffic of others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_PAYLOAD_BYTES, OTHER_WIRE_BYTES = 1448, 1514
 
 @contextmanager
 def reshaped(*cables: tuple[Cable, Cable]) -> Iterator[None]:
-    """Each first cable is as the second says, for a while."""
+    """Give the first cable of each pair the properties of the second, until the context ends."""
     try:
         for _, cable in cables:
             shape(cable)
@@ -32,7 +32,7 @@ def reshaped(*cables: tuple[Cable, Cable]) -> Iterator[None]:
 
 
 def slower(*hosts: str) -> Plant:
-    """The cables of these hosts carry less, both ways; without a name all cables."""
+    """Slows down the cables of these hosts, in both directions; without a name, all cables."""
 
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
@@ -49,7 +49,7 @@ def _slowed(cable: Cable, cost: float) -> Cable:
 
 
 def slower_towards(host: str) -> Plant:
-    """What leaves the switch for a host is slower; what comes from the host is not."""
+    """Slows down what the switch sends to a host, but not what the host sends."""
 
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
@@ -62,13 +62,13 @@ def slower_towards(host: str) -> Plant:
 
 
 def shaper(host: str) -> Plant:
-    """A shaper that counts packets without framing, on what the router sends to a host."""
+    """A shaper on what the router sends to a host. It counts packets without their framing."""
 
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
         cable = site.cable(host)
         end = cable.ends[1]
-        # Of full frames: 1514 bytes as the kernel counts them, 1538 on the wire.
+        # A full frame has 1514 bytes as the kernel counts it, and 1538 on the wire.
         rate = round(RATE_BIT_PER_S * (1 - cost) * 1514 / 1538)
         with reshaped((cable, cable)):
             qdisc = f"qdisc replace dev {end.interface} root handle 2: tbf rate {rate}bit"
@@ -84,7 +84,7 @@ def shaper(host: str) -> Plant:
 
 @contextmanager
 def short_queue(site: Site, frames: float) -> Iterator[None]:
-    """So few frames wait in the router before the receiver's cable."""
+    """Limit the router's queue before the receiver's cable to this number of frames."""
     cable = site.cable(RECEIVER)
     with reshaped((cable, replace(cable, device_queue_frames=max(1, round(frames))))):
         yield
@@ -92,7 +92,7 @@ def short_queue(site: Site, frames: float) -> Iterator[None]:
 
 @contextmanager
 def small_mtu(site: Site, below: float) -> Iterator[None]:
-    """Every cable carries packets so many bytes shorter."""
+    """Reduce the MTU of every cable by ``below`` bytes."""
     ends = [(cable, end) for cable in site.plan.cables for end in cable.ends]
 
     def set_to(less: int) -> None:
@@ -129,7 +129,7 @@ def filtered(host: str, hook: str, rule: str) -> Callable[[Site], AbstractContex
 
 @contextmanager
 def black_hole(site: Site, below: float) -> Iterator[None]:
-    """The router drops packets that are longer, and says nothing."""
+    """Let the router drop packets longer than 1500 - ``below`` bytes, without a report."""
     longest = 1500 - round(below)
     with filtered("router", "forward", f"meta length > {longest} drop")(site):
         yield
@@ -137,7 +137,7 @@ def black_hole(site: Site, below: float) -> Iterator[None]:
 
 @contextmanager
 def packet_rate(site: Site, per_second: float) -> Iterator[None]:
-    """The router forwards so many packets to the receiver in a second."""
+    """Limit the router to this number of packets per second to the receiver."""
     address = site.host(RECEIVER).addresses[0]
     rule = f"ip daddr {address} limit rate over {per_second:.0f}/second burst 100 packets drop"
     with filtered("router", "forward", rule)(site):
@@ -145,7 +145,9 @@ def packet_rate(site: Site, per_second: float) -> Iterator[None]:
 
 
 def slower_to(sender: str, receiver: str) -> Plant:
-    """A host sends one of the others less than its cable carries, and all of them together that."""
+    """Slows down what a host sends to one peer. To all peers together it still sends its full
+    rate.
+    """
 
     @contextmanager
     def plant(site: Site, cost: float) -> Iterator[None]:
@@ -176,7 +178,7 @@ def slower_to(sender: str, receiver: str) -> Plant:
 
 
 def other_flow(sender: str, *, management: bool = False) -> Plant:
-    """Datagrams of others to the receiver: that share of the test cable's rate."""
+    """Sends other datagrams to the receiver, at this share of the test cable's rate."""
 
     @contextmanager
     def plant(site: Site, share: float) -> Iterator[None]:

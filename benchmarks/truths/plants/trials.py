@@ -1,4 +1,4 @@
-"""Plants that change from trial to trial, or within one."""
+"""Plants that change from trial to trial, or during a trial."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stopped(host: str, after_s: float) -> Plant:
 
 
 def unplugged(after_s: float) -> Plant:
-    """Nothing comes through to the receiver for so long, once in each trial."""
+    """Drop everything that arrives at the receiver for this time, once in each trial."""
 
     @contextmanager
     def plant(site: Site, seconds: float) -> Iterator[OnTrial]:
@@ -72,7 +72,9 @@ def _once_a_trial(
 
 
 def in_trials(plant: Plant, selector: Callable[[int], bool]) -> Plant:
-    """The plant in some trials of each cell, by their numbers from 1."""
+    """The plant, active only in the trials of each cell whose number (from 1) ``selector``
+    accepts.
+    """
 
     @contextmanager
     def planted(site: Site, dial: float) -> Iterator[OnTrial]:
@@ -92,7 +94,11 @@ def in_trials(plant: Plant, selector: Callable[[int], bool]) -> Plant:
 
 
 def growing(plant: Plant, trials: int) -> Plant:
-    """Nothing in the first block of trials, and more in each, up to the dial in the last."""
+    """The plant with a number that grows from 0 in the first block of trials to the dial in the
+    last.
+
+    A block is one trial of every cell.
+    """
 
     @contextmanager
     def planted(site: Site, dial: float) -> Iterator[OnTrial]:

@@ -1,11 +1,11 @@
-"""A path with delay where the kernel has no netem: run in a lab's router, it holds every packet.
+"""Delays every packet in a lab's router, for kernels without netem.
 
     ip netns exec ROUTER python benchmarks/truths/scripts/delay.py SECONDS INTERFACE INTERFACE
 
-What comes in by the interfaces is routed into a TUN device, waits here, and goes on from there by
-the router's own routes. It says `ready` on standard output and lives until its standard input ends.
-A script of its own: nothing of netlab in it. Python forwards some 20,000 packets a second this way:
-for slow cables and small windows.
+Packets that arrive at the interfaces are routed into a TUN device and wait in this script. Then
+they are forwarded by the router's own routes. The script prints `ready`, and runs until its
+standard input ends. It imports nothing of netlab. Python forwards about 20,000 packets per second
+this way, which is enough only for slow cables and small windows.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
 
 
 def main() -> None:
-    """Make the device, turn the packets to it, hold them."""
+    """Make the device, route the packets into it, and delay them."""
     delay_ns = round(float(sys.argv[1]) * 1e9)
     tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH", DEVICE.encode(), IFF_TUN | IFF_NO_PI))
@@ -38,12 +38,12 @@ def main() -> None:
 
 
 def ip(*words: str) -> None:
-    """Ends with the program's own words where it refuses."""
+    """Run ``ip``; an exception ends the script if it fails."""
     subprocess.run(["ip", *words], check=True)
 
 
 def hold(tun: int, delay_ns: int) -> None:
-    """Every packet goes on so long after it came, in the order in which they came."""
+    """Forward every packet ``delay_ns`` after its arrival, in the order of arrival."""
     queue: deque[tuple[int, bytes]] = deque()
     while True:
         now_ns = time.monotonic_ns()

@@ -1,8 +1,9 @@
-"""A program that takes a CPU: for a part of each tenth of a second before all others, or always.
+"""Uses CPUs: at real-time priority for a part of each 0.1 s, or always at a nice level.
 
     python benchmarks/truths/scripts/neighbour.py CPUS bursts MILLISECONDS | nice LEVEL
 
-It says `ready` and lives until it is killed or its standard input ends. A script of its own.
+The script prints `ready`, and runs until it is killed or its standard input ends. It imports
+nothing of netlab.
 """
 
 import os
@@ -14,7 +15,7 @@ PERIOD_S = 0.1
 
 
 def main() -> None:
-    """A process a CPU, since threads of Python take turns."""
+    """Start a process per CPU, because only one thread of a Python process runs at a time."""
     cpus, mode = [int(cpu) for cpu in sys.argv[1].split(",")], sys.argv[2]
     begin_s = time.monotonic() + 0.05
     for cpu in cpus[1:]:
@@ -28,7 +29,7 @@ def main() -> None:
 
 
 def take(cpu: int, mode: str, begin_s: float) -> None:
-    """Until killed."""
+    """Use a CPU until the process is killed."""
     os.sched_setaffinity(0, {cpu})
     if mode == "bursts":
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -40,7 +41,7 @@ def take(cpu: int, mode: str, begin_s: float) -> None:
 
 
 def bursts(busy_s: float, begin_s: float) -> None:
-    """Each period begins with it, on all CPUs at the same time."""
+    """Spin for ``busy_s`` at the beginning of each period, on all CPUs at the same time."""
     while True:
         time.sleep(max(0.0, begin_s - time.monotonic()))
         while time.monotonic() < begin_s + busy_s:
@@ -49,14 +50,14 @@ def bursts(busy_s: float, begin_s: float) -> None:
 
 
 def ends_with(parent: int) -> None:
-    """A child has no input of its own to watch."""
+    """End when the parent has ended: a child has no standard input of its own to watch."""
     while os.getppid() == parent:
         time.sleep(0.05)
     os._exit(0)
 
 
 def ends_with_input() -> None:
-    """Whoever started it is gone."""
+    """End when standard input ends, because the process that started this one is gone."""
     sys.stdin.read()
     os._exit(0)
 

@@ -1,9 +1,10 @@
-"""Traffic of others: datagrams at a steady rate, and who takes them.
+"""Sends datagrams at a steady rate, or receives them: the traffic of others.
 
     python benchmarks/truths/scripts/other.py sink PORT
     python benchmarks/truths/scripts/other.py send ADDRESS PORT BIT_PER_S BYTES
 
-It says `ready` and lives until it is killed or its standard input ends. A script of its own.
+The script prints `ready`, and runs until it is killed or its standard input ends. It imports
+nothing of netlab.
 """
 
 import os
@@ -14,7 +15,7 @@ import time
 
 
 def main() -> None:
-    """One of the two."""
+    """Receive or send, as the first argument says."""
     threading.Thread(target=ends_with_input, daemon=True).start()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         if sys.argv[1] == "sink":
@@ -30,7 +31,7 @@ def main() -> None:
 
 
 def send(out: socket.socket, message: bytes, every_s: float) -> None:
-    """One after the other; what is late is made up for."""
+    """Send a message every ``every_s``. A delay of up to 0.1 s is made up for."""
     due = time.monotonic()
     while True:
         due += every_s
@@ -41,12 +42,12 @@ def send(out: socket.socket, message: bytes, every_s: float) -> None:
             due = time.monotonic()
         try:
             out.send(message)
-        except OSError:  # nobody listens for a moment
+        except OSError:  # nobody listens at the moment
             time.sleep(0.001)
 
 
 def ends_with_input() -> None:
-    """Whoever started it is gone."""
+    """End when standard input ends, because the process that started this one is gone."""
     sys.stdin.read()
     os._exit(0)
 

@@ -1,10 +1,11 @@
-"""Lets a host of the lab read in its /proc/stat that others took its CPUs.
+"""Makes the /proc/stat of a lab's host show that others took CPU time.
 
     nsenter --target SSHD --mount python benchmarks/truths/scripts/taken.py SHARE
 
-A hypervisor that takes CPU time cannot be made; what it leaves behind is one column of that file.
-So much of each CPU's time is moved there from the column of users, where the neighbour that really
-took the time (neighbour.py) is counted. It says `ready` and lives until its standard input ends.
+A test cannot make a hypervisor that takes CPU time, but the only trace of it is a column of this
+file. The script moves the share SHARE of each CPU's time there from the column for user programs,
+in which the program that really used the time (neighbour.py) is counted. It prints `ready`, and
+runs until its standard input ends.
 """
 
 import ctypes
@@ -18,11 +19,11 @@ FAKE = "/run/netlab-stat"
 EVERY_S = 0.005
 MNT_DETACH = 2
 USER, STEAL = 0, 7
-"""Columns, without the CPU's name."""
+"""Numbers of columns, without the column of the CPU's name."""
 
 
 def main() -> None:
-    """Rewrite the file every few milliseconds, in place, its length unchanged."""
+    """Rewrite the file every few milliseconds in place, always with the same length."""
     share, real = float(sys.argv[1]), os.open(REAL, os.O_RDONLY)
     fake_columns = Told(share, lines_of(real))
     fake = os.open(FAKE, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -33,23 +34,23 @@ def main() -> None:
         while not select.select([sys.stdin], [], [], EVERY_S)[0]:
             write(fake, fake_columns.next(lines_of(real)))
     finally:
-        # The program asks /proc/self, which a process from outside does not have there.
+        # The program ``umount`` reads /proc/self, which this process does not have in the host.
         ctypes.CDLL(None).umount2(REAL.encode(), MNT_DETACH)
 
 
 def lines_of(descriptor: int) -> list[str]:
-    """Of the real file, as it is now."""
+    """The present lines of the real file."""
     return os.pread(descriptor, 1 << 20, 0).decode().splitlines()
 
 
 def write(descriptor: int, lines: list[str]) -> None:
-    """Padded: a reader never sees the end of an older text."""
+    """Write the lines, padded to a fixed length: so no reader sees the end of an older text."""
     text = "\n".join(lines) + "\n"
     os.pwrite(descriptor, text.encode().ljust(1 << 14, b"\n"), 0)
 
 
 class Told:
-    """The columns of each CPU as they are told: none ever falls, whatever is moved."""
+    """The columns of each CPU as the host reads them. No column ever decreases."""
 
     def __init__(self, share: float, lines: list[str]) -> None:
         self.share = share
@@ -58,7 +59,9 @@ class Told:
         self.owed = dict.fromkeys(self.real, 0.0)
 
     def next(self, lines: list[str]) -> list[str]:
-        """The file's lines with what came since the last time, part of it in the other column."""
+        """The file's lines with the growth since the last call, a share of it moved to the column
+        of stolen time.
+        """
         for name, now in columns(lines).items():
             more = [max(0, b - a) for a, b in zip(self.real[name], now, strict=True)]
             self.owed[name] += self.share * sum(more)
@@ -73,7 +76,7 @@ class Told:
 
 
 def columns(lines: list[str]) -> dict[str, list[int]]:
-    """Name of each CPU, and of all → its columns."""
+    """Name of each CPU, and ``cpu`` for all together → its columns."""
     cpu_columns = {}
     for line in lines:
         name, *numbers = line.split()

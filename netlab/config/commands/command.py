@@ -25,7 +25,8 @@ def words_of(value: object) -> tuple[str, ...]:
         raise ValueError("should name a program")
     if len(words) > WORDS_MOST or max(map(len, words)) > WORD_MOST_CHARACTERS:
         raise ValueError(
-            f"at most {WORDS_MOST} words of at most {WORD_MOST_CHARACTERS} characters each"
+            f"should have at most {WORDS_MOST} words of at most {WORD_MOST_CHARACTERS} "
+            "characters each"
         )
     if any(re.search(r"[\x00-\x1f\x7f]", word) for word in words):
         raise ValueError("no word may contain a control character, such as a line feed")

@@ -48,7 +48,10 @@ class MirrorSection(Section):
         if self.port is None and not self.start:
             raise ValueError("give the mirror's `port`, or the command to `start` the mirror")
         if self.port is None and not any("{port}" in word for word in self.start):
-            raise ValueError("give the mirror's `port`, or write {port} in `start`: a free port")
+            raise ValueError(
+                "give the mirror's `port`, or write {port} in `start`: "
+                "netlab then chooses a free port"
+            )
         return self
 
 

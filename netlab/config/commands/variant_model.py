@@ -123,20 +123,25 @@ class ChangeSection(Section):
         if self.enter is None:
             extra = [name for name in (*own, "expect") if getattr(self, name) is not None]
             if extra:
-                raise ValueError(f"`{extra[0]}` is for a command of your own: give `enter`")
+                raise ValueError(
+                    f"`{extra[0]}` is for a command of your own: give that command as `enter`"
+                )
             if not self._known():
-                raise ValueError("changes nothing: give a setting, or a command to `enter`")
+                raise ValueError("changes nothing: give a setting, or a command as `enter`")
             return self
         missing = [name for name in own if getattr(self, name) is None]
         if missing:
             raise ValueError(f"a command of your own needs `{missing[0]}` as well")
         if not self.restore and _known_command(self.enter) is None:
             raise ValueError(
-                "netlab cannot set this as found: give the command that undoes it as `restore` "
-                "(it knows sysctl -w, ethtool -K and -C with {interface}, and ip link set … mtu)"
+                "`as found` is not possible for this command: give the command that undoes it as "
+                "`restore` (netlab itself can undo sysctl -w, ethtool -K and -C with {interface}, "
+                "and ip link set … mtu)"
             )
         if self.sudo and not self._known():
-            raise ValueError("`sudo` is for the settings above: write sudo into `enter`")
+            raise ValueError(
+                "`sudo` is only for the settings that netlab changes: write sudo into `enter`"
+            )
         return self
 
     @model_validator(mode="after")
@@ -145,7 +150,9 @@ class ChangeSection(Section):
             unknown = sorted(change.uses - PLACEHOLDERS)
             if unknown:
                 known = ", ".join(f"{{{name}}}" for name in sorted(PLACEHOLDERS))
-                raise ValueError(f"{{{unknown[0]}}} stands for nothing; there are {known}")
+                raise ValueError(
+                    f"{{{unknown[0]}}} is not a placeholder; the placeholders are {known}"
+                )
         return self
 
     def _known(self) -> dict[str, Mapping[str, str]]:
@@ -206,7 +213,9 @@ def _not_too_many(
 ) -> dict[str, dict[str, StateSection]]:
     count = math.prod(map(len, groups.values()))
     if count > COMBINATIONS_MOST:
-        raise ValueError(f"{count:,} combinations of states; at most {COMBINATIONS_MOST:,}")
+        raise ValueError(
+            f"{count:,} combinations of states are too many; at most {COMBINATIONS_MOST:,}"
+        )
     return groups
 
 
@@ -249,4 +258,4 @@ def fault_of_variant(level: str, groups: Mapping[str, Collection[str]]) -> str |
             near = did_you_mean(state, groups[group])
             return f"`{state}` is not a state of `{group}`{near}"
     sorted_level = level_of(states)
-    return None if level == sorted_level else f"sort its groups: `{sorted_level}`"
+    return None if level == sorted_level else f"sort the groups: `{sorted_level}`"

@@ -120,14 +120,14 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
     names = [("columns", name) for name in model.columns] + [("values", n) for n in model.values]
     for part, name in names:
         if name not in known_columns:
-            message = f"no column of a {model.test} that a table can give"
+            message = f"not a column that a table can give for a {model.test} test"
             hint = did_you_mean(name, known_columns) or "; docs/run-folder.md lists them"
             yield document.fault((part, name), message + hint, at_key=True)
     for name, column in model.columns.items():
         known = known_columns.get(name)
         if known is not None and column.unit is not None and column.unit not in FACTORS[known.unit]:
             units = ", ".join(FACTORS[known.unit]) or "none"
-            message = f"`{column.unit}` is no unit of {name}; its units: {units}"
+            message = f"`{column.unit}` is not a unit of {name}; its units: {units}"
             yield document.fault(("columns", name, "unit"), message)
     for name, text in model.values.items():
         if name in model.columns:
@@ -148,7 +148,7 @@ def _absences(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
         message = "pairing and the names of the hosts exclude each other: keep one of them"
         yield document.fault(("columns",), message, at_key=True)
     elif "pairing" not in given and not given >= {"server", "client"}:
-        message = "pairing is missing, or server and client in its place"
+        message = "name a column for pairing, or columns for server and client"
         yield document.fault(("columns",), message, at_key=True)
     if "protocol" not in given:
         message = "protocol is missing; if all rows have the same, state it in `values`"

@@ -106,7 +106,7 @@ def _values(
         text = fields[place.index]
         if text in column_map.blanks:
             if place.name in (*HOSTS, "protocol"):
-                faults.append((place, "is blank, and belongs to every row"))
+                faults.append((place, "is blank, but every row needs this value"))
             continue
         try:
             value = place.read(text)

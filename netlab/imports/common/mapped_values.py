@@ -158,7 +158,7 @@ def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNu
     factors = FACTORS[known_unit]
     own_unit = match[2] or unit
     if own_unit and own_unit not in factors:
-        units = f"; known units: {', '.join(factors)}" if factors else "; it has no unit"
+        units = f"; known units: {', '.join(factors)}" if factors else "; this column has no unit"
         raise ValueError(f"{shown(text)}: {own_unit} is not a unit here{units}")
     return TableNumber(match[1], factors.get(own_unit, Decimal(1)))
 
@@ -180,7 +180,7 @@ def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
         if isinstance(numbers, Whole | NumberWithUnit):
             least, most = numbers.least, numbers.most
             if not least <= exact <= most:
-                raise ValueError(f"{shown(text)} is not from {least:g} to {most:g}")
+                raise ValueError(f"{shown(text)} is not between {least:g} and {most:g}")
         elif exact > MAX_VALUE:
             raise ValueError(f"{shown(text)} is more than {MAX_VALUE}")
         return _whole(text, exact) if row.type is int else float(exact)

@@ -167,7 +167,7 @@ def outputs(text: str, file: str) -> tuple[NetperfOutput, ...]:
             tests.append(output)
         before = [] if output.is_test else [*before, *output.unread][:3]
     if not tests:
-        sentence = "no output of netperf: no line of it names a test, such as TCP STREAM TEST"
+        sentence = "not an output of netperf: no line names a test, such as TCP STREAM TEST"
         raise MatrixError([Fault(file, 1, 1, "", sentence)])
     tests[-1].unread += [*before, *([cut] if cut else [])]
     return tuple(tests)

@@ -61,7 +61,7 @@ def import_results(
     tests = with_settings((r for r in results if "protocol" in r.settings), settings)
     if not tests:
         errors = "; ".join(f"{result.file}: {result.detail}" for result in results[:3])
-        raise UsageError(errors or f"{paths[0]}: no result of a test is in it")
+        raise UsageError(errors or f"{paths[0]} contains no result of a test")
     source = source_of(paths[0], b"".join(files.values()), **context)
     remarks = tuple(
         Remark(text=text, pairings=(), source=Path(result.file).name)

@@ -80,8 +80,8 @@ def _python(uid: int) -> str:
         if path is not None and _is_executable(path, uid):
             return path
     raise HostError(
-        f"`netlab lab up --sudo` needs a Python that every user can execute, and {own} is not one: "
-        "install with `sudo apt-get install python3`"
+        "`netlab lab up --sudo` needs a Python that every user can execute. Not every user can "
+        f"execute {own}: install another one with `sudo apt-get install python3`"
     )
 
 

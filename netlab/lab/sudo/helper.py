@@ -107,7 +107,7 @@ def check_sysctl(words: Sequence[str], algorithms: Collection[str]) -> None:
     """Allow ``KEY=VALUE …`` and ``-w KEY=VALUE …``, nothing else."""
     pairs = words[1:] if words[:1] == ["-w"] else words
     if not pairs:
-        raise RefusalError("sysctl takes KEY=VALUE, -w before it or not")
+        raise RefusalError("sysctl takes KEY=VALUE, with or without -w before it")
     for pair in pairs:
         key, equals, value = pair.partition("=")
         # Keys are written with dots or slashes; a key with both means something else to sysctl.

@@ -116,7 +116,8 @@ def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
     drive(together, lives_s(setup, load.duration_s), runner.on_progress)
     of_asker = exchange.asker.result or {}
     if not of_asker.get("rtt_count"):
-        raise ProbeError(runner.ends.client.host.name, "no-answer", detail="under load")
+        detail = "no request was answered under load"
+        raise ProbeError(runner.ends.client.host.name, "no-answer", detail=detail)
     results = [flow.receiver.result or {} for flow in flows]
     losses = [int(result["lost_messages"]) for result in results if "lost_messages" in result]
     return LatencyAtLoad(share, of_asker, sum(losses) if len(losses) == len(flows) else None)

@@ -13,8 +13,8 @@ from netlab.measurement.rfc2544.trial import TrialResult
 
 
 def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> dict[str, Value]:
-    """Lists with an entry for each trial, in the order of the trials. Frames are summed over both
-    directions; of the queues of the two directions, the longer one is given.
+    """Lists with an entry for each trial, in the order of the trials. Counts of frames are sums
+    over both directions. ``queue_ns`` is the queue of the direction that has the longer queue.
     """
     queues = [max(counts.queue_ns(line_per_s) for counts in trial.accounts) for trial in trials]
     values: dict[str, Value] = {
@@ -32,7 +32,10 @@ def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> d
 def of_hosts(
     trials: Sequence[TrialResult], confirming: Sequence[TrialResult], ends: Ends
 ) -> dict[str, Value]:
-    """The load of each host and its drops by place, at the found rate and in every trial."""
+    """The CPU load of each host, at the found rate and in every trial, and its dropped frames.
+
+    ``confirming``: the trials at the found rate.
+    """
     agents = [ends.client, ends.agent_of_server, *ends.observed]
     values: dict[str, Value] = {"one_machine": share_a_machine(agents)}
     for key in trials[0].hosts:

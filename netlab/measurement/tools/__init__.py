@@ -1,1 +1,1 @@
-"""Other tools as engines: each is one file here, and is run by the agents of the two hosts."""
+"""Measuring with other tools: one file per tool, which the agents of the two hosts start."""

@@ -1,4 +1,4 @@
-"""iperf (version 2) as an engine. Pure.
+"""Measuring with iperf (version 2): its command lines, and how its output is read. No I/O.
 
 Tried with iperf 2.1.8 over IPv4 and IPv6; versions before 2.1 cannot reverse a test. Throughput is
 what the receiver printed: the server, or with ``-R`` the client. The server ends by itself after as
@@ -59,7 +59,7 @@ READ_LEAST_BYTES = 8
 """If a receive call over TCP takes fewer bytes, iperf divides by zero and crashes."""
 FLAT_OUT = "1000g"
 """A rate that no host reaches, so that UDP is sent as fast as possible. Over UDP, iperf refuses the
-rate 0, and sends 1 Mbit/s without a rate."""
+rate 0, and without a rate it sends 1 Mbit/s."""
 CONNECT_RETRIES = 3
 """Number of further tries of a TCP client to connect, 0.2 s apart. Without them it would end with
 the exit code 0 if the server does not listen yet."""
@@ -84,7 +84,7 @@ class Iperf2Tool:
     }
 
     def limits(self, setup: Setup) -> Iterator[SettingFault]:
-        """The settings whose levels it cannot follow, each with a sentence."""
+        """The settings whose values the tool cannot follow, each with a sentence that says why."""
         stream = stream_of(setup)
         is_udp, is_reverse = setup.protocol == "UDP", stream.direction == "server-sends"
         if stream.direction == "both":
@@ -110,7 +110,7 @@ class Iperf2Tool:
         yield from faults_of_rate(stream, self.name)
 
     def remarks(self, setup: Setup) -> Iterator[str]:
-        """What it does otherwise than asked, a sentence each."""
+        """Sentences that state what the tool does differently from the settings."""
         stream = stream_of(setup)
         if setup.socket_buffer_bytes is not None:
             yield "sets the send buffer of the sender and the receive buffer of the receiver only"
@@ -153,7 +153,7 @@ class Iperf2Tool:
         )
 
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        """What the receiver printed, and the rate that the sender printed.
+        """The result that the receiver printed, with the rate that the sender printed.
 
         Raises MatrixError if what the receiver printed is not the output of iperf 2.
         """
@@ -161,7 +161,8 @@ class Iperf2Tool:
         texts = {"server": server, "client": client}
         to, by = ("client", "server") if setup.direction == "server-sends" else ("server", "client")
         result = _parsed(texts[to], to)
-        # iperf rounds the size that it prints, so it would seem to differ from the size asked.
+        # iperf rounds the buffer size that it prints, so this size may differ from the requested
+        # one.
         settings = {name: v for name, v in result.settings.items() if name != "socket_buffer_bytes"}
         result = replace(result, settings=settings)
         if result.reason is not None:
@@ -206,10 +207,10 @@ def _parsed(text: str, side: str) -> ToolResult:
         line for line in text.splitlines(keepends=True) if not line.rstrip().endswith(_REORDER)
     ]
     head = next((at for at, line in enumerate(lines) if line.startswith(_HEADS)), 0)
-    # With several streams, the first one's line may come before the heading.
+    # With several streams, the line of the first stream may come before the heading.
     text = "".join((*lines[head : head + 1], *lines[:head], *lines[head + 1 :]))
     if not _STARRED_PEER.search(text):
-        # With -R, 2.1.8 marks the rows of a stream with a star, and not the line that names it.
+        # With -R, 2.1.8 marks the rows of a stream with a star, but not the line that names it.
         text = _STARRED_ROW.sub(r"[\1 \2]", text)
     return only(parse_iperf2(text, side), side)
 

@@ -1,9 +1,9 @@
-"""iperf3 as an engine. Pure.
+"""Measuring with iperf3: its command lines, and how its output is read. No I/O.
 
 Tried with iperf 3.12 over IPv4 and IPv6. Throughput is what the receiver counted: the server's
-figure, which the client gets over the control connection, or the client's own with ``-R``. The
-server's own output is preferred where it counted, because a client's counts of UDP messages are
-wrong with ``-O``.
+figure, which the client gets over the control connection, or the client's own with ``-R``. If
+the server received, the values in its own output are used, because a client's counts of UDP
+messages are wrong with ``-O``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Iperf3Tool:
     }
 
     def limits(self, setup: Setup) -> Iterator[SettingFault]:
-        """The settings whose levels it cannot follow, each with a sentence."""
+        """The settings whose values the tool cannot follow, each with a sentence that says why."""
         stream = stream_of(setup)
         yield from faults_of_seconds(setup, self.name)
         if not (is_whole(setup.warm_up_s) and setup.warm_up_s <= MOST_WARM_UP_S):
@@ -83,7 +83,7 @@ class Iperf3Tool:
         yield from faults_of_rate(stream, self.name)
 
     def remarks(self, setup: Setup) -> Iterator[str]:
-        """What it does otherwise than asked, a sentence each."""
+        """Sentences that state what the tool does differently from the settings."""
         stream = stream_of(setup)
         if rate_of_each(stream) is not None:
             yield "sends what is due once a millisecond"
@@ -102,7 +102,7 @@ class Iperf3Tool:
         """The program and its arguments at the client."""
         setup = stream_of(trial.setup)
         is_udp = setup.protocol == "UDP"
-        # Without a rate, iperf3 would send 1 Mbit/s over UDP; 0 is as fast as possible.
+        # Without -b, iperf3 would send 1 Mbit/s over UDP; the rate 0 means as fast as possible.
         rate = rate_of_each(setup)
         return (
             *("iperf3", "-c", trial.server_address, "-p", str(trial.ports[0])),
@@ -124,12 +124,12 @@ class Iperf3Tool:
         )
 
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        """The client's result, with the server's values where the server counted.
+        """The client's result; if the server received, with the values that it counted.
 
-        Raises MatrixError if the client's output is none of iperf3.
+        Raises MatrixError if the client's output is not that of iperf3.
         """
         result = only(parse_iperf3(client, "client"), "client")
-        # Its rate is that of each stream, and was given by us.
+        # The printed rate only repeats -b, which is the rate of each stream, not of all together.
         settings = {name: v for name, v in result.settings.items() if name != "rate_bit_per_s"}
         result = replace(result, settings=settings)
         is_failed = result.reason is not None and result.detail != NO_RATE
@@ -138,7 +138,7 @@ class Iperf3Tool:
         try:
             counted = only(parse_iperf3(server, "server"), "server")
         except MatrixError:
-            return result  # the client has the receiver's rate all the same
+            return result  # the client's output has the receiver's rate too
         if counted.reason is not None or counted.identity != result.identity:
             return result
         unread = tuple(dict.fromkeys((*result.unread, *counted.unread)))

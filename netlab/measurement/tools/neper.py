@@ -1,13 +1,13 @@
-"""neper as an engine: its programs tcp_stream, udp_stream, tcp_rr and udp_rr. Pure.
+"""Measuring with neper: its programs tcp_stream, udp_stream, tcp_rr and udp_rr. No I/O.
 
-No system has it as a package. It was tried over IPv4 and IPv6 with its main branch of 2026 (version
-1.1.0), built from https://github.com/google/neper; ``--no-delay`` and ``--no-cork`` are from
-September 2025, ``--congestion-control`` from October 2025. Throughput is what the side that reads
-counted: neper exchanges the rates of both ends. With ``-M`` or with ``-r`` and ``-w``, both ends
-need the option.
+No operating system has a package of neper. netlab was tried over IPv4 and IPv6 with its main branch
+of 2026 (version 1.1.0), built from https://github.com/google/neper; ``--no-delay`` and
+``--no-cork`` are from September 2025, ``--congestion-control`` from October 2025. Throughput is
+what the receiving end counted: the two ends exchange their rates. With ``-M`` or with ``-r`` and
+``-w``, both ends need the option.
 
-Its number of transactions is left out: it is that of its last sample, up to a fifth of the
-test before its end.
+The number of transactions that neper prints is left out: neper counts them up to its last sample,
+which is up to a fifth of the test before the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from netlab.imports.neper import parse_neper
 from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
-    LISTENS_ON_ALL,
     ONE_THREAD,
     WAITS_FOR_THE_LOST,
     Setup,
@@ -52,7 +51,7 @@ class NeperTool:
     """neper: streams and round trips over TCP and UDP."""
 
     name = "neper"
-    version_words = ("tcp_rr", "--version")
+    version_words = ("tcp_rr", "--logtostderr", "--version")
     tried_version = "1.1.0"
     serves_once = True
     follows: Mapping[tuple[str, str], frozenset[str]] = {
@@ -64,12 +63,11 @@ class NeperTool:
     }
 
     def limits(self, setup: Setup) -> Iterator[SettingFault]:
-        """The settings whose levels it cannot follow, each with a sentence."""
+        """The settings whose values the tool cannot follow, each with a sentence that says why."""
         yield from faults_of_seconds(setup, self.name)
 
     def remarks(self, setup: Setup) -> Iterator[str]:
-        """What it does otherwise than asked, a sentence each."""
-        yield LISTENS_ON_ALL
+        """Sentences that state what the tool does differently from the settings."""
         yield "its rate is the slope of a line through about ten samples"
         if isinstance(setup, Stream):
             yield from _remarks_of_stream(setup)
@@ -86,22 +84,22 @@ class NeperTool:
         return (
             *_common(trial),
             "-c",
-            # It binds to an address or to a port.
+            # neper binds to an address or to a port, not to both.
             *option("-L", trial.client_address if setup.source_port is None else None),
             *option("--source-port", setup.source_port),
             *option("-p", PERCENTILES if isinstance(setup, RoundTrip) else None),
         )
 
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        """What the client printed, and the time of the server if it received.
+        """The client's result; if the server received, with the time that the server printed.
 
-        Raises MatrixError if the client's output is none of neper.
+        Raises MatrixError if the client's output is not that of neper.
         """
         result = only(parse_neper(client, "client"), "client")
         values = {name: v for name, v in result.values.items() if name != "transactions"}
         if result.reason is None:
             values |= _received(trial.setup, server)
-        # An option of ours is nothing strange.
+        # netlab itself set this option, so the record need not mention it.
         unread = tuple(sentence for sentence in result.unread if "`no_cork`" not in sentence)
         return replace(result, values=values, unread=unread)
 
@@ -115,11 +113,12 @@ def _remarks_of_stream(setup: Stream) -> Iterator[str]:
 
 
 def _common(trial: ToolTrial) -> tuple[str, ...]:
-    """What both ends get; ``-H`` is the server's address, where it listens as well."""
+    """Options of both ends. ``-H`` is the server's address; the server binds to it too."""
     setup = trial.setup
     is_tcp = setup.protocol == "TCP"
     return (
-        *(_PROGRAMS[trial.test, setup.protocol], f"-{setup.ip_version}"),
+        # Otherwise it writes a file of log lines into the current folder, and fails if it cannot.
+        *(_PROGRAMS[trial.test, setup.protocol], "--logtostderr", f"-{setup.ip_version}"),
         *("-H", trial.server_address),
         *("-C", str(trial.ports[0]), "-P", str(trial.ports[1]), "-l", decimal(duration_of(setup))),
         *(_stream(setup) if isinstance(setup, Stream) else _round_trip(setup)),
@@ -133,7 +132,7 @@ def _stream(setup: Stream) -> tuple[str, ...]:
         *("-B", str(setup.message_bytes)),
         *option("-F", setup.streams if setup.streams > 1 else None),
         *_DIRECTIONS[setup.direction],
-        # With MSG_MORE, small messages would wait for more in spite of TCP_NODELAY.
+        # With MSG_MORE, small messages would wait for further data in spite of TCP_NODELAY.
         *flag("--no-cork", when=setup.nodelay),
     )
 
@@ -144,7 +143,10 @@ def _round_trip(setup: RoundTrip) -> tuple[str, ...]:
 
 
 def _received(setup: Setup, server: str) -> dict[str, Value]:
-    """What only the server prints of what it received: the time."""
+    """The time over which the server received, which only the server prints.
+
+    Empty if the server did not receive, or printed no time.
+    """
     if not isinstance(setup, Stream):
         return {}
     try:

@@ -1,12 +1,12 @@
-"""netperf as an engine. Pure.
+"""Measuring with netperf: its command lines, and how its output is read. No I/O.
 
-Tried with netperf 2.7.0 over IPv4 and IPv6: its test ``omni``, which prints what is asked of it as
-keys. ``THROUGHPUT`` is what the receiver counted. The data connection is bound to the same
-addresses as the control connection by ``-H`` and ``-L`` behind ``--``. Without ``-R 1`` there, it
-sends no UDP stream through a router.
+Tried with netperf 2.7.0 over IPv4 and IPv6. netlab uses its test ``omni``, which prints the figures
+whose keys are requested. ``THROUGHPUT`` is what the receiver counted. The data connection is bound
+to the same addresses as the control connection by ``-H`` and ``-L`` behind ``--``. Without ``-R 1``
+behind ``--``, it sends no UDP stream through a router.
 
-Its receive timeout of UDP_RR (``-e``) is not used: after it, a late answer is taken for that of the
-next request, and all further latencies are wrong.
+The receive timeout of UDP_RR (``-e``) is not used: after a timeout, netperf takes a late answer for
+the answer to the next request, and all further latencies are wrong.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STREAM_KEYS = (
     *("REMOTE_SEND_SIZE", "REMOTE_SEND_CALLS", "REMOTE_RECV_CALLS", "REMOTE_CONG_CONTROL"),
     *("LOCAL_SEND_THROUGHPUT", "REMOTE_SEND_THROUGHPUT"),
 )
-"""What it prints of a stream. Keys of latencies would make it time every send call."""
+"""The keys of a stream. With keys of latencies, netperf would time every send call."""
 ROUND_TRIP_KEYS = (
     *_KEYS,
     *("REQUEST_SIZE", "RESPONSE_SIZE", "BURST_SIZE"),
@@ -72,13 +72,13 @@ class NetperfTool:
     }
 
     def limits(self, setup: Setup) -> Iterator[SettingFault]:
-        """The settings whose levels it cannot follow, each with a sentence."""
+        """The settings whose values the tool cannot follow, each with a sentence that says why."""
         yield from faults_of_seconds(setup, self.name)
         if isinstance(setup, Stream) and setup.direction == "both":
             yield "direction", "netperf sends in one direction at a time"
 
     def remarks(self, setup: Setup) -> Iterator[str]:
-        """What it does otherwise than asked, a sentence each."""
+        """Sentences that state what the tool does differently from the settings."""
         if setup.protocol != "UDP":
             return
         if isinstance(setup, RoundTrip):
@@ -103,7 +103,7 @@ class NetperfTool:
         sizes = None if buffers is None else f"{buffers},{buffers}"
         return (
             *("netperf", "-H", server, "-L", client, "-p", str(trial.ports[0])),
-            # Of the units of a rate, kbit/s has the most digits.
+            # Of the units that netperf can print a rate in, kbit/s gives the most digits.
             *("-t", "omni", *flag("-fk", when=is_stream), "-l", decimal(duration_of(setup))),
             *_cpus(setup),
             *option("-Y", _of_both(traffic_class(setup.dscp))),
@@ -118,15 +118,15 @@ class NetperfTool:
         )
 
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        """What the client printed, of both ends.
+        """The figures of both ends, which the client prints.
 
-        Raises MatrixError if the client's output is none of netperf.
+        Raises MatrixError if the client's output is not that of netperf.
         """
         return only(parse_netperf(client, "client"), "client")
 
 
 def _at(trial: ToolTrial, end: str) -> str:
-    """The address of an end and its family, without which it may choose the other one."""
+    """The address of an end and its family: without it netperf may choose the other family."""
     address = trial.server_address if end == "server" else trial.client_address
     return f"{address},{trial.setup.ip_version}"
 
@@ -136,7 +136,7 @@ def _of_both(level: int | None) -> str | None:
 
 
 def _cpus(setup: Setup) -> tuple[str, ...]:
-    """The CPUs of client and server; an end without one is left empty."""
+    """The option for the CPUs of client and server; nothing stands for an end without a CPU."""
     ends = [setup.client_cpu, setup.server_cpu]
     if ends == [None, None]:
         return ()
@@ -144,9 +144,10 @@ def _cpus(setup: Setup) -> tuple[str, ...]:
 
 
 def _stream(setup: Stream) -> tuple[str, ...]:
-    """Who sends, and the bytes of a send call, and if asked, of a receive call."""
+    """Options: which end sends, the bytes of a send call and, if set, of a receive call."""
     is_reverse = setup.direction == "server-sends"
-    # Before the comma stand sizes of data to the server, behind it of data to the client.
+    # The size before the comma is for data to the server, the size behind it for data to the
+    # client.
     size = f",{setup.message_bytes}" if is_reverse else f"{setup.message_bytes},"
     return (
         *("-d", "recv" if is_reverse else "send", "-m", size),
@@ -159,7 +160,7 @@ def _round_trip(setup: RoundTrip) -> tuple[str, ...]:
     answer = setup.message_bytes if setup.response_bytes is None else setup.response_bytes
     return (
         *("-d", "rr", "-r", f"{setup.message_bytes},{answer}"),
-        # Its requests of the first burst are under way besides the one that is answered.
+        # -b is the number of requests that are under way in addition to the first.
         *option("-b", setup.outstanding - 1 if setup.outstanding > 1 else None),
     )
 

@@ -1,9 +1,9 @@
-"""nuttcp as an engine. Pure.
+"""Measuring with nuttcp: its command lines, and how its output is read. No I/O.
 
 Tried with nuttcp 6.1.2 over IPv4 and IPv6. Its client prints what the receiver counted, in either
-direction. Neither end can be bound to an address: the server listens at all of them. Several
+direction. Neither end can be bound to an address: the server listens on all addresses. Several
 streams use as many ports from the data port on. If the server sends over UDP, the data port is the
-client's, and the server sends to it first; over TCP the client connects, by ``-F``.
+client's, and the server sends to this port first; over TCP the client connects, by ``-F``.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _OF_STREAMS = FOR_BOTH | {
 }
 
 LEAST_S = 0.1
-"""It prints hundredths of a second."""
+"""nuttcp prints times in hundredths of a second."""
 MOST_STREAMS = 128
 UDP_LEAST_BYTES, UDP_MOST_BYTES = 5, 65507
-"""It takes these instead of a shorter or a longer message."""
+"""nuttcp replaces a shorter or a longer message size by one of these."""
 MOST_RATE = 10**9
 """In kbit/s, or in messages a second."""
 
@@ -57,7 +57,7 @@ class NuttcpTool:
     }
 
     def limits(self, setup: Setup) -> Iterator[SettingFault]:
-        """The settings whose levels it cannot follow, each with a sentence."""
+        """The settings whose values the tool cannot follow, each with a sentence that says why."""
         stream = stream_of(setup)
         if stream.direction == "both":
             yield "direction", "nuttcp sends in one direction at a time"
@@ -76,7 +76,7 @@ class NuttcpTool:
         yield from _faults_of_rate(stream)
 
     def remarks(self, setup: Setup) -> Iterator[str]:
-        """What it does otherwise than asked, a sentence each."""
+        """Sentences that state what the tool does differently from the settings."""
         stream = stream_of(setup)
         yield LISTENS_ON_ALL
         if stream.streams > 1:
@@ -110,7 +110,7 @@ class NuttcpTool:
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
         """The receiver's figures, which the client prints.
 
-        Raises MatrixError if the client's output is none of nuttcp.
+        Raises MatrixError if the client's output is not that of nuttcp.
         """
         return only(parse_nuttcp(client, "client"), "client")
 
@@ -121,12 +121,12 @@ def _joined(word: str, level: object) -> tuple[str, ...]:
 
 
 def _buffers(size_bytes: int | None) -> tuple[str, ...]:
-    """Both buffers of both ends; without ``-wb``, only those that carry the data."""
+    """Options for both buffers of both ends; without ``-wb``, two buffers would not be set."""
     return () if size_bytes is None else (f"-w{size_bytes // 1024}", "-wb")
 
 
 def _rate(setup: Stream) -> tuple[str, ...]:
-    """The rate of all streams together. Without one, it would send 1 Mbit/s over UDP."""
+    """The rate of all streams together. Without a rate, nuttcp would send 1 Mbit/s over UDP."""
     if setup.rate_bit_per_s is not None:
         return (f"-R{round(setup.rate_bit_per_s / 1000)}",)
     if setup.message_rate_per_s is not None:
@@ -135,7 +135,7 @@ def _rate(setup: Stream) -> tuple[str, ...]:
 
 
 def _faults_of_rate(setup: Stream) -> Iterator[SettingFault]:
-    """A rate that it would cut to a whole number, of which 0 is as fast as possible."""
+    """Faults of a rate that nuttcp would cut to a whole number. For nuttcp, 0 is no limit."""
     rate, message_rate = setup.rate_bit_per_s, setup.message_rate_per_s
     if rate is not None and not (is_whole(rate / 1000) and 1000 <= rate <= 1000 * MOST_RATE):
         yield "rate_bit_per_s", f"nuttcp takes whole kbit/s, up to {MOST_RATE}"

@@ -1,8 +1,8 @@
-"""sockperf as an engine. Pure.
+"""Measuring with sockperf: its command lines, and how its output is read. No I/O.
 
-Tried with sockperf 3.7, over IPv4: it refuses addresses of IPv6, which later versions know. Its
-mode ping-pong measures round trips. Its mode throughput counts at the sender alone, so it has no
-test ``stream`` here. A test takes about two seconds longer than its duration.
+Tried with sockperf 3.7, over IPv4: it refuses IPv6 addresses, which later versions accept. Its mode
+ping-pong measures round trips. Its mode throughput counts at the sender alone, so netlab does not
+use it for the test ``stream``. A test takes about two seconds longer than its duration.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOST_S = 36_000_000
 WARM_UP_S = 0.4
 LEFT_OUT_AT_THE_END_S = 0.05
 LEAST_BYTES = 14
-"""Its own header."""
+"""The length of sockperf's own header."""
 MOST_BYTES = {"TCP": 2**20 - 1, "UDP": 65507}
 MOST_RATE_PER_S = 2**30
 
@@ -58,7 +58,7 @@ class SockperfTool:
     }
 
     def limits(self, setup: Setup) -> Iterator[SettingFault]:
-        """The settings whose levels it cannot follow, each with a sentence."""
+        """The settings whose values the tool cannot follow, each with a sentence that says why."""
         if setup.ip_version == 6:
             yield "ip_version", "sockperf 3.7 has no IPv6"
         yield from faults_of_seconds(setup, self.name, MOST_S)
@@ -72,7 +72,7 @@ class SockperfTool:
             yield "message_rate_per_s", f"sockperf takes whole requests a second, {2**30} at most"
 
     def remarks(self, setup: Setup) -> Iterator[str]:
-        """What it does otherwise than asked, a sentence each."""
+        """Sentences that state what the tool does differently from the settings."""
         yield (
             f"leaves out the first {WARM_UP_S:g} s and the last {LEFT_OUT_AT_THE_END_S:g} s of the "
             "duration"
@@ -103,24 +103,24 @@ class SockperfTool:
         )
 
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        """What the client printed, and the rate of its transactions.
+        """The client's result, with the rate of its transactions.
 
-        Raises MatrixError if the client's output is none of sockperf.
+        Raises MatrixError if the client's output is not that of sockperf.
         """
         result = only(parse_sockperf(client, "client"), "client")
-        # Its warm-up is in a remark, whatever was asked.
+        # A remark states sockperf's warm-up, whatever the setting is.
         settings = {name: v for name, v in result.settings.items() if name != "warm_up_s"}
         return replace(result, settings=settings, values=_with_rate(result.values))
 
 
 def _common(trial: ToolTrial) -> tuple[str, ...]:
-    """What both ends get. A server that does not know the size takes 65507 bytes at most."""
+    """Options of both ends. Without ``-m``, a server takes messages of at most 65507 bytes."""
     setup = round_trip_of(trial.setup)
     is_tcp = setup.protocol == "TCP"
     return (
         *("-i", trial.server_address, "-p", str(trial.ports[0])),
         *flag("--tcp", when=is_tcp),
-        # It sets TCP_NODELAY unless it is told not to.
+        # sockperf sets TCP_NODELAY unless an option forbids it.
         *flag("--tcp-avoid-nodelay", when=is_tcp and not setup.nodelay),
         *("-m", str(setup.message_bytes)),
         *option("--buffer-size", setup.socket_buffer_bytes),

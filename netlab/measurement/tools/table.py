@@ -1,4 +1,4 @@
-"""The tools that netlab can measure with, by their names as engines. Pure.
+"""The tools that netlab can measure with, by their names in the setting ``engine``. No I/O.
 
 To add a tool, add a file here, its constant to ``TOOLS``, and its name to the setting ``engine``.
 """

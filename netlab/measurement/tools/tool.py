@@ -1,4 +1,4 @@
-"""What netlab knows of another tool that it can measure with. Pure."""
+"""What netlab must know of a tool to measure with it, and whether it can do so. No I/O."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ OTHERWISE: Mapping[str, str] = {
     "server_receive": "waits for requests in its own way",
     "client_receive": "waits for answers in its own way",
 }
-"""Setting → what a tool without it does instead. It measures anyway, and the record has the
-sentence. Without another setting, it does not measure."""
+"""Setting → what a tool without this setting does instead. Such a tool measures anyway, and the
+record has this text. If a tool lacks any other setting that the matrix changes, it does not
+measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolTrial:
-    """One trial of a tool: what is asked of it, and where."""
+    """One trial of a tool: its settings, addresses and ports."""
 
     setup: Stream | RoundTrip
     server_address: str
@@ -54,8 +55,8 @@ class Tool(Protocol):
 
     @property
     def tried_version(self) -> str:
-        """The version with which netlab was tried. Another one may have other options or print
-        something else.
+        """The version with which netlab was tried. Another version may have other options or
+        print something else.
         """
 
     @property
@@ -67,10 +68,13 @@ class Tool(Protocol):
         """Whether its server ends by itself after one test."""
 
     def limits(self, setup: Stream | RoundTrip) -> Iterator[SettingFault]:
-        """The settings whose levels it cannot follow, each with a sentence."""
+        """The settings whose values the tool cannot follow, each with a sentence that says why."""
 
     def remarks(self, setup: Stream | RoundTrip) -> Iterator[str]:
-        """What it does otherwise than asked, a sentence each, beside those of ``OTHERWISE``."""
+        """Sentences that state what the tool does differently from the settings.
+
+        Those of ``OTHERWISE`` are not among them.
+        """
 
     def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
         """The program and its arguments at the server."""
@@ -81,7 +85,7 @@ class Tool(Protocol):
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
         """The result in the standard output of the server and of the client.
 
-        Raises MatrixError if it is no output of the tool.
+        Raises MatrixError if this is not output of the tool.
         """
 
 
@@ -90,7 +94,8 @@ class Refusal:
     """A setting that a tool cannot follow."""
 
     setting: str
-    """Its key in a matrix; ``test`` or ``protocol`` if the tool has none of the kind."""
+    """Its key in a matrix; ``test`` or ``protocol`` if the tool cannot measure this test or
+    protocol."""
     sentence: str
 
     def __str__(self) -> str:
@@ -103,7 +108,7 @@ def test_of(setup: Stream | RoundTrip) -> str:
 
 
 def refusal(tool: Tool, setup: Stream | RoundTrip) -> Refusal | None:
-    """The first setting that keeps a tool from measuring; ``None``: it can."""
+    """The first setting that keeps a tool from measuring; ``None`` if the tool can measure."""
     test = test_of(setup)
     follows = tool.follows.get((test, setup.protocol))
     if follows is None:
@@ -120,9 +125,10 @@ def refusal(tool: Tool, setup: Stream | RoundTrip) -> Refusal | None:
 
 
 def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
-    """The first setting that only the start of the server could apply; ``None``: there is none.
+    """The first setting that could be applied only by starting the server; ``None`` if there is
+    none.
 
-    It is a setting without which netlab would start the server with other words.
+    This is a setting that changes the command line with which netlab would start the server.
     """
     words, defaults = tool.server_words(trial), trial.setup.defaults()
     for name in changed_settings(trial.setup):
@@ -136,7 +142,7 @@ def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
 
 
 def remarks_of(tool: Tool, setup: Stream | RoundTrip) -> tuple[str, ...]:
-    """What a tool does otherwise than asked, a sentence each."""
+    """Sentences that state what a tool does differently from the settings."""
     follows = tool.follows.get((test_of(setup), setup.protocol), frozenset())
     unmet = [name for name in changed_settings(setup) if name in OTHERWISE and name not in follows]
     return (*(OTHERWISE[name] for name in unmet), *tool.remarks(setup))
@@ -144,7 +150,7 @@ def remarks_of(tool: Tool, setup: Stream | RoundTrip) -> tuple[str, ...]:
 
 def version_line(tool: Tool, printed: str) -> str:
     """The line about its version in what a tool prints: the first line with the tool's name, else
-    the first line. iperf 3.0 prints a line about the system before.
+    the first line. iperf 3.0 prints a line about the system before that.
     """
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     name = tool.version_words[0].rstrip("0123456789").lower()
@@ -164,7 +170,7 @@ def remarks_on_versions(tool: Tool, version_lines: Mapping[str, str]) -> Iterato
 
 
 def changed_settings(setup: Stream | RoundTrip) -> Collection[str]:
-    """The settings that are not at their defaults; those without a default are always named."""
+    """The settings that are not at their defaults, and all set ones that have no default."""
     defaults = {**setup.defaults(), "opening": "client-connects"}
     return [
         name

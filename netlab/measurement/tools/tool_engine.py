@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from netlab.errors import MatrixError, ProbeError
@@ -83,13 +84,14 @@ class ToolEngine:
         if isinstance(setup, Stream) and ends.server is not None:
             watch = DropWatch(ends, setup)
             watch.ask()
-        server, client = self._run(tool_trial, ends)
+        remarks = tuple(remarks_on_versions(self._tool, versions))
+        with _naming(remarks):
+            server, client = self._run(tool_trial, ends)
+            result = self._result(tool_trial, server, client)
         drops: Mapping[str, Value] = {}
         if watch is not None:
             watch.ask_again()
             drops = watch.end()
-        remarks = tuple(remarks_on_versions(self._tool, versions))
-        result = self._result(tool_trial, server, client, remarks)
         return {
             **result.values,
             **drops,
@@ -119,7 +121,8 @@ class ToolEngine:
     def _version(self, agent: Agent) -> str:
         """The line that the tool prints about its version. Each host is asked only once.
 
-        Two hosts may be accounts of one machine with different programs.
+        The host's name is a part of the key: two hosts may be two accounts of one machine, with
+        different programs.
         """
         key = (agent.host.name, *agent.identity)
         if key not in self._versions:
@@ -130,16 +133,16 @@ class ToolEngine:
         return self._versions[key]
 
     def _run(self, trial: ToolTrial, ends: Ends) -> tuple[Program | None, Program]:
-        """Run server and client until both have ended; no server if one runs there already."""
+        """Run server and client until both have ended. Return no server if one runs already."""
         limit_s = trial.setup.warm_up_s + duration_of(trial.setup) + PROBE_SLACK_S
         if ends.server is None:
-            return None, self._client(trial, ends, limit_s)
+            return None, self._client(trial, ends, limit_s, None)
         server = Program.start(
             ends.server, self._tool.server_words(trial), limit_s + RETRY_S + LAST_S
         )
         client: Program | None = None
         try:
-            client = self._client(trial, ends, limit_s)
+            client = self._client(trial, ends, limit_s, server)
             server.end(LAST_S if self._tool.serves_once else 0.0)
         except BaseException:
             for program in (server, client):
@@ -148,9 +151,11 @@ class ToolEngine:
             raise
         return server, client
 
-    def _client(self, trial: ToolTrial, ends: Ends, limit_s: float) -> Program:
-        """Run the client and return it after its end. A client that ends early is started again,
-        because the server was probably not ready.
+    def _client(
+        self, trial: ToolTrial, ends: Ends, limit_s: float, server: Program | None
+    ) -> Program:
+        """Run the client and return it after its end. A client that ends early is started again as
+        long as the server runs, because the server was probably not ready.
         """
         duration_s = duration_of(trial.setup)
         give_up = time.monotonic() + RETRY_S
@@ -163,40 +168,45 @@ class ToolEngine:
             except BaseException:
                 program.abort()
                 raise
+            self._raise_if_killed(program, "client")
             # Some tools end with the exit code 0 if their server does not listen yet.
             is_early = last["elapsed_ns"] < duration_s * 1e9
+            if is_early and server is not None and server.has_ended():
+                self._raise_if_killed(server, "server")
+                return program
             if not is_early or time.monotonic() > give_up:
                 return program
             settle_s *= 2
 
-    def _result(
-        self,
-        trial: ToolTrial,
-        server: Program | None,
-        client: Program,
-        on_versions: tuple[str, ...],
-    ) -> ToolResult:
-        """The result that the tool printed; ProbeError if there is none.
+    def _raise_if_killed(self, program: Program, end: str) -> None:
+        """Raise ProbeError if a signal ended the program at ``end``."""
+        if program.result is not None and (number := program.result.get("signal")) is not None:
+            detail = f"{self.name}'s {end} was ended by signal {number}"
+            raise ProbeError(program.agent.host.name, "engine-failed", detail=detail)
 
-        ``on_versions``: the remarks on versions that were not tried, which may be the reason.
-        """
+    def _result(self, trial: ToolTrial, server: Program | None, client: Program) -> ToolResult:
+        """The result that the tool printed; ProbeError if there is none."""
         programs = [client] if server is None else [client, server]
         for program in programs:
             if program.is_cut:
                 detail = "it printed more than netlab keeps: take a shorter duration"
                 raise ProbeError(program.agent.host.name, "engine-failed", detail=detail)
-        words = filter(None, (program.last_words for program in programs))
-        last_words = excerpt(next(words, "it printed nothing"), WORDS_MOST)
+        is_server_failed = server is not None and bool((server.result or {}).get("exit_code"))
+        if is_server_failed:
+            programs.reverse()  # what the server printed is the cause
+        lines = dict.fromkeys(program.last_words for program in programs if program.last_words)
+        last_words = excerpt("; ".join(lines) or "it printed nothing", WORDS_MOST)
         server_text = "" if server is None else server.text()
         try:
             result = self._tool.result(trial, server=server_text, client=client.text())
         except MatrixError:
-            detail = "; ".join((f"{self.name} printed no result: {last_words}", *on_versions))
+            detail = f"{self.name} printed no result: {last_words}"
             raise ProbeError(client.agent.host.name, "engine-failed", detail=detail) from None
         if result.reason is not None:
             known = result.reason not in ("unknown-error", "not-recorded")
-            reason = result.reason if known else "engine-failed"
-            detail = excerpt("; ".join((result.detail or last_words, *on_versions)), WORDS_MOST)
+            is_unheard = is_server_failed and result.reason == "connect-refused"
+            reason = result.reason if known and not is_unheard else "engine-failed"
+            detail = last_words if is_unheard else excerpt(result.detail or last_words, WORDS_MOST)
             raise ProbeError(client.agent.host.name, reason, detail=f"{self.name}: {detail}")
         return result
 
@@ -219,6 +229,20 @@ class ToolEngine:
             if program.cpu_ns is not None:
                 values[f"{end}_engine_cpu_ns"] = program.cpu_ns
         return values
+
+
+@contextmanager
+def _naming(remarks: tuple[str, ...]) -> Iterator[None]:
+    """Add ``remarks`` on versions that were not tried to the failure of a tool: they may be its
+    cause.
+    """
+    try:
+        yield
+    except ProbeError as error:
+        if error.word != "engine-failed" or not remarks:
+            raise
+        detail = excerpt("; ".join((error.detail, *remarks)), WORDS_MOST)
+        raise ProbeError(error.host, error.word, detail=detail) from None
 
 
 def _otherwise(setup: Stream | RoundTrip, result: ToolResult) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Words of command lines and sentences about levels that several tools share. Pure."""
+"""Parts of command lines, and sentences about settings, that several tools share. No I/O."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ WAITS_FOR_THE_LOST = (
 )
 
 _TOLERANCE = 1e-9
-"""Of a number that is whole but for the arithmetic of its unit."""
+"""Relative error up to which a number counts as whole. The conversion of units causes such
+errors."""
 
 
 def option(word: str, level: object) -> tuple[str, ...]:
-    """An option and its value; none if there is no level."""
+    """An option and its value; no words if ``level`` is ``None``."""
     return () if level is None else (word, str(level))
 
 
 def flag(word: str, *, when: bool) -> tuple[str, ...]:
-    """An option without a value, in one case."""
+    """An option without a value if ``when`` is true, otherwise no words."""
     return (word,) if when else ()
 
 
@@ -42,25 +43,25 @@ def is_whole(number: float) -> bool:
 
 
 def duration_of(setup: Setup) -> float:
-    """Seconds of the window. A test without them has a ``count``, which no tool follows."""
+    """Seconds of the window. A test without a duration has a ``count``, which no tool follows."""
     assert setup.duration_s is not None  # noqa: S101  (for the type checker)
     return setup.duration_s
 
 
 def stream_of(setup: Setup) -> Stream:
-    """The setup as a stream's, for a tool that measures nothing else."""
+    """The setup, typed as that of a stream: for a tool that measures only streams."""
     assert isinstance(setup, Stream)  # noqa: S101  (for the type checker)
     return setup
 
 
 def round_trip_of(setup: Setup) -> RoundTrip:
-    """The setup as a round trip's, for a tool that measures nothing else."""
+    """The setup, typed as that of round trips: for a tool that measures only round trips."""
     assert isinstance(setup, RoundTrip)  # noqa: S101  (for the type checker)
     return setup
 
 
 def traffic_class(dscp: int | None) -> int | None:
-    """The byte of the IP header with a code point, as IP_TOS takes it."""
+    """The traffic class byte for a DSCP, as the socket option IP_TOS takes it."""
     return None if dscp is None else dscp << 2
 
 
@@ -74,7 +75,7 @@ def rate_of_each(setup: Stream) -> int | None:
 
 
 def remarks_on_receive_call(setup: Stream) -> Iterator[str]:
-    """For a tool whose TCP receiver takes single messages, also if this was not asked."""
+    """A remark for a tool whose TCP receiver always takes at most one message per call."""
     if setup.protocol == "TCP" and setup.tcp_receive_call is None:
         yield ONE_MESSAGE_A_CALL
 
@@ -85,7 +86,7 @@ def rate_setting(setup: Stream) -> str:
 
 
 def faults_of_rate(setup: Stream, tool: str, least: int = 100) -> Iterator[SettingFault]:
-    """A rate so low that whole bits per second are no longer close to it."""
+    """A fault if the rate is so low that whole bits per second are no longer close to it."""
     rate = rate_of_each(setup)
     if rate is not None and rate < least:
         sentence = f"{tool} takes whole bits per second: at least {least} for each stream"
@@ -93,7 +94,7 @@ def faults_of_rate(setup: Stream, tool: str, least: int = 100) -> Iterator[Setti
 
 
 def faults_of_seconds(setup: Setup, tool: str, most: int = 86400) -> Iterator[SettingFault]:
-    """A duration that a tool with whole seconds does not have."""
+    """A fault if the duration is not a whole number of seconds, from 1 to ``most``."""
     if not (is_whole(duration_of(setup)) and 1 <= duration_of(setup) <= most):
         yield "duration_s", f"{tool} measures for whole seconds, from 1 to {most}"
 
@@ -101,7 +102,10 @@ def faults_of_seconds(setup: Setup, tool: str, most: int = 86400) -> Iterator[Se
 def fault_of_size(
     setup: Setup, tool: str, least: int = 1, most: int | None = None, of: str = ""
 ) -> Iterator[SettingFault]:
-    """A message that is too short or too long for a tool; ``of`` says for what."""
+    """A fault if the message is too short or too long for a tool.
+
+    ``of`` ends the sentence: it says in which case the limit applies.
+    """
     if setup.message_bytes < least:
         yield "message_bytes", f"{tool} takes messages of at least {least} bytes{of}"
     if most is not None and setup.message_bytes > most:

@@ -117,7 +117,7 @@ class HostState:
     def _make(self, change: Change, places: Mapping[str, str]) -> None:
         agent = self._of_host()
         if "undo" not in str(agent.hello.get("capabilities", "")).split(","):
-            raise self._fault("its probe cannot undo changes, so none is made")
+            raise self._fault("its probe cannot undo changes, so netlab makes no change")
         for words in self._restoring(change, places):
             try:
                 self._entries.append((guard(agent, words, COMMAND_S), words))
@@ -135,7 +135,7 @@ class HostState:
         try:
             commands = known.restore(dict(change.wanted), found)
         except ValueError as error:
-            raise self._fault(f"{error}, by `{shlex.join(change.check)}`") from None
+            raise self._fault(f"{error}, according to `{shlex.join(change.check)}`") from None
         return tuple((*change.prefix, *fill(words, places)) for words in commands)
 
     def _checked(self, change: Change) -> str:

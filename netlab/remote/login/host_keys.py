@@ -103,8 +103,8 @@ class HostKeys:
             self._shown,
             key_text,
             key_label,
-            f"{self._shown}: unknown host key {key_label}. Compare it with the host's own "
-            "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub on the host). Where they agree, pin it in "
+            f"{self._shown}: unknown host key {key_label}. Compare it with the key on the host "
+            "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub there). If both are the same, pin it in "
             f"the inventory (host_key: {key_text}), or add it for every SSH program: "
             f"{_add(self._files[0], f'{self._names[0]} {key_text}')}",
         )

@@ -309,7 +309,7 @@ class _Login:
             f"{place.shown}: {place.user}@{place.host} accepted no key; "
             f"tried: {', '.join(key_names) or 'none, since no key was found'}"
             f"{''.join('; ' + h for h in hints)}."
-            " Put your public key there (ssh-copy-id), or name the right one with `identity:`"
+            " Put your public key there (ssh-copy-id), or name the right key with `identity:`"
         )
 
     def _offer(self, connection: _Connection, key: paramiko.PKey, agent: KeyAgent) -> None:

@@ -112,6 +112,15 @@ class Program:
             self.deadline_at = time.monotonic() + ENDS_S
             self.wait()
 
+    def has_ended(self) -> bool:
+        """Whether its last record has arrived. Raises as ``wait``, but not for a deadline."""
+        try:
+            self._wait_until(time.monotonic())
+        except ProbeError as error:
+            if error.word != "no-answer":
+                raise
+        return self.result is not None
+
     def abort(self) -> None:
         """End it at once, without a result."""
         if self.result is None:

@@ -148,7 +148,9 @@ def leftovers(agent: Agent) -> Leftovers:
     while (record := pending.record(max(0.0, until - time.monotonic())))["type"] == "leftover":
         found.append(_leftover(record))
     if record["count"] != len(found):
-        detail = f"its leftovers has count {record['count']}, after {len(found)} of them"
+        detail = (
+            f"its record leftovers has count {record['count']}, but {len(found)} came before it"
+        )
         raise ProbeError(agent.host.name, BAD_ANSWER, detail=detail)
     return Leftovers(in_order(found), record["left_out"], record["elsewhere"])
 
@@ -192,7 +194,5 @@ def _leftover(record: Mapping[str, Any]) -> Leftover:
 
 def _check(agent: Agent) -> None:
     if not keeps_undo_log(agent):
-        detail = (
-            "its probe has no undo log, so that no change of a setting could be undone for sure"
-        )
+        detail = "its probe has no undo log, so a changed setting might never be put back"
         raise ProbeError(agent.host.name, "capability-missing", detail=detail)

@@ -269,7 +269,7 @@ class HostAgents:
         # Without this mutex, if a host has two names, the thread of one name would wait for the
         # lock that the thread of the other name has taken.
         if not turn.acquire(timeout=max(0.0, give_up_s - time.monotonic())):
-            raise LockedError(f"{agent.host.name}: netlab locks the same host under another name")
+            raise LockedError(f"{agent.host.name}: this run locks the same host under another name")
         try:
             with self._guard:
                 self._holders = [holder for holder in self._holders if not holder.gone]

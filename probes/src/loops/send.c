@@ -2,13 +2,13 @@
  * reads the clock for each message only if it is paced or writes the time into the message. A
  * random sample of the calls is timed, which takes two more readings each (call_time.h). After
  * every 32nd timed call the loop checks whether the socket has room. The loop does not know when
- * the window opens and closes: the supervisor reads the counters of the loop at these times. */
+ * the measurement begins and ends: the supervisor reads the loop's counters at these two times. */
 #include <string.h>
 
 #include "loops/send_loop.h"
 
 struct work {
-    bool stamped; /* messages carry a time, also without a schedule */
+    bool stamped; /* whether a message carries the time of its sending if no schedule gives it one */
     /* Sends one whole message; returns its bytes, or the negative error number. */
     ptrdiff_t (*send)(struct stream *stream, uint64_t sequence, uint64_t due_ns);
     /* Called after the last message. */
@@ -30,7 +30,7 @@ static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due
     return put;
 }
 
-/* With a count: sends our FIN and waits for the peer's. */
+/* In a test of a fixed number of messages (`count`): sends our FIN and waits for the peer's FIN. */
 void send_finish_tcp(struct stream *stream)
 {
     if (stream->test->settings.count == 0 || test_halted(stream->test))
@@ -110,7 +110,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
 
 bool send_wait_until_due(struct stream *stream, uint64_t *due_ns, uint64_t *now_ns)
 {
-    /* A thread that is not allowed to spin sleeps all the time, wakes late and then catches up. */
+    /* A thread that must not spin sleeps until the message is due, wakes late, and catches up. */
     const uint64_t worst_ns = test_worker(stream)->spins ? stream->test->worst_sleep_ns : 0;
     while (!test_halted(stream->test)) {
         *now_ns = plat_now_ns();

@@ -35,7 +35,7 @@ static void take(struct plat_program *program, unsigned descriptor, char into[25
     }
 }
 
-/* Runs it to its end, and reads all that it printed. */
+/* Runs a program to its end, and reads all that it printed. */
 static void run_whole(char *const *words, struct outcome *out)
 {
     struct plat_program program;
@@ -96,7 +96,7 @@ TEST(a_program_that_does_not_exist_is_missing)
     CHECK(!plat_is_missing(0));
 }
 
-/* A program that would not end by itself; both ways of ending it. */
+/* Ends a program, which would not end by itself, in both ways. */
 TEST(a_program_ends_when_it_is_asked_and_when_it_is_killed)
 {
     for (int at_once = 0; at_once < 2; at_once++) {

@@ -58,7 +58,7 @@ TEST(shares_are_of_all_cpus_and_of_the_busiest)
     CHECK_U64(shares.busiest_cpu, 1);
 }
 
-/* A CPU may be missing in one reading: the readings are of two groups, or it was switched off. */
+/* A CPU may be missing in one reading: readings are of two groups, or the CPU was switched off. */
 TEST(cpus_of_one_reading_alone_are_left_out)
 {
     const struct cpu_time before[] = {{0, 900, 0, 1000}, {2, 900, 0, 1000}, {64, 10, 0, 1000}};

@@ -3,7 +3,7 @@
 #include "pure/datagram.h"
 
 /* Headers of Ethernet, IPv4 and UDP, with the lengths, identification and checksums of another
- * datagram. The IPv4 header of the new one has a known checksum, b861. */
+ * datagram. The IPv4 header of the new datagram has a known checksum, b861. */
 static const unsigned char v4[14 + 20 + 8] = {
     2,    0, 0,    0,    0,    2,    2,    0,    0, 0,    0, 1,   8,    0,    0x45, 0, 0x01,
     0x23, 5, 6,    0,    0,    0x40, 0x11, 7,    8, 0xc0, 0xa8, 0, 1,  0xc0, 0xa8, 0, 0xc7,

@@ -1,4 +1,4 @@
-/* Text: what a JSON string takes, and words of a command line. */
+/* Tests how text is cut for a JSON string, and how words are quoted for a command line. */
 #include "harness.h"
 #include "pure/text.h"
 
@@ -64,7 +64,7 @@ TEST(a_character_is_written_as_a_string_of_json_has_it)
     }
 }
 
-/* The examples of Microsoft's "Parsing C command-line arguments", backwards. */
+/* The examples of Microsoft's "Parsing C command-line arguments", from the words to the line. */
 TEST(words_are_quoted_as_programs_of_windows_take_them_apart)
 {
     static const char *const rows[][2] = {

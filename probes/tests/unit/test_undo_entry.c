@@ -1,4 +1,4 @@
-/* Entries of the undo log as bytes: what is written is read, and what is damaged is no entry. */
+/* Tests entries of the undo log as bytes: a written entry can be read, a damaged one is refused. */
 #include "harness.h"
 #include "pure/undo/undo_entry.h"
 

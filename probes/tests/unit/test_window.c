@@ -19,7 +19,8 @@ TEST(mark_a_starts_the_clock_and_its_own_bytes_are_not_counted)
 
 TEST(a_stream_of_one_large_message_in_20_ms_is_not_overreported)
 {
-    /* Messages of 64512 bytes every 5.16096 ms are 100 Mbit/s; the bytes of mark a would add 0.5 %. */
+    /* Messages of 64512 bytes every 5.16096 ms are 100 Mbit/s; the bytes of the first mark (a)
+     * would add 0.5 %. */
     double rate = 0;
     begin(&one_second);
     for (uint64_t i = 0; !window.closed && i < 1000; i++)

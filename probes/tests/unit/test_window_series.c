@@ -7,10 +7,10 @@ TEST(the_series_adds_up_and_a_mark_on_an_edge_belongs_to_the_interval_behind_it)
     for (uint64_t i = 0; i <= 100; i++)
         mark(0, SECOND + i * 10 * MS, 1);
     CHECK_U64(window.intervals, 10);
-    CHECK_U64(window.interval_bytes[0], 9); /* without the byte of a and the one at 100 ms */
+    CHECK_U64(window.interval_bytes[0], 9); /* without the bytes of mark a and at 100 ms */
     for (unsigned i = 1; i < 9; i++)
         CHECK_U64(window.interval_bytes[i], 10);
-    CHECK_U64(window.interval_bytes[9], 11); /* with the byte of b */
+    CHECK_U64(window.interval_bytes[9], 11); /* with the byte of mark b */
     CHECK_U64(series_sum(), 100);
 }
 

@@ -101,13 +101,13 @@ FAULTS = [
     ("offload=off]", "offload=of]", "11:77: tests[1].variant[1]: `of` is not a state of `offload`"),
     ("offload=off]", "tso=off]", "11:77: tests[1].variant[1]: `tso` is not a group"),
     ("offload=off]", "offload]", "11:77: tests[1].variant[1]: `offload` names no state"),
-    ("offload=off]", "offload=off ecn=found]", "sort its groups: `ecn=found offload=off`"),
+    ("offload=off]", "offload=off ecn=found]", "sort the groups: `ecn=found offload=off`"),
     ("offload=off]", "offload=off offload=on]", "names two states of offload"),
     ("restore: as found}}\n    off", "}}\n    off", "needs `restore` as well"),
     ('check: "ethtool -k {interface}", ', "", "needs `check` as well"),
-    ("gso on tso on", "gso on tso", "netlab cannot set this as found"),
-    ("sudo -n ethtool -K", "nice ethtool -K", "netlab cannot set this as found"),
-    ("gso on tso on", "gso {on}", "{on} stands for nothing"),
+    ("gso on tso on", "gso on tso", "`as found` is not possible"),
+    ("sudo -n ethtool -K", "nice ethtool -K", "`as found` is not possible"),
+    ("gso on tso on", "gso {on}", "{on} is not a placeholder"),
     ("net.ipv4.tcp_ecn: 1", "net.ipv4.tcp_ecn: true", "should be a text or a whole number"),
     ("net.ipv4.tcp_ecn: 1", "'-w': 1", "`-w`"),
     ("found: {}", "found: {both: {}}", "changes nothing"),
@@ -134,7 +134,7 @@ def test_more_combinations_than_a_matrix_may_have_are_refused_at_once(tmp_path: 
     states = ", ".join(f"s{number}: {{}}" for number in range(20))
     groups = "".join(f"  g{number}: {{{states}}}\n" for number in range(9))
     text = f"pairings: [LL]\nvariants:\n{groups}tests: [{{test: connect}}]\n"
-    with pytest.raises(MatrixError, match="combinations of states; at most 1,000"):
+    with pytest.raises(MatrixError, match="combinations of states are too many; at most 1,000"):
         matrix(tmp_path, text)
 
 
@@ -161,4 +161,4 @@ def test_a_link_is_stated_with_the_largest_mtu_that_its_hosts_get(tmp_path: Path
         with pytest.raises(MatrixError) as caught:
             matrix(tmp_path, f"{text}link: {{{link}}}\n")
         assert place in str(caught.value)
-        assert "is less than a variant's: state `mtu: 9000`" in str(caught.value)
+        assert "is less than the MTU of a variant: state `mtu: 9000`" in str(caught.value)

@@ -5,20 +5,24 @@ that none of them is left behind.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from labs import needs_a_lab, run_matrix, wait_until
 
 from netlab import lab, load
 from netlab.findings.analysis import Analysis
 from netlab.lab.options import LabOptions
+from netlab.measurement.tools.table import TOOLS
 
 pytestmark = [
     *needs_a_lab,
@@ -28,6 +32,9 @@ pytestmark = [
 
 RATE_BIT_PER_S = 20e6
 PROGRAMS = {"iperf3", "iperf", "netperf", "netserver", "nuttcp", "sockperf"}
+PROGRAMS |= {"tcp_stream", "udp_stream", "tcp_rr", "udp_rr"}
+NEPER = pytest.param("neper", marks=pytest.mark.needs("neper"))
+TOOLS_OF_STREAMS = ["iperf3", "iperf2", "netperf", "nuttcp", NEPER]
 CEILING_BIT_PER_S = {"UDP": 20e6 * 1472 / 1538, "TCP": 20e6 * 1448 / 1538}
 """MTU 1500 and 38 bytes of frame besides: 1472 bytes of payload over UDP, 1448 over TCP."""
 
@@ -98,15 +105,16 @@ def test_each_tool_counts_what_the_wire_carries(lab_state: lab.LabState, tmp_pat
     run = run_matrix(lab_state, tmp_path, STREAMS, timeout_s=300)
     rows = measured(run, "engine", "protocol", "direction")
     reasons = {key: row["reason"] for key, row in rows.items() if row["status"] != "ok"}
+    with_neper = shutil.which("tcp_stream") is not None
     assert {key for key, reason in reasons.items() if reason == "program-missing"} == {
-        ("neper", "TCP", way) for way in WAYS
+        ("neper", "TCP", way) for way in WAYS if not with_neper
     }
     assert {key for key, reason in reasons.items() if reason == "engine-cannot"} == {
         *(("sockperf", protocol, way) for protocol in ("TCP", "UDP") for way in WAYS),
         *(("neper", "UDP", way) for way in WAYS),
         ("iperf2", "UDP", "server-sends"),
     }
-    assert set(reasons.values()) == {"program-missing", "engine-cannot"}
+    assert set(reasons.values()) <= {"program-missing", "engine-cannot"}
     for (engine, protocol, direction), row in rows.items():
         if row["status"] != "ok":
             continue
@@ -115,28 +123,34 @@ def test_each_tool_counts_what_the_wire_carries(lab_state: lab.LabState, tmp_pat
         assert share == pytest.approx(1, abs=0.04), (engine, protocol, direction)
         if engine != "netprobe":
             assert row["server_engine_version"] and row["client_engine_version"]
-            assert row["client_engine_command"].startswith(row["engine"][:4])
+            program = "tcp_stream" if engine == "neper" else engine[:4]
+            assert row["client_engine_command"].startswith(program)
     assert {key[0] for key, row in rows.items() if row["status"] == "ok"} == {
-        *("netprobe", "iperf3", "iperf2", "netperf", "nuttcp")
+        *("netprobe", "iperf3", "iperf2", "netperf", "nuttcp"),
+        *(("neper",) if with_neper else ()),
     }
     assert programs_in(lab_state) == []
 
 
-def test_round_trips_of_tools(lab_state: lab.LabState, tmp_path: Path) -> None:
-    run = run_matrix(lab_state, tmp_path, ROUND_TRIPS, timeout_s=120)
+@pytest.mark.parametrize("third", ["iperf3", NEPER])
+def test_round_trips_of_tools(third: str, lab_state: lab.LabState, tmp_path: Path) -> None:
+    text = ROUND_TRIPS.replace("sockperf, iperf3", f"sockperf, {third}")
+    run = run_matrix(lab_state, tmp_path, text, timeout_s=120)
     rows = measured(run, "engine", "protocol")
     for protocol in ("TCP", "UDP"):
-        assert rows["iperf3", protocol]["reason"] == "engine-cannot"
+        if third == "iperf3":
+            assert rows["iperf3", protocol]["reason"] == "engine-cannot"
         mean_ns = {
             engine: rows[engine, protocol]["rtt_mean_ns"]
-            for engine in ("netprobe", "netperf", "sockperf")
+            for engine in ("netprobe", "netperf", "sockperf", third)
+            if engine != "iperf3"
         }
         # The same path, at different moments of a shared machine.
         assert max(mean_ns.values()) < 4 * min(mean_ns.values()), mean_ns
     assert programs_in(lab_state) == []
 
 
-@pytest.mark.parametrize("engine", ["iperf3", "iperf2", "netperf", "nuttcp"])
+@pytest.mark.parametrize("engine", TOOLS_OF_STREAMS)
 @pytest.mark.parametrize("name", [signal.SIGKILL, signal.SIGINT])
 def test_a_tool_ends_with_its_controller(
     engine: str, name: signal.Signals, lab_state: lab.LabState, tmp_path: Path
@@ -159,10 +173,15 @@ def test_a_tool_ends_with_its_controller(
         process.wait()
 
 
+@pytest.mark.parametrize("end", ["server", "client"])
+@pytest.mark.parametrize("engine", [*TOOLS_OF_STREAMS, "sockperf"])
 def test_a_tool_that_dies_in_its_trial_is_a_failure_of_this_trial(
-    lab_state: lab.LabState, tmp_path: Path
+    engine: str, end: str, lab_state: lab.LabState, tmp_path: Path
 ) -> None:
-    (tmp_path / "matrix.yaml").write_text(ONE.replace("ENGINE", "iperf3"))
+    text = ONE.replace("ENGINE", engine).replace("60s", "8s")
+    if engine == "sockperf":
+        text = text.replace("stream", "round_trip")
+    (tmp_path / "matrix.yaml").write_text(text)
     words = ["run", "matrix.yaml", "--hosts", str(lab_state.hosts_file), "--into", "run"]
     words += ["--no-report", "--retries", "0"]
     process = subprocess.Popen(
@@ -174,26 +193,71 @@ def test_a_tool_that_dies_in_its_trial_is_a_failure_of_this_trial(
     try:
         wait_until(lambda: len(programs_in(lab_state)) >= 2)
         time.sleep(1.5)
-        kill_client(lab_state)
-        assert process.wait(timeout=30) == 3
+        kill_tool(lab_state, end)
+        assert process.wait(timeout=60) == 3
     finally:
         process.kill()
         process.wait()
     frame = load(tmp_path / "run").frame
     assert list(frame["status"]) == ["failed"]
-    assert frame["throughput_bit_per_s"].isna().all()
+    assert not {"throughput_bit_per_s", "rtt_mean_ns"} & set(frame.dropna(axis=1).columns)
     assert programs_in(lab_state) == []
 
 
-def kill_client(of: lab.LabState) -> None:
-    """Kill the tool's program on the client's host, by its pid."""
-    for host in of.hosts[1:2]:
-        listing = subprocess.run(
-            ["ip", "netns", "pids", host.namespace], capture_output=True, text=True, check=True
-        )
-        for pid in map(int, listing.stdout.split()):
-            if Path(f"/proc/{pid}/comm").read_text().strip() in PROGRAMS:
-                os.kill(pid, signal.SIGKILL)
+def kill_tool(of: lab.LabState, end: str) -> None:
+    """Kill the tool's programs on one host, by their pids."""
+    host = of.hosts[("server", "client").index(end)]
+    listing = subprocess.run(
+        ["ip", "netns", "pids", host.namespace], capture_output=True, text=True, check=True
+    )
+    pids = [
+        int(pid)
+        for pid in listing.stdout.split()
+        if Path(f"/proc/{pid}/comm").read_text().strip() in PROGRAMS
+    ]
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("engine", ["iperf3", "iperf2", "netperf", "nuttcp", "sockperf"])
+def test_a_tool_of_another_version_is_named_where_it_fails(
+    engine: str, lab_state: lab.LabState, tmp_path: Path
+) -> None:
+    program, *version = TOOLS[engine].version_words
+    text = ONE.replace("ENGINE", engine).replace("60s", "1s")
+    if engine == "sockperf":
+        text = text.replace("stream", "round_trip")
+    script = (
+        f"#!/bin/sh\n[ \"$*\" != '{' '.join(version)}' ] || {{ echo '{program} 0.9.1'; exit; }}\n"
+        f"echo '{program}: unknown option' >&2\nexit 1\n"
+    )
+    with other_program(lab_state, program, script):
+        run = run_matrix(lab_state, tmp_path, text, "--retries", "0", code=3)
+    (row,) = run.frame.to_dict("records")
+    assert (row["status"], row["reason"]) == ("failed", "engine-failed")
+    assert f"client: {program} 0.9.1, but netlab was tried with {engine} " in row["detail"]
+    assert f"{program}: unknown option" in row["detail"]
+    assert pd.isna(row.get("throughput_bit_per_s")) and pd.isna(row.get("rtt_mean_ns"))
+    assert programs_in(lab_state) == []
+
+
+@contextmanager
+def other_program(of: lab.LabState, program: str, script: str) -> Iterator[None]:
+    """Another program of that name on the client's host, and on no other host."""
+    pids = subprocess.run(
+        ["ip", "netns", "pids", of.hosts[1].namespace], capture_output=True, text=True, check=True
+    ).stdout.split()
+    of_host = ["nsenter", "--target", pids[-1], "--mount", "--pid"]
+    path, other = shutil.which(program), f"/run/netlab-host/{program}"
+    assert path is not None
+    write = [*of_host, "sh", "-c", f"cat > {other} && chmod 755 {other}"]
+    subprocess.run(write, input=script, text=True, check=True)
+    subprocess.run([*of_host, "mount", "--bind", other, path], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run([*of_host, "umount", path], check=True)
 
 
 SERVED = """\

@@ -152,7 +152,10 @@ def test_a_state_that_somebody_left_is_not_reached(hosts: Callable[[str], TwoHos
         ("sysctl: {net.ipv4.tcp_enc: 1}", "exit code 1: sysctl: cannot stat"),
         ("sysctl: {net.ipv4.tcp_ecn: many}", "`sysctl -w net.ipv4.tcp_ecn=many` ended with exit"),
         ("congestion: nosuch", "net.ipv4.tcp_congestion_control=nosuch` ended with exit code"),
-        ("offloads: {gso: off, nosuch: on}", "the host has no nosuch, by `ethtool -k test0`"),
+        (
+            "offloads: {gso: off, nosuch: on}",
+            "the host has no nosuch, according to `ethtool -k test0`",
+        ),
         (
             "{enter: 'ip link set {interface} mtu 99999', check: 'ip link show {interface}', "
             "restore: as found}",
@@ -223,7 +226,7 @@ def test_a_probe_without_an_undo_log_changes_nothing(
 ) -> None:
     two = hosts("  ecn: {wanted: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}}\n")
     monkeypatch.setitem(two.ends.client.hello, "capabilities", "run")
-    with pytest.raises(ProbeError, match="cannot undo changes, so none is made"):
+    with pytest.raises(ProbeError, match="cannot undo changes, so netlab makes no change"):
         two.enter("ecn=wanted")
     assert two.ecn("client") == "2"
 

@@ -172,7 +172,8 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         "hosts:\n  a: {os: L, ssh: x@y, password: z, addresses: {t: 10.0.0.1}}\n",
         ("hosts", "m.yaml"),
         USAGE,
-        r"a file must not have a password: use ssh-agent, or name a key file \(identity:\)$",
+        r"an inventory must not contain a password: use ssh-agent, or name a key file "
+        r"\(identity:\)$",
     ),
     "a host without addresses": (
         "hosts:\n  a: {os: L, ssh: x@y}\n",
