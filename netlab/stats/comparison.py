@@ -87,7 +87,7 @@ def compare(
         raise ValueError(f"margin {margin}, confidence {confidence}: each lies between 0 and 1")
     old, new = _logarithms(baseline), _logarithms(contender)
     if paired and len(old) != len(new):
-        raise ValueError(f"{len(old)} and {len(new)} values are not pairs")
+        raise ValueError(f"pairs need as many values on both sides, not {len(old)} and {len(new)}")
     n = min(len(old), len(new))
     ratio = _exponential(mean(new) - mean(old)) if n else None
     if n < 2:

@@ -241,10 +241,10 @@ note(
         "minimum as the scale of `outlier`")
 note(
     "wire-ceiling",
-    says=(_("at the wire’s limit, at least {filled} of {ceiling_bit_per_s}, {in_cells}"),
-        _("at the wire’s limit, at least {filled} of {ceiling_bit_per_s}"),
-        _("at the wire’s limit, at least {filled} of the wire ceiling, {in_cells}"),
-        _("at the wire’s limit, at least {filled} of the wire ceiling")),
+    says=(_("at the wire’s limit, within {margin} of {ceiling_bit_per_s}, {in_cells}"),
+        _("at the wire’s limit, within {margin} of {ceiling_bit_per_s}"),
+        _("at the wire’s limit, within {margin} of the wire ceiling, {in_cells}"),
+        _("at the wire’s limit, within {margin} of the wire ceiling")),
     rule=lambda reported_limits: reported_limits,
     section="The bottleneck of a stream",
     condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and not "

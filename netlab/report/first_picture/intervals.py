@@ -105,11 +105,11 @@ def _scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene:
     y = 2.0
     for row in rows:
         if row.middle is None:
-            marks.append(words(2, y + TYPE + 2, row.label, "strong", room=wide))
+            marks.append(words(2, y + TYPE + 2, row.label, "strong halo", room=wide))
             y += _HEAD
             continue
         at = (2, y + TYPE) if above else (margin - 10, y + _ROW_HIGH / 2 + 4)
-        look = "" if above else "end"
+        look = "halo" if above else "end"
         marks.append(words(*at, row.label, look, room=wide if above else margin - 10))
         y += TYPE + 1 if above else 0
         marks += _row(row, ruler, y + high / 2)

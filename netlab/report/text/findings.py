@@ -299,7 +299,7 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     "interface": lambda finding: finding.words["interface"] or _("its interface"),
     "limit": lambda finding: finding.kind.limit,
     "shown": lambda finding: _filled(finding.kind.shown, finding),
-    "filled": lambda finding: "96 %" if finding.group.flow else "98 %",
+    "margin": lambda finding: "4 %" if finding.group.flow else "2 %",
     "value": _amount(""),
     **{name: _amount(name) for name in ("expected", "least", "most")},
     **{name: _amount(name) for name in ("mean", "mean_without", "median")},
