@@ -242,6 +242,9 @@ def broken_pieces(of: LabState) -> dict[str, str]:
         failures |= {
             name: f"refuses logins: {why}" for name, why in silent.items() if why is not None
         }
+    for host in present:
+        if _changes_settings(host, of.plan.options) and not sudo.helper_lives(host):
+            failures.setdefault(host.name, "the helper of its sudo has ended: no setting changes")
     return failures
 
 

@@ -72,8 +72,8 @@ def made(
         for name in programs_of(tool):
             write_program(tmp_path, name, script)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        found: Ends = request.getfixturevalue("loopback")
-        return found
+        both: Ends = request.getfixturevalue("loopback")
+        return both
 
     return ends
 

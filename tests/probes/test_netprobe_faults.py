@@ -172,7 +172,11 @@ def test_strangers_on_a_tcp_port_change_nothing(agents: Agents) -> None:
     )
     assert receiver_record["strangers"] > 5
     assert receiver_record["peer_port"] == sender_record["local_port"]
-    assert receiver_record["throughput_bit_per_s"] == pytest.approx(16e6, rel=0.15)
+    # A busy machine sends less than the rate, but nothing of the strangers is counted.
+    assert 0 < receiver_record["total_bytes"] <= sender_record["total_bytes"]
+    assert receiver_record["total_bytes"] > 0.9 * sender_record["total_bytes"]
+    rate_bit_per_s = 8e9 * receiver_record["received_bytes"] / receiver_record["elapsed_ns"]
+    assert receiver_record["throughput_bit_per_s"] == pytest.approx(rate_bit_per_s)
 
 
 @pytest.mark.parametrize("message", [12, 1000])

@@ -20,7 +20,7 @@ from typing import Any
 
 from netlab.errors import HostError
 from netlab.lab.plan import SECOND, LabHost
-from netlab.lab.programs import SEARCH_PATH, program, succeeds
+from netlab.lab.programs import SEARCH_PATH, program, run, succeeds
 from netlab.lab.sudo.helper import PROGRAMS
 
 FOLDER = "/run/netlab-host/sudo"
@@ -65,6 +65,19 @@ def wish_of(host: LabHost) -> Mapping[str, Any]:
         },
         "helper": [program("setpriv"), *_become(uid), *helper],
     }
+
+
+def helper_lives(host: LabHost) -> bool:
+    """Whether the host's helper runs."""
+    path = f"{FOLDER}/helper.py".encode()
+    for pid in run("ip", "netns", "pids", host.namespace).split():
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if path in words:
+            return True
+    return False
 
 
 def _become(uid: int) -> list[str]:

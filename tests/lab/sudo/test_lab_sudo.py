@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import inside, needs_a_lab, ssh, traces, typed
+from labs import inside, needs_a_lab, ssh, traces, typed, wait_until
 
 from netlab import lab
 from netlab.errors import HostError
@@ -210,6 +211,12 @@ def test_without_the_option_there_is_no_sudo_and_after_down_nothing_is_left() ->
         assert len(running) == 2
         assert "may change its settings with sudo" in within.as_text()
         assert all(host.get("sudo") for host in within.as_json()["hosts"])
+        assert lab.broken_pieces(within) == {}
+        os.kill(int(running["linux-b"].name), signal.SIGKILL)
+        wait_until(lambda: not running["linux-b"].exists())
+        assert lab.broken_pieces(within) == {
+            "linux-b": "the helper of its sudo has ended: no setting changes"
+        }
     finally:
         lab.down(name)
     assert within.plan is not None
