@@ -3,7 +3,7 @@
 ``netlab.load(folder)`` reads a run, ``netlab.measure(server, client)`` measures between two hosts,
 ``netlab.run(matrix)`` measures a matrix. Each returns a run:
 
-- ``frame`` is the run's table in tidy form, one row per trial;
+- ``frame`` is the run's table in tidy form, one row per trial (one measurement);
 - ``core`` has the most important columns of ``frame``;
 - ``summary()`` has the means with their confidence intervals, ``plot()`` draws them;
 - ``findings`` are statements about the results, each with a ``sentence``.

@@ -1,5 +1,8 @@
 """The errors of netlab as a tree. Each class has its exit code; its message says what to do.
 
+A cell is a combination of hosts, a kind of test, and settings in a matrix. A probe is netlab's
+program on a host.
+
 ::
 
     NetlabError                 1   internal error, or the probe cannot be built

@@ -53,7 +53,7 @@ def above_tolerance(*, imported: bool) -> float:
 
 
 def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
-    """Byte times that an IP packet occupies the link, preamble and gap included.
+    """Number of byte times for which an IP packet occupies the link, preamble and gap included.
 
     ``ip_packet_bytes`` counts the IP header; raises ValueError below 1.
     """
@@ -135,8 +135,8 @@ def ceiling_share(
 
     UDP: every message is its own datagram. TCP: all segments are full, so the message size does not
     matter; ``mss_bytes`` is the effective MSS (``tcpi_snd_mss``, without the 12 bytes of
-    timestamps), by default the largest that fits the MTU. Acknowledgements for the other direction
-    are not counted: with data both ways the share is an upper bound.
+    timestamps), by default the largest that fits the MTU. Acknowledgements of data that flows the
+    other way are not counted: with data both ways the share is an upper bound.
 
     Raises ValueError for sizes that the protocol or the MTU does not allow.
     """
@@ -157,8 +157,8 @@ def ceiling_share(
 
 
 _cached_share = lru_cache(maxsize=4096)(ceiling_share)
-"""``ceiling_share``, cached: thousands of cells share a few ceilings, and a long datagram has many
-fragments."""
+"""``ceiling_share``, cached: a report calls it thousands of times with few different arguments, and
+a long datagram has many fragments."""
 
 
 def ceiling_bit_per_s(
@@ -202,8 +202,8 @@ def packets(
 ) -> tuple[int, ...]:
     """Sizes of the IP packets of a single message in bytes, headers included, in order.
 
-    A UDP message has its fragments. A TCP message has full segments and a last one with the rest,
-    as if it were sent alone; ``timestamps`` and ``mss_bytes`` are those of ``ceiling_share``.
+    A UDP message has its fragments. A TCP message, sent alone, has full segments and a last segment
+    with the rest; ``timestamps`` and ``mss_bytes`` mean the same as in ``ceiling_share``.
     Raises ValueError for sizes that the protocol or the MTU does not allow.
     """
     if protocol == "UDP":
@@ -224,9 +224,8 @@ def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cabl
 
     The gap after the last frame does not count. Over several ``cables`` of one rate, a frame is
     forwarded after it has arrived whole, so each further cable adds only the time of the first
-    frame.
-    The first frame is assumed to be the longest, as it is when a message is split. Propagation
-    delay is not included. Raises ValueError without a packet or a cable.
+    frame. The first frame is assumed to be the longest, as it is when a message is split.
+    Propagation delay is not included. Raises ValueError without a packet or a cable.
     """
     if not packet_bytes or cables < 1:
         raise ValueError("there must be at least one packet and one cable")
@@ -239,11 +238,11 @@ def transfer_floor_bytes(
 ) -> int:
     """Lower bound of the byte times to transfer these IP packets, in any order.
 
-    All packets pass at least one cable that has the rate of these byte times. Each further cable
-    adds the time of the shortest frame, which may be the last one and is forwarded only after it
-    has arrived whole. The gap after the last frame
-    does not count. The result is at most that of ``transfer_wire_bytes``, which assumes that all
-    cables have one rate. ValueError without a packet or a cable.
+    Byte times are counted at the rate of one cable, which all packets pass. Each further cable adds
+    the time of the shortest frame, which may be the last frame and is forwarded only after it has
+    arrived whole. The gap after the last frame does not count. The result is at most the result of
+    ``transfer_wire_bytes``, which takes the time of the first frame instead. ValueError without a
+    packet or a cable.
     """
     if not packet_bytes or cables < 1:
         raise ValueError("there must be at least one packet and one cable")

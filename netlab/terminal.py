@@ -64,9 +64,9 @@ def columns_of(text: str) -> int:
 
 
 def fitted(text: str, width: int | None) -> str:
-    """A text with lines of at most ``width`` columns, cut between words; the rest of a line is
-    indented below it. A longer word, such as a path, stays whole so that it can be copied. The text
-    is unchanged if ``width`` is ``None`` or below ``LEAST_COLUMNS``.
+    """A text with lines of at most ``width`` columns, cut between words. The rest of a cut line
+    follows in indented lines. A longer word, such as a path, stays whole so that it can be copied.
+    The text is unchanged if ``width`` is ``None`` or below ``LEAST_COLUMNS``.
     """
     if width is None or width < LEAST_COLUMNS:
         return text
@@ -76,12 +76,12 @@ def fitted(text: str, width: int | None) -> str:
 def table_lines(
     rows: Sequence[Sequence[str]], width: int | None = None, *, right: bool = False
 ) -> list[str]:
-    """Lines of a table with aligned columns: to the left, or, if ``right`` is true, all except the
-    first to the right.
+    """Lines of a table. Columns are aligned to the left; if ``right`` is true, all columns except
+    the first are aligned to the right.
 
     If the table is wider than ``width``, it is split into blocks that each begin with the first
-    column; cells are wrapped only if a column still does not fit. Without ``width``, the table is
-    one block.
+    column; the texts of a column are wrapped only if the column still does not fit. If ``width`` is
+    ``None``, the table is one block.
     """
     widths = [max(columns_of(row[index]) for row in rows) for index in range(len(rows[0]))]
     if width is None or width < LEAST_COLUMNS or _sum(widths) <= width:

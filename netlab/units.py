@@ -164,8 +164,7 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def format_rate(rate_bit_per_s: float) -> str:
-    """A rate with two decimals: ``94.15 Mbit/s``, ``1.23 Gbit/s``; a whole
-    number has none: ``100 Mbit/s``.
+    """A rate with two decimals (``94.15 Mbit/s``); a whole number has none (``100 Mbit/s``).
 
     The unit is chosen after rounding, so the result is never ``1000.00 Mbit/s``.
     """
@@ -220,8 +219,8 @@ def _split(value: str | float, quantity: str) -> tuple[str, str]:
 
 
 def _factor(factors: Mapping[str, int] | Mapping[str, Decimal], unit: str) -> int | Decimal | None:
-    """The unit's factor. If the unit is unknown, the factor of the only unit that differs
-    from it in nothing but case; ``None`` if there is not exactly one.
+    """The factor of ``unit``. If the unit is unknown, the factor of the one unit that differs from
+    it only in case; ``None`` if no unit, or more than one, does so.
     """
     if unit in factors:
         return factors[unit]

@@ -1,4 +1,7 @@
-"""Builds the probe for another system, once per state of the sources and the compiler."""
+"""Builds the probe for another system, once per state of the sources and the compiler.
+
+The probe is netprobe, the C program that measures on a host.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ LAID = {
     "netlab/probes/source": ("probes", ("Makefile", "*.mk", "src/**/*.[ch]")),
     "netlab/matrices": ("matrices", ("*.yaml",)),
 }
-"""Folder in the package → folder of the files to copy, and their patterns. If that folder is
-missing, no files are copied, as when the probes of a release were built beforehand."""
+"""Folder in the package → folder of the files to copy, and their patterns. If the folder
+to copy from is missing, no files are copied; it is missing when the probes of a release were built
+beforehand."""
 
 
 class BuildPy(build_py):

@@ -34,10 +34,10 @@ OnEvent = Callable[[str], None] | None
 def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
     """The path of a netprobe for a system (a letter, as in the inventory) and its processor.
 
-    For this machine it is ``local_probe``. For another target, the probe comes from a released
-    wheel, or it is built from the sources when it is first needed, and reused while they do not
-    change. Raises UsageError, which names the package to install if there is no compiler, and the
-    known targets if this target is unknown.
+    For this machine, it is that of ``local_probe``. For another target, the probe comes from a
+    released wheel, or it is built from the sources when it is first needed, and reused while the
+    sources do not change. Raises UsageError, which names the package to install if there is no
+    compiler, and the known targets if this target is unknown.
     """
     _refuse_windows()
     target = target_of(os, architecture)
@@ -130,7 +130,7 @@ def _built(sources: Sources, on_event: OnEvent) -> Path:
     run_make(sources.folder, sources.into)
     if not binary.is_file():
         raise NetlabError(f"building the probe in {sources.folder} did not make {binary}")
-    # If only time stamps of sources changed, make may not rebuild the binary, which is up to date.
+    # If only time stamps of sources changed, make may not rebuild the binary. It is up to date.
     binary.touch()
     return binary
 

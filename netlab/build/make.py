@@ -1,4 +1,7 @@
-"""Runs make on the probe's sources, and explains the errors of make."""
+"""Runs make on the probe's sources, and explains the errors of make.
+
+The probe is netprobe, the C program that measures on a host.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,8 @@ _NO_LIBC = re.compile(
 )
 """Message of gcc and clang about a missing header of the C library."""
 BUILD_S = 900.0
-"""zig first compiles a C library: up to a minute, and several minutes on a busy machine."""
+"""Time limit of a build. zig first compiles a C library, which takes up to a minute, and several
+minutes on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The probes of a release: builds them, lists them, and copies them for a wheel."""
+"""The probes of a release: builds them, lists them, and copies them for a wheel.
+
+A probe is netprobe, the C program that measures on a host, as a binary for one system.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,9 @@ def build_all(
 ) -> tuple[Built, ...]:
     """Build each target's probe, one after the other, and copy it to ``into/TARGET``.
 
-    The probe for this machine is built like the others, for every machine of its kind: static, and
-    with the same bytes wherever it is built. Raises UsageError without sources or a compiler.
+    The probe for this machine is built like the others: static, so that it runs on every machine of
+    the same kind, and with the same bytes wherever it is built. Raises UsageError if sources
+    or a compiler are missing.
     """
     sources = local.sources()
     for target in targets:

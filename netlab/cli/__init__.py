@@ -67,12 +67,13 @@ Exit codes
 """
 
 COLLECTOR_THRESHOLDS = 50_000, 20, 100
-"""A run's records live until the command ends. With Python's default thresholds the garbage
-collector would visit them so often that it takes a tenth of a report's time."""
+"""The records of a run (its results) stay in memory until the command ends. With Python's default
+thresholds the garbage collector would visit them so often that this takes a tenth of a report's
+time."""
 
 
 def main() -> NoReturn:
-    """Run the command line; every expected error becomes one line and its own exit code."""
+    """Run the command line. Every expected error is printed in one line and sets the exit code."""
     guard_streams()
     raise_swallowed()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)

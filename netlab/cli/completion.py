@@ -12,7 +12,7 @@ INVENTORY = Path("lab.yaml")
 
 
 def host_names(context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
-    """Names of the hosts in the file of ``--hosts``, or without it in ``lab.yaml``."""
+    """Names of the hosts in the file of ``--hosts``, or in ``lab.yaml`` without that option."""
     from netlab.config.inventory import load_inventory
     from netlab.errors import NetlabError
 

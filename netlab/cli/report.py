@@ -66,7 +66,7 @@ def report(
         return
     from netlab.report.live import watch
 
-    # The run may be controlled from this machine too, and it has priority over the report.
+    # This machine may also control the run, and the run has priority over the report.
     os.nice(LOWEST_PRIORITY)
     try:
         with interruptible():
@@ -117,7 +117,7 @@ def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
 
 
 def show_overview(folder: Path) -> None:
-    """Print the means of a run without writing files; if quiet, only its folder."""
+    """Print the means of a run without writing files; with ``--quiet``, only the run's folder."""
     if loudness() is Loudness.QUIET:
         show(folder)
         return
@@ -132,8 +132,8 @@ def show_report(
 ) -> None:
     """Make the report of a run folder, and print the means and the path of the report.
 
-    If quiet, only the path is printed. If standard output has JSON, the path goes to standard
-    error.
+    With ``--quiet``, only the path is printed. If standard output has JSON (``as_json``), the path
+    goes to standard error.
     """
     from netlab.findings.analysis import load
     from netlab.report import Report

@@ -25,7 +25,7 @@ class _Output(io.RawIOBase):
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.missing: OSError | None = None
-        """The error of a descriptor that was closed at the start: each write then fails with it."""
+        """The error if the descriptor was closed at the start; each write then fails with it."""
         self.refusal: OSError | None = None
 
     def fileno(self) -> int:

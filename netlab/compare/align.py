@@ -1,7 +1,8 @@
 """Alignment: finds the pairs of cells to be compared, with the figures of their trials. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings. A reading is the data
-of one trial of a cell.
+of one trial (measurement) of a cell. The two cells of a pair are the baseline and the contender,
+which is compared with the baseline. A block is one trial of every cell, measured one after another.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NO_RATIO = _("A figure of 0, or below it, has no ratio.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedPair:
-    """One quantity of two cells that are compared."""
+    """One quantity (such as throughput) of two cells that are compared."""
 
     label: str
     """Name of this pair of cells within the comparison."""
@@ -34,7 +35,7 @@ class AlignedPair:
     """Trial → its figure (above 0) in the quantity's unit."""
     contender: Mapping[int, float]
     paired: bool
-    """Whether trials with the same number were in one block: drift affects both sides alike."""
+    """Whether trials with the same number were in one block, so that drift affects both alike."""
     why_not: tuple[str, ...] = ()
     """Why trials of either cell have no figure: one sentence per reason."""
 

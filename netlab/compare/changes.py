@@ -25,7 +25,7 @@ Known = Mapping[tuple[str, str], str]
 
 
 def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
-    """One phrase per fact that differs between the runs, and per side with hosts of its own.
+    """One phrase per fact that differs between the runs, and one per run that has hosts of its own.
 
     Facts that only one run has are left out. Only the first ``_SHOWN`` phrases are
     returned; if there are more, a last phrase has their number.

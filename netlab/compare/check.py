@@ -2,8 +2,8 @@
 
 An expectation applies to cells: combinations of test, pairing (server and client) and settings. A
 limit applies to every trial: a cell that meets the limit in four of five trials fails. "No worse
-than a baseline" is a statement about means; a confidence interval confirms or refutes it. An
-expectation that cannot be judged is never met.
+than a baseline" (another run) is a statement about means; a confidence interval confirms or refutes
+it. An expectation that cannot be judged does not count as met.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ class Checked:
         return _counts(self.judgements)
 
     def raise_for_unmet(self) -> None:
-        """Raise ExpectationError if any is "not met", else IncompleteRun unless all are "met"."""
+        """Raise ExpectationError if a verdict is "not met".
+
+        If none is, raise IncompleteRun if a verdict is "cannot be judged".
+        """
         counts = self.counts
         if counts["not met"]:
             raise ExpectationError(f"{self.run}: {_counted(counts)}")
@@ -274,7 +277,7 @@ def _why_not(blank: Sequence[LimitedFigure], of: int) -> str:
 def _aligned_with_baseline(
     run: Run, baseline: Run | None, all_readings: Sequence[Reading]
 ) -> Mapping[str, Sequence[AlignedPair]] | None:
-    """Cell → its headline figures aligned with the baseline's; ``None`` without a baseline."""
+    """Cell → its headline (main) figures, with the baseline's; ``None`` without a baseline."""
     if baseline is None:
         return None
     aligned: dict[str, list[AlignedPair]] = {}

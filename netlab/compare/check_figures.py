@@ -1,4 +1,7 @@
-"""The figures of a trial that an expectation limits. No I/O."""
+"""The figures of a trial that an expectation limits. No I/O.
+
+The ceiling of a trial is the highest payload rate that its link can carry.
+"""
 
 from __future__ import annotations
 

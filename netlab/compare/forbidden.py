@@ -1,6 +1,7 @@
 """Check of a run against forbidden kinds of findings. No I/O.
 
-Findings are computed and worded elsewhere, and arrive here as plain data.
+A finding is a statement that netlab derives from a run's results. Findings are computed and worded
+elsewhere, and arrive here as plain data.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class FindingSentence:
     kind: str
     severity: str
     cells: tuple[str, ...]
-    """Keys of the cells; empty if it is about a host or the whole run."""
+    """Keys of the cells; empty if the finding is about a host or the whole run."""
     sentence: str
 
 
@@ -42,8 +43,8 @@ def held_against_findings(
 ) -> Iterator[tuple[str, bool | None, str]]:
     """Yields (key of a cell, whether the expectation is met or ``None`` if unknown, why).
 
-    A finding about a host or the whole run has no cell, so its key is empty. It counts only if the
-    expectation applies to every cell.
+    A finding about a host or the whole run has no cell, so its key is empty. Such a finding counts
+    only if the expectation applies to every cell.
     """
     if computed is None:
         yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)

@@ -1,6 +1,7 @@
 """Verdicts: whether aligned cells differ significantly, corrected for all comparisons. No I/O.
 
-The correction is needed because among many comparisons some differ by chance.
+The correction is needed because among many comparisons some differ by chance. Each aligned pair has
+a baseline and a contender, which is compared with the baseline.
 """
 
 from __future__ import annotations

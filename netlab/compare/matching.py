@@ -1,6 +1,7 @@
 """Agreement: the conditions for a comparison of two runs, and their matching cells. No I/O.
 
-A cell is one combination of test, pairing (server and client) and settings.
+A cell is one combination of test, pairing (server and client) and settings. The run that is
+compared with the baseline is the contender.
 
 The link, the kinds of test, the pairings and every setting must agree; only a setting that has one
 value in each run may differ, and the comparison then states the difference. Hosts, netlab's
@@ -41,7 +42,7 @@ class Agreement:
     that has one value in each run.
     """
     alone: tuple[str, ...]
-    """One phrase per side about cells without a counterpart."""
+    """One phrase per run that has cells without a counterpart in the other run."""
 
 
 def agreement(baseline: Plan, contender: Plan) -> Agreement:

@@ -1,6 +1,7 @@
 """Comparison of two runs, or of the levels of an axis of one run, cell by cell. No I/O.
 
 An axis is a setting (or ``pairing``, ``test``) that varies in a run; its values are the levels.
+A contender is a run or level that is compared with the baseline.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def compare_levels(
 ) -> Compared:
     """Compare every level of an axis with the baseline: the first level, or ``against``.
 
-    UsageError for an axis that the run does not have, for one with a single level, and for an
+    UsageError for an axis that the run does not have, for an axis with a single level, and for an
     unknown level.
     """
     all_readings = readings(run)
@@ -129,7 +130,10 @@ def compare_levels(
 
 
 def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
-    """The field of ``axis``, a field or its name in a matrix; UsageError if it does not exist."""
+    """The field of ``axis``, which is a field's name in records or in a matrix.
+
+    UsageError if there is no such field.
+    """
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)

@@ -1,4 +1,9 @@
-"""Finds every fault of a matrix file in one pass, each with its place and an explanation."""
+"""Finds every fault of a matrix file in one pass, each with its place and an explanation.
+
+A test of a matrix gives each setting one value or several (an axis). A grid is a test with its axes
+and rules, and a cell is one combination of values. A mirror is a program that answers round trips.
+A variant is a state of the hosts' own settings.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +117,7 @@ def _faults_of_cells(
 
 
 def unknown_mirrors(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
-    """A sentence about each mirror that an axis of ``grids`` names and ``mirrors`` lacks."""
+    """A sentence about each mirror that ``grids`` names and the section ``mirrors`` lacks."""
     known = {None, *(model.mirrors or {})}
     names = dict.fromkeys(name for grid in grids for name in grid.axes.get("mirror", ()))
     return [_unknown(str(name), model) for name in names if name not in known]
@@ -152,7 +157,8 @@ def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault
     """Faults: values of ``variant`` that are not valid, and a link whose MTU is smaller than an MTU
     that a variant sets.
 
-    The highest payload rate of the link is calculated from the link's MTU.
+    The highest payload rate of all cells is calculated from the link's MTU, so this MTU must not be
+    exceeded.
     """
     for path, section in sections(model):
         value: Any = getattr(section, "variant", None)
@@ -175,7 +181,10 @@ def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault
 
 
 def _model(document: Document, faults: list[Fault]) -> MatrixFile:
-    """The model of the file. Appends to ``faults``; raises MatrixError if too little is left."""
+    """The model of the file, without its faulty parts. Appends their faults to ``faults``.
+
+    Raises MatrixError if too little of the file is left.
+    """
     result: MatrixFile | list[PlacedFault] = check(document, MatrixFile)
     data = copy.deepcopy(document.data)
     while isinstance(result, list):
@@ -201,7 +210,7 @@ _NO_VALUE = "has no value"
 
 
 def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
-    """The fault in netlab's words; it names the kinds of test that have a misplaced setting."""
+    """The fault in netlab's words. For a misplaced setting, the words say where it belongs."""
     match complaint.path:
         case ["pairings"] if _is_pairing(word := document.data.get("pairings")):
             return replace(complaint.fault, message=f"should be a list: [{word}]")
@@ -263,7 +272,7 @@ def _place_of(model: MatrixFile, problem: Problem) -> KeyPath:
 
 
 def places_of(model: MatrixFile, problem: Problem) -> Iterator[KeyPath]:
-    """Where the faulty level is written: in the test, in one of its rules, or in the defaults."""
+    """Where the faulty value is written: in the test, in one of its rules, or in the defaults."""
     name = NAME_OF[problem.field]
     for path, section in reversed(list(sections(model))):
         if path[:2] not in (("tests", problem.grid), ("defaults",)):

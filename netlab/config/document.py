@@ -113,8 +113,8 @@ def check(
 ) -> Model | list[PlacedFault]:
     """The part of ``document`` at ``section`` as a model, or a list of all its faults.
 
-    If ``data`` is given, it is validated instead: a copy of the part without the values that were
-    reported already.
+    If ``data`` is given, it is validated instead of the part; it is a copy of the part without the
+    values that were reported already.
     """
     part = document.at(section) if data is None else data
     try:
@@ -203,7 +203,7 @@ def _typo_of(data: Any, path: KeyPath, names: Sequence[str]) -> str:
 def _walk(
     data: Any, model_class: type[BaseModel], location: Sequence[Step]
 ) -> tuple[list[Step], list[str]]:
-    """A pydantic location as a key path, and the keys that are known at its end.
+    """A pydantic location as a key path, and the keys that the model allows at the end of the path.
 
     Pydantic puts the names of union branches into its locations; the file does not have them.
     """

@@ -1,7 +1,8 @@
 """Finds settings of a matrix that an echo (RFC 862) cannot have, each with its place.
 
-A host that only echoes cannot be configured. An axis of such a setting would label cells with
-values that were never set.
+An echo is a service that sends back what it receives; a host that only echoes cannot be configured.
+If a matrix gives several values to a setting that such a host cannot have, cells (combinations of
+values) would be labelled with values that were never set.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from netlab.experiment.matrix import Matrix
 def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
     """Raise MatrixError for settings that an echo cannot have, in cells whose server is an echo.
 
-    If a pairing has several candidates for the server, only the first one is checked. If another
-    candidate that is an echo replaces it later, the cells become ``impossible``.
+    If a pairing (server and client) has several candidates for the server, only the first candidate
+    is checked. If another candidate that is an echo replaces it later, the cells get the status
+    ``impossible``.
     """
     mirrors = {
         pairing: server.name

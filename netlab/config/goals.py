@@ -40,7 +40,9 @@ def expectations_of(expect: Sequence[ExpectSection] | None) -> tuple[Expectation
 
 
 def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: comparisons or expectations without cells, a ``target`` without streams over TCP."""
+    """Faults: comparisons and expectations that apply to no cell (combination of settings) of the
+    matrix, and a ``target`` in a matrix without streams over TCP.
+    """
     if not model.compare and not model.expect and model.target is None:
         return
     layers = layers_of(document, model, {})
@@ -82,7 +84,7 @@ def _side(section: Any) -> dict[str, Level]:
 def _expectations(
     expect: Sequence[ExpectSection] | None,
 ) -> Iterator[tuple[int, tuple[Expectation, ...]]]:
-    """Index of each section of ``expect``, and its expectations."""
+    """Index of each section of ``expect``, and the expectations in the section."""
     for index, section in enumerate(expect or []):
         yield index, section.expectations(_meant(section.when), _meant(section.unless))
 

@@ -1,6 +1,7 @@
 """Reads and validates a matrix file; every fault has file, line, column and key path.
 
-The settings of a cell come from four layers; a later layer wins:
+A cell is one combination of a pairing (server and client), a kind of test, and settings. An axis is
+a setting with several values. The settings of a cell come from four layers; a later layer wins:
 
 1. the built-in defaults in ``kinds/``,
 2. the matrix's ``defaults``,
@@ -212,7 +213,7 @@ def _content(
     grids: tuple[Grid, ...],
     scale: float,
 ) -> dict[str, Any]:
-    """The data by which two matrices are the same. An absent section has no key here."""
+    """The data that identify a matrix. A section that the matrix lacks has no key here."""
     content: dict[str, Any] = {
         "link": link
         and {

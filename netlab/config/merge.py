@@ -1,7 +1,9 @@
 """Merges the sections of a matrix into the values that each setting of a test has.
 
 In this module, settings have the names of the file; in a ``cells.Grid``, they have the names of
-fields.
+fields. A grid is a test with its rules and the values of each setting (its axes, whose single
+values are called levels). A cell is one combination of values. A trial is one measurement of a
+cell.
 """
 
 from __future__ import annotations
@@ -96,7 +98,7 @@ def _layered(*layers: Mapping[str, Any]) -> Layer:
 
 
 def _partners(names: Iterable[str]) -> set[str]:
-    """The settings that cannot be combined with those named, and are therefore removed."""
+    """The settings that cannot be combined with ``names``, and are therefore removed."""
     fields = {FIELD_OF[name] for name in names}
     return {
         NAME_OF[partner] for pair in EXCLUSIVE for partner in pair if fields & ({*pair} - {partner})
@@ -142,7 +144,7 @@ def too_long_frames(
 
 
 def lonely(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: ``together`` for searches that no other search can join."""
+    """Faults: the setting ``together`` for searches that no other search can join."""
     by_name = sum(map(is_by_name, model.pairing_names))
     for path, section in sections(model):
         if True not in levels_of(getattr(section, "together", None)):
@@ -198,7 +200,7 @@ def lacking(test: str, layer: Layer) -> set[str]:
 
 
 def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iterator[Fault]:
-    """Faults: too many cells, trials or rule values, found without expanding them."""
+    """Faults: too many cells, trials or rule values, found by counting without a list of cells."""
     cells = 0
     for index, layer in enumerate(layers):
         cells_before, cells = cells, cells + _size(layer) * len(model.pairing_names)
@@ -312,7 +314,7 @@ def _then(test: str, values: Section, settled: set[str]) -> dict[str, Level]:
 
 
 def levels_of(value: Any) -> tuple[Level, ...]:
-    """Every level of a value or an axis."""
+    """Every level of a setting, which has one value, a list of values, or steps."""
     if isinstance(value, Steps):
         return tuple(value.values())
     return tuple(value) if isinstance(value, list) else (value,)

@@ -316,7 +316,7 @@ def _one_or_list_or_steps(value: Any, ends: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its name in the file, its field in the setups, its types."""
+    """One setting: its name in the file, its field in the classes of ``kinds/``, its types."""
 
     name: str
     field: str

@@ -100,14 +100,14 @@ class _TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Breaks:
-    """Characters that are line breaks for PyYAML (YAML 1.1) and ordinary ones in YAML 1.2."""
+    """Characters that are line breaks for PyYAML (YAML 1.1) and ordinary characters in YAML 1.2."""
 
     stand_ins: dict[str, str]
     """Character → a private-use character that does not occur in the text."""
 
     @classmethod
     def of(cls, text: str) -> _Breaks:
-        """Stand-ins for those of these characters that occur in a text."""
+        """Stand-ins for the characters of this kind that occur in ``text``."""
         free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
         return cls({character: next(free) for character in "\x85\u2028\u2029" if character in text})
 
@@ -308,7 +308,7 @@ def place(text: str, index: int) -> tuple[int, int]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines as YAML counts them: a carriage return alone ends one as well."""
+    """The lines as YAML counts them: a carriage return alone ends a line as well."""
     return re.split("\r\n|\r|\n", text)
 
 
@@ -337,7 +337,9 @@ _STUCK = re.compile(r"[ ]*(?:- +)?([A-Za-z_][A-Za-z0-9_]*):(?=[^ /:])")
 
 
 def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
-    """A space that YAML treats as a letter, at or before the line where parsing failed."""
+    """The fault of a space that YAML treats as a letter, in the line where parsing failed or before
+    this line.
+    """
     lines = _lines(text)[:noticed]
     for number, line in enumerate(lines, 1):
         for match in _ODD_SPACE.finditer(line.partition("#")[0]):
@@ -348,7 +350,9 @@ def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
 
 
 def _colon_without_space(text: str, file: str, noticed: int) -> Fault | None:
-    """A missing space, as in ``duration:10s``, where parsing failed or in the line before."""
+    """The fault of a missing space, as in ``duration:10s``, in the line where parsing failed or in
+    the line before.
+    """
     lines = _lines(text)
     for number in (noticed - 1, noticed):
         match = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None

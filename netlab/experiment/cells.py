@@ -1,4 +1,9 @@
-"""Expands a matrix into its cells: the product of the axes, after the matrix's rules. No I/O."""
+"""Expands a matrix into its cells: the product of the axes, after the matrix's rules. No I/O.
+
+An axis is a setting with the list of its values in a matrix; a level is one of these values. The
+product of the axes has every combination of one level of each axis. The matrix's rules change some
+combinations and exclude others.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +32,15 @@ class Cell:
     """One combination of a pairing, a kind of test, and one value of each axis."""
 
     pairing: str
-    """Server first: letters of two systems, such as ``WL``, or two hosts by name."""
+    """The two ends, server first: letters of two operating systems, such as ``WL`` (Windows and
+    Linux), or names of two hosts, such as ``nas+laptop``."""
     test: str
     """The kind of test: a key of ``SETUPS``."""
     setup: TestSettings
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
-        """Name of each setting, with its unit → its value; settings with ``None`` are absent."""
+        """Setting, with the unit in its name → value; settings that are ``None`` are absent."""
         return self.setup.settings()
 
     @property
@@ -59,20 +65,22 @@ def _key_words(setup: TestSettings) -> tuple[str, ...]:
 DEFAULTS: Mapping[str, Level] = {
     name: level for test in reversed([*SETUPS]) for name, level in DEFAULTS_OF[test].items()
 }
-"""Default of each setting. If kinds of test have different defaults, this is the default of the
-kind that comes first in ``SETUPS``: of a stream, if it has the setting."""
+"""Default of each setting. If kinds of test have different defaults for a setting, this is the
+default of the kind that comes first in ``SETUPS``: that is the stream, if it has the setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for the cells whose settings, or ``pairing``, have one of the values in ``when``."""
+    """A rule for the cells in which each setting named in ``when`` (or ``pairing``) has one of the
+    values given there.
+    """
 
     when: Mapping[str, frozenset[Level]]
     then: Mapping[str, Level]
     """The settings that these cells get; empty for an exclusion."""
 
     def matches(self, combination: Mapping[str, Level]) -> bool:
-        """Whether the rule applies to a combination, which has settings and ``pairing`` by name."""
+        """Whether the rule applies to a combination: name of a setting, or ``pairing`` → value."""
         return all(combination[name] in levels for name, levels in self.when.items())
 
 
@@ -88,9 +96,10 @@ class Grid:
 
     test: str
     axes: Mapping[str, tuple[Level, ...]]
-    """Every field of the kind of test with its values; the last axis varies fastest."""
+    """Every setting of the kind of test with its values; the last axis varies fastest."""
     repeats: int | None = None
-    """Trials of each cell of the test; ``None``: the matrix decides."""
+    """Number of trials (measurements) of each cell of the test; ``None``: the number, or the rule,
+    that the matrix has for all tests."""
     replace: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     override: tuple[Rule, ...] = ()
@@ -125,7 +134,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The cells of some grids, and their problems."""
+    """The cells of some grids, and the problems of these grids."""
 
     cells: tuple[Cell, ...]
     grids: tuple[int, ...]
@@ -134,7 +143,10 @@ class Expansion:
 
 
 def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
-    """The cells of ``grids`` for ``pairings``, and the first problem of each kind in each place."""
+    """The cells of ``grids`` for ``pairings``, and the problems of the grids.
+
+    A problem that occurs in several cells is listed once.
+    """
     cells: dict[Cell, int] = {}
     problems: dict[object, Problem] = {}
     matching_rules: set[tuple[int, str, int]] = set()
@@ -167,11 +179,11 @@ def _combinations(
     matching_rules: set[tuple[int, str, int]],
     problems: dict[object, Problem],
 ) -> Iterator[dict[str, Level]]:
-    """The settings of a grid's cells after its rules, without settings that do not apply.
+    """The settings of each cell of a grid, after the grid's rules.
 
-    Combinations that differ only in settings that do not apply to them are one cell. For example,
-    UDP has no congestion control. If rules make two combinations equal, this is added to
-    ``problems``.
+    A setting that does not apply to the cell's protocol gets its default. For example, UDP has no
+    congestion control, so two UDP combinations that differ only in this setting are one cell. If
+    rules make two combinations equal, a problem is added to ``problems``.
     """
     names = tuple(grid.axes)
     earlier: set[tuple[Level, ...]] = set()
@@ -209,7 +221,7 @@ def _made_equal(
     axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
     cell = ", ".join(f"{name} {combination[name]}" for name in axes)
     message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
-    # If no rule changed this combination, an earlier rule made another one equal to it.
+    # If no rule changed this combination, a rule made an earlier combination equal to it.
     kind, rule = last or ("replace" if grid.replace else "override", 0)
     return Problem(index, kind, message, rule=rule)
 
@@ -224,7 +236,9 @@ def _idle_rules(
 
 
 def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The settings; each setting that does not apply to the cell's protocol gets its default."""
+    """The settings of a cell, in which each setting that does not apply to the protocol of the cell
+    has its default.
+    """
     idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
     defaults = DEFAULTS_OF[test]
     return {name: defaults[name] if name in idle else level for name, level in settings.items()}

@@ -1,4 +1,8 @@
-"""Comparisons: the cells on each side of a comparison, and the pairs they form. No I/O."""
+"""Comparisons: the cells on each side of a comparison, and the pairs they form. No I/O.
+
+A cell is one combination of two hosts, a kind of test, and settings. A comparison has two sides:
+the contender is compared with the baseline.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,12 @@ from netlab.experiment.settings import Level
 Side = Literal["baseline", "contender"]
 
 OF_A_CELL = ("pairing", "test")
-"""What a side may name in addition to settings."""
+"""Fields of a cell that a side may name in addition to settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Pairs of cells that differ in the named settings only.
+    """Pairs of cells that differ only in the fields that the two sides name.
 
     Both sides name the same fields: settings (``message_bytes``), ``pairing`` or ``test``.
     """
@@ -36,7 +40,7 @@ class Comparison:
         return "contender" if _agrees(cell, self.contender) else None
 
     def rest_of(self, cell: Mapping[str, Level]) -> frozenset[tuple[str, Level]]:
-        """The settings of a cell that the other cell of its pair must have as well.
+        """The fields of ``cell``, with their values, that the other cell of its pair must have too.
 
         If protocols are compared, settings that only one protocol has are left out.
         """

@@ -1,12 +1,15 @@
 """Estimates how long a plan takes, and counts the trials whose time cannot be predicted. No I/O.
 
-If a trial ends after a number of messages (``count``) and has no rate, its length is not known in
-advance. Its minimum length follows from the link's rate; slow hosts may take longer.
+A trial is one measurement of a cell (a combination of two hosts and settings); a round is the
+trials that run at the same time. If a trial ends after a number of messages (``count``) and no rate
+of messages is set, its length is not known in advance. Its minimum length follows from the link's
+rate; slow hosts may take longer.
 
-The **least** time of a search assumes that its first try is the result. The **most** time assumes
-that the path has one fixed limit, that every step halves the range, and that each size or rate
-beyond the limit is tried until it counts as failed. A search takes longer on a path that loses a
-little at any rate; how much longer cannot be predicted.
+A search is a trial that tries several sizes or rates. Its **least** time assumes that the first try
+gives the result. Its **most** time assumes that the path has one fixed limit, that every step
+halves the range, and that each size or rate beyond the limit is tried until it counts as failed. A
+search takes longer on a path that loses a few frames at every rate; how much longer cannot be
+predicted.
 """
 
 from __future__ import annotations
@@ -33,12 +36,13 @@ from netlab.experiment.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 from netlab.experiment.schedule import Round, is_together
 
 LEARN_S = 0.1
-"""Time at the beginning of a try. Its frames do not count: from them, the device learns the hosts'
-addresses."""
+"""Time at the beginning of a try. The frames sent in this time do not count: from these frames, the
+device under test learns the hosts' addresses."""
 LATENCY_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
-"""Loads, as shares of the rate found, under which round trips are timed."""
+"""Loads under which round trips are timed after a search, as shares of the rate that it found."""
 AROUND_S = 0.2
-"""Time under each of these loads before the first request that counts, and after the last one."""
+"""Each of these loads runs for this time before the first request that counts, and for the same
+time after the last request that counts."""
 LOSS_STEPS = 10
 """Maximum number of rates at which frame loss is measured. Two successive rates without loss end
 the measurement."""
@@ -46,19 +50,24 @@ LONGEST_BURST_S = 2.0
 """A device that forwards a burst of this length is assumed to forward any burst."""
 LEAST_BURST_FRAMES = 2
 LEAST_MESSAGE_BYTES = {"TCP": 1, "UDP": 16}
-"""Smallest message tried; a UDP message needs 16 bytes for its sequence number."""
+"""Smallest message that a payload search tries; a UDP message needs 16 bytes for its sequence
+number."""
 SETTLE_TCP_S = 1.0
 """Time that a lost TCP message takes in addition to its time-out."""
 
 PROGRAMS_S = 0.6
-"""Time that another tool's server and client take to start and end, in addition to the window."""
+"""Time that another tool's server and client take to start and end, in addition to the warm-up and
+the measured time."""
 
 _GUESSES = 2
-"""Number of sizes tried before halving begins: the interface's limit, and one byte more."""
+"""Number of sizes tried before halving begins: the largest that the interface should pass, and this
+size plus one byte."""
 _AGAIN = 3
-"""Number of bursts in a search that begins with the result of an earlier search."""
+"""Number of bursts in a search for the longest burst, if the search begins with the result of an
+earlier search."""
 _SWEPT = {"TCP": (14, 14), "UDP": (14, 16)}
-"""Minimum and maximum number of sizes in a sweep around a payload of at least a hundred bytes."""
+"""Minimum and maximum number of message sizes at which a payload search also measures throughput,
+if the payload found has at least a hundred bytes."""
 
 _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
 """Wire bytes of a segment without payload: its headers and options fit into the shortest frame."""
@@ -69,21 +78,21 @@ class Estimate:
     """The estimated time of some rounds."""
 
     time_s: float
-    """The known time, with overhead and pauses."""
+    """The time that can be calculated, including overhead and pauses."""
     longest_s: float
     """Time of the longest trial."""
     at_link_rate: int
-    """Number of trials that end after a count and whose time was calculated from the link's rate.
-    They may take longer."""
+    """Number of trials that end after a count of messages and whose time was calculated from the
+    link's rate. These trials may take longer."""
     counted: int
-    """Number of trials that end after a count, on an unknown link. ``time_s`` does not include
-    their length."""
+    """Number of trials that end after a count of messages, on an unknown link. ``time_s`` does not
+    include their length."""
     searching: int
-    """Number of trials that are searches; the time includes their least or most time, as
-    requested."""
+    """Number of trials that are searches. ``time_s`` includes their least or their most time,
+    depending on the argument ``at_least`` of ``estimate``."""
     unbounded: int = 0
     """Number of searches whose time depends on an unknown line rate. ``time_s`` does not include
-    it."""
+    the time of these searches."""
 
 
 def estimate(
@@ -94,9 +103,9 @@ def estimate(
     pause_s: float,
     at_least: bool = False,
 ) -> Estimate:
-    """The time of successive rounds, with ``pause_s`` between two of them.
+    """The time of successive rounds, each with ``overhead_s``, and ``pause_s`` between two rounds.
 
-    Searches count with their most time, or with their least time if ``at_least``.
+    Searches count with their most time, or with their least time if ``at_least`` is true.
     """
     time_s = longest_s = 0.0
     at_link_rate = counts = searching = unbounded = number = 0
@@ -132,9 +141,9 @@ def _programs_s(setup: TestSettings) -> float:
 
 
 def window_s(setup: TestSettings) -> float | None:
-    """Requested length of warm-up and window.
+    """Requested length of the warm-up and the window (the time that is measured) together.
 
-    ``None`` if the settings do not fix the time: a count without a rate, or a search.
+    ``None`` if the settings do not fix the time: a count of messages without a rate, or a search.
     """
     if isinstance(setup, LatencyUnderLoad):
         return setup.round_trips_s()
@@ -152,8 +161,8 @@ def window_s(setup: TestSettings) -> float | None:
 def least_s(cell: Cell, link: Link | None) -> float | None:
     """The least time of a search, or of a trial that ends after a count of messages.
 
-    The time of a count assumes that only the link's rate limits the messages. Returns ``None`` for
-    any other trial, and if the time depends on an unknown link.
+    For a count of messages, the time assumes that only the link's rate limits them. Returns
+    ``None`` for any other trial, and if the time depends on an unknown link.
     """
     setup = cell.setup
     if isinstance(setup, SEARCHES):
@@ -176,7 +185,7 @@ def least_s(cell: Cell, link: Link | None) -> float | None:
         there_and_back_s += cables * 2 * 8 * _BARE_SEGMENT_BYTES / link.rate_bit_per_s
     else:
         # Requests that are under way at once share the cables. Their rate is limited by the slowest
-        # of three: the direction there, the direction back, and the mirror.
+        # of three: the direction there, the direction back, and the mirror (the server's program).
         busiest_s = max(request_s, answer_s, setup.mirror_hold_s)
         there_and_back_s = max(there_and_back_s / setup.outstanding, busiest_s)
     return setup.warm_up_s + setup.count * there_and_back_s
@@ -212,7 +221,7 @@ def _serialisation_s(
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Seconds that a search takes."""
+    """The least and the most time that a search takes, in seconds."""
 
     least_s: float
     most_s: float
@@ -242,8 +251,8 @@ def bounds_of(
 def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int]]:
     """The least and most tries of a search, each as (tries before the confirmation, tries in it).
 
-    The line rate is tried first, then as many rates as it takes to halve the grid down to one rate.
-    All except the result may fail.
+    The line rate is tried first, then as many rates as it takes to halve the grid of rates down to
+    one rate. For the most tries, every rate except the result is assumed to fail.
     """
     grid = RateGrid(Fraction(repr(setup.resolution)))
     decided = 1 + math.ceil(math.log2(grid.size))
@@ -254,7 +263,10 @@ def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int
 
 
 def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> float:
-    """Time of the tries and the pauses between them; ``late``: each try waits for late frames."""
+    """Time of ``short`` + ``full`` tries and the pauses between them.
+
+    If ``late`` is true, each try waits for late frames.
+    """
     full_s = setup.duration_s or 0.0
     short_s = setup.search_duration_s or full_s
     each_s = LEARN_S + (setup.residual_s if late else 0.0)
@@ -263,7 +275,7 @@ def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> fl
 
 
 def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: int) -> Bounds | None:
-    """Bounds of the further measurements of a search."""
+    """Bounds of what a search measures after the rate: loss, latency, and the longest burst."""
     full_s = (setup.duration_s or 0.0) + LEARN_S + setup.settle_s
     least_s = most_s = 0.0
     if setup.frame_loss:
@@ -285,13 +297,13 @@ def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: in
 
 
 def _of_payload(setup: PayloadSearch) -> Bounds:
-    """Bounds for both directions: a size that is lost takes its time-out; a size that passes takes
-    one round trip, which counts as no time here.
+    """Bounds of a payload search in both directions. A size that is lost takes its time-out. A size
+    that passes takes one round trip, which counts as no time here.
     """
     least, most = LEAST_MESSAGE_BYTES[setup.protocol], ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
     silent = _GUESSES + math.ceil(math.log2(most - least + 1))
     if setup.protocol == "UDP":
-        silent += 1  # one byte more than passes, if fragments are allowed
+        silent += 1  # the largest size that passes, plus one byte, with fragments allowed
     each_s = setup.timeout_s + (SETTLE_TCP_S if setup.protocol == "TCP" else 0.0)
     swept = _SWEPT[setup.protocol] if setup.sweep else (0, 0)
     least_s, most_s = (sizes * setup.duration_s for sizes in swept)

@@ -1,8 +1,9 @@
 """Expectations: bounds that a matrix's author sets, and the cells that they apply to. No I/O.
 
-An expectation is one bound on one quantity. ``of`` names the unit of the limit. A limit may be
-a share of the wire ceiling, the highest payload rate that the framing on the link allows. The same
-share is then a different figure in each cell.
+A cell is one combination of two hosts, a kind of test, and settings. An expectation is one bound on
+one quantity. ``of`` names the unit of the limit. A limit may be a share of the wire ceiling, the
+highest payload rate that the framing on the link allows. The same share is then a different figure
+in each cell. A finding is a remark of netlab on the results of a run.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from netlab.experiment.settings import Level
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline", "no"]
-"""Subject of the expectation: a quantity, the whole cell compared with a baseline run, or the
-absence of a kind of finding.
+"""Subject of the expectation: a quantity; ``baseline``, the whole cell compared with an earlier
+run; or ``no``, the absence of a kind of finding.
 """
 
 Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "baseline", "findings"]
 """Unit of a limit: a physical unit, a share of something, or a number of findings."""
 
 SEVERITIES = ("warning", "note")
-"""Severities. In place of a kind of finding, such a word means every kind with this severity."""
+"""Severities of findings. In place of a kind of finding, such a word means every kind that has this
+severity."""
 
 NAMES: Mapping[What, str] = {
     "throughput": "throughput",
@@ -66,7 +68,7 @@ class Expectation:
     unless: When = field(default_factory=dict)
     """Cells that match all of these conditions are left out. It is empty if no cell is left out."""
     forbidden: str = ""
-    """For ``no``: a kind of finding, or a severity."""
+    """If ``what`` is ``no``: the kind of finding that must not occur, or a severity."""
 
     def is_about(self, cell: Mapping[str, Level]) -> bool:
         """Whether the expectation applies to a cell, and the cell has the quantity.
@@ -85,7 +87,7 @@ class Expectation:
         return figure >= self.limit if self.bound == "at least" else figure <= self.limit
 
     def words(self, figure: float) -> str:
-        """A figure in the form of the limit, such as ``94.1 % of the ceiling``.
+        """A figure as text, in the same unit as the limit, such as ``94.1 % of the ceiling``.
 
         A figure near the limit has as many digits as are needed to distinguish it from the limit.
         """

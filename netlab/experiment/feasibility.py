@@ -1,4 +1,8 @@
-"""Finds settings with which no host could measure, before a run. No I/O."""
+"""Finds settings with which no host could measure, before a run. No I/O.
+
+A probe is netlab's own program that measures on a host. A mirror is the program on the server that
+answers the requests of a round trip: the probe, or another program.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +102,7 @@ def faults_of(setup: TestSettings) -> Iterator[SettingFault]:
 
 
 def untold(setup: TestSettings) -> tuple[tuple[str, Level], ...]:
-    """The settings that a setup requests of its server and that an echo service cannot apply.
+    """The settings for the server's probe in a setup: an echo service cannot apply them.
 
     Settings at their defaults are left out.
     """
@@ -218,7 +222,7 @@ def _of_round_trip(setup: RoundTrip) -> Iterator[SettingFault]:
 
 
 def _of_other_mirror(setup: RoundTrip) -> Iterator[SettingFault]:
-    """Faults: settings that only netlab's probe can apply as the mirror."""
+    """Faults of a round trip that another program answers: settings that only a probe can apply."""
     requested = [name for name, _level in untold(setup)]
     requested += ["mirror_hold_s"] if setup.mirror_hold_s else []
     requested += [] if setup.response_bytes in (None, setup.message_bytes) else ["response_bytes"]

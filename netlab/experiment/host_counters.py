@@ -2,7 +2,8 @@
 
     two readings of counters that only grow → the differences between the readings
 
-A counter that a system does not report is absent, and so are the values derived from it.
+A trial is one measurement; its record holds the results. A probe is netlab's program on a host. A
+counter that a system does not report is absent, and so are the values derived from it.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Watched:
 
 
 def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> Counters:
-    """The counters of one host. ``facts`` has what its probe reported for each route under test.
+    """The counters of one host. ``facts``: what the host's probe reported for each tested route.
 
     An interface that several routes use is counted once. ``softnet``: whether the backlog
     counter counts the frames of this host alone; otherwise this counter is left out.
@@ -137,12 +138,12 @@ def drops_in(facts: Mapping[str, Any]) -> Counters:
 
 
 def dropped_between(first_reading: Counters, last_reading: Counters) -> dict[str, int]:
-    """Place → frames dropped between two readings, for places in both."""
+    """Place → frames dropped between two readings, for the places that both readings have."""
     return _grown(first_reading.dropped, last_reading.dropped)
 
 
 def paused_between(first_reading: Counters, last_reading: Counters) -> dict[str, int]:
-    """Direction → pause frames between two readings, for directions in both."""
+    """Direction → pause frames between two readings, for the directions that both readings have."""
     return _grown(first_reading.pauses, last_reading.pauses)
 
 
@@ -176,7 +177,9 @@ def cpu_between(first_reading: Counters, last_reading: Counters) -> Cpu | None:
 
 
 def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
-    """A host's CPU load over a probe's window, from the probe's `result`; ``None`` if absent."""
+    """A host's CPU load during a probe's measurement, from the probe's `result`; ``None`` if the
+    result has no CPU load.
+    """
     names = ("host_busy_share", "host_busiest_core_share", "host_busiest_core")
     if any(name not in result for name in names):
         return None

@@ -1,4 +1,11 @@
-"""The inventory: the hosts, their addresses and logins, and the hosts of each pairing."""
+"""The inventory: the hosts, their addresses and logins, and the hosts of each pairing.
+
+A pairing is the server and the client of a measurement: the letters of two systems, such as ``WL``,
+or two hosts by name, such as ``nas+laptop``. Each side of a pairing by name is a role: ``nas``, or
+``nas@lan`` for a host in one of its networks. An agent is netlab's program (its probe) that runs on
+a host and does what netlab requests. An observed host, such as the device under test, is a host
+whose load and drops are recorded.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +21,8 @@ from netlab.messages import _
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": _("another system")}
-"""Letter of a pairing → operating system. No probe runs on X: such a host can only be a mirror (an
-echo service), or the server of another tool."""
+"""Letter of a pairing → operating system. No probe runs on X: a host with this letter can only be a
+mirror (an echo service), or the server of another tool."""
 
 OS_OF_PROBE = {"linux": "L", "windows": "W", "macos": "M", "freebsd": "F"}
 """Name of a system, as its probe reports it → the system's letter."""
@@ -76,7 +83,7 @@ class Host:
     shares: tuple[str, ...] = ()
     """Names of links and switches that its traffic shares with other hosts."""
     only_network: str | None = None
-    """The only network in which the host is reached, if a role of a pairing names one."""
+    """The only network in which the host is reached, if its role names one, as in ``nas@lan``."""
 
     @property
     def machine_name(self) -> str:
@@ -110,7 +117,7 @@ class Host:
         return tuple(dict.fromkeys(service.address for service in services))
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
-        """The host's test address in ``network``, or, if that is ``None``, in its first network.
+        """The host's test address in ``network``; if ``network`` is ``None``, in its first network.
 
         Raises UsageError if the host has no such address.
 
@@ -155,6 +162,13 @@ class Inventory:
     """Pairing → names of its server and client."""
     observed: tuple[str, ...] = ()
     """Names of observed hosts, which no pairing of letters uses."""
+    _hosts_by_name: Mapping[str, Host] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names: dict[str, Host] = {}
+        for host in self.hosts:
+            names.setdefault(host.name, host)
+        object.__setattr__(self, "_hosts_by_name", names)
 
     def observing(self, names: Iterable[str]) -> Inventory:
         """The inventory with observed hosts; UsageError if a host is unknown or has no agent."""
@@ -166,16 +180,13 @@ class Inventory:
 
     def host(self, name: str) -> Host:
         """The host of that name; KeyError if there is none."""
-        for host in self.hosts:
-            if host.name == name:
-                return host
-        raise KeyError(name)
+        return self._hosts_by_name[name]
 
     def candidates(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
         """Every (server, client) for ``pairing``, the first choice first.
 
         A named pair has only one choice. For letters, the choices are the servers and clients with
-        these systems, in the inventory's order, with hosts without an agent after other servers.
+        these systems, in the inventory's order; servers without an agent come after all others.
         Two systems of one machine never measure with each other, a host without an agent is never
         the client, and an observed host is never server or client. A pairing by name means its two
         hosts, which may be on one machine or be the same host.
@@ -254,7 +265,7 @@ class Inventory:
         """The pair of hosts; no pair if the client has no agent.
 
         If the pairing names a network for one host only, and the other host has an address in this
-        network, both use it.
+        network, both hosts use this network.
         """
         server, client = (self.role(str(role)) for role in roles_of(pairing))
         if not client.has_agent:

@@ -3,8 +3,10 @@
     the gaps that a probe recorded, except those that congestion or a slow pace explains
     → interruption
 
-docs/findings.md defines which gaps are an interruption (``data-stopped``), and docs/protocol.md
-defines what a gap is. Old records have no gaps, so they have no interruptions.
+A trial is one measurement, a record its results, a flow its data in one direction, and the window
+the time that is measured. docs/findings.md defines which gaps are an interruption
+(``data-stopped``), and docs/protocol.md defines what a gap is. Old records have no gaps, so they
+have no interruptions.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ SHORT_WINDOW_NS = 5_000_000_000
 SHARE = 0.05
 
 RTOS = 1.5
-"""A gap of at most this many retransmission time-outs (of TCP or of requests) counts as loss."""
+"""A gap of at most this many time-outs (TCP's RTO, or a UDP request's time-out) counts as loss."""
 ROUND_TRIPS = 1.5
 """A gap of at most this many round trips counts as TCP waiting for acknowledgements."""
 UNTOLD_RTO_US = 300_000
@@ -38,7 +40,7 @@ interval between two messages."""
 HALF = 0.5
 """Minimum share of the time without data that a cause must explain."""
 ROBBED = 0.9
-"""The same minimum for stolen CPU time; it is higher, as small parts may be stolen at any time."""
+"""The same minimum for stolen CPU time; it is higher, as a little CPU time is often stolen."""
 
 TRIES = 3
 """Maximum number of attempts at a trial, if a host or a cable interrupted it."""
@@ -52,7 +54,8 @@ class Cause(StrEnum):
     STEAL = "steal"
     """A hypervisor gave a host's CPUs to others."""
     PROCESS = "process"
-    """A probe's process did not run: its ticks were late, or it did not read received data."""
+    """The process of a probe (netlab's program on a host) did not run: its ticks, which come every
+    20 ms, were late, or it did not read received data."""
     CARRIER = "carrier"
     """An interface lost its carrier."""
     CLOCK = "clock"
@@ -80,7 +83,7 @@ _MOST = 2**63
 """All counts and times are below this number."""
 
 Gap = tuple[int, int]
-"""Start and end in the window, ns."""
+"""Start and end of a gap, in ns after the beginning of the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class _Flow:
         return least_ns((self.number("elapsed_ns") or 0) if asked_s is None else 1e9 * asked_s)
 
     def intervals(self, name: str) -> list[Gap]:
-        """A value with pairs of start and length, as intervals."""
+        """A list of start, length, start, length … as intervals; empty for any other value."""
         pairs = self.values.get(self.prefix + name)
         if not isinstance(pairs, list | tuple):
             return []
@@ -121,7 +124,7 @@ class _Flow:
         return [(a, a + n) for a, n in zip(pairs[::2], pairs[1::2], strict=False)]
 
     def grown(self, end: str, name: str) -> float | None:
-        """Growth of a counter of this end's TCP over its window; ``None``: unknown."""
+        """Growth of a counter of the TCP of ``end`` during the window; ``None``: unknown."""
         begin = self.number(f"{end}_tcp_begin_{name}")
         end_count = self.number(f"{end}_tcp_end_{name}")
         return None if begin is None or end_count is None else end_count - begin
@@ -136,7 +139,10 @@ _PLACES = tuple(
 
 
 def interruptions(record: Record) -> Iterator[Interruption]:
-    """The interruptions of a trial that is ok, in its streams, round trips or connections."""
+    """The interruptions in the streams, round trips or connections of a trial.
+
+    A trial whose status is not ``ok`` has none.
+    """
     if record.status is not Status.OK:
         return
     for prefix, taking, giving, shown_by in _PLACES:
@@ -225,7 +231,7 @@ def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], C
     cause, end = _cause_of(rest, flow)
     if cause is None:
         cause, end = _cause_of(gaps, flow)
-        # It is not known when a clock was set. So this cannot explain the gap of a round trip.
+        # It is not known when a clock was set, so gaps that loss explains are not ascribed to it.
         if cause not in (None, Cause.CLOCK):
             return gaps, cause, end
         cause, end = None, ""
@@ -263,7 +269,7 @@ def _is_pace(gap: Gap, flow: _Flow) -> bool:
 
 
 def _is_loss(gap: Gap, flow: _Flow) -> bool:
-    """Whether the gap is explained by a lost message, or by TCP that sends one window per round
+    """Whether the gap is explained by a lost message, or by TCP that sends one TCP window per round
     trip and then waits.
     """
     if flow.test == "connect":  # any gap may be a loss: lost SYN segments are not counted
@@ -282,7 +288,7 @@ def _is_loss(gap: Gap, flow: _Flow) -> bool:
 
 
 def _retransmitted(end: str, flow: _Flow) -> bool:
-    """Whether that end's TCP retransmitted data; some systems count segments, some bytes."""
+    """Whether the TCP of ``end`` retransmitted data; some systems count segments, some bytes."""
     return any(flow.grown(end, name) for name in ("total_retrans", "bytes_retrans"))
 
 
@@ -317,7 +323,7 @@ def _was_robbed(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
 
 def _stood_still(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
     """Whether the ticks of the end were late while data stopped."""
-    # A mirror's ticks count from the first request; the client's window begins after the warm-up.
+    # The server times its ticks from the first request; the client's window begins after warm-up.
     ahead_ns = round(1e9 * (flow.asked("warm_up_s") or 0)) if end == "server" else 0
     late = [(a - ahead_ns, b - ahead_ns) for a, b in flow.intervals(f"{end}_late_ticks")]
     return _overlap_ns(gaps, late) >= HALF * _length_ns(gaps)
@@ -371,7 +377,7 @@ def _length_ns(gaps: Sequence[Gap]) -> int:
 
 
 def _overlap_ns(gaps: Sequence[Gap], other_gaps: Sequence[Gap]) -> int:
-    """Total overlap of two sets of intervals, each without overlaps of its own."""
+    """Total overlap of two sets of intervals; the intervals of one set do not overlap."""
     return sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in gaps for b in other_gaps)
 
 

@@ -2,7 +2,8 @@
 
     idle | load begins … settled | loaded | load ends … drained | after
 
-Definitions: docs/matrix.md, "Latency under load".
+The load has settled when its throughput is steady. It has drained when the queues that it filled
+are empty. Definitions: docs/matrix.md, "Latency under load".
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ PERCENTILES: Mapping[str, Fraction] = {
 }
 RPM_INTERVALS, RPM_INTERVAL_NS = 4, 5_000_000_000
 TRIMMED = Fraction(95, 100)
-"""Share of the lowest values, whose mean is TM95 (draft-ietf-ippm-responsiveness)."""
+"""Share of the values that remain for TM95, which is their mean without the highest 5 %
+(draft-ietf-ippm-responsiveness)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ class PhaseTrips:
         return self.answered_ns[rank - 1] if 0 < rank <= len(self.answered_ns) else None
 
     def trimmed_mean_ns(self) -> float | None:
-        """Mean of the lowest 95 %; ``None`` if there are none, or if one of them was lost."""
+        """Mean of the lowest 95 % of the round trips; ``None`` if there are none, or if one of them
+        was lost.
+        """
         return _trimmed(self.answered_ns, self.count)
 
 
@@ -127,7 +131,7 @@ def drained_ns(trips: Sequence[Trip], last_sent_ns: int, latest_ns: int) -> int:
     """Time of the first answer to a request that was due after the load's last message.
 
     By then, a queue that keeps the order has sent everything that came before this request. Returns
-    ``latest_ns`` if there is no such answer.
+    ``latest_ns`` if there is no such answer, or if it came later.
     """
     back = [
         trip.at_ns + trip.ns for trip in trips if trip.ns is not None and trip.at_ns >= last_sent_ns
@@ -161,8 +165,8 @@ def phase_figures(trips: Sequence[Trip], phases: Phases) -> Iterator[tuple[str, 
 def connection_figures(
     connections: Sequence[Trip], phases: Phases
 ) -> Iterator[tuple[str, int | float]]:
-    """As ``phase_figures``, for connections. They are few, so only the median and the maximum of
-    their times are given.
+    """Name and value of each figure of the connections. Connections are few, so only the median and
+    the maximum of their times are given.
     """
     for phase in PHASES:
         of_phase = trips_within(connections, *phases.of(phase))

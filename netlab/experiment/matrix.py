@@ -1,4 +1,8 @@
-"""The matrix: what is to be measured, as its author wrote it and as plain data. No I/O."""
+"""The matrix: what is to be measured, as its author wrote it and as plain data. No I/O.
+
+A matrix gives settings a list of values (an axis). A cell is one combination of these values for
+one pairing (a server and a client). A trial is one measurement of a cell.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,9 @@ class LongPath:
 
 @dataclass(frozen=True, slots=True)
 class NamedMirror:
-    """A program or an echo that answers round trips in place of netlab's probe on the server."""
+    """A program or an echo service that answers round trips on the server, in place of netlab's own
+    program (its probe).
+    """
 
     name: str
     start: tuple[str, ...] = ()
@@ -57,7 +63,7 @@ class NamedMirror:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A whole experiment, as its author wrote it, with ``--set`` applied."""
+    """A whole experiment, as its author wrote it, with the changes of the option ``--set``."""
 
     title: str
     text: str
@@ -65,7 +71,7 @@ class Matrix:
     file: str
     link: Link | None
     pairings: tuple[str, ...]
-    """Server first, in the order written."""
+    """In the order written; each has the server first, such as ``WL`` or ``nas+laptop``."""
     grids: tuple[Grid, ...]
     """The tests: axes and rules."""
     repeats: int
@@ -107,11 +113,11 @@ class Matrix:
     variants: Variants = field(default_factory=dict)
     """Groups of named states, which the setting ``variant`` combines."""
     switching: Literal["seldom", "interleaved"] = "seldom"
-    """``seldom``: each block measures one variant after the other. ``interleaved``: ``order``
-    decides when variants change."""
+    """``seldom``: each block (one trial of every cell) measures one variant after the other.
+    ``interleaved``: ``order`` decides when variants change."""
     common_window: bool = True
-    """Whether streams that run at the same time start together and are measured in one common
-    window."""
+    """Whether streams that run at the same time start together and are measured over the same
+    time."""
 
     def repeats_of(self, cell: Cell) -> int:
         """Trials of a cell; the maximum if a rule ``until`` ends them."""

@@ -31,7 +31,7 @@ class Role:
 
     host: str
     network: str | None = None
-    """The network in which the host is reached; ``None``: the network of the cell."""
+    """The network in which the host is reached; ``None``: the one that the test's settings name."""
 
     def __str__(self) -> str:
         return self.host if self.network is None else f"{self.host}{AT}{self.network}"

@@ -28,10 +28,12 @@ VERDICTS: tuple[TryVerdict, ...] = ("passed", "lost", "absorbed", "tester-loss",
 """A verdict's index is its number in records."""
 
 SearchLimit = Literal["line rate", "device", "generator-bound", "receiver-bound"]
-"""What limits the result: the line rate itself; the device; our sender; our receiver."""
+"""What limits the result, in this order: the line rate itself; the device; our sender (the
+generator); our receiver."""
 
 FAILURES = 2
-"""A rate fails after this many failed tries, of at most ``FAILURES`` + 1 tries."""
+"""A rate fails after this many failed tries (lost or absorbed). After at most ``FAILURES`` + 1
+tries that passed or failed, the rate is decided."""
 CONFIRMATIONS = 2
 """Number of passed tries of full length that confirm a rate as the result."""
 INVALID = 3
@@ -40,7 +42,7 @@ STARVED = 3
 """After this many tries in which our sender did not reach the rate, the rate cannot be judged."""
 
 _BEYOND = 2
-"""Number of steps above a hinted rate that are tried before halving."""
+"""Number of steps above the rate at which frames arrived that may be tried before halving."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Search:
 
     grid: RateGrid
     short: bool = False
-    """Whether tries before the confirmation are shorter than those that count."""
+    """Whether tries before the confirmation are shorter than the tries of the confirmation."""
     tries: tuple[RateTry, ...] = ()
     at: int = 0
     """Number of the rate under trial; 0 when the search has ended."""
@@ -173,7 +175,9 @@ class Search:
         return "holds" if enough else None
 
     def _narrowed(self, decided: SearchLimit | Literal["holds"]) -> Search:
-        """The state with a smaller range from ``holds`` to ``upper``, or at the confirmation."""
+        """The state with a smaller range from ``holds`` to ``upper``. If no rate is left between
+        them, ``holds`` is confirmed next.
+        """
         if decided == "holds":
             now = dataclasses.replace(self, holds=self.at)
         else:

@@ -37,9 +37,7 @@ PREFIXES: Mapping[str, str] = {name: prefix for prefix, name in FLOWS.items()}
 
 
 def server_sends(settings: Mapping[str, Any], prefix: str) -> bool:
-    """Whether the server sends the flow with this prefix; the prefix is empty for a test with one
-    flow.
-    """
+    """Whether the server sends the flow with this prefix (empty for a test with one flow)."""
     return prefix == "to_client_" or settings.get("direction") == "server-sends"
 
 
@@ -185,7 +183,7 @@ class Record:
     """The result of one trial, or its failure. A value that is absent is unknown."""
 
     cell: str
-    """Key of the cell."""
+    """Key of the cell: a combination of a pairing (server and client), a test and its settings."""
     trial: int
     """Counted from 1."""
     attempt: int
@@ -199,9 +197,10 @@ class Record:
     started_at: str
     """Wall clock of the controller, ISO 8601, UTC, microseconds; empty if an import has none."""
     settings: Mapping[str, Value]
-    """Everything that was requested, units in the key; an absent setting: the host's default."""
+    """Everything that was requested; each key names its unit. A setting that is absent had the
+    host's default."""
     values: Mapping[str, Value]
-    """Everything that was measured, units in the key."""
+    """Everything that was measured; each key names its unit."""
     reason: str | None = None
     """A word of the closed list, for every status except ``ok``."""
     errno: int | None = None
@@ -223,7 +222,7 @@ class Record:
 
 
 HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s")
-"""A record without a result must not have values with these endings: a failure has no figure."""
+"""Endings of the names of values that a record without a result must not have."""
 
 
 def to_json(record: Record) -> str:

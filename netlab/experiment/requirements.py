@@ -1,4 +1,8 @@
-"""The demands of a cell on its two ends, compared with what their probes can do. No I/O."""
+"""The demands of a cell on its two ends, compared with what their probes can do. No I/O.
+
+A cell is a combination of a server, a client, a kind of test, and settings. A probe is netlab's
+program on a host.
+"""
 
 from __future__ import annotations
 

@@ -49,9 +49,9 @@ class Match:
 def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
     """Each meeting in exactly one round; the same meetings give the same rounds.
 
-    The two directions of a pair follow each other, so that a drift affects both alike. Several
-    meetings of one pairing count separately. 200 hosts, each with every other in both directions,
-    take 398 rounds of 100 meetings.
+    The two directions of a pair follow each other, so that a slow change of the network affects
+    both directions alike. Several meetings of one pairing count separately. 200 hosts, each with
+    every other in both directions, take 398 rounds of 100 meetings.
     """
     outside = [match for match in matches if not match.inside]
     inside = [match for match in matches if match.inside]
@@ -69,7 +69,8 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
         machine for match in matches for machine in (match.server_machine, match.client_machine)
     )
     seats = {name: seat for seat, name in enumerate(names)}
-    # If the number is odd, one seat is empty: the machine that would meet the empty seat pauses.
+    # A seat is a machine's number in the circle. If the number of machines is odd, one seat is
+    # empty: the machine that would meet the empty seat pauses.
     last = len(seats) - 1 + len(seats) % 2
     times: dict[tuple[str, str], int] = {}
     keyed: list[tuple[tuple[int, int, bool], Match]] = []

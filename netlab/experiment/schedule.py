@@ -1,8 +1,9 @@
 """Sorts trials into rounds: their order, and which of them run at the same time. No I/O.
 
-The trials with the same number are a **block**: every cell once, except cells whose trials have
-ended (stopping.py). Blocks are measured one after the other, whatever the order within them, so
-that a drift in the lab affects all cells alike.
+A cell is a combination of two hosts, a kind of test, and settings; a trial is one measurement of a
+cell. The trials with the same number are a **block**: every cell once, except cells whose trials
+have ended (stopping.py). Blocks are measured one after the other, whatever the order within them,
+so that a slow change in the lab affects all cells alike.
 """
 
 from __future__ import annotations
@@ -57,16 +58,17 @@ def rounds(
     ``shuffled`` orders each block by a hash of seed, block and cell. So the rest of a block is
     measured in the same order after an interruption.
 
-    With ``switching`` seldom, a block measures one variant after the other; each block begins with
-    the variant with which the block before it ended.
+    With ``switching`` seldom, a block measures one variant (a state of the hosts' own settings)
+    after the other; each block begins with the variant with which the block before it ended.
 
     With ``parallel``, a round takes the next trial in that order, and every later trial of the
     block whose hosts are still free. ``hosts_of`` returns the machines that a cell keeps busy.
 
     Pairings by name form a tournament instead (round_robin.py). ``match_of`` returns what a pairing
     needs. A round of the tournament becomes one round here for each different setup, so that trials
-    at the same time have one duration. Without a ``common`` window, pairings by name are scheduled
-    like pairings by letters.
+    at the same time have one duration. If ``common`` is false (trials that run at the same time
+    need not be measured over the same time), pairings by name are scheduled like pairings by
+    letters.
     """
     result: list[Round] = []
 

@@ -2,8 +2,9 @@
 
 The rows are in ``kinds/``; the class of a row determines which kinds of test have the setting. A
 row has the setting's key in a matrix, the form in which it is read, its column in the run's table
-(the frame), its label in reports, the keys that are sent to the probes, and the capabilities that
-these keys need.
+(the frame), its label in reports, the keys that are sent to the probes (netlab's programs on the
+hosts), and the capabilities that these keys need. If a matrix gives a setting several values, they
+are called an axis, and each of them a level.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ RowArguments = ParamSpec("RowArguments")
 
 Scalar = str | int | float | bool
 Level = Scalar | None
-"""One value of an axis; ``None`` leaves it to the host (``socket_buffer: auto``)."""
+"""One value of a setting; ``None`` leaves the choice to the host (``socket_buffer: auto``)."""
 
 NOT_SET = _("not set")
 """Text for the absence of a setting, unless its row has a text of its own."""
@@ -83,16 +84,16 @@ Reader = Whole | NumberWithUnit | HostWord | CpuList | Or | None
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A key of the control protocol, and the end that it is sent to."""
+    """A key of the control protocol, and the requests that have the key."""
 
     key: str
     of: str = "send receive ask mirror"
-    """The verbs of the requests with the key; or the end whose requests have the key: ``server``,
-    ``client``, or ``connect`` for the end that connects."""
+    """Either the verbs of the requests that have the key, or the end whose requests have the key:
+    ``server``, ``client``, or ``connect`` for the end that connects."""
     unless: Level = None
     """The level that is not sent because it is the probe's default."""
     when: Level = None
-    """For a flag: the only level at which it is sent, as 1."""
+    """If the key is a flag: the key is sent, with the value 1, only at this level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Need:
     vital: bool = True
     """False: without the capability, the setting is not sent, and the cell is measured anyway."""
     what: str = ""
-    """Text for what requires it; empty: the setting as it is written in a matrix."""
+    """Text for what requires the capability; empty: the setting as it is written in a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class Settings:
     """Base of all classes of settings."""
 
     in_files = ""
-    """The order of its fields in the files of runs; newer fields follow."""
+    """The order of its fields in the files of runs; fields that are not named here follow."""
 
     @classmethod
     @cache
@@ -181,7 +182,7 @@ class Settings:
         return {name: value for name, value in pairs if value is not None}
 
     def passed_on(self, kind: type[Settings], *, but: Collection[str] = ()) -> dict[str, Any]:
-        """The settings to pass on to a test of ``kind``: all common ones except ``but``."""
+        """The settings to pass on to a test of ``kind``: all that both have, except ``but``."""
         shared = [name for name in kind.names() if name in self.names() and name not in but]
         return {name: getattr(self, name) for name in shared}
 

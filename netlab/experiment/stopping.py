@@ -1,7 +1,8 @@
 """Decides how many trials a cell has, and which of its trials are repeated. No I/O.
 
-All decisions follow from the records alone, in the order of the trials. So an interrupted run, and
-any later reader of its folder, make the same decisions.
+A trial is one measurement of a cell (a combination of two hosts, a kind of test, and settings); a
+record is the result of a trial. All decisions follow from the records alone, in the order of the
+trials. So an interrupted run, and any later reader of its folder, make the same decisions.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class StealRule:
     """
 
     steal: float
-    """Maximum share of the CPU time of all CPUs of a host that may be stolen during the window."""
+    """Maximum share of a host's CPU time (of all CPUs) that may be stolen during a measurement."""
     tries: int
     """Maximum number of attempts at a trial, at least 2; the last attempt counts in any case."""
 
@@ -99,7 +100,8 @@ class CellProgress:
 def outline(record: Record) -> Record:
     """The record with only the values that rules use. This saves memory in runs with many trials.
 
-    A record in which data stopped keeps all values, because they determine whether it is repeated.
+    If data stopped in a trial, its record keeps all values, because they determine whether the
+    trial is repeated.
     """
     if any(interruptions(record)):
         return record
@@ -158,5 +160,5 @@ def _number(record: Record, name: str) -> float | None:
 
 @lru_cache(maxsize=1 << 16)
 def _tight(values: tuple[float, ...], within: float, confidence: float) -> bool:
-    """``stats.precise``, cached: each block checks all earlier trials again."""
+    """``stats.precise``, cached, because the same trials are checked again after each new trial."""
     return stats.precise(values, within, confidence)

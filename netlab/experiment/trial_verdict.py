@@ -109,7 +109,7 @@ def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
     """The verdict on all directions, or all pairs of hosts, of one trial.
 
     A fault of the device outweighs a fault of the measuring hosts: a rate at which the device lost
-    or queued frames is too high for it, even if another direction could not be judged.
+    or queued frames is too high for the device, even if another direction could not be judged.
     """
     distinct = set(verdicts)
     order: tuple[TryVerdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")

@@ -53,15 +53,15 @@ class Analysis(Run):
 
     @cached_property
     def samples(self) -> tuple[StreamSample, ...]:
-        """The evidence about each flow (direction of data) in each trial of a stream that is ok, in
+        """The evidence about each flow (direction of data) in each stream trial with status ok, in
         the plan's order.
         """
         return samples(self)
 
 
 def load(path: Path, say: Callable[[Run], Callable[[Finding], str]] | None = None) -> Analysis:
-    """Read a run folder. UsageError if the path is not a run folder, StoreError if the folder is
-    unusable.
+    """Read a run folder. Raises UsageError if the path is not a run folder, StoreError if the
+    folder is unusable.
     """
     return Analysis(read_checked(path), say)
 
@@ -80,8 +80,8 @@ def findings(run: Analysis) -> tuple[Finding, ...]:
 
 
 class RunEvidence:
-    """The evidence that rules get: a parameter of a rule has the name of an attribute of this
-    class.
+    """The evidence for the rules. Each parameter of a rule receives the attribute of this class
+    that has the same name.
     """
 
     def __init__(self, run: Analysis) -> None:
@@ -180,7 +180,7 @@ class RunEvidence:
 
     @cached_property
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host → facts of the interfaces of its further test addresses. Only interfaces that a
+        """Host → facts of the interfaces of its additional test addresses. Only interfaces that a
         record names are included.
         """
         interfaces = {

@@ -1,7 +1,7 @@
 """Asymmetry: one direction between two ends that is far slower than the other. No I/O.
 
 A pairing is a server and a client. A series is the cells of a pairing that differ only in their
-socket buffer; a cell is one combination of settings.
+socket buffer; a cell is one combination of settings. The ends of a pairing are its two hosts.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ its own median."""
 
 
 def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:
-    """Pairings that carry less than half of what the same ends carry in the other direction.
+    """Findings about pairings with less than half of the throughput of the other direction.
 
     The directions are compared with the same settings: by the median over the socket buffers that
     have a figure in both directions. ``of_mesh``: the cells that a finding about a mesh (several
-    hosts, each measured with the others) already calls slow.
+    hosts, each measured with the others) already calls slow. If all compared cells of the slower
+    direction are among them, there is no finding.
     """
     groups = {one_series.group: one_series for one_series in series if one_series.test == "stream"}
     findings = []

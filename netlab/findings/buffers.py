@@ -1,7 +1,7 @@
 """Buffers: the effective size of requested socket buffers, and whether the size had an effect.
 
 A series is the cells of a pairing (server and client) that differ only in their requested socket
-buffer. The axis is that buffer. A cell is one combination of settings. No I/O.
+buffer; this buffer is the axis of the series. A cell is one combination of settings. No I/O.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SIDES = ("send", "receive")
 
 
 def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """Findings about capped or doubled buffers, cells with equal effective buffers, and axes
-    without effect.
+    """Findings about buffers that the system capped or doubled, about cells with equal effective
+    buffers, and about buffer sizes without an effect.
     """
     all_series = tuple(series)
     return (

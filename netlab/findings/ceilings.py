@@ -19,12 +19,13 @@ from netlab.stats import median, median_absolute_deviation
 from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
-"""Minimum number of cells at the ceiling, which show what the series can reach; and minimum number
-of lower cells with larger buffers. Two adjacent lower cells are only a step (outliers.py)."""
+"""Two minimums for a fall: the number of cells at the ceiling, which show what the series can
+reach, and the number of cells with larger buffers and lower figures. If only two adjacent cells are
+lower, they are a step, which outliers.py reports."""
 
 
 def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:
-    """Series that reach the wire ceiling and fall below it towards the largest buffers.
+    """Findings about series that reach the wire ceiling, but are below it with the largest buffers.
 
     ``explained``: cells whose limit the records show. If such a cell is among the lower cells, the
     series has no finding.
@@ -35,10 +36,10 @@ def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding
 
 
 def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Finding, ...]:
-    """TCP without recorded options whose figures suggest that timestamps were off.
+    """Findings about TCP without recorded options, if the figures suggest that timestamps were off.
 
     Most cells of such a series are above the ceiling with timestamps, and none is above the ceiling
-    without timestamps. A series that another tool than netlab's probe measured is left out: the
+    without timestamps. A series that a tool other than netlab's probe measured is left out: the
     tool's way of counting may be the cause.
     """
     tolerance = above_tolerance(imported=imported)
@@ -50,7 +51,9 @@ def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Fin
 def above_any(
     series: Iterable[Series], link: Link | None, *, imported: bool
 ) -> tuple[Finding, ...]:
-    """Figures of messages of unknown length that are above the link's ceiling for any length."""
+    """Findings about figures above the link's ceiling for every message length. Only series whose
+    message length is not known are judged.
+    """
     if link is None:
         return ()
     tolerance = above_tolerance(imported=imported)

@@ -1,7 +1,8 @@
-"""Coverage: cells without a result, and means over fewer cells than the means beside them. No I/O.
+"""Coverage: cells without a result, and columns whose mean covers fewer cells than others. No I/O.
 
 A cell is one combination of pairing (server and client), test and settings. A series is the cells
-that differ only in their socket buffer; it is a column of the report's table.
+that differ only in their socket buffer; it is a column of the report's table. A trial is one
+execution of a cell.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
     """One finding per column whose mean covers fewer cells than the mean of another column.
 
     Columns are compared if they have the same test, protocol, direction and buffer sizes. A column
-    in which no cell has a figure has no mean. If all columns lack equally many cells, there is no
-    finding.
+    in which no cell has a figure has no mean. If all columns lack the same number of cells, there
+    is no finding.
     """
     neighbours_of: dict[tuple[object, ...], list[Series]] = {}
     for one_series in series:

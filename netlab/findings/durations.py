@@ -1,4 +1,7 @@
-"""Durations: trials that ran longer or shorter than requested. No I/O."""
+"""Durations: trials that ran longer or shorter than requested. No I/O.
+
+A trial is one execution of a test with given settings.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,8 @@ def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
 
 
 def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
-    """Requested time, elapsed time, and the time that the last message may add, in seconds.
+    """Requested time, elapsed time, and the additional difference that the last message may cause
+    (see ``_LONGEST_NS``), in seconds.
 
     ``None`` if the requested or the elapsed time is not known.
     """

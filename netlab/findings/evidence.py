@@ -1,8 +1,8 @@
 """Evidence: makes stream samples from a run's records. No I/O.
 
 A stream sample is the evidence about one flow (direction of data) in one trial. Findings about
-streams are computed from samples. A window is the time that an end measures; TCP's own windows are
-called receive window and congestion window.
+streams are computed from samples. A window is the time that an end (sender or receiver) measures;
+TCP's own windows are called receive window and congestion window.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ path would carry."""
 
 
 def samples(run: Run) -> tuple[StreamSample, ...]:
-    """One sample for each flow of each trial of a stream that is ok, in the plan's order.
+    """One sample for each flow of each stream trial with status ok, in the plan's order.
 
     For an imported run, the only evidence is the share of the wire ceiling (the highest payload
     rate that the link's framing allows).
@@ -179,7 +179,7 @@ def _hosts(record: Record, prefix: str) -> tuple[str, str]:
 
 
 def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
-    """The rate of a paced stream in bit/s; ``None``: as fast as possible."""
+    """The rate of a paced stream in bit/s; ``None`` if the stream is sent as fast as possible."""
     rate, messages = settings.get("rate_bit_per_s"), settings.get("message_rate_per_s")
     if isinstance(rate, int | float):
         return float(rate)
@@ -210,7 +210,7 @@ def _resolution_share(fields: _FlowValues) -> float:
     receive queue, as a share of all received bytes.
 
     A result is coarse if receive calls were long compared with the window. The uncertainty of other
-    results is 0. It is infinite if the bytes are not known.
+    results is 0. The uncertainty of a coarse result is infinite if the bytes are not known.
     """
     if fields.whole("receiver_coarse") != 1:
         return 0.0
@@ -284,8 +284,8 @@ def _between_readings_s(fields: _FlowValues, settings: Mapping[str, Any]) -> flo
 
 
 def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, Any]) -> int | None:
-    """The path MTU that the sender's system knows. Over TCP, its segment size may show a smaller
-    one.
+    """The path MTU that the sender's system knows. Over TCP, the sender's segment size may show a
+    smaller path MTU.
     """
     if protocol != "TCP":
         return fields.whole("sender_path_mtu_bytes")
@@ -304,7 +304,7 @@ def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, A
 
 
 def _mtu(fields: _FlowValues, link: Link | None) -> int | None:
-    """The smaller one of the path's known MTU and the link's MTU; ``None`` without a link."""
+    """The smaller one of the path's known MTU and the link's MTU; ``None`` if no link is stated."""
     path = fields.whole("sender_path_mtu_bytes")
     if link is None:
         return None

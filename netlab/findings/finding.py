@@ -19,8 +19,8 @@ __all__ = ["Finding", "Group", "Kind", "finding"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What a finding is about: cells that differ only in settings that are not listed here, such as
-    the socket buffer.
+    """What a finding is about: cells that differ only in settings that are not fields of this
+    class, such as the socket buffer.
 
     If a finding does not depend on a field, the field is empty: a finding about a host has no
     pairing.

@@ -21,8 +21,8 @@ from netlab.findings.series import Point, Series
 
 
 def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """One finding per message size, IP version and MTU, whatever the sender: fragmentation depends
-    on the link.
+    """One finding per message size, IP version and MTU, for all senders together: fragmentation
+    depends on the link.
 
     A cell (one combination of settings) counts only if it has a result, and if its messages went
     over a cable with a known MTU.

@@ -15,16 +15,16 @@ from netlab.ethernet import (
 
 
 class Accounting(Enum):
-    """The bytes that a bottleneck counts for each IP packet, with an example after the colon."""
+    """The bytes that a bottleneck counts for each IP packet."""
 
     WIRE = "wire"
-    """The frame with preamble and gap, so all byte times that it occupies on the wire: a link."""
+    """The frame with preamble and gap (all its byte times on the wire), as on a link."""
     FRAME = "frame"
-    """The frame from its header to the FCS, at least 64 bytes: a policer of a switch."""
+    """The frame from its header to the FCS, at least 64 bytes, as in a policer of a switch."""
     HEADED = "headed"
-    """The Ethernet header and the packet, without FCS and padding: a shaper of Linux (tbf, htb)."""
+    """The Ethernet header and the packet, without FCS and padding, as in Linux's tbf and htb."""
     PACKET = "packet"
-    """The IP packet: a policer of a router."""
+    """The IP packet, as in a policer of a router."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +73,14 @@ STEP_BELOW, STEP_ABOVE = 0.02, 0.005
 """Shares by which a measured rate may be below, and above, a rate that links negotiate."""
 
 UNLIKE_STATED = 0.9
-"""A rate differs from the stated rate if it is at most this share of the stated rate."""
+"""A rate counts as lower than the stated rate if it is at most this share of the stated rate."""
 
 
 def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
     """The rate of ``STEPS_BIT_PER_S`` that a measured rate on the wire matches.
 
-    ``None`` if the measured rate matches none of them that differs from the stated rate
-    (``UNLIKE_STATED``).
+    Only rates that are lower than the stated rate (``UNLIKE_STATED``) are compared. ``None`` if
+    none of them matches.
     """
     return next(
         (

@@ -8,7 +8,7 @@ from netlab.findings.finding import Finding, Kind
 
 
 def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
-    """The kinds of findings that a report may state first, the smallest rank first.
+    """The kinds of findings that a report may state first, the smallest ``Kind.rank`` first.
 
     The kinds of warnings about limits of streams stand together, at the smallest rank of any of
     them. Among themselves they are ordered by cost, the highest first. The cost of a finding is the

@@ -2,7 +2,8 @@
 
 Links are judged by the share of the wire ceiling that pairings (server and client) reach. The wire
 ceiling is the highest payload rate that the link's framing allows. Hosts are judged by their facts
-before, during and after a run. A cell is one combination of pairing, test and settings.
+(kernel, CPU, interface settings and others), recorded before, during and after a run. A cell is one
+combination of pairing, test and settings.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ FAR_BELOW = 0.11
 negotiate a tenth of its rate; the remaining 0.01 allows for errors of the clocks."""
 
 SEVERAL = 3
-"""Minimum number of cells that reach the same rate, if links negotiate this rate. Two cells are
-enough if their ceilings differ."""
+"""If a pairing is not far below its link, at least this number of its cells must reach the same
+lower rate that links negotiate. Two cells are enough if their ceilings differ."""
 
 LARGE_MESSAGE_BYTES = 700
 """A pairing is judged only if one of its cells has messages of at least this length (half a frame).
@@ -54,12 +55,13 @@ def links(
     slower_links: Collection[str] = (),
     of_mesh: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """One finding per pairing that reaches about a tenth of its link's rate or less, or another
-    lower rate that links negotiate, and no more.
+    """One finding per pairing whose best share of the ceiling is at most about a tenth, or matches
+    another lower rate that links negotiate.
 
-    ``of_hosts``: cells that a host limits. If a pairing is fastest in one of them, its link is not
-    suspected. ``slower_links``: pairings that already have a finding about a slower link.
-    ``of_mesh``: cells that a finding about the mesh already calls slow.
+    ``of_hosts``: cells that a host limits. ``of_mesh``: cells that a finding about a mesh (several
+    hosts, each measured with the others) already calls slow. If a pairing is fastest in one of
+    these cells, its link is not suspected. ``slower_links``: pairings that already have a finding
+    about a slower link.
     """
     if link is None:
         return ()
@@ -117,7 +119,7 @@ def hosts(
     """Findings from the facts of each host.
 
     ``wired``: the hosts that measured over a cable; the interfaces of other hosts do not matter.
-    ``routes``: the facts of the interfaces behind further test addresses of the hosts.
+    ``routes``: the facts of the interfaces of additional test addresses of the hosts.
     """
     return (
         *(result for host in facts for result in _changed(host, facts[host])),

@@ -1,8 +1,9 @@
 """Outliers: cells far from their neighbours, and trials far from the other trials of their cell.
 
 The rules and their sources are in ``netlab.stats.outliers``. Nothing is dropped: each finding has
-the mean with and without the outlier, and the median. A series is the cells that differ only in
-their socket buffer, which is its axis; a trial is one execution of a cell. No I/O.
+the mean with and without the outlier, and the median. A cell is one combination of settings; a
+trial is one execution of a cell. A series is the cells that differ only in their socket buffer; the
+buffer is the axis of the series. No I/O.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Stream samples: the evidence about the messages of one direction in one trial. No I/O.
 
 The window of an end is the time that the end measures. TCP's windows are called receive window and
-congestion window. The wire ceiling is the highest payload rate that the link's framing allows.
+congestion window. The wire ceiling is the highest payload rate that the link's framing allows. A
+cell is one combination of settings; a trial is one execution of a cell.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ WINDOW_NS = 200_000_000
 """Minimum window for shares of CPU time: kernels count CPU time in ticks of 1 to 16 ms."""
 
 ORDINARY = 0.98
-"""Share of the send calls that count as ordinary: all except the longest fiftieth. A few calls are
-long because of an interrupt or another program."""
+"""Share of the send calls that count as ordinary: all except the longest 2 %. A few calls are long
+because of an interrupt or another program."""
 
 SAMPLES = 50
-"""Minimum number of timed send calls for a statement about their length."""
+"""Minimum number of timed send calls, or of receive calls, for a statement about the calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +169,8 @@ class StreamSample:
     cell: str
     """Key of the cell."""
     trial: int = 1
-    """Number of the trial in its cell, from 1; also the number of its block."""
+    """Number of the trial in its cell, from 1; also the number of its block (one trial of each
+    cell)."""
     pairing: str
     protocol: str
     message_bytes: int
@@ -178,9 +180,9 @@ class StreamSample:
     """The other settings, as text: samples with equal ``conditions`` differ only in message
     size."""
     engine: str = ""
-    """Name of the other tool that measured it; empty: netlab's probe."""
+    """Name of the tool that measured the stream; empty if this was netlab's own probe."""
     engine_remarks: str = ""
-    """How that tool measures, as its record says."""
+    """How this tool measures, as the record says."""
     imported: bool = False
     """Whether the figures come from a document. Values that the document does not print are not
     known."""
@@ -208,15 +210,15 @@ class StreamSample:
     call_times: Histogram | None = None
     """Time inside a send call in ns, for a sample of the calls."""
     room_looks: int | None = None
-    """How often the sender looked whether the next call would find room in the socket."""
+    """Number of times that the sender checked whether the socket had room for the next call."""
     room_share: float | None = None
-    """Share of these looks that found room."""
+    """Share of these checks that found room."""
     send_buffer_bytes: int | None = None
     """Effective size of the send buffer."""
     queue_looks: int | None = None
-    """How often the receiver looked how full its receive queue was."""
+    """Number of times that the receiver checked how full its receive queue was."""
     queue_full_share: float | None = None
-    """Share of these looks that found the queue at least 80 % full."""
+    """Share of these checks that found the queue at least 80 % full."""
     receive_calls: int | None = None
     """Receive calls that did not wait."""
     empty_receives: int | None = None
@@ -246,7 +248,7 @@ class StreamSample:
     """The path MTU to the receiver, as the sender's system knows it."""
     link_mtu_bytes: int | None = None
     framing: Framing | None = None
-    """The framing of its payload on the stated link."""
+    """The framing of one message (over TCP: of one full segment) on the stated link."""
 
     @property
     def group(self) -> Group:

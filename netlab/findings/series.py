@@ -88,7 +88,7 @@ class Point:
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """The figures of the trials that have a figure."""
+        """The results of the trials that have a figure."""
         return tuple(figure for figure in self.figures if figure is not None)
 
     @cached_property
@@ -105,7 +105,7 @@ class Point:
 
     @cached_property
     def print_step(self) -> float:
-        """One unit in the last digit of an imported figure; otherwise 0."""
+        """One unit of the last printed digit of an imported figure, in bit/s; otherwise 0."""
         steps = [step for value in self.of("printed_step_bit_per_s") if (step := number(value))]
         return max(steps, default=0.0) if self.quantity == "throughput_bit_per_s" else 0.0
 

@@ -16,7 +16,7 @@ from netlab.findings.series import Series
 from netlab.stats import compare, mean
 
 MAX_PAIRINGS = 6
-"""Maximum number of pairings for which all pairs of pairings are listed: a longer list is of no
+"""Maximum number of pairings for which every two pairings are compared: a longer list is of no
 use."""
 
 ColumnGroup = Group
@@ -25,7 +25,7 @@ pairings has the same group."""
 
 
 def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
-    """One finding per protocol and per two pairings, if every cell with streams has one trial.
+    """One finding for every two pairings and each protocol, if each stream cell has one trial.
 
     The pairing that comes later in the plan is compared with the earlier pairing. The evidence is
     the difference of the column means over the cells that both pairings have.

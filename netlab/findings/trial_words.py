@@ -1,4 +1,7 @@
-"""Text about the number of trials in which something was seen. No I/O."""
+"""Text about the number of trials in which something was seen. No I/O.
+
+A trial is one execution of a test.
+"""
 
 from __future__ import annotations
 

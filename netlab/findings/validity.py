@@ -1,7 +1,8 @@
 """Doubts about the figures of streams and about the hosts that took part. No I/O.
 
 The findings are about groups of cells, about hosts, or about the run. They are computed from stream
-samples (the evidence about one direction of data in one trial) and from facts of hosts.
+samples (the evidence about one direction of data in one trial) and from facts of hosts. An end is
+the sender or the receiver of a stream. A cell is one combination of settings.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _smaller_mtu(sample: StreamSample) -> Kind | None:
 
 
 def has_smaller_mtu(sample: StreamSample) -> bool:
-    """Whether the path MTU is smaller than the MTU of the link that the matrix states."""
+    """Whether the path MTU is smaller than the MTU of the link, as stated in the matrix."""
     path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
     return not sample.same_host and path is not None and link is not None and path < link
 

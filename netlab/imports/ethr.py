@@ -1,20 +1,20 @@
-"""Import: a run folder out of the log of ethr (``-o FILE``), of the client or of the server.
+"""Import: a run folder out of a log (``-o FILE``) that ethr wrote on the client or the server.
 
 The format was read from the source code, not from recorded outputs: from ethr 1.0.0 and its main
 branch (https://github.com/microsoft/ethr, ``log.go``). Each line is a JSON object. If ethr appended
 to a log, the log has several tests.
 
 ethr logs the bandwidth of each second, rounded to one or two decimals of K, M or G (powers of ten),
-and logs no total. The result is the mean of all logged seconds, including seconds that were not
-whole. ethr does not log whether ``-r`` was given. Therefore this import assumes that it was not:
+and logs no total. The result is the mean of all logged seconds, including incomplete seconds.
+ethr does not log whether ``-r`` was given. Therefore this import assumes that it was not:
 the client sent, and the server received. A remark in the run states this assumption. Each line of a
 latency test becomes one trial of a ``round_trip`` test.
 
 ethr writes the percentiles of its log into the wrong fields: the maximum is in ``P50``, each
 percentile is one field too late, and ``Max`` has the 99.99th. If the order of the values shows
 this, each value is assigned to its right field. This import leaves out connections per second
-(they have no request), the times of pings (a TCP handshake or an ICMP echo), routes, and the round
-trips in a server's log.
+(no request is sent on them), the times of pings (a TCP handshake or an ICMP echo), routes, and
+the round trips in a server's log.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def parse_ethr(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 def _lines(text: str, file: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects in the lines. If the last line is not JSON of ethr, it may be cut off: an
-    object with ``Cut`` stands for it.
+    """The JSON objects in the lines. If the last line is not JSON of ethr, it may be cut off.
+    Instead of this line, an object with the key ``Cut`` is returned.
     """
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
@@ -340,7 +340,9 @@ def _latency(session: _EthrSession, file: str, line: Mapping[str, Any]) -> ToolR
 
 
 def _times(times: Sequence[float | None]) -> tuple[dict[str, float], str]:
-    """Field → its time, and a remark. ethr writes each percentile into the field after its own."""
+    """Returns field → its time, and a remark, which may be empty. ethr writes each percentile into
+    the field after its own.
+    """
     whole = [time for time in times if time is not None]
     if len(whole) != len(times):
         return {}, "percentiles and maximum are left out: some are missing"

@@ -1,7 +1,7 @@
 """Import: a run folder out of what flent wrote, ``.flent`` and ``.flent.gz``.
 
 The streams of netperf become one test ``stream``, with both directions if flent measured both. The
-rate of a stream is the mean that netperf printed: what the receiver received, in either direction.
+rate of a stream is the mean that netperf printed. It is the receiver's rate in both directions.
 The rates of all streams in a direction are added. flent computes its averages and sums from its own
 samples, so this import does not read them.
 
@@ -9,8 +9,9 @@ Each series of pings becomes a test ``round_trip``. The pings begin before the s
 them (by default 5 s before and after), so their mean is not the mean under load. The settings
 ``streams`` and ``direction`` of this test are those of the streams that ran at the same time. Tests
 of ping and fping have the protocol ICMP, and a file has each of their round trips. For netperf's
-UDP_RR, a file has only the mean: the inverse of a rate of transactions. The pings do not become
-netlab's test ``latency_under_load``, because it has round trips of UDP or TCP by phase.
+UDP_RR, a file has only the mean, which is the inverse of the rate of transactions. The pings do not
+become netlab's test ``latency_under_load``, because that test has round trips of UDP or TCP,
+separately for each phase (such as before and during the load).
 
 The format is version 4, as flent 2.0 to 2.3 writes it
 (https://github.com/tohojo/flent/blob/master/doc/data-format.rst); other versions are read as far

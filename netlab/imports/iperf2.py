@@ -2,11 +2,12 @@
 
 The text (with ``-e`` or without it) states whether the client or the server printed it, and so
 whether a figure is the sender's or the receiver's; a UDP client prints the receiver's figures below
-``Server Report``. A row of ``-y C`` (CSV) does not state which side printed it. The last word
-``client`` or ``server`` in the file's name does, such as in ``test.client.csv``. From iperf 2.1 on,
-a row names the sender first. The server is the host with port 5001, otherwise the second host. With
-several streams, the figures are those of the row SUM; without such a row, as in 2.1.8, they are all
-data over the longest time. K, M and G are powers of 1000 for bits, and powers of 1024 for bytes.
+``Server Report``. A row of ``-y C`` (CSV) does not state which side printed it. This side is the
+last word ``client`` or ``server`` in the file's name, such as in ``test.client.csv``. From iperf
+2.1 on, a row names the sender first. The server is the host with port 5001, otherwise the second
+host. With several streams, the figures are those of the row SUM; without such a row, as in 2.1.8,
+the rate is all data divided by the longest time. K, M and G are powers of 1000 for bits, and powers
+of 1024 for bytes.
 
 In rows of a client, a stream number that appears again begins the next test. If the names of two
 files differ only by ``client`` and ``server``, tests in them with the same ports are the two sides
@@ -246,7 +247,8 @@ def _ip_version(address: str) -> dict[str, Value]:
 
 def _identity(test: _Iperf2Test, file: str, numbers: dict[str, int]) -> str:
     """A word that is the same for both sides of a test: the common part of the files' names,
-    protocol, addresses and ports, and a count of the tests in the file with the same of these.
+    protocol, addresses and ports, and a number. The number counts the tests of
+    the file for which all of these are equal.
     """
     path = Path(file)
     if not _SIDES.search(path.name):
@@ -306,7 +308,7 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 
 def _values(test: _Iperf2Test) -> Iterator[tuple[str, Value]]:
-    """What was measured, by the side that counted it."""
+    """The measured values; their names state whether the sender or the receiver counted them."""
     first = test.streams[0]
     if first.mss_bytes and first.protocol == "TCP":
         yield "mss_bytes", first.mss_bytes
@@ -317,7 +319,7 @@ def _values(test: _Iperf2Test) -> Iterator[tuple[str, Value]]:
     yield "sent_bit_per_s", figures.rate_bit_per_s
     sent = _sum([stream.sent_messages for stream in test.streams])
     if sent is None and figures.packets is not None and figures.packets > 0:
-        sent = figures.packets  # not if it is -1, as iperf 2.1.8 prints for the whole test
+        sent = figures.packets  # iperf 2.1.8 prints -1 for the whole test
     reports = [stream.report for stream in test.streams if stream.report]
     if len(reports) == len(test.streams):
         yield from _received(_total(reports))

@@ -30,7 +30,7 @@ from netlab.imports.common.tool_results import (
 
 _KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
 NO_RATE = "iperf3 printed no rate of the receiver"
-"""Error of an output that is whole, but lacks the figure."""
+"""Error of an output that is complete except for this rate."""
 
 _REASONS = {
     "connection refused": "connect-refused",
@@ -107,8 +107,8 @@ class _Iperf3Output:
         return part
 
     def number(self, path: str, most: float = 1e15) -> float | None:
-        """A number from 0; ``None`` if it is absent, or not a number in range, which is noted in
-        ``unread``.
+        """A number from 0 to ``most``; ``None`` if it is absent. Any other value gives ``None`` and
+        is noted in ``unread``.
         """
         value = self.part(path)
         if value is None:
@@ -239,7 +239,8 @@ def _values(
 def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
     """What the receiver counted, as the sum of its intervals without those of the warm-up.
 
-    Over UDP, iperf3 before 3.11 prints one total, which has the rate of the sender.
+    Over UDP, iperf3 before 3.11 prints one total, which has the rate of the sender. This
+    total is not read.
     """
     intervals = output.part("intervals")
     totals = {"bytes": 0.0, "seconds": 0.0, "packets": 0.0, "lost_packets": 0.0}
@@ -267,8 +268,8 @@ def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
 def _flow(
     output: _Iperf3Output, prefix: str, suffix: str, *, sent: bool, received: bool
 ) -> Iterator[tuple[str, Value]]:
-    """The values of one direction. ``sent`` and ``received`` say which counts this side knows; it
-    prints zeros for the others.
+    """The values of one direction. ``sent`` and ``received`` state whether this side knows the
+    sender's and the receiver's counts. It prints zeros for counts that it does not know.
     """
     receiving, sending = f"end.sum_received{suffix}", f"end.sum_sent{suffix}"
     if received:

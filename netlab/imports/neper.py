@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,12})?")
 MAX_LINE_CHARACTERS = 4096
 MAX_OUTPUTS = 10_000
 MAX_ERRORS = 20
-"""How many lines without a key are kept, to search them for an error."""
+"""At most this many lines without a key are kept and searched for an error."""
 
 _COMMON = frozenset({"client", "test_length", "num_flows"})
 """Options that all programs print, after the options that show which program it is."""
@@ -118,8 +118,8 @@ class _NeperOutput:
         return self.fields.get(name, "")[:200]
 
     def number(self, name: str, least: float = 0.0, most: float = 1e15) -> Decimal | None:
-        """A number; ``None`` if it is absent, or not one number in range, which is noted in
-        ``unread``.
+        """A number from ``least`` to ``most``; ``None`` if it is absent. If there is another
+        value, or several values, the result is ``None`` and ``unread`` gets a note.
         """
         word = self.fields.get(name)
         if word is None:
@@ -134,7 +134,7 @@ class _NeperOutput:
         return number
 
     def whole(self, name: str, least: float, most: float) -> int | None:
-        """A whole number; otherwise as ``number``."""
+        """As ``number``, but a number that is not whole also gives ``None`` and is noted."""
         number = self.number(name, least, most)
         if number is None or number == int(number):
             return None if number is None else int(number)
@@ -168,7 +168,7 @@ def _outputs(text: str, file: str) -> Iterator[_NeperOutput]:
     if output is None:
         return
     if rest.strip():
-        # A number that lost its last digits looks like a number.
+        # Nothing shows whether a number lost its last digits.
         sentence = "has no line end: it may be cut, and is not read"
         output.unread.append(f"line {len(lines) + 1} {sentence}")
     output.close()
@@ -181,7 +181,7 @@ def _test(output: _NeperOutput) -> str | None:
     if not names >= _COMMON or output.fields["client"] not in ("0", "1"):
         return None
     if "request_size" in names:
-        # tcp_crr is tcp_rr without a delay between its requests.
+        # tcp_rr and udp_rr print the option `delay`; tcp_crr does not.
         return "round_trip" if "delay" in names else "connect"
     return "stream" if "buffer_size" in names else None
 
@@ -306,7 +306,7 @@ def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> Iterator[tup
 
 
 def _round_trips(output: _NeperOutput) -> Iterator[tuple[str, Value]]:
-    """What the client counted and timed. The server prints zeros for times."""
+    """What the client counted and its times. The server prints zeros for times."""
     is_client = output.is_set("client")
     rate = output.number("throughput" if is_client else "remote_throughput")
     if rate:
@@ -337,7 +337,7 @@ def _elapsed(output: _NeperOutput, prefix: str) -> Iterator[tuple[str, Value]]:
 def _failure(
     output: _NeperOutput, test: str, values: Mapping[str, Value]
 ) -> tuple[str | None, str | None]:
-    """Reason and detail if there is no result."""
+    """Why there is no result, as a reason and a sentence; both ``None`` if there is a result."""
     endings = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns")
     if any(name.endswith(endings) for name in values):
         return None, None

@@ -69,7 +69,7 @@ _LATENCIES: Mapping[str, str] = {
 }
 
 _FIGURES = ("throughput_bit_per_s", "sent_bit_per_s", "transactions_per_s", "rtt_mean_ns")
-"""A result has at least one of these values, and the first of those that it has is not 0."""
+"""A test has a result if it has one of these values, and if the first one that it has is not 0."""
 
 _REASONS = {
     "connection refused": "connect-refused",
@@ -120,7 +120,7 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
         settings=settings,
         values={} if reason else values,
         started_at=output.started_at,
-        # netperf's UUID identifies no test: it is an option, so several tests may have the same.
+        # netperf's UUID identifies no test: it is an option, so several tests may share one.
         identity="",
         reason=reason,
         detail=detail,
@@ -136,7 +136,7 @@ def _title(output: NetperfOutput) -> str:
 def _kind(output: NetperfOutput) -> tuple[str, str, str]:
     """Protocol, test, and direction of a stream; each is empty if it is not stated."""
     title = _title(output)
-    # If the banner's title is not known, the test is unknown, whatever the keys state.
+    # If a banner has a title, only the title counts, not the key DIRECTION.
     direction = "" if title else output.fields.get("DIRECTION", "")
     protocol, direction = _TITLES.get(title, ("", direction))
     printed = output.fields.get("PROTOCOL", "")
@@ -209,7 +209,7 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> Iterator[tupl
 
 
 def _outstanding(output: NetperfOutput) -> int | None:
-    """Requests under way at once: those of the first burst, and one more."""
+    """Number of requests in flight at once: those of the first burst, and one more."""
     if match := _BURST.search(output.banner.get("flags", "")):
         return int(match[1]) + 1
     burst = output.number("BURST_SIZE", 1e6)
@@ -217,7 +217,7 @@ def _outstanding(output: NetperfOutput) -> int | None:
 
 
 def _buffer_bytes(output: NetperfOutput) -> int | None:
-    """The requested size of the socket buffers, if both ends state one and it is the same."""
+    """The requested size of the socket buffers, if both ends state the same size."""
     keys = [key for key in ("LSS", "LSR", "RSS", "RSR") if output.fields.get(f"{key}_SIZE_REQ")]
     sizes = {output.whole(f"{key}_SIZE_REQ") for key in keys}
     if len(sizes) == 1 and len({key[0] for key in keys}) == 2:
@@ -228,7 +228,7 @@ def _buffer_bytes(output: NetperfOutput) -> int | None:
 
 
 def _common(output: NetperfOutput, protocol: str) -> Iterator[tuple[str, Value]]:
-    """What streams and round trips have in common."""
+    """The values that streams and round trips both have."""
     if seconds := output.number("ELAPSED_TIME", 1e7):
         yield "elapsed_ns", int(seconds * 10**9)
     if protocol == "TCP" and (mss_bytes := output.whole("TRANSPORT_MSS", 65535)):
@@ -236,7 +236,7 @@ def _common(output: NetperfOutput, protocol: str) -> Iterator[tuple[str, Value]]
 
 
 def _stream(output: NetperfOutput, protocol: str, direction: str) -> Iterator[tuple[str, Value]]:
-    """What a stream carried, as counted by the receiver and by the sender."""
+    """The values of a stream, as counted by the receiver and by the sender."""
     from_client = direction == "client-sends"
     sender, receiver = ("LOCAL", "REMOTE") if from_client else ("REMOTE", "LOCAL")
     carried = output.rate("THROUGHPUT") or output.rate(f"{receiver}_RECV_THROUGHPUT")
@@ -284,7 +284,7 @@ def _round_trips(output: NetperfOutput) -> Iterator[tuple[str, Value]]:
 def _failure(
     output: NetperfOutput, test: str, values: Mapping[str, Value]
 ) -> tuple[str | None, str | None]:
-    """Reason and detail if there is no result."""
+    """Why there is no result, as a reason and a sentence; both ``None`` if there is a result."""
     figures = [values[name] for name in _FIGURES if name in values]
     if output.error and not figures:
         return reason_of_error(output.error, _REASONS), output.error

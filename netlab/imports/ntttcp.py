@@ -39,7 +39,9 @@ _ROLES = {"ntttcpr": "receiver", "ntttcps": "sender"}
 
 
 class _NtttcpOutput:
-    """One output: its texts by path, such as ``parameters/udp`` and ``throughput mbps``."""
+    """One output. The keys of ``texts`` are paths of elements, such as ``parameters/udp``; the key
+    of an element ``throughput`` also has its ``metric``, such as ``throughput mbps``.
+    """
 
     def __init__(self, tag: str, attributes: Mapping[str, str]) -> None:
         self.is_receiver = _ROLES[tag] == "receiver"
@@ -51,12 +53,12 @@ class _NtttcpOutput:
 
     @property
     def is_linux(self) -> bool:
-        """Whether ntttcp-for-linux wrote it."""
+        """Whether ntttcp-for-linux wrote this output."""
         return self.version.endswith("-linux")
 
     def number(self, path: str) -> float | None:
-        """A number from 0; ``None`` if it is absent, or not a number in range, which is noted in
-        ``unread``.
+        """A number from 0; ``None`` if it is absent or negative. Any other value gives ``None`` and
+        is noted in ``unread``.
         """
         text = self.texts.get(path, "").strip()
         if not text or text.startswith("-"):
@@ -72,7 +74,7 @@ class _NtttcpOutput:
 
 
 class _Reader:
-    """Reads XML without entities and document types; only what an output states is kept."""
+    """Reads XML and keeps the texts of each output. Refuses entities and document types."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
@@ -107,7 +109,7 @@ class _Reader:
         return self._outputs
 
     def _fault(self, sentence: str, line: int, offset: int) -> MatrixError:
-        """A fault at a place of the file, whose column does not count the added ``_ROOT``."""
+        """A fault at a place of the file. The column does not count the added ``_ROOT``."""
         column = offset + 1 - (len(_ROOT) if line == 1 else 0)
         return MatrixError([Fault(self._file, line, max(1, column), "", sentence)])
 

@@ -63,7 +63,7 @@ _PARSED = "megabytes="
 """The beginning of a line of ``-fparse``."""
 
 _SHOWN = 3
-"""How many of the lines that are not understood are quoted; the others are only counted."""
+"""At most this many lines that are not understood are quoted; the rest are only counted."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class _NuttcpLine:
 
 @dataclass(slots=True)
 class _NuttcpPart:
-    """What the lines of a test before its last line state."""
+    """What a test's lines before the last one state."""
 
     protocol: str = ""
     intervals: int = 0
@@ -236,7 +236,7 @@ def _values(line: _NuttcpLine, unread: list[str]) -> Iterator[tuple[str, Value]]
 
 
 def _unfinished(part: _NuttcpPart, file: str) -> ToolResult:
-    """The failure of a test without the line that ends it."""
+    """The result of a test that failed, because the line of the whole test is missing."""
     error = part.errors[0] if part.errors else ""
     return ToolResult(
         file=file,

@@ -4,8 +4,8 @@ The format is a CSV file with the columns ``protocol``, ``client``, ``server``, 
 if a rate was offered, ``offered_mbit_per_s``. Clients and servers are names. A value is a plain
 decimal number of 10^6 bit/s as printed; it is stored as an exact number and as text. An empty value
 means that nothing was measured. The table does not state which hosts are on one machine; the
-argument ``machines`` does. Traffic within a machine uses no cable, so it must not be averaged with
-the rest.
+argument ``machines`` states it. Traffic within a machine uses no cable, so it must not be averaged
+with the rest.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class PairRow:
 
     @property
     def cell(self) -> PlannedCell:
-        """The cell of the row, with only the settings in the table and no defaults of netlab."""
+        """The cell (combination of hosts, test and settings) of the row. It has only the settings
+        in the table and no defaults of netlab.
+        """
         settings: dict[str, Value] = {"protocol": self.protocol}
         if self.offered:
             settings["rate_bit_per_s"] = float(bit_per_s(self.offered))

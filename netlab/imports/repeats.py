@@ -164,7 +164,9 @@ def _check_mss(mss_bytes: int | None, link: Link | None) -> None:
 def _cells(
     rows: Sequence[Repeat], pairing: str, repeats: int
 ) -> dict[tuple[str, int, int], PlannedCell]:
-    """The cells in the table's order. A cell with fewer trials than others states its number."""
+    """The cells in the table's order. A cell states its number of trials if it
+    has fewer than ``repeats``.
+    """
     cells = {}
     for place in dict.fromkeys(row.place for row in rows):
         word, message_bytes, messages = place

@@ -11,8 +11,8 @@ duration", which leaves out the warm-up and the end.
 
 In throughput mode only the sender counts, so the rate is ``sent_bit_per_s`` and there is no
 throughput. In sockperf's output, MBps and Mbps are 2^20 bytes and 2^20 bits per second, and GBps
-and Gbps are 1000 times as much. A figure with nine decimals is in MBps or Mbps, even if sockperf up
-to 3.7 prints GBps or Gbps.
+and Gbps are 1000 times as much. A figure with nine decimals is in MBps or Mbps, even where sockperf
+(up to 3.7) prints GBps or Gbps after it.
 
 sockperf does not print the size and the rate of the messages of round trips, the client's address,
 or the start time. The format is that of sockperf 2.7 to 3.10 (``client.cpp``,
@@ -79,7 +79,7 @@ _WHOLE_END = re.compile(r"(?:\.[0-9]{3}|[.)]|usec|sec\])\Z")
 
 _MEBI = 2**20
 _UNSUPPORTED_OPTION = "It could be that this option is not"
-"""sockperf goes on after an error with these words."""
+"""After an error that contains these words, sockperf continues."""
 
 _COLUMNS = {
     "50": "rtt_p50_ns",
@@ -203,7 +203,7 @@ def _outputs(text: str, file: str) -> Iterator[_SockperfOutput]:
         if len(raw) > MAX_LINE_CHARACTERS:
             output.remark(f"line {number} is longer than {MAX_LINE_CHARACTERS} characters")
         elif number == len(lines) and not _WHOLE_END.search(line):
-            # A number that lost its last digits looks like a number.
+            # Nothing shows whether a number lost its last digits.
             output.remark(f"line {number} has no line end: it may be cut, and is not read")
         else:
             output.add(number, line)
@@ -236,7 +236,7 @@ def _result(output: _SockperfOutput, file: str) -> ToolResult:
 
 
 def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str | None, str | None]:
-    """Reason and detail if there is no result."""
+    """Why there is no result, as a reason and a sentence; both ``None`` if there is a result."""
     if output.is_server:
         return NOT_RECORDED, "the output of a server of sockperf has no figures"
     if output.error:

@@ -4,7 +4,7 @@ The table is a CSV file with the columns ``pairing`` (server first), ``protocol`
 ``message_bytes``, ``socket_buffer_bytes`` and ``mbit_per_s``, in any order. A value is a plain
 decimal number of 10^6 bit/s as printed; documents that write "MBps" mean this. A value is stored
 twice: exactly, in bit/s, and as text, so that a printed mean can be recomputed to its last digit.
-An empty value means that nothing was measured: the record is ``pending`` with the reason
+An empty value means that nothing was measured: the result is ``pending`` with the reason
 ``not-recorded`` and has no number. Settings that the table does not have (duration, TCP options)
 stay unknown.
 """
@@ -55,7 +55,9 @@ class TableRow:
 
     @property
     def cell(self) -> PlannedCell:
-        """The cell of the row, with only the settings in the table and no defaults of netlab."""
+        """The cell (combination of pairing, test and settings) of the row. It has only the
+        settings in the table and no defaults of netlab.
+        """
         full_cell = Cell(
             pairing=self.pairing,
             test=TEST,

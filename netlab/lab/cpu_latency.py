@@ -25,7 +25,9 @@ DEVICE = Path("/dev/cpu_dma_latency")
 
 @contextmanager
 def limit(device: Path = DEVICE) -> Iterator[tuple[int, ...]]:
-    """The open file that limits CPU sleep, for processes to inherit; empty if unavailable."""
+    """The descriptor of the open file that limits CPU sleep, for processes to inherit. The tuple is
+    empty if the file cannot be opened.
+    """
     try:
         descriptor = os.open(device, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:  # a kernel without the device, or a container that hides it

@@ -85,7 +85,7 @@ def settle_in_etc(files: dict[str, str]) -> None:
     memory("/etc", "mode=0755,nosuid,nodev")
     for entry in outside.iterdir():
         if entry.name not in files:
-            # A link keeps its target; any other file is linked to from its new place.
+            # A link is copied with its target. For any other file, a link to it is made.
             target = entry.readlink() if entry.is_symlink() else entry
             Path("/etc", entry.name).symlink_to(target)
     for name, text in files.items():
@@ -102,7 +102,7 @@ def show_own_group(type: str, options: str, at: str) -> None:  # noqa: A002  (mo
 
 
 def let_send_frames(setpriv: str, shell: str, shell_text: str) -> None:
-    """Make a login shell that gives CAP_NET_RAW, and nothing else, to every program it starts.
+    """Make a login shell that gives every program the capability CAP_NET_RAW and no other.
 
     The capability belongs to a copy of setpriv that is invisible outside this host. Its file system
     is mounted without ``nosuid``, so that capabilities of files apply there.

@@ -47,7 +47,8 @@ ROUTER_SYSCTLS = (
 def routed_networks() -> list[Network]:
     """Every network that this machine has a route or an address in, except default routes.
 
-    Halves and quarters of the whole address space, which VPNs use as a default, are left out too.
+    Networks larger than /7 are left out too: VPNs use halves and quarters of the whole address
+    space as default routes.
     """
     networks: list[Network] = []
     for family in ("-4", "-6"):
@@ -61,7 +62,7 @@ def routed_networks() -> list[Network]:
 
 
 def slots_in_use() -> set[int]:
-    """Slots (see plan.py) whose interface names exist already, also if other programs made them."""
+    """Slots (see plan.py) whose interface names exist already, even if other programs made them."""
     present = {entry.name.partition("-")[0] for entry in INTERFACES.iterdir()}
     return {slot for slot in range(SLOTS) if bridge_of(slot) in present}
 

@@ -55,7 +55,7 @@ class LabOptions:
 
     name: str = "lab"
     rate: float | None = None
-    """Rate of the test cable in bit/s, Ethernet framing included; None: only the CPU limits it."""
+    """Rate of the test cable in bit/s, with Ethernet framing; None: limited only by the CPU."""
     mtu: int = 1500
     """Bytes, 68 to 65535; below 1280 the cable has no IPv6."""
     queue_frames: int | None = None

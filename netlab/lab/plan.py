@@ -43,7 +43,7 @@ ACCOUNT = "netlab"
 """The account for logins."""
 DEFAULT_QUEUE_FRAMES = 1000
 DEFAULT_DEVICE_QUEUE_FRAMES = 50
-"""Queue of a router in frames: short enough to lose frames within a trial of one second."""
+"""Queue of a router in frames: short enough to lose frames within a test of one second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Cable:
     """Queue at the second end; None: as at the first end."""
 
     def shape_at(self, end: CableEnd) -> tuple[float | None, int]:
-        """Rate in bit/s (None: unshaped) and queue in frames for sending from one of its ends."""
+        """Rate in bit/s (None: unshaped) and queue in frames for sending from this end."""
         if end is self.ends[0]:
             return self.rate, self.queue_frames
         rates = [rate for rate in (self.rate, self.device_rate) if rate is not None]
@@ -192,12 +192,12 @@ def make_plan(
     places: Mapping[str, Place] | None = None,
 ) -> LabPlan:
     """Plan the hosts and cables: one cable between two hosts, or one cable from each host to a
-    device.
+    switch or router.
 
     ``routes``: networks that this machine has routes to. ``taken_slots``: slots of other labs, and
     slots whose interface names exist. ``places``: address ranges of labs when they were up last, by
-    name. A lab prefers the ranges that it had before; those of other labs come last. Raises
-    HostError if every pool is in use.
+    name. A lab prefers the ranges that it had before; ranges that other labs had are the last
+    choice. Raises HostError if every pool is in use.
     """
     candidates = _wanted(options.name, dict(places or {}))
     slot, management, test = _free_networks(candidates, list(routes), frozenset(taken_slots))
@@ -308,7 +308,7 @@ def _cable(ends: Sequence[CableEnd], options: LabOptions, host: str = "") -> Cab
 
 
 def _halves(networks: list[Network]) -> tuple[list[Network], list[Network]]:
-    """The first half of each network, and the second."""
+    """The first halves of the networks, and the second halves."""
     first: list[Network] = []
     second: list[Network] = []
     for network in networks:

@@ -56,7 +56,7 @@ TIME_LIMIT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Programs that are not installed; false if nothing is missing."""
+    """Programs that are not installed. ``bool()`` of the object is false if nothing is missing."""
 
     programs: tuple[str, ...]
     packages: tuple[str, ...]
@@ -110,7 +110,7 @@ def _missing(packages_of: Mapping[str, str], search_path: str) -> Missing:
 
 
 def program(name: str, search_path: str = SEARCH_PATH) -> str:
-    """The absolute path of a program; sshd needs it to execute itself again."""
+    """The absolute path of a program. sshd needs its own path to execute itself again."""
     path = shutil.which(name, path=search_path)
     if path is None:
         shortage = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS | SUDO_PROGRAMS)[name],))
@@ -126,7 +126,7 @@ def environment() -> dict[str, str]:
 def run(*argv: str) -> str:
     """Run a program to its end and return its standard output.
 
-    Raises HostError in one line: the command, and the last line of its standard error.
+    Raises HostError with one line: the command, and the last line that it printed.
     """
     finished = _run(argv)
     if finished.returncode:

@@ -1,8 +1,8 @@
 """A CPU quota for a host: one control group (cgroup v1 or v2) for all processes of the host.
 
 The kernel gives the group a limited CPU time in each period. When this time is used up, the
-processes wait for the next period (throttling). Work outside processes has no quota: frames are
-forwarded and received in softirq, on the core on which the sender runs.
+processes wait for the next period (throttling). Work outside processes has no quota: the kernel
+forwards and receives frames in softirq, on the core on which the sender runs.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def controller(root: Path = ROOT) -> Controller | None:
 
 
 def remedy(root: Path = ROOT) -> str | None:
-    """The command that provides a controller; ``None`` if there is one."""
+    """The command that provides a CPU controller; ``None`` if this machine already has one."""
     if controller(root) is not None:
         return None
     if not any(root.glob("cgroup.controllers")) and not any(root.glob("*cpu*")):

@@ -1,7 +1,7 @@
 """Keeps a lab's keys and address ranges from one ``up`` to the next ``up`` of the same name.
 
-So host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700 and
-each file 0600. Links, and files of other accounts, are refused in this folder. Files are opened
+Therefore host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700
+and each file 0600. Links, and files of other accounts, are refused in this folder. Files are opened
 relative to open folders, so that nobody can swap a folder between its check and its use.
 """
 

@@ -2,7 +2,8 @@
 
 The account is not root and exists only on this host: /etc/passwd and similar files are private to
 the host's mount namespace. The process namespace guarantees a complete end: when its first process
-dies, the kernel kills all others in it, including netprobe.
+dies, the kernel kills all others in it, including netprobe (netlab's
+measuring program).
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ exec /run/netlab-host/frames/setpriv --inh-caps +net_raw --ambient-caps +net_raw
 """The login shell of an account that may send frames: see inside.py."""
 ACCOUNT_PATH_SET = f"SetEnv PATH={ACCOUNT_PATH}\n"
 PENALTIES_OFF = "PerSourcePenalties no\n"
-"""For OpenSSH 9.8 and newer, which otherwise locks out a controller that is killed often."""
+"""For OpenSSH 9.8 and newer, which otherwise locks out the machine that runs netlab if netlab is
+killed often."""
 
 
 def key_name(host: LabHost) -> str:
@@ -83,7 +85,7 @@ def make_key(file: Path, comment: str) -> str:
 
 
 def public_key(host: LabHost, folder: Path) -> str:
-    """The host's public key, type and key without the comment."""
+    """The host's public key: its type and the key itself, without the comment."""
     kind, key, *_ = (folder / f"{key_name(host)}.pub").read_text().split()
     return f"{kind} {key}"
 

@@ -44,7 +44,7 @@ class Shape:
 
 
 def wire_frame_bytes(mtu: int) -> int:
-    """A full frame on the wire, 1538 for MTU 1500."""
+    """Bytes that a full frame takes on the wire: 1538 for MTU 1500."""
     return mtu + HEADER_BYTES + OVERHEAD_BYTES
 
 

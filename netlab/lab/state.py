@@ -35,8 +35,8 @@ def folder_of(name: str) -> Path:
 def locked() -> Iterator[None]:
     """Lock all labs of this machine: one ``up`` or ``down`` at a time.
 
-    The lock is on the folder itself, so that no lock file is left after the last lab. A process
-    that waited for a folder that has been removed meanwhile starts over.
+    The lock is on the folder itself, so that no lock file is left after the last lab. If the
+    folder was removed while a process waited for the lock, the process starts over.
 
     Programs started by ``programs.run`` share the lock. When an ``up`` is killed, its last `ip`
     still runs for a moment; a ``down`` must wait until this program has finished.

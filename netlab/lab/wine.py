@@ -173,5 +173,5 @@ def _has_windows_hosts(folder: Path) -> bool:
     try:
         plan = state.read_plan(folder)
     except HostError:
-        return True  # another version of netlab made the plan, which may have Windows hosts
+        return True  # a plan of another version of netlab: its lab may have Windows hosts
     return state.is_complete(folder) and plan is not None and plan.options.windows > 0

@@ -96,7 +96,8 @@ class Capture:
 def capture_during(
     agent: Agent, source: str, destination: str, during: Callable[[], None]
 ) -> bytes:
-    """The frames from ``source`` to ``destination`` on ``agent``'s host during a call, as pcap.
+    """The frames from ``source`` to ``destination`` on ``agent``'s host while ``during`` runs, as
+    pcap.
 
     Raises NoCapture if the host does not allow a capture, and any error of ``during``.
     """
@@ -115,7 +116,8 @@ def capture_during(
 def started(
     agent: Agent, device: str, options: list[str], frames: list[str], life_s: float
 ) -> Capture:
-    """Start tcpdump at an interface of a host and wait until it captures; ``frames``: its filter.
+    """Start tcpdump at an interface of a host and wait until it captures. ``frames``: the filter
+    expression of tcpdump.
 
     Raises NoCapture with a sentence if the host does not allow a capture. ``life_s``: time after
     which tcpdump on a remote host ends by itself.
@@ -141,7 +143,7 @@ def started(
 
 
 def interface_to(agent: Agent, address: str) -> str:
-    """The interface of a host's route to an address; NoCapture if tcpdump cannot capture at it."""
+    """The interface of a host's route to an address; NoCapture if tcpdump cannot capture there."""
     host = agent.host
     if host.os == "W":
         raise NoCapture(f"{host.name}: Windows has no tcpdump")
@@ -152,7 +154,10 @@ def interface_to(agent: Agent, address: str) -> str:
 
 
 def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
-    """Lengths of the captured frames and the number of each; NoCapture for an invalid capture."""
+    """The lengths of captured frames, with the number of frames of each length.
+
+    ``prefix``: prefix of the names of the values. Raises NoCapture for an invalid capture.
+    """
     try:
         counts = Counter(frame_lengths(pcap))
     except ValueError as error:

@@ -1,10 +1,11 @@
 """One measurement window for all flows that run at the same time, in each agent's own clock.
 
-Each receiver has its own clock, and netlab never adds the rates of different windows. The
-controller (this process) measures the offset of each agent's clock from its own clock, by the
-fastest of several exchanges. It then sends to each agent, by the agent's own clock, the times at
-which the flow starts and at which the window opens and closes. It sends them early enough for every
-request to arrive in time.
+A window is the time that is measured. Rates of several flows (directions of data) are added only if
+all were measured in one window, but each receiver has its own clock. So the controller (this
+process) measures the offset of each agent's clock (of the probe on a host) from its own clock, by
+the fastest of several exchanges. It then sends to each agent, by the agent's own clock, the times
+at which the flow starts and at which the window opens and closes. It sends them early enough for
+every request to arrive in time. A round is the trials that run at the same time.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from netlab.experiment.kinds import Stream, TestSettings
 from netlab.remote.agent import Agent, ClockOffset
 
 START_AHEAD_S = 0.3
-"""Time from the requests of the flows to their common start, so that the requests arrive before."""
+"""Time from the requests of the flows to their common start, so that the requests arrive before
+the start."""
 
 AHEAD_A_TRIAL_S = 0.005
-"""Addition to this time for each further trial of a round."""
+"""Addition to ``START_AHEAD_S`` for each further trial of a round."""
 
 SETTLE_S = 0.1
 """Minimum time for which all flows send before their common window opens."""
@@ -58,7 +60,7 @@ class CommonWindow:
     """Number of trials in the window."""
 
     def knows(self, *agents: Agent) -> bool:
-        """Whether the clocks of all these agents were measured; not so after a reconnection."""
+        """Whether the clocks of all these agents were measured; false after a reconnection."""
         return all(any(agent is member for member in self.agents) for agent in agents)
 
     def in_clock_of(self, agent: Agent) -> Window:
@@ -69,7 +71,7 @@ class CommonWindow:
         )
 
     def bound_ns(self, *agents: Agent) -> int:
-        """Largest possible error of these agents' times, ns."""
+        """Largest possible error, in ns, of a time converted to one of these agents' clocks."""
         return max(self._offset_of(agent).bound_ns for agent in agents)
 
     def drift_ns(self, *agents: Agent) -> int:
@@ -114,7 +116,8 @@ def _settle_s(streams: Sequence[Stream]) -> float:
 def common_window(
     streams: Sequence[Stream], agents: Sequence[Agent], executor: Executor | None = None
 ) -> CommonWindow:
-    """A window for streams of equal duration; a stream with a count cannot have one.
+    """A window for streams of equal duration; a stream with a number of messages instead of a
+    duration cannot have a common window.
 
     This function first measures the agents' clocks; with an ``executor``, all of them at the same
     time. Raises ``HostGone`` if a host is lost.

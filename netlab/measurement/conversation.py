@@ -25,10 +25,11 @@ from netlab.remote.pending import GONE, Inbox, Pending, fault_in
 from netlab.remote.protocol import BAD_ANSWER
 
 CONTROLLER_SLACK_S = 5.0
-"""How long the controller waits for the last records beyond the probes' own deadline."""
+"""How long the controller (this process) waits for the last records after the probes' own
+deadline."""
 
 ENDS_S = 2.0
-"""Time for an aborted test to end; then the next test begins in any case."""
+"""Time for an aborted test to end. After it, the next test begins in any case."""
 
 FOLLOWING = frozenset({"peer-vanished", "no-peer", "no-traffic", "no-answer", "deadline"})
 """Reasons of a fault at one end that may be consequences of a fault at the other end."""
@@ -68,7 +69,8 @@ class Conversation(ABC):
     """One test between a listening and a connecting side."""
 
     name: str
-    """Prefix of the values of this conversation in the record; empty if a trial has only one."""
+    """Prefix of the values of this conversation in the record; empty if the trial has
+    no other conversation."""
     connector: ConversationEnd
     listener: ConversationEnd | None
     """``None`` if the listener runs no agent; ``to`` is then its address."""
@@ -127,7 +129,7 @@ class Conversation(ABC):
                 self.stop(side, abort=1)
 
     def give_up(self, side: ConversationEnd, word: str, detail: str) -> None:
-        """End a side whose test can have no result any more, with this fault."""
+        """End a side whose test can have no result any more. Its fault is ``word``, ``detail``."""
         self.stop(side, abort=1)
         side.fault = ProbeError(side.agent.host.name, word, detail=detail)
 
@@ -158,7 +160,7 @@ def drive(
 
     Raises ProbeError if one of them has no result, HostGone if a host is lost. ``deadline_s``: time
     limit of the tests at the probes. ``on_begun`` is called after the requests to the listening
-    sides and before any end sends. Requests that it makes therefore delay nothing.
+    sides and before any end sends. Requests that ``on_begun`` makes therefore delay nothing.
     """
     drive = _Drive(conversations)
     try:
@@ -276,7 +278,7 @@ def _rank(fault: ProbeError) -> int:
 
 
 def destination(address: str, ports: object) -> str:
-    """The ``to`` of a request: ``ADDRESS:PORT[,PORT…]``, IPv6 in brackets."""
+    """The value of the key ``to`` of a request: ``ADDRESS:PORT[,PORT…]``, IPv6 in brackets."""
     version = ipaddress.ip_address(address.partition("%")[0]).version
     return f"[{address}]:{ports}" if version == 6 else f"{address}:{ports}"
 

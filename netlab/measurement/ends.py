@@ -1,4 +1,8 @@
-"""The two ends of a test: the agents of a pairing, and how they reach each other."""
+"""The two ends of a test: the agents of a pairing, and how they reach each other.
+
+A pairing is two hosts, the server and the client of a test. An agent is a running probe, the
+program of netlab on a host. A mirror is a program that answers requests.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +38,14 @@ class Ends:
     served: Mapping[str, Service] = field(default_factory=dict)
     """Tool → its server that already runs, if the server's host runs no agent."""
     mirrors: Mapping[str, NamedMirror] = field(default_factory=dict)
-    """Other mirrors on the server, by the name that the setting ``mirror`` gives."""
+    """Name in the setting ``mirror`` → the mirror on the server with this name."""
     mirror_name: str = ""
     """Name of the server's host, if it runs no agent."""
     networks: Mapping[str, str] = field(default_factory=dict)
     """``server`` or ``client`` → the test network that the pairing names for this end, if any."""
     window: CommonWindow | None = None
-    """The window of all trials that run at the same time; ``None``: this trial has its own."""
+    """The window (the time that is measured) of all trials that run at the same time; ``None``:
+    this trial has its own window."""
     participant: Participant | None = None
     """How these two hosts take part in a search of several pairs (rendezvous.py); ``None``: they
     search alone."""
@@ -49,7 +54,8 @@ class Ends:
     link_rate_bit_per_s: float | None = None
     """Line rate of the link between the two hosts, if the matrix states it."""
     observed: tuple[Agent, ...] = ()
-    """Agents of observed hosts, whose load and drops are in the record."""
+    """Agents of observed hosts: hosts that are no end of the test, but whose load and drops are in
+    its record."""
 
     @property
     def server_name(self) -> str:
@@ -100,7 +106,7 @@ class SoFar:
     """The totals of one flow of a trial so far."""
 
     flow: str
-    """Prefix of its values, one of ``records.FLOWS``."""
+    """Prefix of the flow's values in a record, one of ``records.FLOWS``."""
     payload_bytes: int
     """Payload that the receiver has counted since the first message, warm-up included."""
     elapsed_s: float

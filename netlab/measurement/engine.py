@@ -1,6 +1,7 @@
 """The interface of an engine: code that measures trials with one tool (netlab's probe, iperf3, …).
 
-The table of all engines is in `engines.py`.
+The table of all engines is in `engines.py`. A trial is one execution of a cell (a combination of
+settings between two hosts).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Engine(Protocol):
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
         """Run one trial on its two hosts and return its record: a result, or a failure with its
-        reason.
+        reason. ``live`` is called with the totals so far while the trial runs.
 
         Raises ``HostGone`` if one of the hosts is lost: then nothing is known about the trial.
         """

@@ -1,6 +1,7 @@
 """The engines that netlab has: its own probe, and other tools.
 
-The files of the other tools are imported when the first cell names one: most runs name none.
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. The modules of
+the other tools are imported only when a cell names such a tool, because most runs name none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One flow of messages between two agents: the requests to each, and when each is stopped.
 
-record `window` of the receiver → stop the sender → record `result` of the sender → stop the
-receiver
+record `window` of the receiver (its measured time is over) → stop the sender → record `result` of
+the sender → stop the receiver
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
 PROBE_SLACK_S = 10.0
-"""Time beyond warm-up and window after which a probe's own deadline ends the test."""
+"""Time after the warm-up and the window (the time that is measured) at which a probe's own deadline
+ends the test."""
 
 COUNT_DEADLINE_S = 600.0
 """Deadline of a trial that ends after a number of messages."""

@@ -1,10 +1,12 @@
 """The counters of all hosts of a trial, read before and after it: both ends and observed hosts.
 
-The probe of an end measures the CPU load of this end itself, over the window of the trial. For an
-observed host, the CPU load is the difference between a reading just before the streams are opened
-and a reading as soon as the last frame has been sent. Drops are the difference between the first
-reading and a reading after the last frame has arrived or counts as lost. An observed host that does
-not answer has no figures; the trial is measured anyway.
+An observed host is a host on the path that is no end of the test, such as the tested device. A drop
+is a frame that a host discards. The probe of an end measures the CPU load of this end itself, over
+the window (the measured time) of the trial. For an observed host, the CPU load is the difference
+between a reading just before the streams are opened and a reading as soon as the last frame has
+been sent. Drops are the difference between the first reading and a reading after the last frame has
+arrived or counts as lost. An observed host that does not answer has no figures; the trial is
+measured anyway.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ class Watch:
 
     ends: Ends
     routes: Mapping[str, tuple[Agent, tuple[str, ...]]]
-    """Key of a host (``server``, ``client``, ``observed_1`` …) → its agent and its destinations."""
+    """Key of a host (``server``, ``client``, ``observed_1`` …) → its agent, and the addresses
+    whose routes are read."""
     before: Mapping[str, Counters]
     own_backlog: bool
     """Whether every host is on its own machine."""

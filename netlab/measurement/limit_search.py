@@ -34,7 +34,7 @@ class Limit:
 
     message_bytes: int
     evidence: Evidence
-    """Why one byte more does not pass."""
+    """Why a message that is one byte longer does not pass."""
     tries: tuple[SizeTry, ...]
     """All tries in the order in which they were made."""
 

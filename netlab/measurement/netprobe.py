@@ -1,4 +1,4 @@
-"""The engine ``netprobe``: netlab's own probe at both ends, for every kind of test."""
+"""The engine ``netprobe``: measures every kind of test with netlab's own probe at both ends."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
     "TCP": {"deadline": "timeout"},
     "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
 }
-"""Protocol → the reason of a probe whose messages are lost → the evidence that the size does not
-pass. Linux reports `no-buffers` if an interface drops a message that the system has accepted as
+"""Protocol → reason that a probe reports if its messages are lost → evidence (why the size does not
+pass). Linux reports `no-buffers` if an interface drops a message that the system has accepted as
 short enough."""
 
 SETTLE_S = {"TCP": SETTLE_TCP_S, "UDP": 10.0}
@@ -48,7 +48,7 @@ class Direction:
         setup = self.setup
         udp = setup.protocol == "UDP"
         round_trip = RoundTrip(
-            # One round trip follows the other and fills no buffer: the default buffers are enough.
+            # At most ``TRIES`` messages are under way: the default buffers are enough.
             **setup.passed_on(RoundTrip, but={"duration_s", "socket_buffer_bytes"}),
             message_bytes=message_bytes,
             response_bytes=LEAST_MESSAGE_BYTES[setup.protocol],

@@ -1,10 +1,12 @@
 """The test ``payload_search``: the largest payload in one frame, and the path MTU.
 
-UDP: a bisection with messages that no router may fragment. A size passes if one of its three round
-trips succeeds. It fails if the sender's system refuses it, by itself or because a router reported
-the limit (ICMP), or if all three messages are lost, as on a path that drops long packets.
-TCP: the search tries one segment as long as the kernel's MSS; if this segment is lost, it tries
-shorter segments. Each direction is searched separately, because the directions of a path may
+UDP: the search is a bisection with messages that no router may fragment. A size passes if one of
+its three round trips succeeds. A size fails if the sender's system refuses it, by itself or because
+a router reported the limit (ICMP), or if all three messages are lost, as on a path that drops long
+packets.
+
+TCP: the search tries one segment as long as the kernel's MSS; if this segment is lost, the search
+tries shorter segments. Each direction is searched separately, because the directions of a path may
 differ.
 
 The result is the longest IP packet that passes. A virtual cable passes a packet 4 bytes over the
@@ -31,10 +33,10 @@ from netlab.measurement.record import of_connection
 from netlab.measurement.sweep import sweep
 
 DOUBTS = 2
-"""How often a size without an answer is tried again on a path with random loss."""
+"""Maximum number of further tries of a size without an answer, on a path with random loss."""
 
 WINDOW_FILLING_BYTES = 1 << 20
-"""Size of a message after which a connection's window exceeds two of the longest segments."""
+"""Size of a message after which a connection's TCP window exceeds two of the longest segments."""
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
@@ -121,9 +123,9 @@ def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable
 def _search_tcp(path: Direction) -> _DirectionResult:
     """Search with a segment as long as the connection's MSS, and with shorter ones if it is lost.
 
-    A small window also keeps segments short, for example on the loopback. In this case the result
-    is the MSS, read after the connection has carried more data, because one message does not fill
-    such a segment.
+    A small TCP window also keeps segments short, for example on the loopback. In this case the
+    result is the MSS, read after the connection has carried more data, because one message does not
+    fill such a segment.
     """
     asking_bytes = LEAST_MESSAGE_BYTES["TCP"]
     path.exchange(asking_bytes)
@@ -177,8 +179,8 @@ def _search_tcp(path: Direction) -> _DirectionResult:
 
 
 def _bound_by_window(result: Mapping[str, Any]) -> bool:
-    """Whether a small window of the peer keeps segments short: Linux sends segments of at most half
-    of this window.
+    """Whether a small TCP window of the peer keeps segments short: Linux sends segments of at most
+    half of this window.
     """
     segment_bytes, window_bytes = result.get("tcp_end_snd_mss"), result.get("tcp_end_snd_wnd")
     return bool(segment_bytes and window_bytes and 2 * segment_bytes >= window_bytes - 1)
@@ -198,13 +200,15 @@ def _to_client(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _has_next(path: Direction, payload_bytes: int) -> bool:
-    """Whether a message one byte longer is possible: over TCP it needs a second segment."""
+    """Whether a message one byte longer than the payload is possible (over TCP: two segments)."""
     setup = path.setup
     return setup.protocol == "TCP" or payload_bytes < MAX_DATAGRAM_BYTES[setup.ip_version]
 
 
 def _beyond(path: Direction, payload_bytes: int) -> dict[str, Value]:
-    """The result of a UDP message one byte longer, which takes several packets."""
+    """The result of a UDP message that is one byte longer than the found payload: such a message
+    takes several packets.
+    """
     if path.setup.protocol == "TCP" or not _has_next(path, payload_bytes):
         return {}
     return path.fragments(payload_bytes + 1)

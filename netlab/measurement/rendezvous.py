@@ -1,9 +1,10 @@
 """Lets several pairs of hosts run one search together: all pairs begin each trial at the same time.
 
-The verdict on a trial depends on the results of all pairs. Each pair is measured by its own thread.
-Before and after each trial, the threads wait for each other and exchange results (a meeting). A
-pair that leaves before the first meeting is left out. If a pair leaves later, the search of all
-pairs fails: the result of the remaining pairs would be the rate of fewer pairs.
+A trial here is one load of frames at one rate. Its verdict (whether it passed) depends on the
+results of all pairs. Each pair is measured by its own thread. Before and after each trial, the
+threads wait for each other and exchange results (a meeting). A pair that leaves before the first
+meeting is left out. If a pair leaves later, the search of all pairs fails: the result of the
+remaining pairs would be the rate of fewer pairs.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class ExchangedResults(Generic[Contribution]):
     said: tuple[Contribution, ...]
     """The contributions; the first is that of the pair that receives this object."""
     over_ns: int
-    """When the last pair arrived, by the controller's clock; the same value for all pairs."""
+    """When the last pair arrived, by this process's monotonic clock; the same value for all
+    pairs."""
 
 
 class Rendezvous:

@@ -1,4 +1,8 @@
-"""The test ``stream``: messages one way, or both ways in one common window."""
+"""The test ``stream``: messages one way, or both ways in one common window.
+
+A window is the time that is measured. A round is the trials that run at the same time. A flow is
+the messages in one direction.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +50,13 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 
     watch = DropWatch(ends, stream)
     if stream.protocol == "TCP" and len(flows) == 1:
-        # The sender ends with a reset, which discards queued packets: these are no loss.
+        # A stopped sender resets the connection, which discards queued packets. These packets are
+        # no loss, so drops are counted only until the sender is told to stop.
         flows[0].on_stop = watch.ask_again
     drive(flows, deadline_s(stream), on_progress, watch.ask)
     watch.ask_again()
     of_flows: dict[str, Value] = {}
-    for flow in flows:  # while the hosts answer
+    for flow in flows:  # meanwhile the hosts answer the requests of ``watch``
         of_flows |= flow_values(flow, stream, ends.connects(stream.protocol))
     return watch.end() | of_flows | _of_all_flows(flows, window, ends)
 

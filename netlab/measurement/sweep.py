@@ -52,8 +52,8 @@ def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tu
     """Message sizes that show the saw-tooth of throughput: near one and two frames, and between.
 
     The sizes ascend. ``payload_bytes``: the payload of one frame. For UDP, the longest message in
-    two fragments is included. It is not twice ``payload_bytes``: only the first fragment has a UDP
-    header, and over IPv6 each fragment has a fragment header.
+    two fragments is included. Its size is not twice ``payload_bytes``: only the first fragment has
+    a UDP header, and over IPv6 each fragment has a fragment header.
     """
     frame_payload = payload_bytes
     sizes = {frame_payload + step for step in (-2, -1, 0, 1, 2)} | {

@@ -43,7 +43,7 @@ answers to requests that follow each other as fast as possible."""
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """The offset between an agent's monotonic clock and the controller's."""
+    """The offset between an agent's monotonic clock and that of the controller (this machine)."""
 
     offset_ns: int
     """Add this to a time of the controller's clock to get the time of the agent's clock."""
@@ -175,7 +175,7 @@ class Agent:
         return self.start(verb, **keys).record(ANSWER_S if timeout_s is None else timeout_s)
 
     def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:
-        """The host's facts, with those of the route to an address (``to``) or of an interface."""
+        """Facts about the host, and about the route to an address (``to``) or an interface."""
         words: dict[str, Any] = {"to": to, "interface": interface}
         return self.ask("facts", **{key: word for key, word in words.items() if word is not None})
 
@@ -260,7 +260,7 @@ class Agent:
     def _first_answer(
         self, on_event: Callable[[str], None] | None, hello_s: float
     ) -> Mapping[str, Any]:
-        """The answer to `hello`. Waiting long for a new file's first start disturbs no test."""
+        """The answer to `hello`. No test runs yet, so a long wait for a first start is harmless."""
         pending = self.start("hello")
         silent_s = min(SAY_S, hello_s)
         try:

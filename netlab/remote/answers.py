@@ -2,6 +2,7 @@
 
     a host's record → the same record, or an ``error`` record (``bad-answer``) instead
 
+A probe is netlab's program on a host. A record is one JSON object with which it answers a request.
 A value has the type of the column that its key names (netlab/results/columns.py), except for the
 keys in ``_KINDS`` and ``_BY_PATTERN``. docs/protocol.md lists the keys. The value of an unknown key
 must be a text, a finite number or a list of finite numbers; if the key ends in a unit, it must be a
@@ -28,8 +29,8 @@ TESTS = frozenset({"receive", "send", "ask", "mirror"})
 PROGRAMS = frozenset({"run", "undo"})
 """Verbs that start another program. Such a verb is answered with several records, too."""
 LEFTOVERS = "leftovers"
-"""Verb that lists entries of the undo log: it is answered with one `leftover` record for each
-entry, and then with one `leftovers` record."""
+"""Verb that lists entries of the undo log (commands that undo changes of a host's settings): it is
+answered with one `leftover` record for each entry, and then with one `leftovers` record."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
 """Limits for the records of one test: `progress` once a second, and records of at most four other

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Connections:
-    """The connections of one controller to its hosts, each registered before it is used.
+    """The connections of one netlab process to its hosts, each registered before it is used.
 
     Pass the same object to every ``Agent.open(…, connections=…)``. ``close()`` then ends every wait
     on a host, in any thread and at any stage: the lookup of a name, a login, an ssh-agent, a file

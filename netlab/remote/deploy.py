@@ -35,7 +35,7 @@ UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
 PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
 UPLOAD_DAYS = 1
 PROBE_DAYS = 90
-"""A probe that no run has used for this many days is removed: it is of an old version."""
+"""A probe that no run has used for this many days is removed: it belongs to an old version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class _Files:
         self._by_commands = False
 
     def use(self, work: Callable[[HostFiles], None]) -> None:
-        """Do ``work`` over SFTP; if SFTP fails meanwhile, repeat it by commands."""
+        """Do ``work`` over SFTP; if SFTP fails meanwhile, repeat ``work`` by commands."""
         from netlab.remote.sftp import SftpBroken
 
         left_s = max(0.0, self._give_up - time.monotonic())

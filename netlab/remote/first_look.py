@@ -1,8 +1,9 @@
 """A first look at a POSIX host by one command: its system, its user, and an installed probe.
 
-``sh`` on the host reads a script from its standard input. The last line executes the agent.
-Therefore no word of a command needs quoting for the login's own shell. A host that does not answer
-as expected is asked step by step instead (system.py, deploy.py).
+The command is ``sh``, which reads a script from its standard input. Therefore no word of a command
+needs quoting for the login's own shell. The last line of the script executes the agent (the probe,
+netlab's program on the host). A host that does not answer as expected is asked step by step instead
+(system.py, deploy.py).
 """
 
 from __future__ import annotations

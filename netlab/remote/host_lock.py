@@ -17,7 +17,7 @@ ASK_AGAIN_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LockOwner:
-    """The holder of a host's lock: a run and one of its sessions."""
+    """The holder of a host's lock: a run, and the session (netlab process) that measures for it."""
 
     run: str
     """Id of the run."""

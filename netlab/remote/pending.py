@@ -29,8 +29,8 @@ ADVICE = {
 what can be changed at the host."""
 
 LOGGED = ("hello", "facts", "lock", "unlock")
-"""Requests whose answers are logged. The other requests belong to a trial, which has its own
-record, or are repeated all the time."""
+"""Requests whose answers are logged. The other requests belong to a trial (a measurement), whose
+result is stored, or are sent again and again."""
 _LOG = logging.getLogger(__name__)
 
 DETAIL_CHARACTERS = 500
@@ -78,7 +78,7 @@ class Pending:
 
 
 def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
-    """The ProbeError of an ``error`` record."""
+    """The ProbeError that reports the fault in an ``error`` record."""
     path_mtu_bytes = record.get("path_mtu_bytes")
     word, key = str(record.get("error", "unknown-error")), str(record.get("key") or "")
     detail = excerpt(str(record.get("detail") or key), DETAIL_CHARACTERS)

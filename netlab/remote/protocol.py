@@ -1,4 +1,7 @@
-"""The lines of the control protocol: encodes requests and decodes records. No I/O."""
+"""The lines of the control protocol: encodes requests and decodes records. No I/O.
+
+A request goes to a probe (netlab's program on a host). A record is a line of JSON from the probe.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def request_line(request_id: str, verb: str, keys: Mapping[str, Any]) -> bytes:
 
 
 def decimal(number: float) -> str:
-    """A number in the protocol's form: plain decimal, no exponent, no trailing zeros."""
+    """A number in the protocol's form: at most nine decimals, no exponent, no trailing zeros."""
     return f"{number:.9f}".rstrip("0").rstrip(".")
 
 
@@ -82,7 +85,9 @@ _BEFORE_BYTES = 256
 
 
 def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
-    """An ``error`` record with the id of the broken record in ``text``; ``line`` if without id."""
+    """An ``error`` record with the id that the broken record in ``text`` has; ``line`` if it has no
+    id.
+    """
     match = _NAMED.search(text, 0, _BEFORE_BYTES)
     if match is None:
         return line

@@ -1,4 +1,7 @@
-"""The path of traffic between two hosts: checked by routes and by the counters of interfaces."""
+"""The path of traffic between two hosts: checked by routes and by the counters of interfaces.
+
+The facts of a host are what its agent (netlab's program on the host) reports about it.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,9 @@ def check_counters(
 
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """The device that has ``address``, by the ``addresses`` of the facts."""
+    """The device that has ``address``, according to ``addresses`` in the facts; ``None`` if none
+    has it.
+    """
     for device, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return device
@@ -107,7 +112,9 @@ def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
 
 
 def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """``address`` with its prefix length, by the ``addresses`` of the facts."""
+    """``address`` with its prefix length, according to ``addresses`` in the facts; ``None`` if the
+    host does not have it.
+    """
     for _, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return local

@@ -49,7 +49,7 @@ class SftpBroken(HostError):
 
 
 class Sftp:
-    """One SFTP session. A refusal of the host is an OSError; any other fault is SftpBroken."""
+    """One SFTP session. A refusal of the host raises OSError; any other fault raises SftpBroken."""
 
     def __init__(self, channel: paramiko.Channel, host_label: str) -> None:
         """``channel`` has the SFTP subsystem started; ``host_label`` names the host in messages."""

@@ -52,7 +52,7 @@ class Platform:
     """System, architecture and shell of a host."""
 
     os: str
-    """A letter, as in the inventory."""
+    """Letter of the operating system, as in the inventory, such as ``L`` for Linux."""
     architecture: str
     """As in `hello`: x86_64, aarch64, …"""
     shell: Shell = Shell.POSIX

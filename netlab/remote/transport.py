@@ -33,7 +33,9 @@ class Process(Protocol):
         """Wait for its end; its exit status, or ``None`` if it still runs after the timeout."""
 
     def is_connected(self) -> bool:
-        """Whether the connection exists; if it does, the end of the output is the program's end."""
+        """Whether the connection exists. If it exists, the end of the output shows that the program
+        has ended.
+        """
 
     def kill(self) -> None:
         """End it if possible, and release its resources."""

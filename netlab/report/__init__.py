@@ -1,6 +1,9 @@
 """Writes the report of a run into its folder: tables, charts and one HTML page.
 
 The run folder is the only input. The same run with the same options gives the same bytes.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ FIGURES = "figures.csv"
 """File with the numbers in the tables of ``Report.parts``; only the report writes this file."""
 
 _MANY_CELLS = 100
-"""A run with at least this number of cells has many charts."""
+"""A run with at least this number of cells has many charts. The processes that draw them are then
+started at once."""
 _VERY_MANY_CELLS = 1000
 """From this number of cells upwards, a forked process makes the page's data of the cells, which
 saves time."""
@@ -52,8 +56,9 @@ STREAM = "stream"
 
 @dataclass(frozen=True, slots=True)
 class _People:
-    """The contents of the Markdown and LaTeX files, in the report's language, but ``first`` in
-    English.
+    """The contents of the Markdown and LaTeX files.
+
+    ``first`` is not translated yet; all other fields are in the report's language.
     """
 
     first: FirstLines
@@ -89,7 +94,7 @@ class Report:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The sections of the page besides the tables of throughput, not translated yet."""
+        """The sections of the page except the tables of throughput, not translated yet."""
         from netlab.report.sections import parts_of
 
         return parts_of(self.run, self.readings)
@@ -171,7 +176,11 @@ class Report:
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
     ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
-        """The tables and parts as people read them; figures of imported runs keep their digits."""
+        """The tables and parts in the report's language, each table in one unit and with few
+        digits.
+
+        The figures of an imported run keep the unit and the digits of their document.
+        """
         from netlab.report.tables.digits import (
             align_digits,
             align_part_digits,
@@ -263,8 +272,9 @@ def write_report(
 
 
 def reloading(html: str, seconds: int | None) -> str:
-    """The page with a request to the browser to load the page again after ``seconds``; ``None``:
-    without such a request.
+    """The page with a request to the browser to load the page again after ``seconds``.
+
+    An earlier request is removed. If ``seconds`` is ``None``, the page has no such request.
     """
     quiet = _RELOAD.sub("", html)
     if seconds is None:
@@ -303,10 +313,11 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
 
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
-    """Create the charts' folder, and remove files of an earlier report that this one does not have.
+    """Create the charts' folder, and remove those files of an earlier report that are not in
+    ``keep``.
 
-    Raises StoreError if the charts' folder is a link: the link's target does not belong to the
-    report.
+    Raises StoreError if the charts' folder is a symbolic link, because the target of the link does
+    not belong to the report.
     """
     from netlab.store.files import disk_error, folder_inside
 

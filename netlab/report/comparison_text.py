@@ -1,4 +1,8 @@
-"""The results of a comparison as text, Markdown, CSV and JSON. No I/O."""
+"""The results of a comparison as text, Markdown, CSV and JSON. No I/O.
+
+The baseline is one run; each contender is a run that is compared with the baseline. A cell is one
+combination of test, pairing (server and client) and settings.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +39,9 @@ _COLUMNS = (
 
 
 def as_text(compared: Compared, width: int | None = None) -> str:
-    """Text for a terminal: the method and overall results, then a table for each contender, no
-    wider than ``width``.
+    """Text for a terminal: the method and overall results, then a table for each contender.
+
+    Tables are no wider than ``width`` characters.
     """
     sheets = (plain(sheet_, width) for sheet_ in _sheets(compared))
     return "\n\n".join(["\n".join(_head(compared)), *sheets])
@@ -54,7 +59,10 @@ def as_markdown(compared: Compared) -> str:
 
 
 def as_csv(compared: Compared) -> str:
-    """CSV with a line for each cell and quantity. Unknown values are empty; means are geometric."""
+    """CSV with a line for each pair of cells and quantity. Unknown values are empty.
+
+    Means are geometric.
+    """
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -64,8 +72,8 @@ def as_csv(compared: Compared) -> str:
 
 
 def as_json(compared: Compared) -> str:
-    """One JSON object: the method, and a row for each cell and quantity. Unknown values are
-    absent.
+    """One JSON object: the method, and a row for each pair of cells and quantity. Unknown values
+    are absent.
     """
     method = compared.method
     spread = smallest_shown(compared.rows)

@@ -16,7 +16,8 @@ _FAILED = 1
 
 @contextmanager
 def forked_text(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], str]]:
-    """Call ``make`` in a fork while the block runs; the block gets a function for the result.
+    """Call ``make`` in a fork while the block runs. The block gets a function that returns the
+    text.
 
     The fork has the state of this process at the beginning of the block. If the fork cannot be made
     or fails, or if ``worth_it`` is false, the function calls ``make`` in this process. No process

@@ -3,6 +3,8 @@
 The journal is the file to which a run appends its results. If this machine is one of the run's
 hosts (a local host, or a host of a lab on this machine), reading and drawing would take CPU time
 from the measurement. Then the page is made only at the end of the run.
+
+A trial is one measurement that the run plans.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def watch(
                 begin_s = clock()
                 run = _read(folder, under_way=writes)
                 if writes and (is_here := measures_here(run.stored)) is not False:
-                    # ``None``: the hosts are unknown until they have answered.
+                    # ``is_here`` is ``None`` while the hosts are unknown, until they have answered.
                     waits, due_s = bool(is_here), clock() + LOOKS_S
                     if waits:
                         say(wording_in(language).text(_WAITS))
@@ -96,7 +98,7 @@ def _read(folder: Path, *, under_way: bool) -> Analysis:
 
 
 def remaining(stored: StoredRun) -> int:
-    """The number of trials that are still to be measured, as far as known; failed trials count."""
+    """The number of trials that are still to be measured. Failed trials are included."""
     final_statuses = (Status.OK, Status.IMPOSSIBLE)
     return sum(
         record is None or record.status not in final_statuses for _, _, record in stored.trials()
@@ -134,7 +136,7 @@ def _size_bytes(folder: Path) -> int:
 
 
 def _settle(folder: Path) -> None:
-    """Remove the request to reload from the page, if it has one."""
+    """Remove the request to reload from the page, if the page has one."""
     page = folder / PAGE
     if page.is_file() and not page.is_symlink():
         # All other bytes stay unchanged: a page of another program may not be UTF-8.

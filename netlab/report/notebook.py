@@ -1,4 +1,8 @@
-"""A run in a notebook: its summary, its tables and its charts."""
+"""A run in a notebook: its summary, its tables and its charts.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ class LoadedRun(Analysis):
     @cached_property
     def core(self) -> Frame:
         """One row per trial with the columns of ``netlab.results.core.CORE``; see ``core_of``."""
-        from netlab.results.core import core_of  # with pandas, which takes 0.3 s
+        from netlab.results.core import core_of  # imports pandas, which takes 0.3 s
 
         return core_of(self.frame)
 
@@ -42,17 +46,17 @@ class LoadedRun(Analysis):
         ``time_s`` counts from the start of the measured time. The further columns depend on the
         sender's system: ``cwnd_bytes``, ``rtt_us``, ``pacing_bit_per_s``, ``retransmissions``,
         ``delivered_bytes``. If data went both ways, ``flow`` names the direction. The frame is
-        empty if the record has no such series. KeyError for a trial that is not in the run.
+        empty if the record has no such series. Raises KeyError for a trial that is not in the run.
         """
         from netlab.results.tcp_series import frame_of_series
 
         return frame_of_series(self.latest[cell, trial].values)
 
     def plot(self, x: str = "message_bytes", hue: str = "pairing", y: str | None = None) -> Drawn:
-        """Means of ``y`` over ``x`` with their intervals, a line for each level of ``hue``.
+        """Draw means of ``y`` over ``x`` with their intervals, a line for each value of ``hue``.
 
         ``x`` and ``hue`` are columns of ``summary()``; ``y`` is a quantity of the run, by default
-        the first one. ValueError for any other name.
+        the first quantity. Raises ValueError for any other name.
         """
         from netlab.report.draw.quick_plot import quick_plot
 
@@ -60,7 +64,11 @@ class LoadedRun(Analysis):
 
     @cached_property
     def _varied(self) -> list[str]:
-        """The settings in which cells differ."""
+        """The settings in which cells differ, except ``ALWAYS``; ``message_bytes`` is always
+        included.
+
+        Settings that are no column of the frame are left out.
+        """
         by_name: dict[str, set[object]] = {}
         for cell in self.plan.cells:
             for name, value in cell.settings.items():
@@ -95,7 +103,7 @@ class LoadedRun(Analysis):
         )
 
     def _repr_html_(self) -> str:
-        """The main findings first, then the means."""
+        """The run as HTML: title, numbers of trials, main findings, table of means."""
         items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self._leading)
         table = self.summary()
         more = len(table) - MOST_ROWS

@@ -31,7 +31,7 @@ class Ceiling:
         return self.highest_bit_per_s == self.lowest_bit_per_s
 
     def is_exceeded_by(self, throughput_bit_per_s: float, *, imported: bool) -> bool:
-        """Whether a throughput exceeds the highest bound by more than the clocks explain."""
+        """Whether a throughput exceeds the highest bound by more than clock errors explain."""
         most_bit_per_s = self.highest_bit_per_s * (1 + above_tolerance(imported=imported))
         return throughput_bit_per_s > most_bit_per_s
 

@@ -48,6 +48,8 @@ def core_of(frame: pd.DataFrame) -> pd.DataFrame:
 def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     """One row per cell and quantity, with the ``settings`` in which the cells differ.
 
+    A cell is one combination of two hosts, test and settings.
+
     A row has ``n`` (trials with a result) and ``mean``, and if ``n`` is at least three, ``low`` and
     ``high``: the bounds of Student's 95 % interval.
     """

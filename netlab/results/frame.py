@@ -1,6 +1,7 @@
 """Run folder → tidy DataFrame with one row per trial; columns.py documents the columns.
 
-A pending trial is a row as well. A failed trial is a row with a reason, and NA for its result.
+A trial is one measurement between two hosts with given settings. A pending trial (not measured yet)
+is a row as well. A failed trial is a row with a reason, and NA for its result.
 """
 
 from __future__ import annotations

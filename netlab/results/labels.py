@@ -1,4 +1,7 @@
-"""How settings, pairings and figures are written in texts. No I/O."""
+"""How settings, pairings and figures are written in texts. No I/O.
+
+A pairing is the two hosts of a test. Its text is the letters of their systems, server first.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def setting_name(name: str) -> str:
 
 
 def setting_value(name: str, value: Value | None) -> str:
-    """A setting's value with its unit; for ``None``, the meaning of its absence."""
+    """A setting's value with its unit; for ``None``, what a missing value means."""
     if value is None:
         return ROWS[name].absent if name in ROWS else NOT_SET
     if isinstance(value, bool):
@@ -56,7 +59,8 @@ def setting_value(name: str, value: Value | None) -> str:
 def setting(name: str, value: Value | None, *, brief: bool = False) -> str:
     """A setting with its value, such as ``streams 4`` or ``congestion control cubic``.
 
-    ``brief``: the name of the setting is left out if the value is a word, or names an engine.
+    ``brief``: the name of the setting is left out if the value is a word, or names an
+    engine (the tool that measures).
     """
     if brief and (isinstance(value, str) or name == "engine"):
         return setting_value(name, value)
@@ -72,7 +76,7 @@ def systems(pairing: str) -> str:
 
 
 def figure(value: float, decimals: int = 2) -> str:
-    """A number with two decimals, or more if it is small and would lose its digits.
+    """A number with ``decimals`` decimals, or more if it is small and would lose its digits.
 
     ``decimals=0`` is for whole numbers.
     """

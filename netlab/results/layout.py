@@ -92,7 +92,8 @@ class BinGrid:
 
     pairing: str
     conditions: str
-    """These settings: ``streams 4, congestion control bbr``; empty if nothing else varies."""
+    """The settings that split the tables, such as ``streams 4, congestion control bbr``. May be
+    empty."""
     brief_conditions: str
     """The same without the names of settings whose values are words: ``streams 4, bbr``."""
     row_setting: str
@@ -190,7 +191,7 @@ def _varying(readings: Sequence[Reading]) -> dict[str, int]:
     """Setting → its number of levels, for settings that vary within one protocol.
 
     A setting that differs only between protocols (a congestion control, which UDP does not have)
-    belongs to their columns and splits no tables.
+    belongs to the columns of its protocol and splits no tables.
     """
     names = ["test", *dict.fromkeys(name for reading in readings for name in reading.settings)]
     level_counts: dict[str, int] = {}

@@ -80,12 +80,13 @@ def interval_rates(
 ) -> list[tuple[float, float]]:
     """(middle of the interval in s, Mbit/s) of each interval of a window.
 
-    The last interval is the rest of the window: 0.5 to 1.5 times the usual length.
+    The window is the time that is measured. The last interval is the rest of the window: 0.5 to 1.5
+    times the usual length.
     """
     last_ns = interval_ns
     if elapsed_ns is not None:
         rest_ns = elapsed_ns - interval_ns * (len(interval_bytes) - 1)
-        # Another length means that the record is inconsistent, so the rest is not used.
+        # Another length contradicts the other values, so the usual length is assumed.
         last_ns = rest_ns if 0.5 <= rest_ns / interval_ns < 1.5 else interval_ns
     points = []
     for index, received_bytes in enumerate(interval_bytes):

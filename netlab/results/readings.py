@@ -72,7 +72,7 @@ _VALUES = (
         for name in ("user_ns", "system_ns", "elapsed_ns", "queue_drops", "local_drops", *_BUSY)
     ),
 )
-"""The values of a reading other than the flows of a stream."""
+"""Names of the values of a reading other than those of its flows (data in one direction)."""
 
 _SERIES = frozenset(SERIES)
 
@@ -120,7 +120,7 @@ class Reading:
     values: Mapping[str, Any] = field(default_factory=dict)
     """Other measured values, by the names of ``netlab.results.columns``; absent: not known."""
     started_at: str | None = None
-    """The controller's wall clock, ISO 8601, UTC."""
+    """Start of the trial by the wall clock of the machine that runs netlab, ISO 8601, UTC."""
 
     def number(self, name: str) -> float | None:
         """A measured number, or ``None``."""

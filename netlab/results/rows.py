@@ -1,6 +1,7 @@
 """Run folder → rows: one per trial, as plain values of the types that columns.py documents.
 
-A pending trial is a row as well. A failed trial is a row with a reason and without a result.
+A trial is one measurement between two hosts with given settings. A pending trial (not measured yet)
+is a row as well. A failed trial is a row with a reason and without a result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A run folder as read: its plan, records, notes and table."""
+"""A run folder as read: its plan, records, notes and table.
+
+A cell is one combination of two hosts, test and settings. A trial is one repetition of a cell, and
+a record holds the result of one trial. A session is one execution of netlab that measures.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +70,7 @@ class Run:
 
     @property
     def routes(self) -> tuple[Mapping[str, Any], ...]:
-        """Facts of the interfaces of the hosts' other test addresses, with their time as ``at``."""
+        """Facts of interfaces that the notes in ``facts`` leave out, with their time as ``at``."""
         return self._of_kind("route")
 
     def _of_kind(self, kind: str) -> tuple[Mapping[str, Any], ...]:

@@ -1,4 +1,7 @@
-"""The columns of the test ``throughput_search``. No I/O."""
+"""The columns of the test ``throughput_search``. No I/O.
+
+The test searches for the highest rate of frames that passes without loss.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ HOST: Mapping[str, Column] = {
     "pause_frames_received": Column("Int64", "", "pause frames received; NA: not counted"),
     "host": Column("string", "", "name of the host"),
 }
-"""Columns of a search about each host. Only observed hosts have ``host``: the names of the ends
-are in the columns ``server`` and ``client``."""
+"""Columns of a search about each host. Only hosts that are observed besides server and client
+have ``host``: the names of the ends are in the columns ``server`` and ``client``."""
 
 THROUGHPUT_SEARCHES: Mapping[str, Column] = {
     # What was requested.

@@ -27,7 +27,8 @@ _DTYPES: Mapping[type, Dtype] = {bool: "boolean", int: "Int64", float: "Float64"
 def setting_columns(test: str) -> dict[str, Column]:
     """The columns of a test's settings.
 
-    For other tests, the settings that ``stream`` also has are left out: every frame has them.
+    For a test other than ``stream``, the settings that ``stream`` also has are left out: every
+    frame (table of a run) has them.
     """
     columns: dict[str, Column] = {}
     for name in SETUPS[test].names():

@@ -1,4 +1,7 @@
-"""The recorded state of a sender's TCP during its measurement window. No I/O."""
+"""The state of a sender's TCP, recorded while the stream was measured. No I/O.
+
+A record holds the result of one trial; a flow is the data in one direction.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class TcpSeries:
     """
 
     time_us: Sequence[int]
-    """Time since the sender's measurement window opened; ascending, at least one element."""
+    """Time since the sender's measurement began; ascending, at least one element."""
     cwnd_bytes: Sequence[int] = ()
     rtt_us: Sequence[int] = ()
     """TCP's smoothed round trip (RFC 6298)."""

@@ -1,8 +1,8 @@
 """Shapes: fast checks of records that have the same names and types of values. No I/O.
 
-The names and types of a record's values are its shape. A run has tens of thousands of records and
-few shapes. Whatever depends on names and types alone is checked once per shape; for each record,
-only its numbers and series are checked.
+A record holds the result of one trial. The names and types of a record's values are its shape. A
+run has tens of thousands of records and few shapes. Whatever depends on names and types alone is
+checked once per shape; for each record, only its numbers and series are checked.
 """
 
 from __future__ import annotations

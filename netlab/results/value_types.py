@@ -1,6 +1,7 @@
 """Checks that settings and values have the types of their documented columns. No I/O.
 
 A run folder may come from elsewhere, and later code relies on numbers where numbers are expected.
+A cell is one combination of two hosts, test and settings.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""A run from its plan to its last record: its steps, its session, and its hosts while it lasts."""
+"""A run from its plan to its last record: its steps, its session, and its hosts during the run."""

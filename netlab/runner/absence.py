@@ -1,4 +1,7 @@
-"""Absences of hosts and of paths: the reason, and the time of the next try. No I/O."""
+"""Absences of hosts and of paths: the reason, and the time of the next try. No I/O.
+
+A pairing is two hosts between which a run measures.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +30,21 @@ class Absence:
     """A key of ``netlab.experiment.records.REASONS``."""
     sentence: str
     since_s: float
-    """Start of the absence; all times in this file are seconds of the monotonic clock."""
+    """Start of the absence. All points in time in this file are seconds of the monotonic clock."""
     ask_at_s: float
     """When to try again; infinite if a person has to repair something first."""
     pause_s: float = FIRST_PAUSE_S
 
     @classmethod
     def begin(cls, reason: str, sentence: str, now_s: float, pause_s: float | None) -> Absence:
-        """An absence that starts now. ``pause_s``: time to the first try; ``None`` if there is no
-        try.
+        """An absence that starts now. ``pause_s``: time to the first try; ``None`` if no try
+        follows.
         """
         ask_at_s = math.inf if pause_s is None else now_s + pause_s
         return cls(reason, sentence, now_s, ask_at_s, pause_s or FIRST_PAUSE_S)
 
     def again(self, reason: str, sentence: str, now_s: float, *, final: bool = False) -> Absence:
-        """The absence after a failed try, with a longer pause; no further try if ``final``."""
+        """The absence after a failed try, with a longer pause. If ``final``, no try follows."""
         pause_s = min(MOST_PAUSE_S, 2 * self.pause_s)
         ask_at_s = math.inf if final else now_s + pause_s
         return replace(self, reason=reason, sentence=sentence, ask_at_s=ask_at_s, pause_s=pause_s)
@@ -55,7 +58,11 @@ class Absence:
         return now_s >= self.ask_at_s
 
     def next_ask_s(self, now_s: float, patience_s: float) -> float | None:
-        """Seconds until the next try; ``None`` if the run waits no longer."""
+        """Seconds until the next try, or until the run gives up if that is earlier.
+
+        ``None`` if no try follows or if the run has given up. ``patience_s``: time from the start
+        of the absence after which the run gives up.
+        """
         give_up_s = self.since_s + patience_s
         if math.isinf(self.ask_at_s) or now_s >= give_up_s:
             return None

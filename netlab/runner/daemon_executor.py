@@ -1,7 +1,7 @@
 """An executor for calls that wait on hosts: one daemon thread for each call.
 
-``ThreadPoolExecutor`` joins its threads when the interpreter ends, so that one host that does not
-answer would delay the end of a run.
+Python's ``ThreadPoolExecutor`` joins its threads when the interpreter ends. With it, a host that
+does not answer would delay the end of a run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class DaemonExecutor(Executor):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Wait for the calls, unless an exception leaves the context."""
+        """Wait for the calls. If an exception leaves the context, do not wait, and cancel the calls
+        that have not begun.
+        """
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def _run(self, future: Future[T], call: Callable[[], T]) -> None:

@@ -1,4 +1,9 @@
-"""The trials of a run that are due, that are measured again, or that run one search together."""
+"""The trials of a run that are due, that are measured again, or that run one search together.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
+execution of a cell, and its record is the stored result or failure. A round is the trials that run
+at the same time.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,10 @@ from netlab.store.run_folder import RunFolder
 def outstanding(
     folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` that the records show as still to be measured."""
+    """The trials of ``cells`` that must still be measured, according to the records.
+
+    ``redo``: keys of cells whose trials are all measured again.
+    """
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
@@ -30,8 +38,9 @@ def disturbed(
 ) -> tuple[Trial, ...]:
     """The measured trials of ``cells`` that were disturbed or interrupted and may be tried again.
 
-    An attempt without a result counts toward the maximum number of attempts, although such an
-    attempt leaves no record.
+    A trial is disturbed if a hypervisor took more CPU time from a host than ``quiet`` allows, and
+    interrupted if its data stopped. Every attempt that began counts toward the maximum number of
+    attempts, including an attempt without a result, which leaves no record.
     """
     again = RepeatRule(quiet)
 
@@ -69,10 +78,10 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
 
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """The participant of each trial that runs its search together with other trials of the round.
+    """Trial → its participant in a search that several pairs of hosts run together.
 
-    ``trials``: the trials of one round. Trials whose settings require a common search
-    (``is_together``) and are equal run one search together.
+    ``trials``: the trials of one round. Trials run one search together if their settings require a
+    common search (``is_together``) and are equal. Other trials have no participant.
     """
     groups: dict[TestSettings, list[Trial]] = {}
     for trial in trials:

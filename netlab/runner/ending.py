@@ -1,4 +1,4 @@
-"""How signals end the process: the first in order and within a time limit, a second one at once.
+"""How signals end the process: the first with a limited time to clean up, the second at once.
 
 The first signal raises ``Interrupted`` in the main thread, but never during a write that must be
 complete. The system writes the number of each signal into a socket, and a separate thread reads the
@@ -28,8 +28,9 @@ twice: timeout(1) signals its child and the child's group; if a terminal is clos
 and the system send a SIGHUP."""
 
 END_S = 4.5
-"""Time limit of the orderly end, whatever a host or a disk does. With the shutdown of the Python
-interpreter after it, the end takes at most 5 s."""
+"""Time limit from the first signal to the end of the process, even if a host or a disk does not
+answer. Together with the shutdown of the Python interpreter that follows, the end takes at most
+5 s."""
 
 AGAIN_S = 0.01
 """Delay after which a signal is sent again if Python swallowed its exception."""
@@ -42,15 +43,18 @@ _shielded = 0
 _held: int | None = None
 """The signal that came while the main thread was shielded."""
 _in_hook = False
-"""Whether the hook for swallowed exceptions runs: an exception raised there would be lost."""
+"""Whether the hook of ``raise_swallowed`` runs now. An exception raised in the hook would be
+lost."""
 
 
 @contextmanager
 def interruptible(within_s: float = END_S) -> Iterator[None]:
-    """Turn the first signal of ``NAMES`` into ``Interrupted``; the process ends in ``within_s``.
+    """Turn the first signal of ``NAMES`` into ``Interrupted``; the process ends within ``within_s``
+    seconds.
 
-    Only the main thread can call this. An ignored signal stays ignored (nohup). After
-    ``Interrupted`` has left the context, the time limit still applies to the rest of the process.
+    Only the main thread can call this. A signal that is ignored, as under nohup, stays ignored.
+    After ``Interrupted`` has left the context, the time limit still applies to the rest of the
+    process.
     """
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
     ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
@@ -95,7 +99,7 @@ def raise_swallowed() -> None:
 
 
 def _raise_soon(number: int) -> None:
-    """Send a signal to the main thread after ``AGAIN_S``, so that a sleep of this thread ends; on a
+    """Send a signal to the main thread after ``AGAIN_S``, so that a sleep of that thread ends. On a
     system without ``pthread_kill``, send the signal to the process.
     """
     main = threading.main_thread().ident
@@ -143,7 +147,9 @@ def _interrupted(number: int) -> Interrupted:
 
 
 class _Watch:
-    """Reads the number of each signal, in its own thread."""
+    """Reads the number of each signal in its own thread. The thread ends the process at a second
+    signal, or when the time limit is over.
+    """
 
     def __init__(self, ending: list[int], within_s: float) -> None:
         self.first: int | None = None
@@ -166,7 +172,7 @@ class _Watch:
             # On a busy machine ``AGAIN_S`` may be over before the hook has ended.
             _raise_soon(number)
         elif self.first is not None:
-            _raise_held()  # if this signal is sent again because it was swallowed
+            _raise_held()  # if ``_raise_soon`` has sent this signal again
             return  # the watching thread decides whether it is a second signal
         self.first = number
         if _shielded or _in_hook:
@@ -203,8 +209,9 @@ class _Watch:
 
 
 def _leave(number: int) -> NoReturn:
-    """Exit at once. This is safe: an agent ends when its input is closed, and the journal needs no
-    last entry. The cursor of the terminal, which a progress bar hides, is shown again.
+    """Exit at once. This is safe: an agent (netlab's process on a host) ends when its input is
+    closed, and the journal (the file of the run's records) needs no last entry. The cursor of the
+    terminal, which a progress bar hides, is shown again.
     """
     with suppress(OSError, ValueError):
         if os.isatty(2) and select.select([], [2], [], 0)[1]:

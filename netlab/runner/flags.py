@@ -1,4 +1,9 @@
-"""Warnings about cells at the end of a session: disturbed, interrupted, or not precise enough."""
+"""Warnings about cells at the end of a session: disturbed, interrupted, or not precise enough.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings; its trials are
+its repeated measurements. A trial is disturbed if a hypervisor took CPU time from a host, and
+interrupted if its data stopped. A session is one call of `netlab run` or `netlab resume`.
+"""
 
 from __future__ import annotations
 

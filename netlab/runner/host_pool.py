@@ -1,4 +1,8 @@
-"""The hosts of a run with their agents: which pairs of hosts measure, and which hosts are away."""
+"""The hosts of a run with their agents: which pairs of hosts measure, and which hosts are away.
+
+A pairing is two hosts between which cells (combinations of settings) are measured; a trial is one
+execution of a cell. An agent is the program that netlab runs on a host.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,7 @@ NO_WAY = frozenset(
 class HostPool:
     """All hosts of a run. On entry, the pool connects to each host, locks it, and checks each pair.
 
-    If the hosts of a pairing are away or refuse the login, the other pairings are measured.
+    If a host of a pairing is away or refuses the login, the other pairings are measured.
     Entering the context raises ``HostError`` if no pairing can be measured, ``LockedError`` if
     another run measures with one of the hosts.
     """
@@ -87,7 +91,7 @@ class HostPool:
         self._facts = FactNotes(self._notify)
         self._unchecked_at_first: list[str] = []
         self._onlookers: frozenset[str] = frozenset()
-        """Names of the hosts that are observed but are no end of a pairing."""
+        """Names of the observed hosts (their counters are read) that are no end of a pairing."""
         self.warnings: list[str] = []
         self.leftovers = HostLeftovers()
         """The settings that earlier runs changed and did not put back."""
@@ -132,7 +136,7 @@ class HostPool:
 
     @property
     def unreachable(self) -> tuple[str, ...]:
-        """A sentence for each host that is away, unless its machine runs another system now."""
+        """A sentence for each host of a pairing that is away, unless replaced (`_is_replaced`)."""
         return tuple(
             absence.sentence
             for name, absence in list(self._hosts.absences.items())
@@ -141,14 +145,14 @@ class HostPool:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """A sentence for each pairing without its two hosts, or without a path between them."""
+        """A sentence for each pairing that lacks a host, or whose path could not be checked."""
         unpaired = [pairing for pairing in self._pairings if pairing not in self._pairs]
         sentences = map(self._missing, unpaired)
         return tuple(dict.fromkeys([*sentences, *self._unchecked_at_first]))
 
     @property
     def measures_here(self) -> bool:
-        """Whether a host of the run shares the cores of this machine."""
+        """Whether a host of the run is this machine, so that a trial uses its CPU cores."""
         own_id = machine_id()
         return any(
             agent.host.local or (own_id is not None and agent.hello.get("machine_id") == own_id)
@@ -211,7 +215,7 @@ class HostPool:
 
     def refusals(self, cells: Iterable[Cell]) -> Counter[str]:
         """Why the login's account is not allowed to measure some cells, with the number of cells
-        for each reason. The answer is from the facts that were noted last.
+        for each reason. The facts that ``note_facts`` noted last decide.
         """
         obstacles = (
             beyond_account(cell, pair, self._facts.values)
@@ -221,7 +225,7 @@ class HostPool:
         return Counter(obstacle.detail for obstacle in obstacles if obstacle is not None)
 
     def lost(self, trial: Trial, attempt: int, error: HostGone) -> Record:
-        """The record of a trial that lost a host, after a new try to connect to each lost host."""
+        """Try to connect to each lost host again; return the record of the trial that lost it."""
         pair = self._pairs[trial.cell.pairing]
         names = [host.name for host in pair]
         agents = [self._hosts.agents[name] for name in names if name in self._hosts.agents]
@@ -240,7 +244,7 @@ class HostPool:
     # Hosts that are away
 
     def is_away(self, cell: Cell) -> bool:
-        """Whether a host of a cell is away, or the path between its hosts is cut."""
+        """Whether a host of a cell is away, or their path is cut (passes no packets)."""
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return True
@@ -262,7 +266,7 @@ class HostPool:
         return host_away(pair, self._hosts.absences) or self._ways.reason_left(cell)
 
     def ask_again(self) -> None:
-        """Try the absent hosts and the cut paths whose next try is due."""
+        """Try again to reach each absent host, and check each cut path, if its next try is due."""
         if self._hosts.all_there and not self._ways.cut:
             return
         self._hosts.ask_again([name for name in self._hosts.names if not self._is_replaced(name)])
@@ -270,7 +274,7 @@ class HostPool:
         self._ways.ask_again()
 
     def next_ask_s(self, cells: Collection[Cell], patience_s: float) -> float | None:
-        """Seconds until the next try of a host or path of these cells; ``None`` if none follows."""
+        """Seconds until a host or path of these cells is tried again; ``None`` if none will be."""
         pairings = dict.fromkeys(cell.pairing for cell in cells)
         awaited = [
             self._hosts.next_ask_s([host.name for host in pair], patience_s)
@@ -289,7 +293,7 @@ class HostPool:
     # Notes of the run folder
 
     def host_descriptions(self) -> dict[str, Any]:
-        """Each host as it was found. A host that changed between sessions is measured anyway."""
+        """Host name → its data now. A host that changed between sessions is measured anyway."""
         return host_descriptions(self._pairs.values(), self._hosts.agents)
 
     def returned(self) -> frozenset[str]:
@@ -347,7 +351,7 @@ class HostPool:
                     self._ways.doubt([pairing])
 
     def _pair_returned(self) -> None:
-        """Pair hosts that came back. They may have another route or another firewall now."""
+        """Pair hosts that came back. Their routes may have changed, so they are checked again."""
         names = self._hosts.take_unpaired()
         if not names:
             return

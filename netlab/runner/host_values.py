@@ -1,4 +1,7 @@
-"""Values that only a host can confirm: its congestion controls, its devices, its CPUs. No I/O."""
+"""Values that only a host can confirm: its congestion controls, its devices, its CPUs. No I/O.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings.
+"""
 
 from __future__ import annotations
 

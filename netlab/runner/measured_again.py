@@ -1,7 +1,8 @@
 """Trials that are repeated although they have a result, and notes and messages with the reasons.
 
-The matrix requests repeats of trials that lost CPU time to a hypervisor (`quiet`). An interruption
-with a proven cause in a host or a cable is always a reason, up to a maximum number of attempts.
+The matrix can request that trials are repeated if a host lost CPU time to a hypervisor (`quiet`).
+An interruption (a time in which data stopped) with a proven cause in a host or a cable is always a
+reason for a repeat, up to a maximum number of attempts. A record is the stored result of one trial.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class RepeatRule:
                 )
 
     def reasons(self, records: Iterable[Record]) -> Iterator[str]:
-        """Why these records are repeated, such as ``2 trials in which data stopped``."""
+        """Why the records' trials are repeated, such as ``2 trials in which data stopped``."""
         attempts = tuple(records)
         disturbed = sum(map(self._is_disturbed, attempts))
         if self.quiet is not None and disturbed:
@@ -64,9 +65,10 @@ class RepeatRule:
 
 
 def stopped_for_good(record: Record) -> bool:
-    """Whether data had stopped when the window of a trial closed.
+    """Whether data had stopped at the end of a trial's window (the time that is measured).
 
-    Such a result is incomplete. If the next attempt fails, its record replaces this result.
+    The result of such a trial is incomplete. If the next attempt fails, the record of that attempt
+    replaces the incomplete result.
     """
     flags = (value for name, value in record.values.items() if name.endswith(CLOSED_BY_SILENCE))
     return 1 in flags

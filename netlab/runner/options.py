@@ -1,4 +1,8 @@
-"""The options of a run, as its folder keeps them so that `netlab resume` can use them again."""
+"""The options of a run, as its folder keeps them so that `netlab resume` can use them again.
+
+A session is one call of `netlab run` or `netlab resume`. A cell is one combination of a pairing
+(two hosts), a kind of test and its settings; a trial is one execution of a cell.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ class Options:
     patience_s: float = PATIENCE_S
     """Time to wait for a lost host, counted from its loss, if nothing else is left to measure."""
     strict: bool = False
-    """Measure nothing if the host of any cell is missing."""
+    """Measure nothing if a host of any cell is missing."""
 
 
 def resume_command(folder: Path) -> str:

@@ -1,12 +1,13 @@
 """The path MTU from one host to another, measured before a run instead of assumed.
 
-    send the longest packet that the sender's interface takes → if this packet is lost, search the
-    longest packet that arrives
+    send the longest packet that the sender's interface takes → if this packet is lost, search for
+    the longest packet that arrives
 
 The path MTU may be below the MTU of the interfaces at both ends, because of a switch without jumbo
 frames, a tunnel, or a router that drops long packets. If a router reports the path MTU to the
 sender's system (ICMP), TCP and messages that may be fragmented continue in shorter packets. If no
-router reports it, each way to send messages is tried separately.
+router reports it, netlab tries each way to send a message separately: in one packet, in fragments,
+and over TCP.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ WITHIN_S = 10.0
 
 _MSS = "tcp_end_snd_mss"
 PIECES_BYTES = 1000
-"""Bytes beyond the longest packet, so that a message is sent in two packets."""
+"""A UDP message that is this much longer than the longest packet is sent in two packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class NarrowPath:
     is_reported: bool
     """Whether the sender's system knows this path MTU: from a router, or from its own routes."""
     whole_passes: bool
-    """Whether a UDP message of the interface's maximum length arrives if it may be fragmented."""
+    """Whether a UDP message that fills the interface's MTU arrives if it may be fragmented."""
     pieces_pass: bool
     """Whether a longer UDP message arrives, which the sender's system fragments."""
     segments_pass: bool
@@ -144,7 +145,7 @@ def _narrow(path: Direction) -> NarrowPath | None:
         if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
             return None
     except ProbeError:
-        return None  # the check of the protocol, or each cell, reports that UDP does not pass
+        return None  # UDP does not pass: the check of the protocol, or each trial, reports this
     mtu_bytes = limit.message_bytes + headers_bytes
     is_reported = any(size_try.evidence == "icmp" for size_try in limit.tries)
     asking, answering = path.addresses
@@ -170,8 +171,8 @@ def _usual_bytes(headers_bytes: int) -> list[int]:
 def _within(
     seconds: float, most_bytes: int, attempt: Callable[[int], SizeTry]
 ) -> Callable[[int], SizeTry]:
-    """``attempt`` with a time limit. A lost message of the largest size is always sent again: if
-    this size passes, there is no search.
+    """Returns ``attempt`` with a time limit. A message of the largest size is sent again if it is
+    lost, because no search follows if this size passes.
     """
     give_up = time.monotonic() + seconds
 
@@ -188,14 +189,14 @@ def _within(
 
 
 def _is_still(limit_bytes: int, attempt: Callable[[int], SizeTry]) -> bool:
-    """Whether the limit is still the same. A short outage, such as of a loose cable, must not make
-    each cell with longer messages impossible.
+    """Whether ``limit_bytes`` is still the largest size that passes. A short outage, such as of a
+    loose cable, must not make each cell with longer messages impossible.
     """
     return attempt(limit_bytes).passed and not attempt(limit_bytes + 1).passed
 
 
 def _passes(path: Direction, message_bytes: int) -> bool:
-    """Whether a message that may be fragmented arrives, now that the sender may know the MTU."""
+    """Whether a message that may be fragmented arrives. The sender may know the path MTU by now."""
     for _ in range(1 + DOUBTS):
         try:
             path.exchange(message_bytes, whole=False)

@@ -1,4 +1,7 @@
-"""The check before a run: whether two hosts reach each other over the test network."""
+"""The check before a run: whether two hosts reach each other over the test network.
+
+An agent is a running probe, the program with which netlab sends and receives on a host.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ from netlab.runner.path_mtu import NarrowPath, narrow_ways
 CHECK_S = 5.0
 """Time limit of a check: enough for three SYNs of TCP (0, 1 and 3 s) and fifty hellos over UDP."""
 LAST_WORD_S = 1.0
-"""Time for the listening side to end after the other side."""
+"""Time for the listening side to end after the connecting side has ended."""
 
 NOT_THROUGH = frozenset(
     {"no-peer", "connect-timeout", "connect-refused", "unreachable", "peer-vanished", "deadline"}
 )
-"""Errors of a probe that receives nothing from the other probe; other errors are its own faults."""
+"""Errors that a probe reports if nothing arrives from the other probe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,8 @@ class Preflight:
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
     """Check the path between two hosts for each pair of their addresses (``common_addresses``).
 
-    One packet of each protocol goes each way, then the longest packets, over UDP. ``pair``: the
-    hosts as a pairing sees them, if the pairing names the networks.
+    A short message of each protocol goes each way, then the longest packets, over UDP. ``pair``:
+    the two hosts, limited to the networks that their pairing names, if it names any.
 
     Raises HostError if the traffic would not take the test network, or if no pair of addresses
     exists. A missing address does not affect cells that use another address.
@@ -165,8 +168,8 @@ def _network_of(end: RouteEnd) -> str:
 
 
 def preflight_service(client: Agent, server: Host) -> Preflight:
-    """Check the path to a host without an agent. If the host echoes, send a few requests of each
-    protocol to it and await answers.
+    """Check the path to a host without an agent. If the host runs an echo service, send a few
+    requests of each protocol to it and await answers.
 
     Raises HostError if the traffic would not take the client's test network.
     """
@@ -311,11 +314,11 @@ class _CheckFault:
 
     sentence: str
     is_blocked: bool
-    """Whether packets are lost on the path. If not, the check could not run (a port in use)."""
+    """Whether the path loses packets. If false, the check could not run, as with a port in use."""
 
 
 def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFault | None:
-    """Send a hello from the connecting side and await its answer; ``None`` if both pass."""
+    """Send a hello from the connecting side and await the answer; ``None`` if both arrive."""
     common: dict[str, Any] = {
         "kind": "check",
         "proto": protocol.lower(),

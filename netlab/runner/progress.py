@@ -3,6 +3,9 @@
 On a terminal it is a bar, elsewhere a line from time to time. While a trial measures with the cores
 of this machine, nothing is drawn, because drawing would disturb the measurement. The user chooses
 what is shown: nothing, the important events, or every trial as it ends.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
+execution of a cell, and its record is the stored result or failure.
 """
 
 from __future__ import annotations
@@ -41,12 +44,13 @@ BAR_COLUMNS = 24
 """Width of the bar, on a terminal of 120 columns and more."""
 
 OVERHEAD_S = 0.02
-"""Time that a trial takes in addition to its window; assumed until a first trial has ended."""
+"""Assumed time that a trial takes in addition to its window (the time that is measured), until the
+first trial has ended."""
 
 
 class Progress:
-    """Reports how far a run is. The thread that writes the journal calls the methods, except `live`
-    and `trial`, which the measuring threads call.
+    """Reports how far a run is. The thread that writes the journal (the file of records) calls the
+    methods, except `live` and `trial`, which the measuring threads call.
     """
 
     def __init__(
@@ -60,9 +64,10 @@ class Progress:
         self.is_verbose = verbose
         self._json, self._quiet = as_json, quiet
         self._carried: dict[str, dict[str, SoFar]] = {}
-        """Cell → flow → its totals at the last report."""
+        """Key of a cell → flow (direction of its data) → the totals of the flow at the last
+        report."""
         self._steps: dict[str, dict[str, SoFar]] = {}
-        """Cell → flow → the data between the last two reports."""
+        """Key of a cell → flow → the data of the flow between the last two reports."""
         self._bar: Bar | None = None
         self._left_s = 0.0
         self._total = self._done = self._failed = 0
@@ -84,7 +89,9 @@ class Progress:
     def begin(
         self, folder: Path, trials: Iterable[Trial], measured_count: int, matrix: Matrix
     ) -> None:
-        """Report the folder and the cells of the run; ``measured_count``: trials with a result."""
+        """Report the folder and the cells of the run; ``measured_count``: number of trials
+        with a result.
+        """
         self._pause_s, self._link = matrix.pause_s, matrix.link
         self._total = self._done = measured_count
         self.expect(trials)
@@ -141,8 +148,8 @@ class Progress:
             self._print(f"warning: {sentence}")
 
     def impossible(self, sentences: Mapping[str, int]) -> None:
-        """Show why cells are impossible, with their number, before the first trial; `record` does
-        not repeat these sentences.
+        """Show why cells are impossible, before the first trial. ``sentences``: reason → number of
+        cells. The method `record` does not repeat these sentences.
         """
         for sentence, count in sentences.items():
             are = "is" if count == 1 else "are"
@@ -150,7 +157,7 @@ class Progress:
         self._reported.update(sentences)
 
     def trial(self, trial: Trial) -> None:
-        """A trial begins."""
+        """Show that a trial begins."""
         self._trial_began[trial.cell.key, trial.number] = time.monotonic()
         self._carried.pop(trial.cell.key, None)
         self._steps.pop(trial.cell.key, None)
@@ -206,8 +213,8 @@ class Progress:
             self._bar = None
 
     def _time_of(self, cell: Cell) -> float:
-        """Duration of a trial by its settings; for a number of messages without a rate, the minimum
-        time on the link. 0 if unknown.
+        """The duration of a trial that follows from its settings. If they state a number of
+        messages and no rate, the minimum time that the link needs for the messages. 0 if unknown.
         """
         asked_s = window_s(cell.setup)
         known_s = least_s(cell, self._link) if asked_s is None else asked_s
@@ -258,7 +265,7 @@ class Progress:
 
     def _draw(self, activity: str, now: str = "") -> None:
         bar = self._bar
-        if bar is None:  # a trial that still runs when the run has ended
+        if bar is None:  # no bar was drawn, or ``end`` has removed it while a trial still runs
             return
         description = printable(self._state(activity, now))
         bar.update(bar.task_ids[0], completed=self._done, description=description)
@@ -290,7 +297,7 @@ def _varied(cells: Iterable[Cell]) -> tuple[str, ...]:
 
 
 def figure_of(cell: Cell, steps: Collection[SoFar]) -> str:
-    """The current rate of all flows together."""
+    """The current rate of all flows together. ``steps``: the latest data of each flow."""
     if cell.test in ("round_trip", "connect"):
         per_s = sum(step.messages / step.elapsed_s for step in steps)
         return f"{per_s:,.0f} round trips/s"
@@ -298,7 +305,7 @@ def figure_of(cell: Cell, steps: Collection[SoFar]) -> str:
 
 
 def _result(record: Record) -> str:
-    """The figure of a trial; empty if it has none."""
+    """The throughput or the transaction rate of a trial, as text; empty if it has neither."""
     rate, trips = (
         record.values.get(name) for name in ("throughput_bit_per_s", "transactions_per_s")
     )

@@ -1,4 +1,9 @@
-"""The steps of a run, from a matrix file to a run folder that holds a record of every cell."""
+"""The steps of a run, from a matrix file to a run folder that holds a record of every cell.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
+execution of a cell, and its record is the stored result or failure. A session is one call of
+`netlab run` or `netlab resume`; the journal is the file with the records of all sessions.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +52,7 @@ class Outcome:
     """The command that resumes the run."""
 
     def raise_for_status(self) -> None:
-        """Raise the error whose exit code says how the run ended; nothing if all is measured."""
+        """Raise the error whose exit code says how the run ended; none if all is measured."""
         if self.unreachable:
             raise HostError("; ".join((*self.unreachable, f"to resume: {self.resume_command}")))
         open_counts = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
@@ -59,8 +64,9 @@ class Outcome:
 def run(options: Options, progress: Progress, agents: AgentGroup | None = None) -> Outcome:
     """Measure the missing trials of a matrix; each record is written before the next trial.
 
-    ``agents``: agents of hosts that were asked before; they need no new login. Raises HostError,
-    LockedError, UsageError, and Interrupted after a signal.
+    ``agents``: agents (programs of netlab that run on hosts) that are open already, so that these
+    hosts need no new login. Raises HostError, LockedError, UsageError, and Interrupted after a
+    signal.
     """
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)

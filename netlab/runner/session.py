@@ -1,11 +1,12 @@
-"""One session of a run: block after block, round after round.
+"""Measures the trials of one session of a run: block after block, round after round.
 
-A block is the trials with the same number, one of each cell. A round is the trials of a block that
-run at the same time.
+A trial is one execution of a cell (a combination of settings between two hosts), and its record is
+the stored result or failure. A block is the trials with the same number, one of each cell. A round
+is the trials of a block that run at the same time.
 
 Each record is written before the next trial begins. Only the sync of the record to the disk
-overlaps the next trial. If the machine fails before the sync ends, the record may be lost; its
-trial is then measured again.
+overlaps the next trial. If the machine fails before the sync ends, the record may be lost; the
+next session (`netlab resume`) then measures the trial again.
 
 A block is chosen when it begins, from the trials that are due by the records in the run folder. If
 a cell is measured until it is precise, it gets another trial only if its records require one.
@@ -102,7 +103,7 @@ class Session:
             finished = {future for future in futures if future.done()}
             self.pool.close()
             self.progress.warn(self.states.left_to_agents())
-            # If the disk refused a line, it takes no further record. Otherwise results are kept.
+            # If the disk refused a line, nothing more is written. Otherwise results are kept.
             if isinstance(error, Exception) and not isinstance(error, StoreError):
                 self._keep_finished(futures, finished)
             raise
@@ -195,7 +196,7 @@ class Session:
                 self.pool.note_facts(self.folder, "again", only=returned)
 
     def _wait_for_hosts(self) -> bool:
-        """Wait for a host that has trials left; returns false if the run waits no longer."""
+        """Wait until a host with trials left is tried again; false if the run waits no longer."""
         cells = {trial.cell for trial in self._left()}
         wait_s = self.pool.next_ask_s(cells, self.patience_s)
         if wait_s is None:
@@ -302,7 +303,7 @@ class Session:
                 future.result()
 
     def _is_lost(self, trial: Trial, record: Record, tries_left: int) -> bool:
-        """Whether a trial is measured again when its host, or the path to it, is back."""
+        """Count a loss of a host or path. Returns whether the trial is measured again later."""
         is_host_gone = record.reason == "host-gone" and not tries_left
         is_away = record.status is Status.FAILED and self.pool.is_away(trial.cell)
         if not (record.status is Status.PENDING or is_host_gone or is_away):
@@ -332,7 +333,7 @@ class Session:
         return entered
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
-        """One window for all trials of a round; ``None`` for one trial, or if no window fits."""
+        """One measured time for all trials of a round; ``None`` if each trial has its own."""
         if not self.matrix.common_window:
             return None
         pairs = {trial: self.pool.agents_of(trial.cell) for trial in trials}

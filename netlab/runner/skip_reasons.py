@@ -1,4 +1,9 @@
-"""Why a cell is not measured now: its host is away or refuses it, or packets do not pass."""
+"""Why a cell is not measured now: its host is away or refuses it, or packets do not pass.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. Each function
+that looks for a reason returns ``None`` if there is none. An agent is a running probe, the program
+of netlab on a host.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +38,7 @@ class Unmeasured:
     server: str = ""
     client: str = ""
     errno: int | None = field(default=None, kw_only=True)
-    """The system's error number that the trial would have had."""
+    """The error number that the system would have returned in the trial."""
     values: Mapping[str, Value] = field(default_factory=dict, kw_only=True)
     """Figures that the check found."""
 
@@ -64,7 +69,7 @@ def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") 
 
 
 def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
-    """The reason if a host of the pair is away; ``away``: the absences by host name."""
+    """The reason if a host of the pair is away. ``away``: host name → its absence."""
     server, client = (host.name for host in pair)
     for absence in (away.get(server), away.get(client)):
         if absence is not None:
@@ -112,11 +117,11 @@ def _needs_agent(cell: Cell) -> str | None:
 def beyond_account(
     cell: Cell, pair: HostPair, values: Mapping[str, HostValues]
 ) -> Unmeasured | None:
-    """The reason if a host has the cell's congestion control but does not let the account choose
-    it.
+    """The reason if a host has the cell's congestion control but does not let the login's
+    account choose it.
 
-    Root may allow it later. Because of the error number the record is not final, and each session
-    checks again.
+    Root may allow it later. The error number (``EPERM``) makes the record not final, so each
+    session checks again.
     """
     server, client = pair
     refusals = [*refused_controls(cell, {"server": server, "client": client}, values)]

@@ -1,4 +1,8 @@
-"""Whether hosts are fit to measure, for `netlab hosts`."""
+"""Whether hosts are fit to measure, for `netlab hosts`.
+
+An agent is a running probe, the program of netlab on a host. Facts are what a probe reports about
+its host.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +108,7 @@ class Survey:
 
 
 def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
-    """Inspect every host of an inventory at the same time, and put back what earlier runs left.
+    """Inspect every host of an inventory at the same time, and put back what earlier runs changed.
 
     A host is locked only while its settings are put back. ``notify`` gets messages about slow
     steps; several threads call it.
@@ -117,7 +121,7 @@ def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
 
 
 def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
-    """Leave out of each host's faults the settings of another host of the inventory.
+    """Remove from each host's faults those about settings of another host of the inventory.
 
     Two hosts that are network namespaces of one machine may share an undo log (the list of changes
     that must be undone). Each host puts back its own settings, and reports the settings of the
@@ -141,7 +145,7 @@ def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
 def inspect(
     host: Host, notify: Callable[[str], None] | None = None, owner: LockOwner | None = None
 ) -> InspectedHost:
-    """Connect to a host, put back what earlier runs left, and inspect the host.
+    """Connect to a host, put back the settings that earlier runs changed, and inspect the host.
 
     ``owner``: the name under which the host is locked while settings are put back. A fault is
     returned as a sentence and never raised.
@@ -156,7 +160,7 @@ def inspect(
     unfit: list[str] = []
     tried: tuple[PutBack, ...] = ()
     try:
-        # Settings are put back before the facts are read: a run will find these facts.
+        # Settings are put back before the facts are read, so that the facts are those of a run.
         log = _put_back(agent, owner or LockOwner(OWNER, secrets.token_hex(4), host.name), unfit)
         tried = log.tried
         lines += [*_lines_about(agent), *_of_undo_log(log)]
@@ -174,7 +178,7 @@ def inspect(
 
 
 def _put_back(agent: Agent, owner: LockOwner, unfit: list[str]) -> UndoLogState:
-    """What became of the settings that earlier runs left; faults go to ``unfit``."""
+    """What became of the settings that earlier runs changed; faults go to ``unfit``."""
     try:
         log = put_back(agent, owner)
     except ProbeError as error:
@@ -266,7 +270,9 @@ def _link(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _neighbour(local: str) -> str:
-    """Another address of the same network: the route to the host's own address is loopback."""
+    """Another address of the same network, to ask for the route to this network. The route to the
+    host's own address would be loopback.
+    """
     interface = ipaddress.ip_interface(local.partition("%")[0])
     if interface.is_loopback or interface.network.num_addresses == 1:
         return str(interface.ip)

@@ -1,6 +1,7 @@
 """Limits an error in a trial to this trial: its record then states the error.
 
-If a host failed, the record has the reason of its fault. After a defect of netlab, the reason is
+A record is the stored result of a trial, or its failure with a reason. If a host failed, the record
+has the reason that belongs to the host's fault. After a defect of netlab, the reason is
 ``internal``, and the traceback is saved in the run folder.
 """
 
@@ -61,8 +62,8 @@ def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None])
     """Write a record and return it as written; the next sync of the folder makes it durable.
 
     If a host sent values that the journal cannot hold, the record becomes a failure without values.
-    If that cannot be written either, netlab has a defect: a record with the reason ``internal``, or
-    else a warning, reports it.
+    If this failure cannot be written either, netlab has a defect: a record with the reason
+    ``internal``, or else a warning, reports it.
     """
     try:
         folder.append(record, durable=False)

@@ -1,7 +1,7 @@
 """Statistics of trials; each module has one subject, does no I/O, and cites its sources.
 
-The unit of analysis is the trial (one execution of a test). The values of the time intervals within
-a trial are autocorrelated, so they are never used as replicates.
+The unit of analysis is the trial (one execution of a test). The values that one trial has, for
+example one for each second, are autocorrelated. So they are never used as independent values.
 """
 
 from netlab.stats.comparison import (

@@ -4,10 +4,10 @@ Throughputs and times are compared as ratios, by their logarithms, so that one p
 percent down have equal weight. Trials of one run are paired by their block (trials with the same
 number), so that a drift of the lab cancels out. Trials of two runs are not paired. Two runs are
 made at different times: no test of their trials can distinguish a change of the environment from
-the effect under study. No function here does I/O.
+the effect under study. A trial is one execution of a test. No function here does I/O.
 
 Rank tests are not offered: with 3 or 5 trials, even their smallest possible p value is too large to
-reject one hypothesis among some hundred.
+reject a hypothesis if a hundred hypotheses are judged together.
 """
 
 from __future__ import annotations
@@ -24,20 +24,23 @@ from netlab.stats.summary import mean, variance
 Verdict = Literal["different", "same within the margin", "not shown to be different", "cannot tell"]
 
 MARGIN = 0.005
-"""Differences under 0.5 % are never called different, however certain they are."""
+"""A ratio that differs from 1 by less than this share never counts as different, however certain
+the difference is."""
 
 POWER = 0.8
-"""A true ratio of ``smallest_ratio`` would be detected in this share of such comparisons."""
+"""A true ratio of ``smallest_ratio`` would be detected in this share of all comparisons with the
+same scatter and number of trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonResult:
-    """A contender compared with its baseline. An unknown value is ``None``."""
+    """A set of trials (the contender) compared with a reference (its baseline). An unknown value is
+    ``None``."""
 
     ratio: float | None
     """Geometric mean of the contender / geometric mean of the baseline."""
     low: float | None
-    """Lower end of the interval of the ratio, at ``confidence``."""
+    """Lower end of the confidence interval of the ratio; ``high`` is its upper end."""
     high: float | None
     n: int
     """Number of pairs; if not paired, number of trials of the smaller side."""
@@ -45,14 +48,14 @@ class ComparisonResult:
     """Two-sided p value for the hypothesis that the ratio is 1, for this comparison alone."""
     verdict: Verdict
     smallest_ratio: float | None
-    """The smallest ratio above 1 (or its inverse, below 1) that is detected in 80 % of all cases
-    with this scatter and number of trials; at least 1 + margin."""
+    """The smallest true ratio above 1 that would be detected in 80 % of all cases with this scatter
+    and number of trials; at least 1 + margin. Below 1, its inverse would be detected as often."""
     margin: float
     confidence: float
     standard_error: float | None = None
     """Standard error of the logarithm of the ratio."""
     degrees: float | None = None
-    """Degrees of freedom of that error."""
+    """Degrees of freedom of ``standard_error``."""
     p_together: float | None = None
     """``p`` adjusted for all comparisons that are judged together; ``None`` if this comparison was
     judged alone."""
@@ -73,14 +76,14 @@ def compare(
     Biometrika 34, 1947, with Satterthwaite's degrees of freedom, Biometrics Bulletin 2, 1946).
 
     The verdict is "different" if p is under 1 - confidence and the ratio differs from 1 by
-    ``margin`` or more. It is "same within the margin" if two one-sided tests at 1 - confidence
-    reject that the ratio is outside of it (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+    ``margin`` or more. It is "same within the margin" if two one-sided tests at 1 - confidence show
+    that the ratio is within the margin (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
     It is "cannot tell" with fewer than two trials on a side, otherwise "not shown to be different".
     The margin reaches from 1 / (1 + margin) to 1 + margin, so that exchanging the sides changes no
-    verdict. ``smallest_ratio``: Bloom's multiple of the standard error (Eval. Review 19, 1995).
+    verdict. ``smallest_ratio`` is Bloom's multiple of the standard error (Eval. Review 19, 1995).
 
     Assumes independent trials (independent blocks if paired) with approximately normal logarithms.
-    Without scatter (printed tables) the interval is a point. Raises ValueError for values that are
+    If the trials have no scatter, the interval is a point. Raises ValueError for values that are
     not finite and above 0, unequal paired sides, and a margin or confidence outside of 0 to 1.
     """
     if not 0 < margin < 1 or not 0 < confidence < 1:
@@ -123,7 +126,9 @@ def compare(
 def pairs_by_block(
     baseline: Mapping[int, float], contender: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """The values of the blocks (trial numbers) that both sides have, in the blocks' order."""
+    """The values of the baseline and of the contender, each in the order of the blocks. Only blocks
+    (trial numbers) that both sides have are included.
+    """
     blocks = sorted(baseline.keys() & contender.keys())
     return [baseline[block] for block in blocks], [contender[block] for block in blocks]
 
@@ -148,7 +153,7 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[bool, ...]:
-    """The hypotheses to reject among many, with a false discovery rate of at most ``rate``.
+    """For each of many hypotheses, whether to reject it with a false discovery rate up to ``rate``.
 
     The false discovery rate is the average share of rejected hypotheses that are rejected wrongly
     (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). Among m hypotheses, let k be the highest
@@ -165,9 +170,10 @@ def judged_together(
 ) -> tuple[ComparisonResult, ...]:
     """The comparisons with their verdicts corrected for the number of comparisons.
 
-    "different" remains if ``benjamini_hochberg`` rejects as well; otherwise it is replaced by "not
-    shown to be different". ``smallest_ratio`` is computed again for the stricter level that one
-    more rejection would need among the m comparisons with a p value: ``rate`` (rejected + 1) / m.
+    A verdict "different" remains if ``benjamini_hochberg`` rejects the hypothesis too; otherwise it
+    is replaced by "not shown to be different". ``smallest_ratio`` is computed again for a
+    stricter significance level. If r of the m comparisons with a p value are rejected, this level
+    is ``rate`` (r + 1) / m, which one more rejection would need.
     """
     tested = [at for at, result in enumerate(comparisons) if result.p is not None]
     p_values = [comparisons[at].p or 0.0 for at in tested]
@@ -201,7 +207,7 @@ def _among(
 
 
 def _smallest(error: float, degrees: float, level: float, margin: float) -> float:
-    """The smallest ratio that a test at this two-sided level detects in ``POWER`` of all cases."""
+    """The smallest ratio that a test at this two-sided level detects with probability ``POWER``."""
     least = (t_quantile(1 - level / 2, degrees) + t_quantile(POWER, degrees)) * error
     return max(_exponential(least), 1 + margin)
 

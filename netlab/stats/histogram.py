@@ -1,10 +1,11 @@
 """Histogram: counts of times in log-linear buckets, as the probes send them. No I/O.
 
 The values are whole numbers of at least 0. With b bits, each value below 2^b has its own bucket.
-From 2^b on, each doubling is divided into 2^b buckets of equal width. So a bucket is never wider
-than 1 / 2^b of the values in it (0.8 % with the 7 bits that the probes use). This is the layout of
-G. Tene's HdrHistogram; docs/protocol.md describes it in full. Two histograms can be added without
-loss: the percentiles of the sum are the percentiles of all values, unlike means of percentiles.
+From 2^b on, each range from one power of two to the next has 2^b buckets of equal width. So a
+bucket is never wider than 1 / 2^b of the values in it (0.8 % with the 7 bits that the probes use).
+This is the layout of G. Tene's HdrHistogram; docs/protocol.md describes it in full. Two histograms
+can be added without loss: the percentiles of the sum are the percentiles of all values. (A mean of
+percentiles is not a percentile of all values.)
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MAX_VALUE_BITS = 64
 
 
 def bucket_of(value: int, bits: int = BITS) -> int:
-    """The bucket that counts ``value``; ValueError below 0 or above 64 bits."""
+    """The bucket that counts ``value``; ValueError for a value below 0 or of more than 64 bits."""
     if not 0 <= value < 1 << MAX_VALUE_BITS:
         raise ValueError(f"{value} is outside of 0 to 2^{MAX_VALUE_BITS} - 1")
     if value < 1 << bits:
@@ -48,7 +49,7 @@ def width_of(bucket: int, bits: int = BITS) -> int:
 
 
 def middle_of(bucket: int, bits: int = BITS) -> int:
-    """The value that represents a bucket: the middle one, the lower of two."""
+    """The value that represents a bucket: the middle one, or the lower one of two in the middle."""
     return lowest_of(bucket, bits) + (width_of(bucket, bits) - 1) // 2
 
 
@@ -57,7 +58,7 @@ class Histogram:
     """The number of values in each bucket; immutable."""
 
     bits: int
-    """1 to 20: 2^bits buckets per doubling."""
+    """1 to 20. From one power of two to the next, there are 2^bits buckets."""
     counts: Mapping[int, int]
     """Bucket → count of at least 1, in ascending order of the buckets."""
 
@@ -82,8 +83,8 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        """The mean of the buckets' middles, which is exact to half a bucket; ValueError without
-        values.
+        """The mean of the buckets' middles; ValueError without values. Its error is at most half a
+        bucket's width.
 
         A probe sends the exact sum with its histogram; use the sum if it is available.
         """
@@ -93,7 +94,7 @@ class Histogram:
         return total / self.count
 
     def percentile(self, share: Fraction | float) -> int | None:
-        """The smallest value such that at least this share of all values do not exceed it.
+        """The smallest value that at least this share of all values do not exceed.
 
         ``share`` is above 0 and below 1. The method is the nearest rank, without interpolation; the
         error is at most half a bucket. ``None`` for fewer than 1 / (1 - share) values: the 99.9th
@@ -132,9 +133,9 @@ class Histogram:
 
 
 def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
-    """The histogram in a value such as ``rtt_histogram``: bucket, count, bucket, count, …
+    """The histogram of a recorded list such as ``rtt_histogram``: bucket, count, bucket, count, …
 
-    Raises ValueError with a sentence for any other content.
+    Raises ValueError with an explanation if the list has any other content.
     """
     if len(pairs) % 2:
         raise ValueError(f"{len(pairs)} numbers: buckets and counts come in pairs")

@@ -1,4 +1,7 @@
-"""Hosts compared with each other: the time that each host adds to its round trips. No I/O."""
+"""Hosts compared with each other: the time that each host adds to its round trips. No I/O.
+
+A trial is one execution of a test.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from netlab.stats.outliers import TO_DEVIATION
 from netlab.stats.summary import mean, median, pooled_deviation
 
 LEAST_POLISHED = 4
-"""Minimum number of hosts for separating round trips into effects of hosts."""
+"""Minimum number of hosts. With fewer hosts, round trips cannot be separated into the times that
+single hosts add."""
 
 POLISHED_MARGIN = 0.1
 """Minimum time that a host must add to be named, as a share of the typical round trip."""
@@ -32,18 +36,18 @@ class HostEffects:
 
     @property
     def far(self) -> tuple[str, ...]:
-        """The hosts that add more time than the others, by more than chance."""
+        """The hosts that add more time than ``margin``, that is, more than may be chance."""
         return tuple(host for host, effect in self.added.items() if effect > self.margin)
 
 
 def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | None:
     """The time that each host adds to its round trips.
 
-    The method is median polish (Tukey, Exploratory Data Analysis, 1977) of the table of medians,
-    host by host, with both directions of a pair together. The margin is the maximum of 10 % of the
-    typical round trip, 3 times 1.4826 times the median absolute residual, and 3 pooled deviations
-    within pairs.
-    ``None`` below 4 hosts, or if a host has fewer than three peers.
+    ``trials``: (host, peer) → the round trips of its trials. The method is median polish (Tukey,
+    Exploratory Data Analysis, 1977) of a table with one value per pair: the mean of the medians of
+    its two directions. The margin is the largest of three values: 10 % of the typical round trip,
+    3 times 1.4826 times the median absolute residual, and 3 standard deviations of the trials of a
+    pair (pooled over the pairs). ``None`` below 4 hosts, or if a host has fewer than three peers.
     """
     medians: dict[MeshWay, list[float]] = {}
     for (host, peer), values in trials.items():
@@ -56,8 +60,8 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
         peers.setdefault(peer, {})[host] = value
     if len(peers) < LEAST_POLISHED or min(map(len, peers.values())) < LEAST_POLISHED - 1:
         return None
-    # Polishing may miss the best fit, so several starts are tried: among few hosts, one slow host
-    # makes half of the pairs slow.
+    # Polishing may miss the best fit, so it is started from several typical values. (Among four
+    # hosts, one slow host makes half of the pairs slow, and the median of all pairs is too high.)
     sorted_trips = sorted(table.values())
     fits = [
         _polished(peers, start)
@@ -75,8 +79,8 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
 
 
 def round_trip_deviations(trials: Mapping[MeshWay, Sequence[float]]) -> dict[MeshWay, float]:
-    """Pair whose round trips are longer than its hosts explain → the round trip expected of the
-    pair.
+    """Each pair whose round trips are longer than the times that its hosts add explain → the round
+    trip that these times predict.
     """
     effects = host_effects(trials)
     if effects is None:

@@ -1,7 +1,8 @@
 """Trends over the order of values: Mann-Kendall, Theil-Sen, seasonal Kendall, the sign test.
 
-The tests are exact for few values. Their null hypothesis is that all orders of the values are
-equally likely. If values depend on each other without a trend, p is too small. No I/O.
+Kendall's S is the number of pairs of values that go up minus the number of pairs that go down. The
+tests are exact for few values. Their null hypothesis is that all orders of the values are equally
+likely. If values depend on each other without a trend, p is too small. No I/O.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from statistics import NormalDist
 from netlab.stats.summary import median
 
 EXACT_VALUES = 60
-"""Maximum number of values for the exact distribution of S; above it, a normal distribution is
-used."""
+"""Maximum number of values for the exact distribution of S; for more values, a normal distribution
+is used."""
 EXACT_SEASONS = 40
-"""Maximum number of seasons for the exact distribution."""
+"""Maximum number of seasons (series that are tested together) for the exact distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +31,23 @@ class Trend:
     s: int
     """Number of pairs that go up, minus the number of pairs that go down."""
     p_value: float
-    """Two-sided probability of an S at least this far from 0 by chance."""
+    """Probability that chance alone gives an S at least as far from 0, above it or below it."""
 
 
 def kendall_s(values: Sequence[float]) -> int:
-    """Kendall's S: number of pairs with a greater later value, minus those with a smaller later
-    value.
+    """Kendall's S: the number of pairs whose later value is greater, minus the number of pairs
+    whose later value is smaller.
     """
     return sum((later > earlier) - (later < earlier) for earlier, later in combinations(values, 2))
 
 
 def mann_kendall(values: Sequence[float]) -> Trend:
-    """Mann's test against trend (Econometrica 13, 1945) by Kendall's S; the distribution includes
-    ties.
+    """Mann's test for a trend (Econometrica 13, 1945) by Kendall's S. The distribution of S takes
+    ties (equal values) into account.
 
     The distribution is exact up to 60 values (Kendall, Rank Correlation Methods, 1970: the orders
-    of a multiset by their inversions). Above, it is a normal distribution of the same variance,
-    with Kendall's correction for continuity.
+    of a multiset, counted by their inversions). For more values, it is a normal distribution of the
+    same variance, with Kendall's correction for continuity.
     """
     s = kendall_s(values)
     ties = _ties(values)
@@ -59,8 +60,8 @@ def mann_kendall(values: Sequence[float]) -> Trend:
 def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
     """Trend of several series at once (Hirsch, Slack and Smith, Water Resources Research 18, 1982).
 
-    Values are compared only within their own series. The result is the sum of the series' S; the
-    series are assumed to be independent.
+    Values are compared only within their own series. The S of the result is the sum of the series'
+    S; the series are assumed to be independent.
     """
     s = sum(map(kendall_s, seasons))
     every = [_ties(season) for season in seasons]
@@ -88,9 +89,9 @@ def theil_sen(values: Sequence[float]) -> float:
 
 
 def sign_p(count: int, number: int) -> float:
-    """The sign test: two-sided probability that ``number`` fair coins show ``count`` heads, or a
-    number farther from the half (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946); 1 if ``number`` is
-    0.
+    """The two-sided p value of the sign test (Dixon and Mood, J. Am. Stat. Assoc. 41, 1946): the
+    probability that the number of heads of ``number`` fair coins is at least as far from half of
+    ``number`` as ``count`` is. 1 if ``number`` is 0.
     """
     fewer = min(count, number - count)
     tail = sum(math.comb(number, heads) for heads in range(fewer + 1))
@@ -103,9 +104,10 @@ def _ties(values: Sequence[float]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def _chances(ties: tuple[int, ...]) -> dict[int, float]:
-    """S → its probability, over all orders of a multiset; ``ties``: how often each value occurs.
+    """S → its probability, over all orders of a multiset.
 
-    The numbers of orders with each number of inversions are the coefficients of the q-multinomial.
+    ``ties``: for each different value, the number of times that it occurs. The number of orders
+    with k inversions is the coefficient of q^k in the q-multinomial.
     """
     counts = [1]
     placed = 0
@@ -142,7 +144,7 @@ def _divided(counts: Sequence[int], terms: int) -> list[int]:
 
 
 def _beyond(chances: dict[int, float], s: int) -> float:
-    """Probability of an S at least as far from 0."""
+    """Probability of an S that is at least as far from 0 as ``s``."""
     return min(1.0, math.fsum(chance for value, chance in chances.items() if abs(value) >= abs(s)))
 
 

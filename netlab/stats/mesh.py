@@ -1,7 +1,7 @@
 """Hosts compared with each other: slow hosts, directions and pairs of a mesh.
 
 A mesh is a set of hosts that were measured in pairs. A pair reaches the smaller of the rates of its
-two hosts, because the slower link limits the pair. No I/O.
+two hosts, because the slower link limits the pair. A trial is one execution of a test. No I/O.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ LEAST_PEERS = 2
 host."""
 
 MARGIN = 0.02
-"""Minimum margin, as a share: a value closer to the best one does not count as slower."""
+"""Minimum margin, as a share: a value that is closer to the best value does not count as slower."""
 
 MARGIN_UNREPEATED = 0.05
 """Minimum margin if no pair was measured twice, so that the scatter of trials is unknown."""
 
 SPREADS = 3.0
-"""The margin is at least this many pooled deviations within pairs."""
+"""The margin is at least this many standard deviations of the trials of a pair (pooled over the
+pairs)."""
 
 RARE = 0.00135
-"""Probability that a normal value is at least 3 deviations above the mean. With few trials,
-Student's t requires more deviations for the same probability. With many pairs, Bonferroni's
-correction requires more, because any pair may deviate by chance."""
+"""Probability that a normal value is at least 3 standard deviations above the mean. For the same
+probability, Student's t requires more deviations if there are few trials, and Bonferroni's
+correction requires more if there are many pairs, because any pair may deviate by chance."""
 
 MeshWay = tuple[str, str]
 """Sender and receiver."""
@@ -49,15 +50,16 @@ class MeshVerdict:
     receives: Mapping[str, float]
     """Host → the highest value that it reaches as the receiver."""
     margin: float
-    """A value counts as slower if it is below the best by more than this share."""
+    """A value counts as slower if it is below the best value by more than this share (precisely: by
+    more than this difference of natural logarithms)."""
     slow_senders: frozenset[str]
-    """Hosts that are slow to all receivers. A host may be slow as sender, as receiver, or both."""
+    """Hosts that send slowly to all receivers. A host may be slow as sender, receiver, or both."""
     slow_receivers: frozenset[str]
     strays: Mapping[MeshWay, float]
     """Slow pair → its expected value. Both ends of such a pair are faster with other hosts."""
     undecided: Mapping[MeshWay, float]
-    """Pair → the usual value of one of its ends with other hosts. The pair is slower than that, and
-    its second end has no further pair: the cause may be the pair or this second end."""
+    """Pair → the usual value of one of its ends with other hosts. The pair is slower than this. Its
+    second end has no other pair, so the cause may be the pair or this second end."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -78,15 +80,15 @@ class MeshVerdict:
 def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     """Name the hosts, and the pairs, that are slower than others of a mesh.
 
-    ``trials``: ordered pair → throughputs of its trials, or their shares of a ceiling. Pairs of a
-    host with itself, and values that are not above 0, are left out. ``None`` if fewer than three
-    hosts have a figure. The logarithms of the medians are compared.
+    ``trials``: (sender, receiver) → throughputs of the trials, or these throughputs as shares of a
+    ceiling. Pairs of a host with itself, and values that are not above 0, are left out. ``None`` if
+    fewer than three hosts have a figure. The logarithms of the medians are compared.
 
-    A host is named if it is below the best pair as the sender or as the receiver. In addition, at
-    least two of its peers must be fast with another host. For a host that is slow both ways, two
-    such peers in one direction are enough. A pair is a stray if it is below min(highest value of
-    its sender, highest value of its receiver). The margin for both is at least 2 % and at least 3
-    pooled deviations within pairs.
+    A host is named if it is below the best pair by more than the margin, as the sender or as the
+    receiver. In addition, at least two of its peers must be fast with another host. For a host that
+    is slow both ways, two such peers in one direction are enough. A pair is a stray if it is below
+    min(highest value of its sender, highest value of its receiver) by more than the margin. The
+    margin is at least 2 % and at least 3 standard deviations of the trials of a pair.
     """
     throughputs = {
         pair: [value for value in values if value > 0]
@@ -103,7 +105,7 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     margin = _margin(tuple(throughputs.values()), deficits)
     fast = max(middle.values()) * math.exp(-margin)
     slow_hosts = frozenset(host for end in (0, 1) for host in _short(middle, end, fast))
-    # For a host that is slow one way, half the margin is enough for the other way.
+    # If a host is slow in one direction, half the margin is enough for the other direction.
     nearly = max(middle.values()) * math.exp(-margin / 2)
     return MeshVerdict(
         sends=sends,
@@ -130,7 +132,9 @@ def _most(middle: Mapping[MeshWay, float], end: int) -> dict[str, float]:
 
 
 def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
-    """Pair whose one end has no further pair → the median of the other pairs of its second end."""
+    """Each pair with an end that has no other pair → the median over the other pairs of its other
+    end.
+    """
     usual: dict[MeshWay, float] = {}
     for end in (0, 1):
         by_host: dict[str, list[MeshWay]] = {}
@@ -157,7 +161,7 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
     least = MARGIN
     if not degrees:
         # The scatter of pairs replaces the scatter of trials: at least three of five pairs are
-        # assumed to be as expected.
+        # assumed to have their expected value.
         usual = sorted(deficits)[3 * len(deficits) // 5]
         spread, degrees = TO_DEVIATION * usual, max(1, len(trials) // 3)
         least = MARGIN_UNREPEATED

@@ -1,8 +1,9 @@
-"""Two groups of times in one histogram: the peak of each, and the share of the shorter times.
+"""Two groups of times in one histogram: the peak of each group, and the share of the shorter times.
 
 The density of the times' logarithms is smoothed by a Gaussian kernel (Silverman, Density
-Estimation, 1986). The two groups are separated where the density is deepest below the lower of the
-peaks on both sides. Counts have Poisson scatter, so a dip of few counts proves nothing. No I/O.
+Estimation, 1986). The groups are separated at the place where the density is smallest in proportion
+to the lower one of the peaks on both sides. Counts have Poisson scatter, so a dip of few counts
+proves nothing. No I/O.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ _STEP = 0.01
 """Step of the grid of logarithms; a bucket with 7 bits is a little narrower."""
 _KERNEL_STEPS = 3
 _CLOSE = math.log(1.3)
-"""Times within this distance of a peak belong to its group, not to the tail of the group."""
+"""Times within this distance of a peak, as a difference of logarithms, count as close to the
+peak."""
 _FEWEST_BUCKETS = 4
-"""Minimum number of buckets with the times of a group; fewer buckets are ticks of a coarse
-clock."""
+"""Minimum number of buckets that the times near a peak fill. If they fill fewer, they are ticks of
+a coarse clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def two_modes(times: Histogram) -> Modes | None:
 
 
 def _binned(times: Histogram, step: float) -> tuple[list[float], int]:
-    """Counts on a grid of logarithms, and the index of the grid's first place.
+    """Counts on a grid of logarithms, and the logarithm of the grid's first place, in steps.
 
     The count of a bucket is spread over all places within the bucket. Otherwise wide buckets on a
     fine grid would look like peaks.
@@ -108,8 +110,8 @@ def _smoothed(grid: Sequence[float]) -> list[float]:
 
 
 def _cut(density: Sequence[float], grid: Sequence[float]) -> int | None:
-    """The place that lies deepest below the lower of the peaks on both sides, among those with
-    enough times on each side.
+    """The place where the density is smallest in proportion to the lower one of the peaks on both
+    sides. Only places with enough times on each side count; ``None`` if there is none.
     """
     below = [*accumulate(density, max)]
     above = [*accumulate(reversed(density), max)][::-1]
@@ -126,7 +128,7 @@ def _cut(density: Sequence[float], grid: Sequence[float]) -> int | None:
 def _shown(density: Sequence[float], low: int, valley: int, high: int) -> bool:
     """Whether the dip is deep, and deeper than counts scatter by chance.
 
-    A kernel of standard deviation s covers as many times as a window of 2 sqrt(pi) s.
+    A kernel of standard deviation s covers as many times as a rectangle of the width 2 sqrt(pi) s.
     """
     window = 2 * math.sqrt(math.pi) * _KERNEL_STEPS
     peak, dip = window * min(density[low], density[high]), window * density[valley]

@@ -1,9 +1,9 @@
 """Outliers: along an axis, and among the trials of one cell.
 
 An axis is a setting with several values, such as the message size; a cell is a combination of
-settings. Deviations are measured in a scale: at least 1 % of the median, and at least three steps
-of the last printed digit. So tiny deviations in a series with little scatter are not outliers. No
-I/O.
+settings. A deviation is a multiple of a scale. The scale is at least 1 % of the median, and at
+least three units of the last printed digit of imported figures. So tiny deviations in a series
+with little scatter are not outliers. No I/O.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Outlier:
     """Index in the values."""
     value: float
     expected: float
-    """The median of its neighbours."""
+    """The median of its neighbours on the axis, or of all trials of its cell."""
     scale: float
     """Scale of the deviation, in the values' unit."""
     kind: Literal["outlier", "step"]
-    """``step``: its neighbour on the axis deviates in the same direction, so neither is an
-    error."""
+    """``step``: its neighbour on the axis deviates in the same direction, so neither of the two
+    values is an error."""
 
 
 def outliers_on_axis(
@@ -50,15 +50,15 @@ def outliers_on_axis(
 ) -> tuple[Outlier, ...]:
     """The outliers and steps of a series.
 
-    ``values`` are in the axis's order; ``None``: not measured. Each value x is compared with the
-    median m of the 6 nearest other measured values (one-sided at the ends; fewer than 4 are not
-    enough). The value is an outlier if |x - m| > 6 s. The scale s is the largest of 1.4826 MAD,
-    1 % of m and 3 print steps: Hampel's identifier (J. Am. Stat. Assoc. 69, 1974) with a minimum
-    scale. Two adjacent values that deviate in the same direction by more than 5 s each are a step
-    of the series, not outliers. ``print_step`` is one unit in the last printed digit of an imported
-    figure, otherwise 0. Assumes a series that is smooth over seven values. Both limits were chosen
-    with knowledge of the lab report's tables; in series with normal scatter they flag about 1 value
-    in 100.
+    ``values`` are in the axis's order; ``None``: not measured. ``print_step`` is one unit in the
+    last printed digit of imported figures, otherwise 0. Each value x is compared with the median m
+    of the 6 nearest other measured values (one-sided at the ends; fewer than 4 are not enough). The
+    value is an outlier if |x - m| > 6 s. The scale s is the largest of 1.4826 times the median
+    absolute deviation of these values, 1 % of m, and 3 ``print_step``: Hampel's identifier (J. Am.
+    Stat. Assoc. 69, 1974) with a minimum scale. Two adjacent values that deviate in the same
+    direction by more than 5 s each are a step of the series, not outliers. Assumes a series that is
+    smooth over seven values. Both limits were chosen with knowledge of the tables of one report
+    from 2004; in series with normal scatter, about 1 value in 100 exceeds them.
     """
     indexed_values = [(index, value) for index, value in enumerate(values) if value is not None]
     if len(indexed_values) <= LEAST_NEIGHBOURS:

@@ -15,8 +15,8 @@ LEAST_PERIOD = 3
 CYCLES = 4
 """Minimum number of periods within the series."""
 CORRELATED = 0.3
-"""Minimum autocorrelation at the period. Its rise from the lowest value before the period must be
-at least as large. Short series need more (``CORRELATED_DEVIATIONS``)."""
+"""Minimum autocorrelation at the period. Its rise from the lowest autocorrelation at a shorter
+distance must be at least as large. Short series need more (``CORRELATED_DEVIATIONS``)."""
 CORRELATED_DEVIATIONS = 4.0
 """The same minimum as a multiple of 1 / √n, the standard deviation for independent values."""
 AGAIN = 0.5
@@ -32,18 +32,19 @@ class PeriodicDips:
     period: float
     """Distance from one dip to the next, in values."""
     depth_share: float
-    """Median depth of the dips below the series' median, as a share."""
+    """Median depth of the dips below the series' median, as a share of that median."""
 
 
 def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
     """The period of a series by its autocorrelation; ``None`` if the series has no period.
 
-    Periods from 3 values to a quarter of all values are possible. The series needs 40 values; their
-    regression line is subtracted. At the period the autocorrelation has a peak of at least 0.3 and
-    4/√n (Box and Jenkins, Time Series Analysis, 1970: 1/√n is its standard deviation for
-    independent values). Its rise from its minimum before the period is at least as large. It is at
-    least half as high at twice the period, and at the period in each half of the series. So neither
-    one dip nor a slow wave counts as a period.
+    Periods from 3 values to a quarter of all values are possible. The series needs at least 40
+    values; their regression line is subtracted. At the period, the autocorrelation has a peak of at
+    least 0.3 and at least 4/√n. (For independent values its standard deviation is 1/√n: Box and
+    Jenkins, Time Series Analysis, 1970.) The peak's height above the lowest autocorrelation at a
+    shorter distance is at least as large. At least half of the peak's autocorrelation is reached at
+    twice the period, and in each half of the series at the period. So neither one dip nor a slow
+    wave counts as a period.
     """
     n = len(values)
     middle = median(values) if values else 0.0
@@ -68,7 +69,7 @@ def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
 
 
 def _without_line(values: Sequence[float]) -> list[float]:
-    """The values minus their least-squares line, around 0."""
+    """The values minus their least-squares line; their mean is then 0."""
     n, level = len(values), mean(values)
     centre = (n - 1) / 2
     across = math.fsum((at - centre) * value for at, value in enumerate(values))
@@ -100,10 +101,11 @@ def _is_peak(correlations: Sequence[float], at: int, least: float) -> bool:
 
 
 def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
-    """Mean distance between dips, which need not be a whole number. If the dips do not show it
-    clearly, the result is the distance at the peak of the autocorrelation.
+    """Mean distance between dips, which need not be a whole number. If the dips do not show this
+    distance clearly, the result is ``period``.
 
-    If the period is not a whole number, the highest peak may be at a multiple of the period.
+    ``period`` is the distance at the peak of the autocorrelation. If the true distance is not a
+    whole number, this peak may be at a multiple of the true distance.
     """
     begins = _begins(flat, median(flat) - depth / 2, median(flat) - depth / 4)
     if len(begins) <= CYCLES - 1:

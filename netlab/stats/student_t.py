@@ -4,7 +4,8 @@ P(|T| > t) with ν degrees of freedom is the regularised incomplete beta functio
 = ν / (ν + t²) (Abramowitz and Stegun 26.5.27; DLMF 8.17). It is computed from the continued
 fraction DLMF 8.17.22 by the modified method of Lentz (Numerical Recipes, 3rd edition, 6.4). The
 relative error against the closed forms for whole degrees (Abramowitz and Stegun 26.7.3, 26.7.4) is
-under 1e-10 up to 1,000 degrees. The tests compare these two, and both with a printed table.
+under 1e-10 up to 1,000 degrees. The tests compare the fraction with the closed forms, and both with
+a printed table.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _SMALLEST = 1e-300
 def t_two_sided(t: float, degrees: float) -> float:
     """The probability that Student's t with ``degrees`` of freedom is outside of ±t.
 
-    ``degrees`` is at least 1 and need not be whole (Welch); otherwise ValueError. The result is 1
-    at t = 0, and 0 for an infinite t.
+    ``degrees`` need not be whole (Welch); if it is below 1, ValueError. The result is 1 at t = 0,
+    and 0 for an infinite t.
     """
     _check_degrees(degrees)
     square = t * t
@@ -42,10 +43,10 @@ def t_above(t: float, degrees: float) -> float:
 def t_quantile(probability: float, degrees: float) -> float:
     """The quantile of Student's t: with this probability, t is below it.
 
-    ``probability`` is between 0 and 1, ``degrees`` is at least 1; otherwise ValueError. The search
-    is over the angle whose tangent is t / √ν, to the precision of a float: Newton's method on the
-    logarithm of the outside probability, starting at the normal quantile, with halving if a step
-    leaves the bracket.
+    ``probability`` is between 0 and 1, ``degrees`` is at least 1; otherwise ValueError. Newton's
+    method looks for the angle whose tangent is t / √ν, to the precision of a float. The method
+    starts at the normal quantile, and works on the logarithm of the probability outside of ±t. A
+    step that would leave the bracket is replaced by a step to the middle of the bracket.
     """
     if not 0 < probability < 1:
         raise ValueError(f"no t quantile at {probability}")
@@ -83,15 +84,15 @@ def _check_degrees(degrees: float) -> None:
 
 
 def _beta(a: float, b: float, x: float, complement: float) -> float:
-    """I_x(a, b) for an x above 0. ``complement`` is 1 - x, passed separately so that no digits are
-    lost in a difference.
+    """The regularised incomplete beta function I_x(a, b) for an x above 0. ``complement`` is 1 - x;
+    it is passed as well, because the subtraction would lose digits.
     """
     if complement <= 0:
         return 1.0
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     front = math.exp(logarithm + a * math.log(x) + b * math.log(complement))
-    # The fraction converges fast on this side of the distribution's mean; on the other side, the
-    # complement is used.
+    # The fraction converges fast if x is below about the mean of the distribution. Above it, the
+    # fraction of the complement is used.
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
     return 1 - front * _fraction(b, a, complement) / b

@@ -59,8 +59,8 @@ def standard_deviation(values: Sequence[float]) -> float:
 
 
 def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """The deviation within groups, pooled over groups of at least two values, and its degrees of
-    freedom; 0 and 0 without such groups (NIST/SEMATECH e-Handbook, 6.3.2).
+    """The standard deviation within groups, pooled over the groups of at least two values, and its
+    degrees of freedom; 0 and 0 without such groups (NIST/SEMATECH e-Handbook, 6.3.2).
     """
     repeated = [group for group in groups if len(group) > 1]
     degrees = sum(len(group) - 1 for group in repeated)

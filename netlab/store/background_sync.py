@@ -10,7 +10,7 @@ from concurrent.futures import Future
 class BackgroundSync:
     """Calls ``sync`` in a thread, one call at a time.
 
-    Requests that arrive during a call share the next one. After a call that failed, ``sync`` is
+    Requests that arrive during a call share the next call. After a call that failed, ``sync`` is
     not called again.
     """
 

@@ -79,10 +79,10 @@ def sync_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def folder_inside(root: Path, *below: str, make: int | None = None) -> Iterator[Folder]:
-    """Open the folder ``root``, or the one that the names ``below`` lead to.
+    """Open the folder ``root``, or the folder below it to which the names ``below`` lead.
 
     With a mode ``make``, missing folders below are created. Raises StoreError if a name below is a
-    link, OSError if it is not a folder or the disk refuses.
+    link, OSError if something is not a folder or the disk refuses.
     """
     folder = Folder.open(root)
     path = root

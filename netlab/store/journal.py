@@ -31,7 +31,7 @@ from netlab.store.files import disk_error, open_inside, sync_folder, write_all
 from netlab.store.system import open_file, read_at
 
 MAX_LINE_BYTES = 16 * 2**20
-"""Maximum length of a line. A longer line counts as damaged and is not searched."""
+"""Maximum length of a line. A longer line counts as damaged; no intact line is looked for in it."""
 MAX_SALVAGED = 64
 """Maximum number of places in a damaged line where an intact line is looked for."""
 MAX_DAMAGES = 1000
@@ -59,7 +59,7 @@ class Damage:
     """Number of the line, from 1."""
     message: str
     torn: bool = False
-    """The end of the line is missing: a write was cut off, or is under way."""
+    """Whether the end of the line is missing: a write was cut off, or is not complete yet."""
 
     def __str__(self) -> str:
         return _("line {line}: {message}", line=self.line, message=self.message)
@@ -106,7 +106,7 @@ def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
             continue
         torn = len(piece) == len(piece_and_feed)
         if not piece:
-            continue  # empty: the writer began a new line, but the last one had its line feed
+            continue  # empty: a writer added a line feed to a line that already had one
         salvaged = list(_salvage(piece, number))
         yield from salvaged
         if reported < MAX_DAMAGES:
@@ -142,7 +142,7 @@ _DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _salvage(piece: bytes, number: int) -> Iterator[JournalLine]:
-    """Intact lines inside a damaged one, because a lost line feed joins two lines."""
+    """Intact lines inside a damaged line; a lost line feed joins two lines into a damaged one."""
     if len(piece) > MAX_LINE_BYTES:
         return
     text = piece.decode("latin-1")  # one character per byte, so that positions agree
@@ -185,8 +185,8 @@ class Journal:
     """The only writer of a journal. Each line is one write. A durable line is also fsynced;
     ``sync_soon`` fsyncs the others in a thread.
 
-    Threads may share it. After the disk refused once, nothing more is written: the state that a
-    failed fsync leaves is unknown until the file is read again.
+    Threads may share the object. After the disk refused once, nothing more is written: the state
+    that a failed fsync leaves is unknown until the file is read again.
     """
 
     def __init__(self, path: Path, descriptor: int, *, fresh: bool) -> None:
@@ -304,7 +304,7 @@ def _is_fresh(path: Path, descriptor: int) -> bool:
 
 
 def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
-    """Intact lines and damages of a journal file; needs no lock, also while a writer is active."""
+    """Intact lines and damages of a journal file; needs no lock, even while a writer is active."""
     return _separated(scan_journal(path))
 
 

@@ -80,7 +80,7 @@ class WriterLock:
 
 
 def holder(path: Path) -> str | None:
-    """A description such as ``netlab with pid 71 on lab1 since …``; ``None`` without a writer."""
+    """The writer's description, such as ``netlab with pid 71 on lab1 since …``; else ``None``."""
     try:
         # A call that may wait would block on a pipe without a writer.
         descriptor = open_file(path, os.O_RDONLY | NO_WAITING)

@@ -1,8 +1,8 @@
 """Compact storage of a record's values in memory.
 
-A run has tens of thousands of records with some hundred values each, and few different sets of
-names. Records with the same names share one copy of the names. A series of numbers is stored as an
-array of machine numbers.
+A record holds the result of one trial. A run has tens of thousands of records with some hundred
+values each, and few different sets of names. Records with the same names share one copy of the
+names. A series of numbers is stored as an array of machine numbers.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PackedValues(Mapping[str, Value]):
         return self._held
 
     def counts(self, name: str) -> Sequence[int] | None:
-        """A series of whole numbers of 0 or more as it is stored, which must not be changed;
+        """A series of whole numbers of 0 or more as it is stored; the caller must not change it.
         ``None`` if the value is anything else.
         """
         place = self._places.get(name)

@@ -46,7 +46,7 @@ class Plan:
     link: Link | None
     cells: tuple[PlannedCell, ...]
     repeats: int
-    """Trials of a cell; with ``until`` the maximum."""
+    """Number of trials of a cell; if there is a rule ``until``, their maximum number."""
     until: StopRule | None = None
     """The rule that ends the trials of the cells without ``repeats`` of their own."""
     target: LongPath | None = None
@@ -195,7 +195,8 @@ def _checksum(data: Mapping[str, Any]) -> str:
 def plan_differences(folder_plan: Plan, new_plan: Plan) -> list[str]:
     """The differences between two plans in words, path by path; empty if they are the same.
 
-    The content decides. If it is the same, the cells made of it must be the same as well.
+    The contents are compared first. If they are equal, the repeats, the rules ``until`` and the
+    cells are compared as well.
     """
     sentences = list(differences(_plain(folder_plan.content), _plain(new_plan.content)))
     if sentences:

@@ -1,4 +1,9 @@
-"""Reads a run folder: all intact records and notes, and a list of the damage."""
+"""Reads a run folder: all intact records and notes, and a list of the damage.
+
+A cell is one combination of pairing (two hosts), test and settings. A trial is one repetition of a
+cell. If a trial fails, it may have several attempts. A record holds the result of one attempt. A
+session is one execution of netlab that measures; a run that is resumed has several sessions.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ LOCK = "lock"
 
 MAX_HEADER_BYTES = 128 << 20
 MAX_MATRIX_BYTES = 2 << 20  # netlab.config accepts half of it
-"""Maximum length of a matrix file; netlab writes none that is longer."""
+"""Maximum length of a matrix file; netlab writes no longer file."""
 MAX_NOTE_DEPTH = 16
 """Deepest nesting of a note's data."""
 MAX_NUMBER = 2**31
@@ -38,7 +43,7 @@ MAX_NUMBER = 2**31
 _MORE_ATTEMPTS = 1000
 """An attempt number in a note is ignored if fewer attempts than this could follow it."""
 IN_VAIN = "in-vain"
-"""Kind of the note about an attempt without a result, of a trial that already has a result."""
+"""Kind of a note: an attempt had no result, but its trial has one of an earlier attempt."""
 
 TrialKey = tuple[str, int]
 """A cell's key and the trial's number."""
@@ -79,9 +84,9 @@ class StoredRun:
     latest: Mapping[TrialKey, Record]
     """The valid record of each planned trial: its last one."""
     started: Mapping[TrialKey, int]
-    """The highest attempt of each trial that was begun or recorded."""
+    """Trial → number of its last attempt that was begun or recorded."""
     unfinished: Mapping[TrialKey, str]
-    """The trials that the last session began without a record so far, and when they began."""
+    """Trial → when it began, for trials that the last session began and that have no record yet."""
 
     def progress(self, cell: PlannedCell) -> CellProgress:
         """The progress of a planned cell. The result's ``precise`` is set if the plan ends the
@@ -90,8 +95,9 @@ class StoredRun:
         return progress_in(self.plan, cell, self.latest)
 
     def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
-        """Every trial that is recorded, or to be measured according to the records so far, in the
-        plan's order, with its valid record.
+        """Every trial that is recorded or that has to be measured according to the records so far.
+
+        The order is that of the plan. Each trial comes with its valid record, or ``None``.
         """
         for cell in self.plan.cells:
             for trial in range(1, self.progress(cell).trials + 1):
@@ -216,7 +222,7 @@ def _refuse_no_run(path: Path) -> None:
 def gather(
     path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = _as_it_is
 ) -> Gathered:
-    """Read the journal of a run folder with that plan; ``check`` and ``keep`` as for ``read``."""
+    """Read the journal of a run folder with this plan; ``check`` and ``keep`` as for ``read``."""
     gathered = Gathered()
     with _without_collector():
         _gather(path, plan, check, keep, gathered)
@@ -262,7 +268,8 @@ def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered
         if note.kind == "journal":
             name = note.data.get("run")
             # The first line names the run. Another name after records means that two files were
-            # joined; before any record, that netlab was killed while it created the folder.
+            # joined. Another name before any record means that netlab was killed while it created
+            # the folder.
             if gathered.records and run_name not in (None, name):
                 gathered.damage.append(
                     Damage(line.number, _("the journal of another run begins here"))

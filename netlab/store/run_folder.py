@@ -2,6 +2,8 @@
 
 A run folder holds ``run.json`` (the plan), ``matrix.yaml`` (the matrix as its author wrote it),
 ``journal.jsonl`` (records and notes, see journal.py) and ``lock``. Reports are written there too.
+A cell is one combination of two hosts, test and settings. A trial is one repetition of a cell, and
+a record holds the result of one trial.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ _SHOWN_DIFFERENCES = 8
 class RunFolder:
     """A run folder open for writing, by one process at a time.
 
-    Threads may share it. As a context manager it closes itself at the end.
+    Threads may share the object. As a context manager, it closes itself at the end.
     """
 
     def __init__(
@@ -98,10 +100,10 @@ class RunFolder:
         """Create the folder (0700), or open one of the same plan to resume it.
 
         ``neighbours`` names files that a folder may contain before it is a run folder; ``run_id``
-        names a new run in its journal, at random by default. A record that ``check`` refuses (see
-        ``read``) does not count, and its trial is repeated. Raises UsageError (not a run folder and
-        not empty; another matrix, with the differences), LockedError (another writer) and
-        StoreError (the disk).
+        is the name of a new run in its journal (by default, a random name). A record that ``check``
+        refuses (see ``read``) does not count, and its trial is repeated. Raises UsageError (not a
+        run folder and not empty; another matrix, with the differences), LockedError (another
+        writer) and StoreError (the disk).
         """
         _check_folder(path, neighbours)
         is_new = not exists(path)
@@ -134,12 +136,14 @@ class RunFolder:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """All intact records in the journal's order, each reduced to the values that rules use."""
+        """All intact records in the journal's order, each reduced to the values that
+        decide whether a cell needs more trials and whether a trial is repeated.
+        """
         return tuple(self._gathered.records)
 
     @property
     def latest(self) -> Mapping[TrialKey, Record]:
-        """(cell, trial) → the trial's last record, reduced to the values that rules use."""
+        """(cell, trial) → the trial's last record, reduced as in ``records``."""
         return MappingProxyType(self._gathered.latest)
 
     @property
@@ -195,10 +199,10 @@ class RunFolder:
         self._gathered.add_record(outline(record))
 
     def note(self, kind: str, *, durable: bool = True, **data: object) -> None:
-        """Write a line that is not a record. Values are plain JSON data, mappings, tuples.
+        """Write a line that is not a record. Values: JSON data, mappings, tuples, sets, paths.
 
         ``durable=False`` is for lines such as ``attempt`` (``cell``, ``trial``, ``attempt``) that
-        need not survive a power failure: they share the fsync of the next line.
+        need not survive a power failure: they share the fsync of the next durable line.
         """
         if kind in ("record", "journal"):
             raise ValueError(f"{kind!r} is not a kind of note")
@@ -216,7 +220,7 @@ class RunFolder:
         return self._journal.sync_soon()
 
     def discard_if_unused(self) -> None:
-        """Remove the folder if this call created it and no session has begun in it."""
+        """Remove the folder if ``open_for_writing`` created it and no measurement has begun."""
         if not self._made or self.records or any(note.kind == "session" for note in self.notes):
             return
         # If another program put a file into the folder, this file and the folder stay.

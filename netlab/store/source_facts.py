@@ -1,6 +1,7 @@
 """Stated facts: facts that a document states in addition to its table, which was imported.
 
-The facts are stored in the plan of the run as plain data, and read from there.
+The facts are stored in the plan of the run as plain data, and read from there. A pairing is the two
+hosts of a test, and a trial is one repetition of a test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Status: the progress of a run, read from its folder, also while another process writes to it."""
+"""Status: the progress of a run, read from its folder, even while another process writes to it.
+
+A cell is one combination of two hosts, test and settings. A trial is one repetition of a cell, and
+a record holds the result of one trial.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +44,10 @@ class RunStatus:
     pending: int
     """Number of pending trials, including those that are not measured yet."""
     undecided: int
-    """Number of cells that are not precise yet and may need more trials than ``total`` counts."""
+    """Number of cells whose means are not precise yet. They may need more trials than ``total``
+    counts."""
     not_tight: tuple[str, ...]
-    """Keys of the cells that had all their trials and did not become precise; final."""
+    """Keys of the cells that had all their trials and still are not precise enough."""
     until: StopRule | None
     """The rule that ends a cell's trials when its mean is precise; ``None`` without such a rule."""
     quiet: StealRule | None
@@ -53,7 +58,7 @@ class RunStatus:
     disturbed_again: int
     """Number of disturbed trials that a resumed run repeats."""
     writer: str | None
-    """A description of the current writer."""
+    """A description of the process that writes to the folder; ``None`` if there is none."""
     active: tuple[Active, ...]
     """The trials being measured; empty without a writer."""
     last: Record | None

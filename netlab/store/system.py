@@ -1,6 +1,6 @@
-"""The differences between operating systems on disk: folders, links, positions, locks.
+"""Disk operations that differ between operating systems: folders, links, positions, locks.
 
-This is the only module for reading runs that depends on the system.
+Of the modules that read runs, only this one depends on the system.
 
 POSIX systems open a name from a descriptor of its folder, and refuse a link in the same call. So
 nobody can exchange the name between a check and the call. On Windows, each name is checked first
@@ -138,7 +138,7 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
 
 
 def write_from_begin(descriptor: int, data: bytes) -> None:
-    """Overwrite the beginning of a file; the descriptor has not written to it before."""
+    """Overwrite the beginning of a file."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, data)
 
@@ -161,7 +161,10 @@ def lock(descriptor: int, *, shared: bool = False) -> None:
 
 
 def unlock(descriptor: int) -> None:
-    """Unlock a file before it is closed; by itself, Windows unlocks a closed file with a delay."""
+    """Unlock a file before it is closed, because Windows unlocks a closed file with a delay.
+
+    On other systems, this does nothing.
+    """
     if _msvcrt is not None:
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         _msvcrt.locking(descriptor, _msvcrt.LK_UNLCK, 1)

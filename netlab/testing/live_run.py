@@ -1,4 +1,8 @@
-"""A run in a test: its table and its checks; errors fail the test with a plain sentence."""
+"""A run in a test: its table and its checks; errors fail the test with a plain sentence.
+
+A cell is one combination of hosts and settings in a matrix; a trial is one measurement of a cell. A
+baseline is an earlier run with which a run is compared.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ class RunUnderTest:
 
     path: Path
     baseline: Path | None = None
-    """The baseline run if a test names no other."""
+    """The baseline, unless a test names another one."""
 
     @cached_property
     def run(self) -> Run:

@@ -93,7 +93,8 @@ static const char help[] =
     "leftovers, result, error (a word, errno, key, detail).\n"
     "docs/protocol.md explains all keys.\n";
 
-/* Reads `NAME=SECONDS`. False: the word has another form, or SECONDS is not 0.1 to 86400. */
+/* Reads a word such as `lease_s=12`, where `name` is the part up to the `=`. Returns false if the
+ * word has another form, or the number of seconds is not 0.1 to 86400. */
 static bool read_seconds(const char *word, const char *name, uint64_t *nanoseconds)
 {
     const char *value = word + strlen(name);

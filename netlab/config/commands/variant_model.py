@@ -18,7 +18,7 @@ from netlab.experiment.variants.variant import State, Variants, level_of, states
 
 AS_FOUND = "as found"
 COMBINATIONS_MOST = 1000
-"""Maximum number of combinations of states: the values of the axis."""
+"""Maximum number of combinations of states; each combination is a value of ``variant``."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
 

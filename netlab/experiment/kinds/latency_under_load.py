@@ -88,7 +88,10 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         )
 
     def connections(self) -> Connect | None:
-        """The connections that are opened before, during and after the load; ``None``: none."""
+        """The connections that are opened before, during and after the load.
+
+        Returns ``None`` if the test opens none.
+        """
         if self.connect_rate_per_s is None:
             return None
         names = {"network", "ip_version", "interface", "dscp"}
@@ -100,8 +103,8 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         )
 
     def outstanding(self) -> int:
-        """Maximum number of requests under way: all requests of one time-out, so that no request
-        has to wait for an earlier answer.
+        """Maximum number of requests under way: as many as are sent within one time-out, so that no
+        request has to wait for an earlier answer.
         """
         of_a_timeout = math.ceil(self.request_rate_per_s * self.request_timeout_s)
         return min(OUTSTANDING_MOST, of_a_timeout + 1)

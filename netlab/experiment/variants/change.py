@@ -28,9 +28,9 @@ class Change:
     expect: str = ""
     """A regular expression that must match in the output of ``check``; empty: no condition."""
     known: str = ""
-    """The key in ``KNOWN`` of the setting that is changed; empty if the setting is not in it."""
+    """The key of the changed setting in ``KNOWN`` of known.py; empty if ``KNOWN`` lacks it."""
     wanted: tuple[tuple[str, str], ...] = ()
-    """Names and values of a known setting."""
+    """Names and values that the change sets, if the setting is in ``KNOWN``."""
     prefix: Words = ()
     """The words before the commands that change something, such as ``sudo -n``."""
 

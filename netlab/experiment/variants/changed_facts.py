@@ -1,6 +1,8 @@
 """Finds the facts of a host that the variants of a matrix change during a run.
 
-No value of such a fact holds for the whole run. No I/O.
+A fact is what a host reports about itself, such as its MTU. A variant is a state of the hosts'
+settings that netlab sets for some measurements. If a variant changes a fact, the fact has no value
+that holds for the whole run. No I/O.
 """
 
 from __future__ import annotations

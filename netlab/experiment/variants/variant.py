@@ -1,8 +1,8 @@
 """Variants of a matrix: groups of named states, and the axis whose values are their combinations.
 
-A value of the axis is a text such as ``ecn=on offload=off``: one state of each group named in it,
-sorted by group. Settings of groups that the value does not name stay as they are
-found. No I/O.
+A state is a list of changes of the hosts' settings. The axis is the setting ``variant`` of a test.
+A value of the axis is a text such as ``ecn=on offload=off``: one state of each group named in the
+text, sorted by group. The settings of groups that the text does not name are not changed. No I/O.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Variants = Mapping[str, Mapping[str, State]]
 
 
 def level_of(states: Mapping[str, str]) -> str:
-    """The value of the axis for one state of each group named."""
+    """The value of the axis that names ``states``, a mapping of groups to names of states."""
     return " ".join(f"{group}={states[group]}" for group in sorted(states))
 
 
@@ -75,7 +75,7 @@ def changes_mtu(states: Iterable[State]) -> bool:
 
 
 def largest_mtu(variants: Variants) -> int:
-    """The largest MTU in bytes that a state sets; 0 if none does."""
+    """The largest MTU in bytes that a state sets; 0 if no state sets an MTU."""
     changes = (
         change
         for states in variants.values()
@@ -88,7 +88,7 @@ def largest_mtu(variants: Variants) -> int:
 
 
 def content_of(variants: Variants) -> dict[str, Any]:
-    """The variants as plain JSON; two matrices with different commands have different content."""
+    """The variants as plain JSON, with all commands: if a command differs, the JSON differs."""
     content = {
         group: {name: asdict(state) for name, state in sorted(states.items())}
         for group, states in sorted(variants.items())

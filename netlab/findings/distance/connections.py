@@ -1,7 +1,8 @@
 """The TCP streams that are compared with a target, by direction and socket buffer. No I/O.
 
-A target is a rate over a longer round trip, stated in the matrix. A pairing is a server and a
-client; a cell is one combination of pairing, test and settings.
+A target, stated in the matrix, is a rate that TCP should reach over a round trip longer than the
+measured one. A pairing is a server and a client; a cell is one combination of pairing, test and
+settings. A trial is one execution of a cell.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class OneWay:
 def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay]:
     """Every combination of pairing, direction and socket buffer size, over a cable.
 
-    Only trials with one TCP stream count, neither paced nor imported. The loss, however, is counted
-    over all streams of the pairing in that direction, including UDP.
+    Only trials with one TCP stream that is neither paced nor imported count. The loss, however, is
+    counted over all streams of the pairing in that direction, including UDP.
     """
     segments = {key: n for key, n in _segments(samples, latest) if n is not None}
     ways: dict[tuple[str, str, str, str], list[StreamSample]] = {}

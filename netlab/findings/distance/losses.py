@@ -1,8 +1,8 @@
-"""Packets that were lost in one direction, as far as the path caused their loss. No I/O.
+"""Packets that were lost in one direction, and how many of them the path lost. No I/O.
 
 A stream that fills the path causes loss itself: TCP until it has found the rate, UDP if its sending
-rate is too high. Such loss does not show that the path is bad. If such loss is small, it shows that
-the path is good enough.
+rate is too high. Such loss does not show that the path is bad. But if such loss is small, it shows
+that the path is good enough. A cell is one combination of settings, a flow one direction of data.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from netlab.findings.sample import StreamSample
 from netlab.findings.streams.places import placed
 
 GENTLE = 0.9
-"""If a stream's offered rate is at most this share of the ceiling, the stream does not fill the
-path."""
+"""A stream does not fill the path (is gentle) if its offered rate is at most this share of the wire
+ceiling (the highest payload rate of the link)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,11 +19,11 @@ RECEIVE_SHARE = 0.5
 """Minimum share of a receive buffer that Linux announces as the receive window
 (``tcp_adv_win_scale`` of 1). Linux announces more if segments fill their structures."""
 SENT_SHARE, SENT_LEAST, SENT_MOST = 0.45, 0.4, 0.63
-"""Share of a Linux send buffer that is in flight if each segment has its own structure, as on cards
-without segmentation offload: likely, minimum and maximum. A full segment takes 2304 bytes of the
+"""Likely, minimum and maximum share of a Linux send buffer that is in flight, if each segment has
+its own structure, as on cards without segmentation offload. A full segment takes 2304 bytes of the
 buffer, of which 1448 are payload, and a program resumes writing only when a third of the buffer is
-free. Measured at round trips of 20 and 50 ms: 0.42 to 0.47 of effective buffers of 128 and 512
-KiB."""
+free. At round trips of 20 and 50 ms and effective buffers of 128 and 512 KiB, 0.42 to 0.47 were
+measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

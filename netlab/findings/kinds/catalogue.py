@@ -48,29 +48,30 @@ warning(
         "measure again"),
     section=RUN, condition="a property of a host had more than one value during the run. The rule "
         "compares properties that change only if somebody changes or restarts the host, such as "
-        "kernel, buffer limits or interface")
+        "the kernel, the buffer limits or the interface")
 warning(
     "link-speed",
     _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
         "{link_rate_bit_per_s}"),
     rank=3, advice=_("state the rate that the interfaces negotiated, or replace the cable"),
-    section=RUN, condition="the interface of a host that measured over a cable is slower than the "
+    section=RUN, condition="a host measured over a cable, and its interface is slower than the "
         "stated link")
 warning(
     "link-mtu",
     _("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix states "
         "{link_mtu_bytes}"),
     rank=4, advice=_("state the MTU that the interfaces have, or set it"),
-    section=RUN, condition="the interface of a host that measured over a cable has another MTU "
-        "than the stated link")
+    section=RUN, condition="a host measured over a cable, and its interface has another MTU than "
+        "the stated link")
 warning(
     "duplex", _("{interface} runs at half duplex"), rank=5,
     advice=_("let both ends negotiate, or set both to full duplex"),
-    section=RUN, condition="the interface of a host that measured over a cable runs at half duplex")
+    section=RUN, condition="a host measured over a cable, and its interface runs at half duplex")
 note(
     "virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
     advice=_("these hosts share their CPUs and clocks with other machines"),
-    section=RUN, condition="the hosts run under a hypervisor")
+    section=RUN, condition="one or more hosts run under a hypervisor. There is one finding for all "
+        "hosts under the same hypervisor")
 # The rule of "path-mtu" also makes the findings "above-ceiling…".
 warning(
     "path-mtu",
@@ -84,8 +85,8 @@ warning(
     "congestion-differs",
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
     advice=_("set `congestion` in the matrix, so that all senders use the same"),
-    section=DOUBTFUL, condition="senders used different congestion controls, and the matrix "
-        "requests none")
+    section=DOUBTFUL, condition="TCP senders used different congestion controls in cells for which "
+        "the matrix does not set `congestion`")
 warning(
     "data-stopped",
     _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
@@ -96,10 +97,11 @@ warning(
     _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
     rule="stops.data_stopped:stopped", rank=1,
     advice=_("the figure includes a time without data: remove the cause, then measure again"),
-    section=DOUBTFUL, condition="[data stopped](#when-data-stop) in the attempt at a trial that "
-        "counts (the last attempt with a result). The finding has the figures of the trial in "
-        "which data stopped for the longest time: total time, start of the longest gap, and cause. "
-        "If this trial had several attempts, the finding has the result of each")
+    section=DOUBTFUL, condition="[data stopped](#when-data-stop) in the attempt that counts, which "
+        "is the last attempt with a result. If data stopped in several trials of a cell, the "
+        "finding is about the trial in which data stopped for the longest time. The finding has "
+        "the total time without data, the start of the longest gap, and the cause. If this trial "
+        "had several attempts, the finding also has the result of each attempt")
 note(
     "measured-again",
     _("{in_trials}: measured again, because no data arrived for {stopped_ns} of {window_ns}, "
@@ -110,7 +112,7 @@ note(
     rank=76, leads=False,
     advice=_("the last attempt counts; if this happens often, check the host and the cable"),
     section=DOUBTFUL, condition="data stopped in an earlier attempt at a trial, but not in the "
-        "attempt that counts. The finding has the results of all attempts")
+        "attempt that counts. The finding has the result of each attempt")
 warning(
     "process-stalled",
     _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
@@ -118,12 +120,12 @@ warning(
     rule="stops.delayed_trials:delayed_trials", rank=51,  # after the limits (50): the cause
     advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
         "work, the hypervisor), then measure again"),
-    section=DOUBTFUL, condition="the process of the probe at one end did not run for at least 3 % "
-        "of the window. A timer wakes the process every 20 ms. The time in which the process did "
-        "not run is the sum of all timer delays of at least 20 ms. This time and the CPU time of "
-        "the busiest thread are together at most 110 % of the window. If they are more, the timer "
-        "was late while the thread ran. Not stated if `data-stopped` is stated. Such a trial is "
-        "not repeated, because a quota or a busy host would have the same effect again")
+    section=DOUBTFUL, condition="the process of the probe at one end did not run during at least 3 "
+        "% of the window. A timer wakes this process every 20 ms. The time in which the process "
+        "did not run is the sum of all timer delays of at least 20 ms. This time plus the CPU time "
+        "of the busiest thread is at most 110 % of the window. If the sum is larger, the timer was "
+        "late while the thread ran. Not stated if `data-stopped` is stated. netlab does not repeat "
+        "such a trial, because a quota or a busy host would have the same effect again")
 warning(
     "cpus-taken",
     _("{in_trials}: {cause} for {steal_share} of the time"),
@@ -131,9 +133,9 @@ warning(
     rank=9,
     advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
         "repeat such trials"),
-    section=DOUBTFUL, condition="a hypervisor gave more than 5 % of a host's CPU time to other "
-        "machines. The host is an end of a stream, and the window has at least 0.2 s. Not stated "
-        "if `process-stalled` or `data-stopped` is stated")
+    section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of a host to "
+        "other machines. The host is the sender or the receiver of a stream. The window is at "
+        "least 0.2 s long. Not stated if `process-stalled` or `data-stopped` is stated")
 warning(
     "messages-left-out",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
@@ -143,7 +145,7 @@ warning(
     rank=10,
     advice=_("the sender limits the figure: find what slowed it down, or request a lower rate"),
     section=DOUBTFUL, condition="a paced sender left out messages that were due, and sent less "
-        "than 98 % of the requested rate. Not stated if throughput is at least 98 % of the wire "
+        "than 98 % of the offered rate. Not stated if throughput is at least 98 % of the wire "
         "ceiling, or if `data-stopped`, `process-stalled` or `cpus-taken` is stated")
 warning(
     "messages-late",
@@ -154,12 +156,12 @@ warning(
     rank=10,
     advice=_("the figure includes data that waited in a queue: find what delayed the data, then "
         "repeat such trials"),
-    section=DOUBTFUL, condition="a paced stream received more than 103 % of the requested rate "
-        "within the window, and its receive calls were short (the record has no `coarse`). "
-        "Throughput then includes messages that were delayed before the window, for instance in a "
-        "queue while a cable was unplugged. Not stated if `data-stopped`, `process-stalled`, "
-        "`cpus-taken` or `messages-left-out` is stated, or if another tool measured (`engine`), "
-        "because its receive calls are not recorded")
+    section=DOUBTFUL, condition="within the window of a paced stream, more than 103 % of the "
+        "offered rate arrived. The receive calls were short: the record does not have the value "
+        "`coarse`. So throughput includes messages that were delayed before the window, for "
+        "instance in a queue while a cable was unplugged. Not stated if `data-stopped`, "
+        "`process-stalled`, `cpus-taken` or `messages-left-out` is stated. Not stated if another "
+        "tool measured (`engine`), because the receive calls of that tool are not recorded")
 note(
     "stream-silent",
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other streams "
@@ -167,8 +169,8 @@ note(
     rule="stops.data_stopped:silent_streams", rank=77,
     advice=_("check how the streams share the path, and whether the path loses packets"),
     section=DOUBTFUL, condition="one of several streams had no data for a time, while other "
-        "streams had data. This time reaches the limit for [stopped data](#when-data-stop). It is "
-        "also at least 20 times the mean interval between two receive calls of a stream")
+        "streams had data. This time is at least the limit for [stopped data](#when-data-stop), "
+        "and at least 20 times the mean interval between two receive calls of a stream")
 warning(
     "clock-step", _("its clock jumped by {clock_step_ns} during a trial"),
     rule="validity:clock_steps_of_round_trips", rank=7,
@@ -181,7 +183,7 @@ warning(
         "measure again"),
     section=DOUBTFUL, condition="in more than half of a cell's trials, the rate of a host's "
         "monotonic clock differed by more than 100 ppm from the rate of CLOCK_MONOTONIC_RAW. Time "
-        "synchronisation corrects the first clock, but not the second")
+        "synchronisation corrects the monotonic clock, but not CLOCK_MONOTONIC_RAW")
 note(
     "other-load",
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time, and "
@@ -189,11 +191,11 @@ note(
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time"),
     _("other work used its CPUs: at worst, {stolen} of the CPU time went to other machines"),
     advice=_("measure while nothing else runs on the host"),
-    section=DOUBTFUL, condition="one of two things happened at one end, in more than half of a "
-        "cell's trials. A thread of the test waited for a CPU for more than 5 % of the window, and "
-        "no CPU quota caused the wait. Or a hypervisor gave more than 5 % of the CPU time to other "
-        "machines. The limit of these trials is none of `sender-starved`, `receiver-starved` and "
-        "`stolen-cpu`")
+    section=DOUBTFUL, condition="in more than half of a cell's trials, the test had to share the "
+        "CPUs of one end, in one of two ways. First: a thread of the test waited for a CPU for "
+        "more than 5 % of the window, and no CPU quota throttled this end. Second: a hypervisor "
+        "gave more than 5 % of the CPU time to other machines. The limit of these trials is not "
+        "`sender-starved`, `receiver-starved` or `stolen-cpu`")
 note(
     "power-saving", _("power saving is on ({savings}): the speed of the host varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
@@ -206,9 +208,10 @@ warning(
     rule="durations:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
     section=RUN, condition="the window of a trial is longer or shorter than the requested time. "
-        "The difference is more than 2 % of the requested time plus the longest gap (in round "
-        "trips: plus the longest round trip and the time-out of a request). Also stated if an "
-        "imported document reports a difference of more than 2 % for its trials")
+        "The difference is more than the sum of two times. The first is 2 % of the requested time. "
+        "The second is the longest gap between messages; in round trips, it is the longest round "
+        "trip plus the time-out of a request. Also stated if an imported document states a "
+        "difference of more than 2 % for its trials")
 warning(
     "outlier",
     _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
@@ -216,13 +219,14 @@ warning(
     _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
     rank=9, advice=_("measure the cell again; until then use the median, or the mean without "
         "outliers"),
-    section=RUN, condition="the median of a cell differs from the median of its neighbours by more "
-        "than 6 times the *scale*. The neighbours are the 6 nearest other cells along the axis of "
-        "socket buffers (at least 4 are needed). The scale is the largest of three values: 1.4826 "
-        "times the median absolute deviation of the neighbours, 1 % of their median, and 3 print "
-        "steps. A print step is one unit of the last digit in an imported table. Cells of a `step` "
-        "are no outliers. The finding has the mean of the cell's column with and without its "
-        "outliers, and the median (Hampel’s identifier with a minimum for the scale)")
+    section=RUN, condition="the *neighbours* of a cell are the 6 nearest other cells along the "
+        "axis of socket buffers (at least 4 are needed). The *scale* is the largest of three "
+        "values: 1.4826 times the median absolute deviation of the neighbours, 1 % of their "
+        "median, and 3 print steps. A print step is one unit of the last digit in an imported "
+        "table. The median of the cell differs from the median of its neighbours by more than 6 "
+        "times the scale (Hampel’s identifier with a minimum for the scale). The cells of a `step` "
+        "are not outliers. The finding has the median of the cell's column, and the mean of this "
+        "column with and without its outliers")
 note(
     "step",
     _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have {expected}"),
@@ -236,9 +240,10 @@ note(
     _("{which_trial} is an outlier, {nor_others}: {value}; the others have {expected} ({means})"),
     _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
     rank=71, advice=_("check what happened at that time of the run; use the median"),
-    section=RUN, condition="a cell has at least 5 trials, and at least one of them has a modified "
-        "z score above 3.5 (Iglewicz and Hoaglin 1993). The scale of this score has the same "
-        "minimum as the scale of `outlier`")
+    section=RUN, condition="a cell has at least 5 trials. At least one of them differs from the "
+        "median of the trials by more than 3.5 times the scale (modified z score; Iglewicz and "
+        "Hoaglin 1993). The scale is that of `outlier`, computed from the trials instead of the "
+        "neighbours")
 note(
     "wire-ceiling",
     says=(_("at the wire’s limit, within {margin} of {ceiling_bit_per_s}, {in_cells}"),
@@ -247,9 +252,10 @@ note(
         _("at the wire’s limit, within {margin} of the wire ceiling")),
     rule=lambda reported_limits: reported_limits,
     section="The bottleneck of a stream",
-    condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and not "
-        "above it as defined for `above-ceiling`. The sentence says \"in every cell\" if this "
-        "holds for every trial of every cell. Otherwise it has the number of cells or trials",
+    condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and is "
+        "not above the ceiling as `above-ceiling` defines it. If this holds for every trial of "
+        "every cell, the sentence says \"in every cell\". Otherwise the sentence has the number of "
+        "the cells or trials for which it holds",
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning(
@@ -261,13 +267,14 @@ warning(
         "clock"),
     section=DOUBTFUL, condition="throughput is above the wire ceiling in more than half of a "
         "cell's trials. \"Above\" means by more than 0.1 % (0.2 % in imported tables) plus the "
-        "uncertainty of the throughput. If the TCP options are not known, the ceiling is that of "
-        "the options with the least overhead. The uncertainty is 0 if the receive calls were "
-        "short. In a record with `coarse`, the uncertainty is the largest receive call plus the "
-        "change of the receive queue, as a share of all bytes. If the message size is not known, "
-        "the rule compares the cell's median with the ceiling of the best message size. Not stated "
-        "for cells of another tool than netprobe, unless cells of netprobe over the same link "
-        "(two hosts, `network` and `interface`) are above the ceiling as well")
+        "uncertainty of the throughput. The uncertainty is 0 if the record does not have the value "
+        "`coarse`, because the receive calls were short. If the record has `coarse`, the "
+        "uncertainty is the largest receive call plus the change of the receive queue, as a share "
+        "of all bytes. If the TCP options are not known, the rule uses the ceiling for the options "
+        "with the least overhead. If the message size is not known, the rule compares the cell's "
+        "median with the ceiling of the best message size. If another tool than netprobe measured "
+        "the cell, the finding is stated only if cells of netprobe over the same link are above "
+        "the ceiling as well. The same link means the same two hosts, `network` and `interface`")
 warning(
     "above-ceiling-by-tool",
     _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, "
@@ -276,18 +283,18 @@ warning(
     advice=_("the wire does not carry that: use netprobe's figure instead"),
     section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell "
         "(`engine`). Over the same link, netprobe measured at least one cell that fills the wire "
-        "(see `wire-ceiling`), and none above the ceiling; a cell counts if more than half of its "
-        "trials show it. So the stated rate is right. The finding has the tool's way of counting, "
-        "by the remarks in the record (`engine_remarks`)")
+        "(see `wire-ceiling`), and no cell that is above the ceiling. More than half of the trials "
+        "of a cell must show this. So the stated rate is right. The finding has the tool's way of "
+        "counting, as the remarks in the record (`engine_remarks`) describe it")
 warning(
     "above-ceiling-or-tool",
     _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}: "
         "the stated link rate is wrong, or {tool} counts too much ({way})"),
     rank=1, figures=("highest_ceiling_bit_per_s",),
     advice=_("measure the same cells with netprobe: its figures show which of the two is wrong"),
-    section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell, and no "
-        "cell of netprobe over the same link is above the ceiling or fills the wire. So nothing "
-        "shows whether the stated rate is right")
+    section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell "
+        "(`engine`). No cell that netprobe measured over the same link is above the ceiling or "
+        "fills the wire. So nothing shows whether the stated rate is right")
 note(
     "one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
@@ -296,29 +303,31 @@ note(
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
         "the other direction. The rule compares the medians over the socket buffer sizes that were "
-        "measured in both directions. Not stated if `slow-host`, `slow-pair` or `slow-mesh` covers "
-        "all these cells")
+        "measured in both directions. Not stated if findings `slow-host`, `slow-pair` or "
+        "`slow-mesh` already name all compared cells of the slower direction")
 note(
     "unexplained-fall",
     _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
         "nothing recorded explains it"),
     rule="ceilings:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
-    section=RUN, condition="at least 4 cells reach 98 % of the wire ceiling (96 % with data both "
-        "ways). At least 3 further cells have larger socket buffers than all of these. Each "
-        "further cell is below the median of the first cells by more than 5 times the scale of the "
-        "first cells (scale as for `outlier`). No rule finds the limit of the further cells")
+    section=RUN, condition="at least 4 cells of a column are *full*: they reach 98 % of the wire "
+        "ceiling (96 % with data both ways). At least 3 further cells of the column have larger "
+        "socket buffers than all full cells. Each further cell is below the median of the full "
+        "cells by more than 5 times the scale. The scale is that of `outlier`, computed from the "
+        "full cells. No rule finds the limit of any further cell")
 note(
     "no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
     rule="ceilings:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
-    section=RUN, condition="the options of TCP are not recorded. In more than half of the cells, "
-        "throughput is above the wire ceiling with timestamps. In no cell is throughput above the "
-        "wire ceiling without timestamps. \"Above\" means by more than 0.1 % (0.2 % in imported "
+    section=RUN, condition="the options of TCP are not recorded. Two wire ceilings are compared: "
+        "with timestamps, and without timestamps. Throughput is above the ceiling with timestamps "
+        "in more than half of the cells of a column. Throughput is above the ceiling without "
+        "timestamps in none of these cells. \"Above\" means by more than 0.1 % (0.2 % in imported "
         "tables). Timestamps take 12 bytes of each segment (RFC 7323, section 3). Not stated for "
-        "cells of another tool (`engine`), whose way of counting may be the cause")
+        "cells of another tool (`engine`), because its way of counting may be the cause")
 warning(
     "buffer-capped",
     _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
@@ -326,7 +335,8 @@ warning(
     _("socket buffers of {asked} were capped by {ends}"),
     rule="buffers:buffers", rank=65,
     advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out"),
-    section=RUN, condition="a system reported that it made a requested buffer smaller")
+    section=RUN, condition="the system of an end reported that it made a requested socket buffer "
+        "smaller")
 note(
     "same-buffer",
     _("socket buffers of {asked} all have an effective size of {effective_bytes}: {its_cells} "
@@ -341,14 +351,14 @@ note(
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
         "{to_socket_buffer_bytes}: {least} to {most}"),
     rank=72, advice=_("you need not vary the buffer here"),
-    section=RUN, condition="at least 4 buffer sizes were measured. The largest median of a cell is "
-        "at most 1 % above the smallest. If the medians differ by more, the rule leaves out the "
-        "cells of `outlier`")
+    section=RUN, condition="at least 4 buffer sizes were measured, and their medians are alike: "
+        "the largest median of a cell is at most 1 % above the smallest. If the medians of all "
+        "cells are not alike, the rule compares the cells again without those of `outlier`")
 note(
     "buffer-doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
     leads=False, advice=_("compare the buffers of two systems by their effective sizes"),
-    section=RUN, condition="a system reported that it doubled a requested buffer (Linux, "
-        "`socket(7)`: SO_RCVBUF, SO_SNDBUF)")
+    section=RUN, condition="the system of an end reported that it doubled a requested socket "
+        "buffer (Linux, `socket(7)`: SO_RCVBUF, SO_SNDBUF)")
 note(
     "fragmented",
     _("each message is sent as {fragments} fragments at an MTU of {mtu_bytes} bytes; messages "
@@ -356,8 +366,8 @@ note(
     rule="fragments:fragmented", rank=75,
     advice=_("one lost fragment loses the whole message: use the next smaller size that fits "
         "one frame"),
-    section=RUN, condition="a UDP message is longer than one frame of the path can carry. The "
-        "finding has the length of the longest message that fits")
+    section=RUN, condition="a UDP message does not fit into one frame of the path. The finding has "
+        "the length of the longest message that fits")
 note(
     "cannot-tell",
     _("{pairing} against {against}, {protocol}: no verdict, because each cell has one trial "
@@ -365,8 +375,8 @@ note(
     rule="single_trials:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
     section=RUN, condition="every cell with streams has one trial, so no statistical test can show "
-        "whether two pairings differ. Not stated for more than six pairings, or if the pairings "
-        "consist of host names")
+        "whether two pairings differ. Not stated if there are more than six pairings, or if "
+        "pairings are named by host names instead of letters")
 # fmt: on
 
 # Imported last, because these rows come last in the table: the order of rules and findings.

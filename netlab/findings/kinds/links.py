@@ -29,16 +29,18 @@ warning(
     rule="link_checks:links", rank=2, limit=_("a slower link"), section="About a run",
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    condition="one of three observations shows a slower link. First: the best unpaced cell of a "
-        "pairing reaches at most 11 % of the wire ceiling. Second: the best cell has a *lower link "
-        "rate*, and at least three cells have the same rate (two are enough if their ceilings "
-        "differ). Third: the streams are limited to a lower link rate, as for `slower-link` or "
-        "`link-or-shaper`. A lower link rate is a rate that links negotiate (10, 100, 1000, 2500, "
-        "5000, 10,000 Mbit/s and higher; IEEE 802.3), and is at most 90 % of the stated rate. A "
-        "cell has this rate if it is between 2 % below and 0.5 % above the ceiling of the rate. "
-        "The first two observations require a message size of at least 700 bytes in some cell. "
-        "They do not count if a limit of a host, or a finding about hosts against hosts, explains "
-        "the best cell")
+    condition="a *lower link rate* is a rate that links negotiate (10, 100, 1000, 2500, 5000, "
+        "10,000 Mbit/s and higher; IEEE 802.3), and that is at most 90 % of the stated rate. A "
+        "cell *has* this rate if its throughput is between 2 % below and 0.5 % above the wire "
+        "ceiling of a link of this rate. The *best cell* of a pairing is the unpaced cell that "
+        "reaches the largest share of the wire ceiling of the stated link. The finding is stated "
+        "in three cases. First: the best cell reaches at most 11 % of the wire ceiling. Second: "
+        "the best cell has a lower link rate, and at least three cells of the pairing have this "
+        "rate (two are enough if their wire ceilings differ). Third: `slower-link` or "
+        "`link-or-shaper` holds, and the rate that it finds is a lower link rate; then this "
+        "finding replaces the other one. The first two cases need at least one unpaced cell of the "
+        "pairing with messages of at least 700 bytes. They do not count if a limit of a host "
+        "explains the best cell, or if `slow-host`, `slow-pair` or `slow-mesh` names the best cell")
 warning(
     "slower-link", _("{rate_limit_bit_per_s} on the wire"),
     says=(
@@ -51,18 +53,15 @@ warning(
     rank=2, limit=_("a slower link"), section=_SECTION,
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    condition="the rule judges each direction of a pairing, by its unpaced streams that no other "
-        "rule explains. These streams have at least three wire ceilings, and any two of the three "
-        "differ by at least 5 %. The streams have one rate in bytes on the wire: the medians for "
-        "each protocol and message size differ by at most 0.5 %. TCP may be up to 3 % below UDP. "
-        "Counted in bytes of frames or of IP packets, the medians differ at least three times as "
-        "much. The median of each cell is at most 0.5 % above the rate, and each trial at most 2 "
-        "%. At most a third of the streams are below the rate without a known reason, such as a "
-        "wait for a CPU. Streams with loss count only if they were sent faster than the link "
-        "carries, because random loss affects all streams alike. One of two observations shows "
-        "this. Other streams at the same rate lost at most a tenth as much. Or the shares lost "
-        "with two protocols or message sizes differ by at least 2 percentage points. Not stated "
-        "with data both ways")
+    condition="the rule judges each direction of a pairing, by the streams described below this "
+        "table. These streams have at least three wire ceilings, any two of which differ by at "
+        "least 5 %. The streams are limited to one rate, counted in bytes on the wire: the medians "
+        "for each protocol and message size differ by at most 0.5 %. TCP may be up to 3 % below "
+        "UDP. If the bytes of frames or of IP packets are counted instead, the medians differ at "
+        "least three times as much. No stream of this direction is faster: the median of each cell "
+        "is at most 0.5 % above the rate, and each trial is at most 2 % above it. At most a third "
+        "of the streams are below the rate without a known reason, such as a wait for a CPU. Not "
+        "stated with data both ways")
 warning(
     "shaper", _("{rate_limit_bit_per_s} in bytes of {counted}"),
     says=(
@@ -74,9 +73,9 @@ warning(
             "size, reach this rate and no more")),
     rank=2, limit=_("a shaper or policer"), section=_SECTION,
     advice=_("look for a rate limit on the path: in a switch, a router or a host's queue"),
-    condition="as `slower-link`, but the streams have one rate in bytes of frames (with or without "
-        "FCS) or of IP packets. Counted in bytes on the wire, the medians differ at least three "
-        "times as much")
+    condition="as `slower-link`, but the streams are limited to one rate counted in bytes of "
+        "frames (with or without FCS) or in bytes of IP packets. If the bytes on the wire are "
+        "counted instead, the medians differ at least three times as much")
 warning(
     "link-or-shaper", _("{rate_limit_bit_per_s} on the wire"),
     says=(
@@ -92,21 +91,9 @@ warning(
     rank=2, limit=_("a slower link or a shaper"), section=_SECTION,
     advice=_("check the speed of the links at both ends and the stated rate, and look for a "
         "rate limit on the path"),
-    condition="as `slower-link`, but the streams have fewer than three different ceilings, or no "
-        "way to count bytes fits clearly better than the others. At least three trials that no "
-        "other rule explains are limited to the same share of the wire ceiling, within 0.5 %. One "
-        "of the three may be up to 1 % lower because of a wait for a CPU. Two kinds of trials with "
-        "another limit also count. In the first kind, the only explanation is a wait for a CPU "
-        "without a recorded effect. In the second kind, the explanation is `congestion`, and TCP "
-        "kept a queue filled. The round trip was at least twice the shortest, and the queue had at "
-        "least 16 frames. A trial is left out if stopped data, or CPU time given to other "
-        "machines, explains at least half of the missing throughput. If other traffic probably "
-        "used at least 1.5 % of the link, the rule adds its rate to the rate of the stream. This "
-        "sum must be below 98 % of the link. The *plateau* of TCP is its rate while data flow. The "
-        "series of tcp_info is divided into steps of at least 15 ms. At least a quarter of the "
-        "steps have this rate, within 2 %. If throughput is more than 2 % below the plateau, the "
-        "rule uses the plateau instead, because data stood still in the rest of the time. The "
-        "trial is left out if throughput is more than 3 % below the plateau for another reason "
-        "than a wait for a CPU. Not stated if no trial has a plateau and equal waits for a CPU "
-        "explain the missing throughput in all trials. Waits are equal if the longest is at most "
-        "1.5 times the shortest")
+    condition="as `slower-link`, but the records do not show which bytes the limit counts. Either "
+        "the streams have fewer than three different wire ceilings, or no way to count bytes fits "
+        "clearly better than the others. At least three trials are limited to the same share of "
+        "the wire ceiling, within 0.5 %. One of these three may be up to 1 % lower, if its share "
+        "of time without a CPU is at least twice this difference. If there are fewer than three "
+        "different wire ceilings, no stream may be below the rate without a known reason")

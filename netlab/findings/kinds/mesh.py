@@ -37,15 +37,15 @@ warning(
         "{others_bit_per_s}"),
     rule=lambda mesh: mesh, rank=2, section=SECTION,
     condition="the rule compares at least three hosts, in streams with the same protocol, message "
-        "size and other settings. The compared figure of a pair is the share of the wire ceiling "
-        "(median of the trials). One host, as the sender or as the receiver, stays below the "
-        "fastest pair by more than the margin with every peer. At least two peers of this host "
-        "reach the share of the fastest pair, within the margin, with other hosts. If the host has "
-        "only two peers, the finding says *consistent with*. The margin is the larger of 2 % and 3 "
-        "pooled standard deviations within pairs. Few trials (Student's t) or many pairs "
-        "(Bonferroni's bound) require more than 3 deviations. If no pair was repeated, the margin "
-        "is at least 5 % instead of 2 %. The rule assumes that the slower link of two hosts limits "
-        "their pair",
+        "size and other settings. The *figure* of a pair is the median share of the wire ceiling "
+        "that its trials reach. The *margin* is the larger of 2 % and 3 pooled deviations within "
+        "pairs. If there are few trials (Student's t) or many pairs (Bonferroni's bound), the "
+        "margin is more than 3 deviations. If no pair was repeated, the margin is at least 5 % "
+        "instead of 2 %. One host, as the sender or as the receiver, is below the fastest pair by "
+        "more than the margin with each of its peers. At least two of these peers reach the figure "
+        "of the fastest pair, within the margin, with another host. If the host has only two "
+        "peers, the finding says *consistent with*. The rule assumes that the slower link of two "
+        "hosts limits their pair",
     advice=_("check what only this host has: its cable and port, its driver, its CPU"))
 warning(
     "slow-pair",
@@ -56,7 +56,8 @@ warning(
     rank=3, says_of_what=True, section=SECTION,
     condition="a pair is slower than the fastest pair with the same sender, and slower than the "
         "fastest pair with the same receiver. Both differences exceed the margin of `slow-host`. "
-        "Not stated if a limit of a host explains all trials of the pair",
+        "Not stated if every trial of the pair has a limit that is not on the path, such as a "
+        "limit of a host",
     advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
 warning(
@@ -64,19 +65,20 @@ warning(
     _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
-    condition="the throughputs of all pairs of at least three hosts differ by at most the margin "
-        "of `slow-host`. This margin is at most the distance of the fastest pair from the wire "
-        "ceiling. With all settings, each pair stays below 98 % of the wire ceiling (96 % with "
-        "data both ways). In more than half of the trials, no limit of a host was found",
+    condition="the figures of all pairs of at least three hosts differ by at most the margin of "
+        "`slow-host`. The margin is not larger than the distance of the fastest pair from the wire "
+        "ceiling. Each pair stays below 98 % of the wire ceiling (96 % with data both ways), with "
+        "every combination of settings. Fewer than half of the trials have a limit that is not on "
+        "the path, such as a limit of a host",
     advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
 note(
     "far-host",
     _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh.round_trips:far_hosts", rank=67, section=SECTION,
     condition="there are at least four hosts, and each was measured with at least three others. "
-        "The time that each host adds to its round trips is computed by median polish of the "
-        "median round trips (Tukey, Exploratory Data Analysis, 1977). One host adds more than the "
-        "median host. The difference exceeds each of these: 10 % of the typical round trip, 3 x "
-        "1.4826 times the median of the absolute residuals, and 3 pooled standard deviations "
-        "within pairs. The typical round trip is that between two median hosts",
+        "Median polish of the median round trips gives the time that each host adds to its round "
+        "trips (Tukey, Exploratory Data Analysis, 1977). The *typical* round trip is that between "
+        "two hosts that add the median time. One host adds more than the median time. The "
+        "difference exceeds each of three values: 10 % of the typical round trip, 3 x 1.4826 times "
+        "the median of the absolute residuals of the polish, and 3 pooled deviations within pairs",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))

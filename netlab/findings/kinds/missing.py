@@ -14,11 +14,11 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost: the receiving socket of {at_host} had no "
         "room for {dropped_frames}"), rule="streams.places:lost", rank=56,
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
-    section=LOST, condition="the drops of both hosts explain at least half of the loss, and the "
-        "receiving socket has more drops than any other place (SO_RXQ_OVFL, SO_MEMINFO). Drops "
-        "that may belong to the other direction, or to a protocol without a handler, do not count. "
-        "Of the drops in the receiver's backlog and at its interface, only the larger number "
-        "counts, because both may count the same frame")
+    section=LOST, condition="the drops that both hosts counted are at least half of the loss. The "
+        "receiving socket has more drops than any other place (SO_RXQ_OVFL, SO_MEMINFO). Drops do "
+        "not count if they may belong to the other direction, or to a protocol without a handler. "
+        "The receiver's backlog and its interface may both count the same frame, so only the "
+        "larger of these two numbers counts")
 warning(
     "lost-in-backlog",
     _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs had no "
@@ -54,13 +54,13 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
         "drops, and there were none"), rank=56,
     advice=_("check the path for a slower link, a short queue or errors"),
-    section=LOST, condition="all drop counters of both hosts are known, and the hosts are two "
-        "machines. The counters grew by less than half of the loss. Only counters of interfaces "
+    section=LOST, condition="the hosts are two machines, and all their drop counters are known. "
+        "Together, the counters grew by less than half of the loss. Only counters of interfaces "
         "grew, each by at most two frames per second: these may be frames of protocols without a "
         "handler (STP, LLDP). The receiver reassembled all messages from their fragments. The "
-        "share of the link that others probably used is less than half of the share of messages "
-        "lost (over TCP: less than half of the link). A larger share may be our own frames, which "
-        "the receiver dropped behind its interface")
+        "probable other traffic, as a share of the link, is less than half of the share of "
+        "messages lost (over TCP: less than half of the link). If it is larger, it may be our own "
+        "frames, which the receiver dropped behind its interface")
 warning(
     "loss-not-placed",
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
@@ -70,11 +70,12 @@ warning(
     _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
     _("messages lost at an unknown place"), rank=58, leads=False,
     advice=_("watch both hosts with their systems' own tools while you measure again"),
-    section=LOST, condition="messages were lost, and none of the findings above gives the place. A "
-        "condition of `lost-on-path` does not hold: for example, a counter is not known. On "
-        "systems other than Linux, the counters of socket, queue and backlog are not known. For a "
-        "VLAN, a bond or a bridge, the counter of the interface below is not known. As another "
-        "example, the counters grew, but their drops may belong to the other direction")
+    section=LOST, condition="messages were lost, and none of the findings above gives the place. "
+        "There are three possible reasons. First: a counter is not known. On systems other than "
+        "Linux, the counters of socket, queue and backlog are not known; for a VLAN, a bond or a "
+        "bridge, the counter of the interface below is not known. Second: the counters grew, but "
+        "their drops may belong to the other direction. Third: another condition of `lost-on-path` "
+        "does not hold")
 note(
     "sent-again",
     _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
@@ -84,8 +85,8 @@ note(
     _("{segments} sent again; the place of the loss is unknown"),
     rank=78, leads=False,
     advice=_("TCP needs a few losses to find the rate of the path; many cost throughput"),
-    section=LOST, condition="TCP sent segments again. The place of the loss is found by the rules "
-        "above")
+    section=LOST, condition="TCP sent segments again. The finding has the place of the loss, by "
+        "the rules of the findings above")
 warning(
     "failed-trials", _("{counted_trials} failed (messages of {of_bytes}): {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
@@ -102,4 +103,5 @@ note(
     "{most_cells}"),
     rule="coverage:fewer_cells", rank=74,
     advice=_("compare the means of those cells that both columns have"),
-    section=RUN, condition="a mean includes fewer cells than the means next to it")
+    section=RUN, condition="the mean of a column includes fewer cells than the mean of another "
+        "column with the same test, protocol, direction and buffer sizes")

@@ -26,13 +26,14 @@ warning(
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),
     section=SECTION,
-    condition="The shortest round trip of a trial is below the minimum time of its frames on the "
-        "stated link, by more than 1 % plus 1 µs. The minimum time of each direction has two "
-        "parts. The first part is the time of all frames at the link's rate, with preamble, FCS "
-        "and the gaps between them. The second part is the time of the shortest frame, once for "
-        "each stated router (`hops`). For a connection, the two packets that open it are included, "
-        "without their options. If single times are not recorded, the mean is used [IEEE 802.3 "
-        "framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one host.")
+    condition="The *minimum time* of each direction has two parts. The first part is the time of "
+        "all frames at the link's rate, with preamble, FCS and the gaps between them. The second "
+        "part is the time of the shortest frame, once for each stated router (`hops`). For a "
+        "connection, the two packets that open it are included, without their options. The "
+        "shortest round trip of a trial is below the minimum time of both directions on the stated "
+        "link, by more than 1 % plus 1 µs. If single times are not recorded, the mean round trip "
+        "is compared instead of the shortest [IEEE 802.3 framing; RFC 791, RFC 8200 fragments]. "
+        "Not stated if both ends are on one host.")
 warning(
     "trip-waited-for-cpu",
     _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of "
@@ -45,19 +46,19 @@ warning(
     advice=_("this time is due to the host, not to the path: stop other programs there, raise the "
         "quota, or let `quiet` in the matrix repeat such trials"),
     section=SECTION,
-    condition="The ends of a trial waited for a CPU for at least 5 % of the time of its round "
-        "trips. The window has at least 0.2 s. The wait of an end is its run-queue delay or the "
-        "time for which its quota throttled it, whichever is longer. The waits of both ends are "
-        "added; if the steal of an end is longer than this sum, the steal counts instead. The rule "
-        "compares the trial with all trials of its cell that waited less than half as long per "
-        "round trip. Each compared trial must have a shorter mean. The median of these means must "
-        "be shorter by at least 5 % of the trial's own mean (20 % with one compared trial). With "
-        "at least four compared trials, this median must also be shorter by at least 4.5 median "
+    condition="The *wait* of an end is its run-queue delay or the time for which its quota "
+        "throttled it, whichever is longer. The wait of a trial is the sum of the waits of both "
+        "ends; if the steal of an end is longer than this sum, the steal counts instead. The wait "
+        "of a trial is at least 5 % of the time of its round trips, in a window of at least 0.2 s. "
+        "The rule compares the trial with all trials of its cell that waited less than half as "
+        "long per round trip. Each compared trial has a shorter mean round trip. The median of "
+        "these means is at least 5 % shorter than the mean of the trial (20 % with one compared "
+        "trial). With at least four compared trials, the difference is also at least 4.5 median "
         "absolute deviations of these means (three standard deviations). The difference in waits "
-        "must explain at least half of the difference in means. Without compared trials, the "
-        "finding names only a quota, and only if it throttled the end in more than 5 % of its "
-        "periods. Not stated for trials in which data stopped or a process did not run [schedstat "
-        "of Linux; cgroup cpu.stat].")
+        "explains at least half of the difference in means. If there is no trial to compare with, "
+        "the finding is stated only if the longest wait is that of a quota, and this quota "
+        "throttled the end in more than 5 % of its periods. Not stated for trials in which data "
+        "stopped or a process did not run [schedstat of Linux; cgroup cpu.stat].")
 warning(
     "first-packet-lost",
     _("{in_trials}: {lost_connections} of {connections} connections took up to "
@@ -69,12 +70,13 @@ warning(
     rule="round_trips.connections:first_packet_lost", rank=13,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     section=SECTION,
-    condition="Some connections took about 1, 2, 3, 4, 5 or 7 s. \"About\" means at most 1 % "
-        "shorter, and longer by at most an eighth plus four times the median. The median is at "
-        "most 0.2 s. Of all connections that took at least 0.9 s, at least four in five took one "
-        "of these times. At least half of all these connections took about 1 s. The pauses of the "
-        "probes' processes took less than half of the total time of these slow connections [RFC "
-        "6298, section 2: the first time-out of TCP is 1 s].")
+    condition="The median time of the connections is at most 0.2 s. Some connections took *about* "
+        "1, 2, 3, 4, 5 or 7 s. \"About\" means at most 1 % shorter, and longer by at most an "
+        "eighth plus four times the median. Of all connections that took at least 0.9 s, at least "
+        "four in five took about one of these times, and at least half took about 1 s. The "
+        "processes of the probes paused for less than half of the total time of the connections "
+        "that took about one of these times [RFC 6298, section 2: the first time-out of TCP is 1 "
+        "s].")
 note(
     "two-modes",
     _("{in_trials}: the times fall into two groups, {lower_share} about {lower_trip_ns} and "
@@ -91,11 +93,12 @@ note(
     section=SECTION,
     condition="In more than half of the trials, the histogram of at least 200 single times has two "
         "peaks at least 20 % apart. At least a tenth of all times is within 30 % of each peak. "
-        "Between the peaks, the density is at most half of the density at the lower peak. This "
-        "fall is at least 5 standard deviations of the counts [Gaussian kernel of 3 % on the "
-        "logarithms: Silverman, Density Estimation, 1986]. The finding names a possible cause. One "
-        "is a CPU's sleep state: an end sleeps while it waits, and may need at least a quarter of "
-        "the peaks' distance to wake up. The other is interrupt moderation: an interface may delay "
+        "Between the peaks, the density falls to at most half of the density at the lower peak. "
+        "This fall is at least 5 standard deviations of the counts [Gaussian kernel of 3 % on the "
+        "logarithms: Silverman, Density Estimation, 1986]. The finding names a possible cause, if "
+        "a host's facts show one. One possible cause is a sleep state of the CPUs: an end sleeps "
+        "while it waits, and its CPUs may need at least a quarter of the distance between the "
+        "peaks to wake up. The other is interrupt moderation: the interface of an end may delay "
         "interrupts for at least a quarter of this distance.")
 note(
     "rtt-outliers",
@@ -121,14 +124,14 @@ note(
     rule="round_trips.shape:outliers", rank=68,
     advice=_("use the median, and find what delays single messages"),
     section=SECTION,
-    condition="A round trip is *long* if it takes more than ten times the median. In more than "
-        "half of the trials, at least five round trips are long. The total time by which the long "
-        "round trips exceed the median is at least a tenth of the time of all round trips. The "
-        "finding names TCP segments that were sent again as the cause if there is at least one for "
-        "every two long round trips. It names waits for a CPU as the cause if they explain at "
-        "least half of the excess time. A trial does not show this finding if "
-        "`trip-waited-for-cpu` or `first-packet-lost` explains it. Trials in which data stopped or "
-        "a process did not run are left out.")
+    condition="A round trip is *long* if it takes more than ten times the median of its trial. The "
+        "*excess time* is the total time by which the long round trips exceed the median. In more "
+        "than half of the trials, at least five round trips are long, and the excess time is at "
+        "least a tenth of the time of all round trips. The finding names TCP segments that were "
+        "sent again as the cause if there is at least one for every two long round trips. It names "
+        "waits for a CPU as the cause if they explain at least half of the excess time. A trial "
+        "does not show this finding if `trip-waited-for-cpu` or `first-packet-lost` explains it. "
+        "Trials in which data stopped or a process did not run are left out.")
 note(
     "variants",
     _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in {differing} of "
@@ -140,15 +143,16 @@ note(
     rule="round_trips.variants:variants", rank=65,
     advice=_("the table of round trips has each cell with its interval"),
     section=SECTION,
-    condition="Cells of one pairing differ in only one setting with two to four values. The "
-        "setting is the protocol, the IP version, how the ends receive, TCP_NODELAY, UDP's "
-        "checksum, congestion control, or how connections are closed. Student's t test compares "
-        "all such pairs of cells together. It uses the logarithms of the trials' means, paired by "
+    condition="The cells of each compared pair belong to one pairing and differ in only one "
+        "setting, which has two to four values in the run. The setting is the protocol, the IP "
+        "version, how the ends receive, TCP_NODELAY, UDP's checksum, congestion control, or how "
+        "connections are closed. Student's t test compares all pairs of cells with the same two "
+        "values of the setting together. It uses the logarithms of the trials' means, paired by "
         "block (Welch's test for imported figures). The test needs at least three trials, and the "
-        "difference must be at least 0.5 %. All settings of a run are tested together (Benjamini "
-        "and Hochberg, 1 %). In two cases the finding has the number of differing pairs in place "
-        "of the mean. Either single pairs contradict the mean, or only single pairs show a "
-        "difference.")
+        "difference must be at least 0.5 %. The comparisons of all settings of a run are tested "
+        "together (Benjamini and Hochberg, 1 %). Usually the finding has the mean difference of "
+        "the pairs. In two cases it has the number of pairs that differ instead. First: single "
+        "pairs contradict the mean. Second: only single pairs show a difference.")
 note(
     "no-difference",
     _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "
@@ -156,21 +160,22 @@ note(
     rank=80, leads=False,
     advice=_("more trials show smaller differences"),
     section=SECTION,
-    condition="As `variants`, but neither the mean nor a single pair of cells shows a difference. "
-        "The finding has the difference that would be detected in four of five such runs [Bloom, "
-        "Evaluation Review 19, 1995].")
+    condition="As `variants`, but neither the mean of the pairs nor a single pair of cells shows a "
+        "difference. The finding has the smallest difference that would be detected in four of "
+        "five such runs [Bloom, Evaluation Review 19, 1995].")
 note(
     "trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),
     rule="round_trips.parts:made_of", rank=79, leads=False,
     advice=_("shortening the largest part gains the most"),
     section=SECTION,
-    condition="The trials are not paced and have one request in flight. The finding has the parts "
-        "of a mean round trip, as medians over the trials. Up to four parts are possible. First, "
-        "the minimum time on the wire, if `below-floor` does not hold. Second, one of three times "
-        "of the server: the time in its stack by time stamps, the time for which it held the "
-        "answer back, or the CPU time of its thread. Third, the CPU time of the client's thread. "
-        "Fourth, the time in which an end was ready to run but had no CPU. The CPU time of an end "
-        "that spins is left out, because it includes waiting. At least two parts are needed. The "
-        "sum of the parts must be 25 to 100 % of the round trip. The rest is sleeping and waking, "
-        "interrupts, and the devices between the ends.")
+    condition="The trials are not paced and have one request in flight. The finding has up to four "
+        "parts of a mean round trip, as medians over the trials. First: the minimum time on the "
+        "wire (see `below-floor`), if the shortest round trip is not below it. Second: one of "
+        "three times of the server, which are the time in its stack by time stamps, the time for "
+        "which it held the answer back, and the CPU time of its thread. Third: the CPU time of the "
+        "client's thread. Fourth: the time in which an end was ready to run but had no CPU. The "
+        "CPU time of an end that spins is left out, because it includes waiting. At least two "
+        "parts must be known in all trials, and the sum of the parts must be 25 to 100 % of the "
+        "round trip. The rest is sleeping and waking, interrupts, and the devices between the "
+        "ends.")

@@ -19,15 +19,15 @@ note(
     _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many frames "
         "of any length, as if its CPU were the limit; the link is not the limit"),
     rule="searches.limits:search_limits", rank=60, section=RATES,
-    condition="the device is the limit at three or more neighbouring frame sizes. The largest size "
-        "is at least four times the smallest. For each size, a search gives two bounds: the "
-        "highest rate that passed, and the next rate, which failed. One frame rate is between the "
-        "bounds of every size (within 1 %). Each rate that passed is below 95 % of the line rate. "
-        "At least three of the sizes, again over a factor of four, have bounds at most 10 % apart. "
-        "The finding names a core of the device under three conditions. The device is observed, it "
-        "is not one of the testing machines, and the core was at least 97 % busy in the trials "
-        "that failed. The finding also names a device whose busiest core was less than 90 % busy "
-        "in all these trials [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
+    condition="the device is the limit at three or more neighbouring frame sizes. The largest of "
+        "these sizes is at least four times the smallest. For each size, a search gives two "
+        "bounds: the highest rate that passed, and the next rate, which failed. The same frame "
+        "rate is between the bounds of every size (within 1 %). The highest rate that passed is "
+        "below 95 % of the line rate for every size. At least three of the sizes, again over a "
+        "factor of four, have bounds at most 10 % apart. The finding also has the load of the "
+        "device's busiest core in the trials that failed, if the device is observed and is not one "
+        "of the testing machines. This load is stated if it is at least 97 % for every size, or "
+        "less than 90 % in all these trials [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
     advice=_("nothing to do: the device needs the same time for each frame, whatever its length"))
 note(
     "search-line-rate",
@@ -42,10 +42,11 @@ note(
     _("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: the limit there is a "
         "slower link, a shaper or a policer, not the time that a frame costs the device"),
     rank=62, section=RATES,
-    condition="as `search-frame-rate`, but the sizes have one common rate in bit/s. At least three "
-        "of the sizes have bounds at most 5 % apart. The bits are counted on the wire, in frames "
-        "with or without FCS, or in IP packets. If more than one of these ways fits, the finding "
-        "names all of them",
+    condition="as `search-frame-rate`, but the sizes have one common rate in bit/s instead of "
+        "frames per second. At least three of the sizes, over a factor of four, have bounds at "
+        "most 5 % apart. The bits are counted in one of four ways: on the wire, in frames with "
+        "FCS, in frames without FCS, or in IP packets. If more than one of these ways fits, the "
+        "finding names all of them",
     advice=_("look for a link of that rate, a shaper or a policer behind the device"))
 note(
     "search-device",
@@ -56,17 +57,18 @@ note(
     rank=63, section=RATES,
     condition="the search ended because frames were lost or delayed between the hosts, and the "
         "hosts' own drops do not explain the loss. `search-frame-rate` and `search-policer` do not "
-        "cover these frame sizes. The finding names the device's CPU as `search-frame-rate` does",
+        "apply to these frame sizes. The finding names the device's CPU if its busiest core was at "
+        "least 97 % busy (see `search-frame-rate`)",
     advice=_("`observe` in the matrix records the device’s own load and drops"))
 note(
     "search-queue",
     _("{sizes} the device lost nothing at the next higher rate, but its queue grew by "
         "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
     rank=64, section=RATES,
-    condition="at the lowest rate that did not pass, no trial lost frames. At least one trial was "
-        "`absorbed`: receiving the frames took longer than sending them. The excess is more than "
+    condition="at the lowest rate that did not pass, no trial lost frames, but receiving the "
+        "frames of at least one trial took longer than sending them. The difference is more than "
         "the trial’s length times half of the setting `resolution` (with its default: 0.25 % of "
-        "the length). So a queue took the excess",
+        "the length). So a queue grew (the verdict on such a trial is `absorbed`)",
     advice=_("use long trials: short ones measure only the device’s queue"))
 warning(
     "search-generator-bound",
@@ -75,8 +77,8 @@ warning(
     _("our own sender is the limit {sizes}, not the device: it could not send more than {rates}"),
     rank=11, section=RATES,
     condition="in three trials at one rate, the sender was slower than requested, by more than 0.1 "
-        "% and by more than half a step. The loss in these trials was acceptable "
-        "(`acceptable_loss`, by default 0)",
+        "% of the requested rate and by more than half a step. These trials lost no more frames "
+        "than `acceptable_loss` allows (by default none)",
     advice=_("the device may do more: use several `streams`, `send_method: batch`, or a faster "
         "host"))
 warning(
@@ -94,14 +96,14 @@ warning(
 warning(
     "search-no-rate",
     _("no rate {sizes}: {because}"), rank=12, section=RATES,
-    condition="a search ended without a rate for these frame sizes",
+    condition="a search ended without a rate: even the lowest rate that it tried did not pass",
     advice=_("check the trials of these sizes; other sizes are not affected"))
 warning(
     "search-not-monotone",
     _("no sharp limit {sizes}: a rate above the result passed, or a rate below the result failed"),
     rule="searches.doubts:doubts", rank=13, section=RATES,
-    condition="a trial of full length passed at a rate more than a step above the result. Or the "
-        "device caused the failure of a trial at a rate below the result",
+    condition="a trial of full length passed at a rate more than a step above the result. Or a "
+        "trial at a rate below the result failed because of the device",
     advice=_("the limit is not always present: look for other work or traffic of the device"))
 warning(
     "search-outrun",
@@ -111,13 +113,13 @@ warning(
         "shares of the line rate refer to the stated one"),
     rank=14, section=RATES,
     condition="in two trials, a sender without pacing exceeded 1.25 times the line rate. In the "
-        "second trial, the excess was more frames than its socket buffer holds",
+        "second trial, the excess was more frames than the sender's socket buffer holds",
     advice=_("state the rate that the link has"))
 warning(
     "search-buffer-capped",
     _("requested socket buffers of {asked_buffer_bytes} were capped at {least_buffer_bytes} "
         "{sizes}"), rank=65, section=RATES,
-    condition="one end of a search has a smaller effective buffer than requested",
+    condition="the effective socket buffer of one end of a search is smaller than requested",
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
 note(
     "search-paused",
@@ -177,10 +179,10 @@ warning(
         "sender: a black hole"),
     rule="searches.payloads:payloads", rank=5, section=PAYLOADS,
     condition="the search sends messages that must not be fragmented, or TCP segments. The sender "
-        "gets answers up to a length below the MTU of its interface. For longer messages the "
-        "sender gets neither an answer (UDP: to none of three messages) nor an ICMP message [RFC "
-        "2923]. The finding names the receiving host if the MTU of its interface is the longest "
-        "answered packet length, or up to 4 bytes less",
+        "gets answers only up to a packet length below the MTU of its interface. For longer "
+        "messages the sender gets neither an answer (UDP: to none of three messages) nor an ICMP "
+        "message [RFC 2923]. The finding names the receiving host if the MTU of this host's "
+        "interface is the length of the longest answered packet, or up to 4 bytes less",
     advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends of each "
         "cable one MTU"))
 warning(
@@ -194,10 +196,10 @@ warning(
         "{link_mtu_bytes}: {known_by}"),
     _("{way} the path carries packets of {path_mtu_bytes} bytes: {known_by}"),
     rank=5, section=PAYLOADS,
-    condition="the result of the search is below the MTU of the sender’s interface. Either a "
-        "router reported the limit to the sender, or an interface of the sender dropped longer "
-        "packets [RFC 1191; RFC 8201]. For TCP also stated if the negotiated segment size does not "
-        "use the full MTU of the link",
+    condition="the path MTU that the search found is smaller than the MTU of the sender’s "
+        "interface. Either a router reported the limit to the sender, or an interface of the "
+        "sender dropped longer packets [RFC 1191; RFC 8201]. For TCP also stated if the negotiated "
+        "segment size does not use the full MTU of the link",
     advice=_("use the same MTU on the whole path, or state the path’s MTU in the matrix (`link`, "
         "`mtu`)"))
 warning(
@@ -205,8 +207,8 @@ warning(
     _("{way} messages of {next_message_bytes} bytes do not arrive, although the sender may "
         "fragment them: fragments do not pass"),
     rank=5, section=PAYLOADS,
-    condition="UDP messages one byte longer than the result were sent three times without DF. The "
-        "sender knows the path MTU and fragments these messages, but no answer came",
+    condition="a UDP message one byte longer than the found payload was sent three times without "
+        "DF. The sender knows the path MTU and fragments this message, but no answer came",
     advice=_("look for a firewall that drops fragments; until you have corrected it, send no "
         "messages that need fragments"))
 note(
@@ -234,8 +236,9 @@ note(
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
     rule="searches.byte_more:byte_more", rank=67, section=PAYLOADS,
-    condition="the search was followed by a UDP `sweep` over message sizes. The two sizes above "
-        "the found payload have a lower median throughput than the three sizes up to it. In most "
-        "trials the difference is more than 1 %, and more than twice the spread within each of the "
-        "two groups",
+    condition="the search was followed by a UDP `sweep` over message sizes. The rule compares two "
+        "groups of sizes: one and two bytes above the found payload, and the payload with the two "
+        "sizes just below. In most trials the median throughput of the longer messages is lower. "
+        "The difference is more than 1 %, and more than twice the spread within each of the two "
+        "groups",
     advice=_("keep messages within one frame, or make them so long that they fill many frames"))

@@ -20,13 +20,13 @@ note(
     section="TCP over time",
     condition="The smoothed round trip of TCP was sampled every 10 ms, at least 50 times over at "
         "least 1 s. The median of these round trips exceeds the shortest one by at least 5 ms and "
-        "by at least half of the shortest. The round trip followed the congestion window "
-        "(correlation r of at least 0.5), or it was steady (its 95th percentile is at most 1.25 "
-        "times its 10th). At most 1.25 congestion windows were in flight. The amount of data in "
-        "the queue is (95th percentile - shortest) x throughput; it must be at least ten packets. "
-        "Not stated for paced streams, for streams within one host, or if a hypervisor gave more "
-        "than 5 % of the CPU time of one end to other machines (5 ms: RFC 8289, CoDel's target; "
-        "ten packets: RFC 6928).")
+        "by at least half of the shortest (5 ms: RFC 8289, CoDel's target). The round trip "
+        "followed the congestion window (correlation r of at least 0.5), or the round trip was "
+        "steady (its 95th percentile is at most 1.25 times its 10th). At most 1.25 congestion "
+        "windows were in flight. The amount of data in the queue is (95th percentile - shortest "
+        "round trip) x throughput; it must be at least ten packets (RFC 6928). Not stated for "
+        "paced streams, for streams within one host, or if a hypervisor gave more than 5 % of the "
+        "CPU time of one end to other machines.")
 note(
     "loss-recovery",
     _("{in_trials}: after losses TCP took up to {longest_us} to return to 95 % of its usual "
@@ -38,11 +38,11 @@ note(
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),
     section="TCP over time",
-    condition="The test has one stream. The window is divided into at least 20 spans of 100 ms, or "
-        "of three round trips if that is longer. A *slow run* is at least two consecutive spans "
-        "below 95 % of the window's median rate (of acknowledged bytes). The slowest span of the "
-        "run has at most 85 % of this rate. A slow run is a *recovery* if a segment was sent again "
-        "in the first span of the run or in the two spans before. The recoveries make up 5 to 40 % "
-        "of the window. The probability that this number of slow runs follows losses by chance is "
-        "at most 5 % (RFC 5681, RFC 9438: a loss reduces the congestion window to 50 or 70 %, and "
-        "then the window grows once per round trip).")
+    condition="The test has one stream. The window is divided into at least 20 spans of 100 ms (or "
+        "of three round trips, if that is longer). A *slow run* is at least two consecutive spans "
+        "with a rate of acknowledged bytes below 95 % of the window's median rate. In the slowest "
+        "span of a slow run, the rate is at most 85 % of the median rate. A slow run is a "
+        "*recovery* if a segment was sent again in the first span of the run or in the two spans "
+        "before. The recoveries make up 5 to 40 % of the window. The probability that this number "
+        "of slow runs follows losses by chance is at most 5 % (RFC 5681, RFC 9438: a loss reduces "
+        "the congestion window to 50 or 70 %, and then the window grows once per round trip).")

@@ -6,19 +6,6 @@ from netlab.messages import _
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
-_STATED = (
-    "within the window, an interface of one of the two hosts counted in one direction more bytes "
-    "than our own traffic can explain. The excess is more than each of these: 1 % of what the link "
-    "carries, 5 % of our traffic, and twice our traffic in one update interval of the counters. "
-    "Over TCP, our traffic is the segments in and out of every socket, including those sent again. "
-    "Over UDP, it is the messages of the send calls with their fragments. Each frame is counted "
-    "with padding, FCS and VLAN tag. Control connections count as 10 kB plus 10 kB/s. The excess "
-    "is ignored if it may be our own UDP frames that a host dropped behind its interface (in a "
-    "packet filter, where no counter shows them). Three conditions must hold for this. First, the "
-    "number of extra frames does not exceed that of our lost frames. Second, their mean length is "
-    "that of our frames, within 0.5 % plus FCS and VLAN tag. Third, the link had room, or data "
-    "stopped. ")
-
 warning(
     "other-traffic",
     _("it uses {other_bit_per_s} of the link at {at_host} ({way}); together with this stream it "
@@ -28,13 +15,28 @@ warning(
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
     section="The bottleneck of a stream",
-    condition=_STATED + "In addition, our own and the other traffic together fill at least 98 % of "
-        "the link (IEEE 802.3 framing). Also stated if no rule except `not-determined` holds, and "
-        "the probable rate of other traffic explains the missing throughput. This rate is at least "
-        "3 % of the link and twice the possible error of the counters. Either this rate alone is "
-        "at least three quarters of the missing throughput. Or this rate plus the waits for a CPU "
-        "is at least three quarters of the missing throughput, and this rate is the largest part. "
-        "Also stated for streams of `link-or-shaper` to whose rate other traffic was added")
+    condition="other traffic is *certain* if, within the window, an interface of one of the two "
+        "hosts counted in one direction more bytes than our own traffic (that of the test) can "
+        "explain. The excess is more than each of these: 1 % of what the link carries, 5 % of our "
+        "traffic, and twice our traffic in one update interval of the counters. Over TCP, our "
+        "traffic is the segments in and out of every socket, including those sent again. Over UDP, "
+        "our traffic is the messages of the send calls with their fragments. Each frame is counted "
+        "with padding, FCS and VLAN tag. The control connections of the test count as 10 kB plus "
+        "10 kB/s of our traffic. The excess is ignored if it may be our own UDP frames that a host "
+        "dropped behind its interface (in a packet filter, where no counter shows them). It may be "
+        "our own frames if three conditions hold. First, our lost frames have enough bytes to "
+        "explain the excess. Second, the mean length of the extra frames is that of our frames, "
+        "within 0.5 % plus FCS and VLAN tag. Third, the link had room left, or data stopped. The "
+        "finding is stated in three cases. First: our own and the certain other traffic together "
+        "fill at least 98 % of the link (IEEE 802.3 framing), and neither `receive-queue-drops` "
+        "nor `host-drops` holds. Second: no rule except `not-determined` holds, and the probable "
+        "other traffic (see above this table) is large enough. This means that it is at least 3 % "
+        "of the link, at least twice the possible error of the counters, and at least three "
+        "quarters of the missing throughput. Instead of the last condition, it is enough if the "
+        "probable other traffic and the waits for a CPU together are at least three quarters of "
+        "the missing throughput, and the other traffic is the largest of these parts. Third: a "
+        "stream belongs to a finding `slower-link`, `shaper` or `link-or-shaper`, and the probable "
+        "other traffic was added to its rate (see below this table)")
 note(
     "other-traffic-beside",
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
@@ -44,5 +46,6 @@ note(
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
     section="The bottleneck of a stream",
-    condition=_STATED + "In addition, the link had room left. There is one finding per host and "
+    condition="there is certain other traffic (see `other-traffic`), but the link had room left, "
+        "so the other traffic is not the limit of the stream. There is one finding per host and "
         "direction")

@@ -18,8 +18,9 @@ warning(
     advice=_("raise the rate, use more streams, or load for longer if TCP has not reached the "
         "rate yet"),
     condition="The load's throughput is less than 90 % of the wire ceiling of the stated link, and "
-        "both medians are known. If both directions carry load, the better one counts. Not stated "
-        "together with `standing-queue`, because a standing queue shows that the path is full.")
+        "both medians are known. If both directions carry load, the direction with the larger "
+        "share of its wire ceiling counts. Not stated together with `standing-queue`, because a "
+        "standing queue shows that the path is full.")
 note(
     "standing-queue",
     _("{in_trials}: under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} "
@@ -32,8 +33,9 @@ note(
     advice=_("other traffic on the path waits for the same time: use a shorter queue, one with "
         "CoDel, or a congestion control that does not fill the queue"),
     condition="The loaded median exceeds the idle median by at least 5 ms and by at least half of "
-        "the idle median. If the load has only one direction, the amount of data in the queue is "
-        "the increase x the load's throughput (5 ms: RFC 8289, CoDel's target).")
+        "the idle median (5 ms: RFC 8289, CoDel's target). If the load has only one direction, the "
+        "finding has the amount of data in the queue: the difference of the medians x the load's "
+        "throughput.")
 note(
     "no-standing-queue",
     _("{in_trials}: the path is full but has no significant queue: the median round trip is "
@@ -53,5 +55,5 @@ note(
     rank=32, section=SECTION,
     advice=_("a full tail-drop queue drops packets of every flow; a queue that serves flows fairly "
         "(fq_codel) does not"),
-    condition="At least five requests were lost while the load ran. The share of requests lost is "
-        "at least ten times that of the idle phase.")
+    condition="At least five requests were lost while the load ran. The share of requests lost "
+        "under load is at least ten times the share of requests lost without load.")

@@ -2,6 +2,7 @@
 
 A mesh is several hosts, each measured with the others. A stream sample is the evidence about one
 direction of data in one trial. The ceiling is the wire ceiling: the highest payload rate of a link.
+A cell is one combination of settings; a trial is one execution of a cell.
 """
 
 from __future__ import annotations

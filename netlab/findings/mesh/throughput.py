@@ -2,7 +2,8 @@
 
 A mesh is several hosts, each measured with the others. A column is the samples that differ only in
 sender and receiver. The ceiling is the wire ceiling: the highest payload rate of the stated link.
-The slower of two hosts' links limits their pair: ``netlab.stats.mesh`` decides which host is named.
+The slower one of two hosts' links limits their pair; ``netlab.stats.mesh`` concludes from all pairs
+which host is slow. A cell is one combination of settings, a flow one direction of data.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ ALIKE = 0.02
 """Columns belong to one slow mesh if their shares of the ceiling differ by less than this."""
 
 SAME_LINK = 0.05
-"""The link of a slow host is not the bottleneck if the host exceeds its slow figure by more than
-this share in another column."""
+"""The link of a slow host is not the bottleneck if, in another column, the host's share of the
+ceiling exceeds the share in the slow column by more than this."""
 
 MOST_MARGIN = 1.0
 """Maximum margin (scatter) of pairs that count as alike, as a multiple of the distance of the
@@ -125,8 +126,8 @@ def _host(
 ) -> Finding:
     """The finding about a slow host.
 
-    Its figures are those of the column in which the host is fastest: there other limits matter
-    least.
+    Its figures are those of the column in which the host is fastest, because other limits matter
+    least in this column.
     """
     best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
     column, kinds = best.column, _limit_kinds(by_column, explained)
@@ -173,7 +174,7 @@ _MOST_OF: Mapping[tuple[bool, bool], str] = {
 def _as_link(
     host: str, share: float | None, all_columns: Iterable[MeshColumn], link: Link | None
 ) -> dict[str, float]:
-    """The rate of a link that the host would fill with its share of the ceiling.
+    """The link rate that would explain the host's throughput: ``share`` times the stated rate.
 
     Empty if another column shows that the host's link is faster, or if the link is not known.
     """

@@ -1,7 +1,7 @@
 """The figure of each cell in each block, for trials that ran within their block. No I/O.
 
 A cell is one combination of pairing (server and client), test and settings. A block is one trial of
-every cell; a run with repeats measures block after block.
+every cell; a run with repeats measures block after block. A trial is one execution of a cell.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class _Dipping:
     dips: PeriodicDips
     interval_ns: float
     sent_again: int | None
-    """Segments retransmitted over the whole window; ``None``: not known, or UDP."""
+    """Segments retransmitted in the whole measured time; ``None``: not known, or UDP."""
 
 
 def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:

@@ -23,12 +23,14 @@ LATE = 0.125
 EARLY = 0.01
 """Share by which the middle of a histogram's bucket may be below the times in the bucket."""
 SHORT_NS = 2e8
-"""Maximum median: if connections usually take longer, an additional second is not conspicuous."""
+"""Maximum median duration of the connections of a trial that is judged: if connections usually take
+longer, an additional second is not conspicuous."""
 MOST = 0.8
-"""Minimum share of connections near a time-out, of those that took at least 0.9 s."""
+"""Of the connections that took at least 0.9 s, at least this share must have taken about as long as
+one of the time-outs."""
 FIRST = 0.5
-"""Minimum share of connections near the first time-out, of those that took at least 0.9 s: two lost
-packets in a row are rarer."""
+"""Of the connections that took at least 0.9 s, at least this share must have taken about as long as
+the first time-out: two lost packets in a row are rarer than one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""The parts of a round trip's time, as far as the ends recorded them. No I/O."""
+"""The parts of a round trip's time, as far as the ends recorded them. No I/O.
+
+An end is the client or the server.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from netlab.findings.sample import WINDOW_NS
 from netlab.findings.series import Series
 
 PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
-"""Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``."""
+"""Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``. The parts
+are the minimum time on the wire, the time in the server's stack and program, the time for which the
+server held answers back, the CPU time of client and server, and waits for a CPU."""
 FEWEST = 2
 LEAST = 0.25
 """The parts are informative only if they are together at least this share of the round trip."""
@@ -23,8 +28,8 @@ TICKS = 20
 
 
 def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
-    """A note for each cell (combination of settings) with at least two known parts whose sum does
-    not exceed the round trip.
+    """A note for each cell (combination of settings) with at least two known parts, if their sum
+    does not exceed the round trip.
     """
     for cell in trip_cells(series):
         trials = [
@@ -78,7 +83,8 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
 
 
 def _per_message(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
-    """A time that an end recorded over its window, divided by the number of messages in the window.
+    """A time that an end recorded over its window (the time that it measured), divided by the
+    number of messages in the window.
 
     ``None`` if the time is not known, 0 or too coarse, or if the window is too short.
     """

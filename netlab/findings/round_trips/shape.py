@@ -1,4 +1,7 @@
-"""The shape of a distribution of times: two groups, or a few far longer times. No I/O."""
+"""The shape of a distribution of times: two groups, or a few far longer times. No I/O.
+
+An end is the client or the server.
+"""
 
 from __future__ import annotations
 

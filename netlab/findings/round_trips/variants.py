@@ -1,7 +1,7 @@
 """Variants: how much times differ between cells that differ in one setting only. No I/O.
 
 A cell is one combination of pairing (server and client), test and settings. A level is one value of
-a setting. A block is one trial of every cell.
+a setting. A block is one trial of every cell. A trial is one execution of a cell.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ AXES = (
 """Settings for which a ratio is informative: not the length or the number of messages."""
 MOST_LEVELS = 4
 LEVEL = 0.01
-"""Significance level. Nobody requested these comparisons, so only one in a hundred may be wrong."""
+"""Significance level. Nobody requested these comparisons, so at most one in a hundred should show a
+difference by chance."""
 FEWEST = 3
 """Minimum number of trials per side: with two, hardly any difference is significant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """One level of a setting compared with another, in cells that are otherwise equal."""
+    """One level of a setting (the contender) compared with another (the baseline), in cells that
+    are otherwise equal."""
 
     pairing: str
     axis: str
@@ -50,8 +52,8 @@ class _Compared:
 
 
 def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """One note for each setting in which cells differ and for each of its levels except the
-    baseline, with which the others are compared.
+    """One note for each setting in which cells differ, and each of its levels. The baseline, with
+    which the other levels are compared, has no note.
     """
     kinds: dict[tuple[str, str], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
@@ -109,8 +111,9 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
 def _aligned(
     sides: Sequence[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
 ) -> list[tuple[list[float], list[float]]]:
-    """For each pair of cells, the figures of the blocks in which all cells have a figure. Imported
-    cells have no blocks: their lists of figures are cut to the same length.
+    """For each pair of cells, the figures of the blocks in which all cells have a figure. If not
+    ``paired``, the cells are imported and have no blocks: their lists of figures are cut to the
+    same length.
     """
     all_sides = [side for pair in sides for side in pair]
     if not paired:

@@ -2,7 +2,8 @@
 
 Waits explain a longer mean only if they are long enough, and only in comparison with trials of the
 same cell (combination of settings) that waited less. A CPU quota needs no comparison: all waits of
-a throttled end are an effect of the quota.
+a throttled end are an effect of the quota. A window is the time that a trial measures. An end is
+the client or the server.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 
 LEAST_SHARE = 0.05
-"""A trial's waits must take at least this share of its time. The compared trials' means must be
-shorter by at least this share of the trial's mean as well."""
+"""A trial's waits must take at least this share of its time. The means of the trials that it is
+compared with must be shorter than its own mean by at least this share of its own mean."""
 ALONE = 0.2
 """If there is only one compared trial, its mean must be shorter by at least this share."""
 HALF = 0.5
@@ -32,8 +33,8 @@ HALF = 0.5
 is compared only with trials whose waits are less than this share of its own waits."""
 
 SCATTERS = 4.5
-"""Minimum excess over the median of the compared trials' means, in median absolute deviations of
-these means: 4.5 of them are three standard deviations."""
+"""Minimum excess of a trial's mean over the median of the compared trials' means. The unit is the
+median absolute deviation of these means; 4.5 of them are three standard deviations."""
 ENOUGH = 4
 """Minimum number of trials from which a scatter is computed."""
 
@@ -55,7 +56,7 @@ class Waiting:
 
     trial: TripTrial
     waited_ns: float
-    """The waits of both ends together; overlapping waits count once."""
+    """The waits of both ends together; overlapping waits of one end count once."""
     wait: Wait
     end: str
     """The end that waited longest."""
@@ -72,7 +73,9 @@ class Waiting:
 
     @property
     def share(self) -> float:
-        """The waits as a share of all time of its round trips; parallel requests count once."""
+        """The waits as a share of the time that the round trips took together. Requests that were
+        under way at the same time count once.
+        """
         return self.waited_ns * self.trial.under_way / (self.mean_ns * self.number)
 
 
@@ -98,9 +101,9 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
-    """The trials whose round trips waits lengthened. Each is returned with the median of the mean
-    times of the trials that waited less, or with ``None`` if no trial waited less and a CPU quota
-    explains the trial.
+    """The trials whose round trips were lengthened by waits. Each trial is returned with the median
+    of the mean times of the trials that waited less, or with ``None`` if no trial waited less and a
+    CPU quota explains the trial.
     """
     candidates = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
     longer: list[tuple[Waiting, float | None]] = []

@@ -2,7 +2,7 @@
 
 A search finds the highest rate that a device between the two hosts forwards without loss. These
 findings are about two tests that follow a search: the frame loss rate (RFC 2544, 26.3), and
-back-to-back frames (26.4; RFC 9004).
+back-to-back frames (26.4; RFC 9004). A trial is one search with its two tests.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SLOWED = 0.9
 """An overloaded device is slowed down if it forwards less than this share of the found rate."""
 
 MORE = 1.1
-"""A rate counts as overload if it is at least this multiple of the found rate: smaller excesses are
-scatter at the limit."""
+"""A rate counts as overload if it is at least this multiple of the found rate. At rates closer to
+the found rate, loss may be scatter."""
 
 _OWN = ("tester-loss", "generator-bound")
 
@@ -47,11 +47,11 @@ def beyond(run: Run) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Overload:
-    """A trial above the found rate in which the device lost frames; rates in frames/s per
-    direction.
+    """The result at one rate above the found rate at which the device lost frames. Rates are in
+    frames/s per direction.
 
-    If the device slows down, this is the trial in which it forwarded the fewest frames; otherwise
-    it is the trial with the highest rate.
+    If the device slows down, it is the rate at which the device forwarded the fewest frames per
+    second; otherwise it is the highest rate.
     """
 
     sent_per_s: float
@@ -130,7 +130,7 @@ def _listed(
     overloads: Mapping[tuple[str, int], _Overload],
     form: Callable[[int, _Overload], Message],
 ) -> Message:
-    """The text for each size, with medians over its trials."""
+    """The text of each size, joined; the figures in it are medians over the trials of the size."""
     parts = []
     for size in size_samples:
         loads = [overloads[trial.key] for trial in size.trials]

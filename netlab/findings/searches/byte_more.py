@@ -1,6 +1,7 @@
-"""One byte more: how much throughput drops above the payload that fills a frame. No I/O.
+"""One byte more: how much throughput drops if a message no longer fits in one frame. No I/O.
 
-A search finds this payload. A sweep then measures throughput with a few message sizes around it.
+A search finds the longest payload that fits. A sweep then measures throughput with a few message
+sizes around this payload. A trial is one search with its sweep.
 """
 
 from __future__ import annotations
@@ -21,18 +22,21 @@ if TYPE_CHECKING:
 
 BELOW, ABOVE = (-2, -1, 0), (1, 2)
 """Message sizes of the sweep up to the payload, and above it, as differences from the payload in
-bytes. The wire ceilings (highest payload rates) of one group differ by at most 0.3 %."""
+bytes. Within each of the two groups, the wire ceilings (highest payload rates) differ by at most
+0.3 %."""
 
 SCATTER = 2
-"""The difference between the two groups' rates must exceed this multiple of the larger spread of
-the rates within a group."""
+"""The rates with the sizes ``BELOW`` must exceed the rates with the sizes ``ABOVE`` by more than
+this multiple of the spread within ``BELOW`` or within ``ABOVE``, whichever spread is larger."""
 
 LEAST = 0.01
 """The difference must also exceed this share of the rate, because short streams scatter."""
 
 
 def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
-    """The cost of a second frame for UDP; TCP cuts segments independently of the message size."""
+    """Findings about the cost of a second frame for UDP. TCP is not judged, because it cuts
+    segments independently of the message size.
+    """
     for records in cells_of_payloads(run):
         measured_steps = [step for record in records if (step := _step(record)) is not None]
         if not measured_steps or records[0].settings.get("protocol") != "UDP":
@@ -44,7 +48,8 @@ def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
 
 
 _Step = tuple[int, int, list[float], list[float]]
-"""Number of the trial, payload, rates with the sizes up to the payload, rates with larger sizes."""
+"""Number of the trial, payload in bytes, rates with the sizes ``BELOW``, rates with the sizes
+``ABOVE``."""
 
 
 def _step(record: Record) -> _Step | None:

@@ -1,4 +1,7 @@
-"""Doubts about searches for the highest rate: why a result may be unreliable. No I/O."""
+"""Doubts about searches for the highest rate: why a result may be unreliable. No I/O.
+
+A search finds the highest rate that a device between two hosts forwards without loss.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in 
 
 
 def doubts(run: Run) -> Iterator[Finding]:
-    """Findings about unclear limits, line rates other than stated, smaller buffers and flow
-    control.
+    """Findings about unclear limits, line rates other than stated, buffers smaller than requested,
+    and flow control.
     """
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _jumps(group)
@@ -36,8 +39,8 @@ def _jumps(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
-    """Senders faster than the line rate. Older records, which lack the sender's buffer, are left
-    out: they count data that are still in the buffer as sent.
+    """Senders faster than the line rate. Older records, which lack the size of the sender's buffer,
+    are left out: they count data that are still in the buffer as sent.
     """
     faster = group.where(
         trial

@@ -1,10 +1,10 @@
 """Limits of searches for the highest rate: the limit of each frame size, and of all sizes together.
 
-The record states what ended a search: the line rate, our sender, our receiver, or the device
-between the hosts. The frame sizes whose search the device ended are judged together. If several
-sizes have the same frame rate, the cost per frame is the limit (Bradner and McQuaid, RFC 2544,
-26.1; Mogul and Ramakrishnan 1997). If they have the same bit rate, the limit is a slower link, a
-shaper or a policer. No I/O.
+The record states what ended a search: the line rate, our sender or our receiver (the hosts that run
+the test), or the device between these hosts. The frame sizes whose search the device ended are
+judged together. If several sizes have the same frame rate, the cost per frame is the limit (Bradner
+and McQuaid, RFC 2544, 26.1; Mogul and Ramakrishnan 1997). If several sizes have the same bit rate,
+the limit is a slower link, a shaper or a policer. A trial is one search. No I/O.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 IDLE = 0.9
-"""If the load of a device's busiest core is below this, the core is not the bottleneck."""
+"""If the load of a device's busiest core is below this share, no core is the bottleneck."""
 
 _ACCOUNTED = {
     "wire": _("on the wire"),
@@ -104,8 +104,8 @@ def _device(group: SizeGroup, size_samples: tuple[SizeSample, ...]) -> Finding:
 
 
 def _queued(group: SizeGroup) -> Iterator[Finding]:
-    """The finding about sizes at which the device did not lose but delay frames at the next higher
-    rate.
+    """The finding about sizes at which the device lost no frames at the next higher rate, but
+    delayed them.
     """
     trials = [
         trial for size in group.showing("device") for trial in size.trials if _absorbed_ns(trial)
@@ -177,13 +177,13 @@ def _without_rate(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _hosts(trials: Sequence[RateSample]) -> Message | str:
-    """Names of the limiting hosts; empty if the name of one of them is not known."""
+    """Names of the limiting hosts; empty if the name of any of them is not known."""
     names = dict.fromkeys(trial.limit_host for trial in trials)
     return "" if "" in names else joined(", ", names)
 
 
 def _place_of(trials: Sequence[RateSample]) -> Message | str:
-    """The place where our receivers dropped the most frames; empty if it is not known."""
+    """Text for the place where our receivers dropped the most frames; empty if not known."""
     counts: dict[str, float] = {}
     for trial in trials:
         bad = [

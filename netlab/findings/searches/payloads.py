@@ -1,8 +1,9 @@
 """Payloads: the results of searches for the longest message in one frame, per direction. No I/O.
 
-The record states the evidence of the limit: the sender's own system (``emsgsize``), a router's
+The record states how the limit was found: by the sender's own system (``emsgsize``), a router's
 report (``icmp``, RFC 1191 and RFC 8201), no answer (``timeout``: a black hole, RFC 2923), the
-segment size of TCP (``mss``), or an interface that drops what its system sends (``dropped``).
+segment size of TCP (``mss``), or an interface that drops what its system sends (``dropped``). A
+trial is one search.
 """
 
 from __future__ import annotations
@@ -147,7 +148,9 @@ def _answer(way: WayFound) -> _Answer:
 
 
 def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterator[Finding]:
-    """Paths that carry shorter packets than the sender's interface or the link allows."""
+    """Findings about paths that carry only shorter packets than the sender's interface or the link
+    allows.
+    """
     by_place: dict[tuple[int, str, str], list[int]] = {}
     figures_of: dict[tuple[int, str, str], dict[str, float | None]] = {}
     for record in records:

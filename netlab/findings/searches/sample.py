@@ -26,12 +26,12 @@ NO_RATE = "no-rate"
 """Limit of a search in which even the lowest rate of the grid failed."""
 
 OWN_LIMITS = ("generator-bound", "receiver-bound")
-"""Limits of a search that are those of our own hosts."""
+"""Limits of a search that our own hosts (sender and receiver) cause."""
 
 
 _WHOLE = 0.95
-"""Minimum share of the full length for a try to count as full. A try has a whole number of frames,
-so its length may differ a little."""
+"""Minimum share of the full duration for a try to count as full. A try has a whole number of
+frames, so its duration may differ a little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class RateSample:
     step_share: float | None = None
     """Step between the tried rates, as a share of the line rate."""
     full_s: float | None = None
-    """Length of a full try."""
+    """Duration of a full try, in seconds."""
     monotone: bool = True
     link_paced: bool = True
     """False: the sender was faster than the stated line rate."""
@@ -123,12 +123,12 @@ class RateSample:
 
 @dataclass(frozen=True, kw_only=True)
 class SizeSample:
-    """Those trials of one cell (one frame size) that show the same thing."""
+    """Some of the trials of one cell (one frame size), for example those with the same limit."""
 
     frame_bytes: int
     trials: tuple[RateSample, ...]
     of_trials: int
-    """Number of the cell's trials that ended, whatever they show."""
+    """Number of all trials of the cell that ended."""
 
     @property
     def cell(self) -> str:
@@ -152,7 +152,7 @@ class SizeSample:
 
     @cached_property
     def line_share(self) -> float | None:
-        """The found rate as a share of the line rate."""
+        """Median of the found rates as shares of the line rate."""
         return _middle(trial.line_share for trial in self.trials)
 
 
@@ -162,7 +162,7 @@ class SizeGroup:
 
     group: Group
     sizes: tuple[tuple[RateSample, ...], ...]
-    """The trials of each size that ended."""
+    """For each size, the trials that ended."""
 
     def showing(self, *limits: str) -> tuple[SizeSample, ...]:
         """The sizes that have trials with one of these limits, each with these trials only."""
@@ -179,7 +179,7 @@ class SizeGroup:
 
 
 def groups_of(run: Run) -> tuple[SizeGroup, ...]:
-    """All searches of a run over a cable, in the plan's order."""
+    """All searches of a run, in the plan's order, except those within one host."""
     cells = [cell for cell in run.plan.cells if cell.test == "throughput_search"]
     varying = [
         name

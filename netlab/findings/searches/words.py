@@ -1,4 +1,7 @@
-"""Texts of findings about searches: frame sizes, numbers of trials, rates. No I/O."""
+"""Texts of findings about searches: frame sizes, numbers of trials, rates. No I/O.
+
+A trial is one search; a cell is the searches with the same settings.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ def rates_of(size_samples: Sequence[SizeSample]) -> Message | None:
 
 
 def trials_of(size_samples: Sequence[SizeSample]) -> tuple[tuple[str, int], ...]:
-    """(cell, trial) of all judged trials."""
+    """(cell, trial) of all trials in ``size_samples``."""
     return tuple(_trials(size_samples))
 
 

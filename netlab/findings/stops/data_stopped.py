@@ -1,7 +1,8 @@
 """Stops: trials in which data stopped for a time, with the cause and all attempts. No I/O.
 
-There is one finding per cell (combination of settings) and flow (direction of data). An attempt is
-one try at a trial. ``netlab.experiment.interruptions`` defines an interruption.
+There is one finding per cell (combination of settings) and flow (direction of data). A trial is one
+execution of a cell; an interrupted trial may be attempted again.
+``netlab.experiment.interruptions`` defines an interruption.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class _Attempt:
 
 
 def stopped(run: Run) -> Iterator[Finding]:
-    """Warnings if data stopped in the attempt that counts; notes if data stopped only in an earlier
-    attempt.
+    """Warnings if data stopped in the latest attempt at a trial, which is the one that counts;
+    notes if data stopped only in an earlier attempt.
     """
     latest_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     earlier_attempts: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
@@ -114,7 +115,7 @@ def _finding(
     attempts: list[_Attempt],
     all_attempts: Mapping[str, Mapping[int, list[Record]]],
 ) -> Finding:
-    """The finding of one cell: its figures are those of the longest interruption."""
+    """The finding about one flow of a cell; its figures are those of the longest interruption."""
     worst = max(attempts, key=lambda attempt: attempt.stop.stopped_ns)
     record, stop = worst.record, worst.stop
     trials = len({attempt.record.trial for attempt in attempts})

@@ -3,7 +3,8 @@
 The window is the time that a trial measures. There is one finding per cell (combination of
 settings) and flow (direction of data). The causes are: a process did not run for part of its
 window; a hypervisor gave CPU time to others; a sender omitted messages that were due; or messages
-that had been delayed before the window arrived within the window. No I/O.
+that had been delayed before the window arrived within the window. A trial is one execution of a
+cell. The wire ceiling is the highest payload rate of the link. No I/O.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ measuring thread ran."""
 
 @dataclass(frozen=True, slots=True)
 class _Delay:
-    """One delayed flow of a trial: its missing share, and the figures and words of the finding."""
+    """One delayed flow of a trial: how much it is affected (``share``), and the figures and words
+    of the finding."""
 
     record: Record
     share: float
@@ -54,8 +56,9 @@ def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
 
     They concern processes that did not run for at least 3 % of their window, hosts that lost more
     than 5 % of their CPU time, senders that sent less than requested, and windows in which more
-    arrived than was offered. A trial has at most one of these warnings. If data stopped, it has
-    none, since another finding reports this. Imported tables have no windows.
+    data arrived than were offered. A flow of a trial has at most one of these warnings. A flow
+    whose data stopped has none, since another finding reports this. Imported tables have no
+    windows.
     """
     if run.plan.source is not None:
         return
@@ -162,7 +165,8 @@ def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | 
 def _late_messages(record: Record, flow: str) -> _Delay | None:
     """A paced stream that received more within the window than was offered.
 
-    Not known for another tool than netlab's probe, which counts and paces in its own way.
+    ``None`` if a tool other than netlab's probe measured the stream, because other tools count and
+    pace in their own way.
     """
     received_rate = number(record.values.get(f"{flow}throughput_bit_per_s"))
     offered_rate = _offered_bit_per_s(record)

@@ -2,7 +2,8 @@
 
 The wire ceiling is the highest payload rate that the framing of the stated link allows. If the
 stated link rate is too low, the figures of netlab's own probe exceed the ceiling as well. So the
-probe's streams over the same link show whether the rate or another tool is the cause. No I/O.
+probe's streams over the same link show whether the rate or another tool is the cause. A cell is one
+combination of settings; a trial is one execution of a cell. No I/O.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ WAYS: Mapping[str, Message] = {
         "the tool’s figure includes the beginning of the test"
     ),
 }
-"""Beginning of a tool's remark in a record → the way of counting that may lift its figure. No other
-remark concerns the counting of bytes or time."""
+"""Beginning of a tool's remark in a record → the way of counting that may raise the tool's figure.
+No other remark concerns the counting of bytes or time."""
 
 _UNKNOWN = _("the tool counts bytes and time in its own way")
 _OF_LINK = ("network", "interface")
@@ -41,10 +42,10 @@ _Link = tuple[frozenset[str], tuple[object, ...]]
 
 
 def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """One finding per group, cause and tool, over the cells where most trials are above.
+    """One finding per group, cause and tool, over the cells in which most trials are above the wire
+    ceiling.
 
-    "Above" means above the wire ceiling. Findings that name a tool come last, the largest excess
-    first.
+    Findings that name a tool come last; among these, the largest excess comes first.
     """
     links: dict[_Link, list[StreamSample]] = {}
     for sample in samples:
@@ -78,8 +79,9 @@ def _if_above(kind: Kind, sample: StreamSample) -> Kind | None:
 def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
     """The kind of finding if another tool's figures over one link are above the link's ceiling.
 
-    The cells that netlab's probe measured over this link decide, by most of their trials. A cell
-    that does not fill the wire shows nothing, because the link may carry more.
+    The kind depends on the cells that netlab's probe measured over this link, and in each of them
+    on what most trials show. A cell that does not fill the wire shows nothing, because the link may
+    carry more.
     """
     cells: dict[tuple[str, str], list[StreamSample]] = {}
     for sample in streams:

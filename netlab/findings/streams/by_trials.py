@@ -1,8 +1,8 @@
-"""Findings about the limits of streams: of single trials, and those that only several trials show.
+"""Findings about the limits of streams: from single trials, and from several trials together.
 
 A cell is one combination of pairing (server and client), test and settings; a trial is one
 execution of a cell. A sample is the evidence about one flow (direction of data) in one trial. A
-limit is the bottleneck of a stream. No I/O.
+limit is the bottleneck of a stream. An end is the sender or the receiver. No I/O.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _fallback(sample: StreamSample) -> Kind | None:
 def _costs_nothing(
     streams: Sequence[JudgedStream], ends_of: Callable[[StreamSample], tuple[StreamEnd, ...]]
 ) -> bool:
-    """Whether throughput rises with longer waits, by Kendall's tau (1938).
+    """Whether throughput is higher in trials with longer waits, by Kendall's tau (1938).
 
     Each throughput is divided by the median of its cell.
     """
@@ -223,7 +223,8 @@ def _grouped(judged_streams: Sequence[JudgedStream], placed: Collection[int]) ->
 def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[StreamSample]]:
     """Kind → the trials of one cell that show it, the most frequent kind first.
 
-    A minority of trials is left out if it is hardly slower than the others.
+    If a kind is a warning and at most half of the trials show it, its trials are left out unless
+    they are clearly slower than the others.
     """
     kinds: dict[Kind | None, list[StreamSample]] = {}
     for stream in trials:

@@ -1,4 +1,7 @@
-"""Figures: the evidence for each kind of finding about streams, as medians over trials. No I/O."""
+"""Figures: the evidence for each kind of finding about streams, as medians over trials. No I/O.
+
+A trial is one execution of a test.
+"""
 
 from __future__ import annotations
 

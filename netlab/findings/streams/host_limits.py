@@ -2,7 +2,8 @@
 
 Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
 the rules only to streams below the wire ceiling (the highest payload rate that the link's framing
-allows). The window is the time that an end measures, unless TCP's receive window is meant.
+allows). The window is the time that an end measures, unless TCP's receive window is meant. An end
+is the sender or the receiver; a trial is one execution of a test.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ CLOSED = 0.5
 """Minimum share of the measured time in which TCP's receive window held TCP back."""
 
 LOST_MUCH = 0.2
-"""With at least this share of lost messages, loss limits throughput, however much is missing."""
+"""With at least this share of lost messages, loss limits throughput, even if much more throughput
+is missing."""
 
 COVERED = 0.5
-"""Minimum share of the loss that the drops in one place must cover to explain it."""
+"""Minimum share of the lost messages that counted drops must cover to explain the loss."""
 
 COSTS = 0.5
 """A wait for a CPU is a limit if it cost at least this share of the gap between throughput and the
@@ -117,7 +119,8 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
 def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
     """Whether the time without a CPU explains the missing throughput.
 
-    It does if its share is large enough (``costs``), or if the end waited only for a CPU.
+    It does if its share of the window is large enough (``costs``), or if the end was waiting for a
+    CPU whenever it was not on one.
     """
     if _as_fast_as(sample, best_bit_per_s):
         return False
@@ -192,7 +195,7 @@ def sender_on_cpu(sample: StreamSample) -> bool:
     share, queue_share = end.thread_share, end.run_queue_share
     if not _may_be_the_senders(sample) or sample.streams != 1 or share is None or share < ON_CPU:
         return False
-    if queue_share is None:  # then both waits share the rest of the window
+    if queue_share is None:  # then the rest of the window contains both kinds of waits
         return 1 - share < 2 * WAITED
     return queue_share < WAITED and 1 - share - queue_share < WAITED
 
@@ -245,9 +248,9 @@ def core_saturated(sample: StreamSample) -> bool:
 def sender_in_calls(sample: StreamSample) -> bool:
     """Whether the sender spends the window in send calls, and these do not wait for the queue.
 
-    Calls of equal length prove nothing: a call that waits for room in a full buffer may always take
-    as long as a message is on the wire. So the room in the socket is sampled. This works for small
-    messages only: a call may wait in the middle of a large one.
+    The duration of the calls proves nothing: a call that waits for room in a full buffer may always
+    take as long as a message is on the wire. So the room in the socket is sampled. This works for
+    small messages only: a call may wait in the middle of a large message.
     """
     buffer_bytes = sample.send_buffer_bytes
     if (
@@ -268,11 +271,10 @@ def sender_in_calls(sample: StreamSample) -> bool:
 
 
 def _may_be_the_senders(sample: StreamSample) -> bool:
-    """Whether the sender may be the limit: it sent as fast as it could, less than the wire carries,
-    and its messages arrived.
+    """Whether the sender may be the limit. It must have sent as fast as it could. Over UDP, it must
+    also have sent less than the wire carries, and its messages must have arrived.
 
-    TCP loses nothing, so this condition holds for TCP: only the times that the two ends measure
-    differ slightly.
+    TCP loses nothing, so these two conditions are not checked for TCP.
     """
     if sample.paced or not sample.sender.judged:
         return False

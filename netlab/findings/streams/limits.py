@@ -2,7 +2,8 @@
 
 ``_RULES`` lists the rules; host_limits.py and path_limits.py contain their conditions. by_trials.py
 judges several trials together. The wire ceiling is the highest payload rate that the link's framing
-allows. A cell is one combination of settings; a trial is one execution of a cell.
+allows. A cell is one combination of settings; a trial is one execution of a cell. An end is the
+sender or the receiver.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ from netlab.findings.streams.path_limits import (
 )
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
-"""Minimum share of the wire ceiling at which the wire is the limit. If data flow both ways, the
-ceiling is an upper bound, since acknowledgements take room."""
+"""Minimum share of the wire ceiling at which the wire is the limit. The second value applies if
+data flow both ways: then the ceiling is an upper bound, since acknowledgements take room."""
 
 OFFERED = 0.98
 """Minimum share of the offered rate at which this rate is the limit."""
@@ -127,7 +128,7 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
     for a CPU; ``None`` if it is not known.
     """
     if fills_the_wire(sample):
-        # A stream above the computed ceiling shows that it is not the ceiling of this wire.
+        # A stream above the computed ceiling shows that the computed ceiling is wrong.
         return JudgedStream(sample, None if is_above(sample) else Kind.WIRE_CEILING)
     comparable = sample.same_host or sample.ceiling_bit_per_s
     if sample.imported or not comparable or lost_to_stops(sample):
@@ -151,7 +152,8 @@ def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStre
     largest = largest_beside_others(sample)
     if largest is not None:
         return JudgedStream(sample, largest, by_shares=True)
-    # If TCP has a plateau, the cost of its waits is known: ``wait_for_cpu`` has judged it.
+    # If TCP has a plateau (its rate while data flow), the cost of its waits is known, and
+    # ``wait_for_cpu`` has judged it.
     rules = () if is_shared(sample) or sample.plateau_bit_per_s is not None else _BY_WAITS
     for kind, rule in rules:
         if rule(sample, best_bit_per_s):

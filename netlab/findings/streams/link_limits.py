@@ -1,5 +1,4 @@
-"""Links slower than stated: streams that are all limited to one rate, and the bytes that this rate
-counts. No I/O.
+"""Links slower than stated, shown by streams that are limited to one rate. No I/O.
 
 Each direction of a pairing (server and client) is judged separately, by each accounting: a way to
 count the bytes of a packet. Among the direction's streams without another explanation, netlab looks
@@ -25,8 +24,9 @@ from netlab.findings.streams.trial_counts import trials_of
 from netlab.messages import Message, _
 
 LOST_ALONE = 0.1
-"""A stream lost messages because it exceeded the rate, not at random, if another stream at the same
-rate lost at most this share of what it lost: random loss hits all streams alike."""
+"""A stream lost messages because it exceeded the rate, not at random, if the loss share of another
+stream at the same rate is at most this part of the stream's own loss share: random loss affects all
+streams equally."""
 
 LOSS_SPAN = 0.02
 """Minimum difference between the loss shares of columns at one rate; random loss is the same in all
@@ -177,9 +177,9 @@ def _fits(
 ) -> Iterator[tuple[Kind, Accounting, RateFit]]:
     """The possible explanations, the best one first.
 
-    First the accounting by which columns with different ceilings have one rate, if it can be
-    distinguished from the other accountings. Then ``WIRE``, if all streams have one rate on the
-    wire.
+    The first is the accounting by which columns with different ceilings have one rate, if this
+    accounting can be distinguished from the others. The next is ``WIRE``, if all streams have one
+    rate on the wire.
     """
     fits = {option: fitted(pool, all_streams, option) for option in Accounting}
     several = {
@@ -212,7 +212,7 @@ def _stood_for_else(sample: StreamSample) -> bool:
     """Whether a stream's data stood still for longer than TCP needs to find its rate, and not
     because an end had no CPU.
 
-    In this case the cause of the stops lowered the throughput, not the link.
+    In this case the cause of the stops, not the link, lowered the throughput.
     """
     return plateau_gap_share(sample) > TCP_BELOW and not stood_for_cpu(sample)
 

@@ -134,7 +134,7 @@ def fitted(
     for stream in below:
         missing_share = 1 - rates[stream.place] / top
         # If all trials of a cell are below the rate, a wait for a CPU is accepted as the
-        # reason only if a stream at the rate has a TCP plateau (plateau.py).
+        # reason only if a stream at the rate has a TCP plateau (its rate while data flow).
         waited = stream.sample.longest_wait_share
         waits_enough = (
             waited >= COSTS * missing_share

@@ -1,7 +1,8 @@
 """Parts of a stream's missing throughput: waits for a CPU and other traffic, as shares. No I/O.
 
 The missing throughput is the difference between the throughput and the wire ceiling (the highest
-payload rate of the link), as a share of that ceiling. "Others" means traffic other than the test's.
+payload rate of the link), as a share of this ceiling. "Others" means traffic other than the test's.
+An end is the sender or the receiver; a trial is one execution of a test.
 """
 
 from __future__ import annotations

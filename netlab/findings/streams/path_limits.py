@@ -34,13 +34,13 @@ WINDOW_FITS = 1.25
 throughput."""
 
 STANDING_FRAMES, STANDING_RTT = 16, 2
-"""A standing queue has at least this many full frames, computed from the growth of the round trip.
-The round trip is also at least this many times the shortest one. With such a queue,
+"""Two minimums for a standing queue: the number of full frames in it, computed from the growth of
+the round trip, and the ratio of the round trip to the shortest one. With such a queue,
 retransmissions cost TCP no throughput."""
 
 SAME_RATE, SIZES, SPAN = 0.05, 3, 4
-"""Frame rates are the same if they differ by at most this share, over at least this number of sizes
-that span at least this factor."""
+"""Frame rates are the same if they differ by at most ``SAME_RATE`` (a share), over at least
+``SIZES`` message sizes, of which the largest is at least ``SPAN`` times the smallest."""
 
 BELOW = 0.95
 """Streams with equal frame rates count only below this share of their wire ceiling."""

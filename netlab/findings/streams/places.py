@@ -60,7 +60,8 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
     certain = {
         place: max(0, count - _doubt(place, sample)) for place, count in counts.items() if count
     }
-    # The interface may also count a frame for which the backlog had no room.
+    # The interface may also count a frame for which the backlog had no room, so only the larger one
+    # of the two counts is used.
     earlier_drops = max(certain.get("backlog", 0), certain.get("receiver_interface", 0))
     other_drops = sum(
         certain.get(place, 0) for place in ("socket", "sender_interface", "sender_queue")

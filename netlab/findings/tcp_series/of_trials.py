@@ -16,7 +16,7 @@ from netlab.findings.trial_words import in_trials
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialFigures:
-    """The figures of one trial, and the size by which the worst of several is chosen."""
+    """The figures of one trial. The trial with the largest ``size`` counts as the worst."""
 
     size: float
     figures: Mapping[str, float]

@@ -27,7 +27,7 @@ OF_BASE = 0.5
 """Minimum delay as a share of the shortest round trip: the round trips of a long path vary more."""
 
 LEAST_BYTES = 10 * 1500
-"""Minimum queue: ten packets, TCP's initial window (RFC 6928)."""
+"""Minimum length of a queue: ten packets, TCP's initial window (RFC 6928)."""
 
 ON_ITS_WAY = 1.25
 """The data in flight are at most this multiple of the congestion window. The multiple is above 1
@@ -137,7 +137,7 @@ def _follows_window(series: TcpSeries, rtts: Sequence[int]) -> bool:
         return True
     try:
         return correlation(series.cwnd_bytes, series.rtt_us) >= TOGETHER
-    except StatisticsError:  # the window never changed
+    except StatisticsError:  # the congestion window never changed
         return False
 
 

@@ -3,7 +3,7 @@
 The delivered bytes of a series of tcp_info give the rates of short spans of time. A recovery is a
 run of consecutive spans below the median rate of the window (the time that the sender measured).
 The run begins with a retransmitted segment or shortly after it. If segments are lost all the time,
-no run can be attributed to a loss.
+no run can be attributed to a loss. A trial is one execution of a test.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ BEFORE = 2
 acknowledged first."""
 
 CHANCE = 0.05
-"""Maximum probability that the observed number of slow runs begin after a loss by chance
-(binomial)."""
+"""Maximum probability that chance alone makes at least as many slow runs begin after a loss as were
+observed (binomial)."""
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.4
 """Minimum and maximum share of the window for a finding: above the maximum, the median is not the
@@ -50,7 +50,7 @@ class Recovery:
     """A time after a loss in which TCP's rate was below its usual rate."""
 
     from_us: int
-    """Start of the first slow span, counted from the window's opening."""
+    """Start of the first slow span, counted from the beginning of the measured time."""
     length_us: int
     """Time until the rate had recovered, or the series ended."""
 
@@ -98,7 +98,7 @@ def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
 def recovering_share(sample: StreamSample) -> float | None:
     """Share of its window in which a stream was below its usual rate after losses.
 
-    ``None``: not known. 0: no detectable recovery.
+    ``None`` if the share is not known; 0 if no recovery was detected.
     """
     series = sample.tcp_series
     if series is None or not _can_be_judged(sample, series):

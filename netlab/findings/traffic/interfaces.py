@@ -1,7 +1,7 @@
 """Interfaces: the traffic of each end's interface, compared with the test's own traffic. No I/O.
 
-The window of an end is the time that it measures. "Our" traffic is the test's own traffic. A flow
-is one direction of data in a test that sends both ways.
+The window of an end is the time that the end measures. "Our" traffic is the test's own traffic. A
+flow is one direction of data in a test that sends both ways.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OF_LINK, OF_OWN = 0.01, 0.05
 """Other traffic is reported if it exceeds both shares: of the link's rate, and of our traffic."""
 
 STEPS = 2
-"""Other traffic must also exceed our own traffic in this many update intervals of the counters."""
+"""Other traffic must also exceed our own traffic of this many update intervals of the counters."""
 
 CONTROL_BYTES, CONTROL_BYTES_PER_S = 10_000, 10_000
 """Maximum traffic of a test's control connections on the same interface: bytes, and bytes per
@@ -49,7 +49,7 @@ LOOPBACK = ("lo", "lo0")
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """One end of one flow, at one host."""
+    """One end (sender or receiver) of one flow, at one host."""
 
     host: str
     flow: str
@@ -98,7 +98,8 @@ def others_of(
         if rate_and_share is None:
             continue
         rate, share = rate_and_share
-        # On a full link, other traffic displaces as many frames of ours as it has itself.
+        # On a full link, other traffic displaces as many of our frames as it has frames itself. So
+        # our lost messages do not show that the excess is our own traffic.
         full = share >= LINK_FULL and not has_stops
         if full or not _may_be_lost(counts, link):
             traffic.append(
@@ -112,9 +113,9 @@ def likely_others(
 ) -> tuple[float, float]:
     """The likely other traffic in the direction of a stream's data, and its uncertainty.
 
-    Both are shares of the link's rate, at the interface with more other traffic; 0 if not known.
-    The traffic may be too little to be distinguished from ours. The uncertainty is the part that
-    may be ours, because the counters are updated at intervals.
+    Both are shares of the link's rate, at the interface (of the two hosts) with more other traffic;
+    0 if not known. The other traffic may be too little to be distinguished from ours. The
+    uncertainty is the part that may be ours, because the counters are updated at intervals.
     """
     if link is None:
         return 0.0, 0.0
@@ -271,8 +272,8 @@ def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
 
 
 def _may_be_lost(counts: _Counted, link: Link) -> bool:
-    """Whether the excess may be our lost messages: it has no more frames than our lost messages,
-    and its frames have the same length.
+    """Whether the excess over our traffic may be our lost messages: it has no more frames than the
+    lost messages had, and its frames have the same length.
 
     If a host drops packets behind its interface, for example in a packet filter, no other counter
     contains these packets.

@@ -1,7 +1,8 @@
 """Own traffic: bounds of what one end of a stream sent and received on its interface. No I/O.
 
 Interfaces count differently: most without the FCS, some with it; with the VLAN tag if there is one;
-packets before segmentation or after it. So our traffic is known only within bounds.
+packets before segmentation or after it. So the test's own traffic ("our" traffic) is known only
+within bounds. A window is the time that an end (sender or receiver) measures.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def tcp_acknowledgements(words: EndWords, data: OwnBytes | None) -> OwnBytes | N
 def _segments(words: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
     """TCP segments with this payload; ``slack``: payload that may have been sent in addition."""
     frames = segments
-    if frames is None:  # TCP may have sent each message at once
+    if frames is None:  # TCP may have sent a segment for each message
         frames = payload / words.mss_bytes + payload / min(words.message_bytes, words.mss_bytes)
     header = _header_bytes(words)
     around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)

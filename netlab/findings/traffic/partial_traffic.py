@@ -1,4 +1,7 @@
-"""Other traffic that left room on the link, by host and direction. No I/O."""
+"""Other traffic on a link that was not full, by host and direction. No I/O.
+
+A trial is one execution of a test.
+"""
 
 from __future__ import annotations
 

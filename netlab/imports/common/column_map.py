@@ -89,7 +89,8 @@ class ColumnMapModel(Section):
 def read_column_map(path: Path) -> ColumnMap:
     """Read the file.
 
-    Raises MatrixError with every fault as ``file:line:column``, UsageError if it cannot be read.
+    Raises MatrixError with every fault as ``file:line:column``, UsageError if the file is not
+    readable.
     """
     document = read_document(path)
     model = validate(document, ColumnMapModel)
@@ -115,7 +116,7 @@ def read_column_map(path: Path) -> ColumnMap:
 
 
 def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
-    """The faults that pydantic cannot find by the types of the model."""
+    """The faults that pydantic cannot find from the types of the model."""
     known_columns = columns_of_test(model.test)
     names = [("columns", name) for name in model.columns] + [("values", n) for n in model.values]
     for part, name in names:
@@ -142,7 +143,9 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
 
 
 def _absences(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
-    """The faults of columns that a result needs and that are missing, or exclude each other."""
+    """The faults of the set of columns: a column that a result needs is missing, or columns exclude
+    each other.
+    """
     given = {*model.columns, *model.values}
     if "pairing" in given and given & {"server", "client"}:
         message = "pairing and the names of the hosts exclude each other: keep one of them"

@@ -153,8 +153,8 @@ def _as_written(separator: str) -> re.Pattern[str]:
 
 
 def _read(text: str, separator: str) -> list[str] | None:
-    """The fields of a text as the csv module reads them, without surrounding spaces; ``None`` if it
-    cannot read the text.
+    """The fields of a text as the csv module reads them, without surrounding spaces; ``None`` if
+    the text is not valid CSV.
     """
     fields = [match[1].strip() for match in _as_written(separator).finditer(text)]
     if any('"' in field and field[0] != '"' for field in fields):
@@ -192,7 +192,7 @@ def fields_of_row(
 
 
 def starts_of(line: str, separator: str = ",") -> list[int]:
-    """The column, from 1, at which each field's text begins."""
+    """The position in the line, from 1, of the first character of each field."""
     written = _as_written(separator).finditer(line)
     return [match.end() - len(match[1].lstrip()) + 1 for match in written]
 
@@ -200,7 +200,7 @@ def starts_of(line: str, separator: str = ",") -> list[int]:
 def _header(
     line: str, number: int, file: str, columns: Sequence[str], optional: Collection[str]
 ) -> dict[str, int]:
-    """Column name → its index. Raises MatrixError: no row can be read without a correct header."""
+    """Column name → its index. Raises MatrixError if the line of column names is faulty."""
     faults: list[Fault] = []
     order: dict[str, int] = {}
     fields = fields_of(line, number, file)
@@ -290,8 +290,8 @@ def wrong_rate(text: str) -> Iterator[str]:
 
 
 def throughput(text: str) -> dict[str, Value]:
-    """A printed rate as values of a record: the exact rate, the text, and one unit of the text's
-    last digit in bit/s. Empty for an empty text.
+    """A printed rate as values of a record: the exact rate, the text, and the size in bit/s of
+    one step in the last printed digit (for 94.1: 100,000 bit/s). An empty text has no values.
     """
     if not text:
         return {}

@@ -16,7 +16,7 @@ BOTH_WAYS = "a test in both directions is not read"
 _BOUNCES = "a test with --bounceback is not read"
 _UNCLEAR = "rows with the server first: of iperf 2.0, or of a server that sent (--reverse)"
 _SHOWN = 5
-"""How many of the lines that are not understood are quoted; the others are only counted."""
+"""At most this many lines that are not understood are quoted; the rest are only counted."""
 
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
 _LABEL = r"\[ {0,8}(\*?)(SUM(?:-[0-9]{1,6})?|[0-9]{1,9})\] {0,8}"
@@ -124,7 +124,7 @@ class Iperf2Output:
         return self._is_count(line) or _is_setting(block, line) or bool(_DECORATION.match(line))
 
     def _is_count(self, line: str) -> bool:
-        """Read how many datagrams a stream sent. Returns whether the line states that."""
+        """Read how many datagrams a stream sent. Returns whether the line states it."""
         sent = _SENT.match(line)
         stream = self._streams.get((sent[1] + sent[2],)) if sent else None
         if sent is None or stream is None:
@@ -216,7 +216,8 @@ class Iperf2Output:
         key = (*ends, name)
         stream = self._streams.get(key)
         if stream is not None and (stream.protocol, protocol) == ("TCP", "UDP"):
-            # A UDP client of iperf 2.0 prints what it sent in a row without the columns of UDP.
+            # A UDP client of iperf 2.0 prints two rows: first its own figures, without the columns
+            # of UDP, then the receiver's figures. This is the second row.
             stream.protocol = protocol
             stream.report = figures
             stream.last = number
@@ -283,7 +284,7 @@ def _is_setting(block: Iperf2Block, line: str) -> bool:
 
 
 def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
-    """The figures of a line of text."""
+    """The figures of a line of text; ``None`` if its interval or its rate is not valid."""
     start, end, amount, rate = (float(row[number]) for number in (3, 4, 5, 8))
     unit = 8.0 * 1024 ** _POWER[row[9]] if row[10] == "Byte" else 1000.0 ** _POWER[row[9]]
     data = 8.0 * 1024 ** _POWER[row[6]] if row[7] == "Byte" else 1000.0 ** _POWER[row[6]]
@@ -303,7 +304,9 @@ def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
 
 
 def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
-    """The figures of a CSV row; ``None`` if its rate is not its amount of data over its time."""
+    """The figures of a CSV row; ``None`` if a figure is no number, or if the rate is not the amount
+    of data divided by the time.
+    """
     text = names.get("interval") or f"{names.get('istart')}-{names.get('iend')}"
     span = _SPAN.fullmatch(text)
     amounts = [names.get(name, "") for name in ("bytes", "speed")]
@@ -345,7 +348,9 @@ def _started_at(line: str) -> str:
 
 
 def _end_time(text: str) -> datetime | None:
-    """The time of a CSV row; ``None`` if unknown. iperf 2.1.8 prints 1970 in the last row."""
+    """The time in a CSV row; ``None`` if it is not known. In the last row, iperf 2.1.8 prints a
+    time of the year 1970.
+    """
     try:
         time = datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

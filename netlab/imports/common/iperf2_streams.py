@@ -27,7 +27,7 @@ class Iperf2Figures:
     jitter_ms: float | None = None
     reorders: int | None = None
     step_bit_per_s: float | None = None
-    """One unit of the last digit of a rounded rate."""
+    """Size of one step in the last printed digit of the rate (100,000 for ``94.1 Mbits/sec``)."""
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Iperf2Stream:
     flaw: str = ""
 
     def add(self, number: int, figures: Iperf2Figures) -> None:
-        """Add the figures of the next line. The last line states the whole test, from 0 s on."""
+        """Add the figures of the next line. The last line is of the whole test, from 0 s on."""
         self.lines += 1
         self.last = number
         self.whole = figures if figures.start_s == 0 else None
@@ -79,7 +79,7 @@ class Iperf2Block:
     """The address to which a client connects."""
     port: int = PORT
     flows: int = 0
-    """Number of streams, if stated."""
+    """Number of streams, if iperf stated it; otherwise 0."""
     settings: dict[str, Value] = field(default_factory=dict)
     streams: list[Iperf2Stream] = field(default_factory=list)
     sums: list[tuple[int, Iperf2Figures]] = field(default_factory=list)

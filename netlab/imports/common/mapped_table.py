@@ -99,7 +99,7 @@ def _places(
 def _values(
     fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
 ) -> tuple[dict[str, Value], list[tuple[_FieldPlace, str]]]:
-    """The values of a row, without the blank ones, and the faults: pairs of field and sentence."""
+    """The values of a row that are not blank, and the faults as pairs of field and sentence."""
     values = dict(column_map.constants)
     faults: list[tuple[_FieldPlace, str]] = []
     for place in places:
@@ -126,8 +126,8 @@ def _values(
 def _printed(
     fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
 ) -> Iterator[tuple[str, Value]]:
-    """One unit of the last digit of the printed throughput, in bit/s; if the throughput is printed
-    in 10^6 bit/s, also its digits.
+    """The size in bit/s of one step in the last printed digit of the throughput. If the throughput
+    is printed in 10^6 bit/s, also its digits as text.
     """
     units = {column.name: column.unit for column in column_map.columns}
     for place in places:

@@ -1,7 +1,7 @@
-"""Parses what netperf printed: each output becomes fields with the names of omni's keys.
+"""Parses what netperf printed; each value gets the key that netperf's omni test has for it.
 
-An omni test prints labels with its values, in one of three forms: keys, CSV, or columns below four
-lines of labels. The classic tables have fixed columns.
+An omni test prints its values in one of three forms: KEY=VALUE, CSV, or columns below four lines of
+labels. The classic tests (such as TCP_STREAM) print tables with fixed columns.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HEIGHTS: Mapping[tuple[str, str], int] = {
     ("Local", "/Remote"): 4,
     ("Socket", "Message"): 3,
 }
-"""First words of a classic table → the number of lines above its rows."""
+"""First two words of a classic table → the number of lines above its rows."""
 
 _UDP_SENT = ("LOCAL_SEND_SIZE", "ELAPSED_TIME", "LOCAL_SEND_CALLS", "", "LOCAL_SEND_THROUGHPUT")
 _ROWS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -50,7 +50,8 @@ _ROWS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "Socket": (("", *_UDP_SENT), ("", "", "REMOTE_RECV_CALLS", "REMOTE_RECV_THROUGHPUT")),
 }
 """First word of a classic table → the keys of the figures in its rows; figures with an empty key
-are not read. A table ``Local`` may have a further row: sizes that the system chose, not read."""
+are not read. A table ``Local`` may have one more row, which has the buffer sizes that
+the system chose. This row is skipped."""
 
 _OF_A_SIDE = (
     *("Send Size", "Send Calls", "Recv Calls", "Send Throughput", "Recv Throughput"),
@@ -87,7 +88,7 @@ _LABELS: Mapping[str, str] = {
         )
     },
 }
-"""Label of a column, in CSV or in four lines → the key that omni prints with ``-k``."""
+"""Label of a column in the second and third form → the key that omni prints with ``-k``."""
 
 _WORDS_OF_LABELS = frozenset(label.split()[0] for label in _LABELS)
 _ERRORS = ("establish control", "establish_control", "netperf:", "recv_response", "send_omni")
@@ -116,7 +117,7 @@ class NetperfOutput:
 
     @property
     def is_test(self) -> bool:
-        """Whether this is the output of a test, also of one that could not begin."""
+        """Whether this is the output of a test. A test that could not begin counts as well."""
         return bool(self.banner or self.error or {"THROUGHPUT", "PROTOCOL"} & self.fields.keys())
 
     def has_flag(self, flag: str) -> bool:
@@ -124,8 +125,8 @@ class NetperfOutput:
         return f" : {flag}" in self.banner.get("flags", "")
 
     def number(self, name: str, most: float = 1e15) -> Decimal | None:
-        """A number from 0 to ``most``; ``None`` if it is absent or was not measured. ``None`` also
-        if the text is anything else, which is noted in ``unread``.
+        """A number from 0 to ``most``; ``None`` if it is absent or was not measured. Any other
+        text also gives ``None`` and is noted in ``unread``.
         """
         text = self.fields.get(name, "").strip()
         number = Decimal(text) if _NUMBER.fullmatch(text) else None
@@ -147,7 +148,7 @@ class NetperfOutput:
         return self.fields.get("THROUGHPUT_UNITS", "").removesuffix("/s")
 
     def rate(self, name: str) -> tuple[float, float] | None:
-        """A rate in bit/s, and one unit of its last digit."""
+        """A rate in bit/s, and the size in bit/s of one step in its last printed digit."""
         number, factor = self.number(name), _UNITS.get(self.unit)
         if number is None or factor is None or number * factor > 10**15:
             return None
@@ -209,7 +210,7 @@ def _sections(lines: Sequence[_NetperfLine]) -> Iterator[list[_NetperfLine]]:
 
 
 def _output(lines: Sequence[_NetperfLine]) -> NetperfOutput:
-    """One output. Lines that are not understood are named, and an error of netperf is kept."""
+    """Read the lines of one output. Lines that are not understood are named in ``unread``."""
     banner = _BANNER.fullmatch(lines[0].text) if lines else None
     output = NetperfOutput(banner.groupdict("") if banner else {})
     unknown: list[_NetperfLine] = []

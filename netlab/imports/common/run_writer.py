@@ -1,4 +1,8 @@
-"""Code that all importers share: reads the source file and its facts, writes the run folder."""
+"""Code that all importers share: reads the source file and its facts, writes the run folder.
+
+A pairing is the two hosts of a test. A cell is one combination of pairing, test and settings. A
+trial is one repetition of a cell, and a record holds the result of one trial.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ class TableContext(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A printed table as read, with the facts about it."""
+    """The content of a printed table, and the facts about it."""
 
     path: Path
     data: bytes
@@ -61,8 +65,8 @@ class Source:
         return text_of(self.data, self.name)
 
     def beside(self, into: Path) -> frozenset[str]:
-        """Names of the table and of the facts file, as far as they are in ``into``: the run folder
-        may be created in a folder that has these files.
+        """Names of the table and of the facts file, if they are in the folder ``into``: the run
+        folder may be created in a folder that has these files.
         """
         files = (self.path, *([self.facts] if self.facts is not None else []))
         folder = into.resolve()

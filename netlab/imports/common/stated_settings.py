@@ -50,8 +50,8 @@ SETTINGS = CommandOption(
 def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> list[ToolResult]:
     """The results; each gets those settings of ``texts`` that its kind of test has.
 
-    Raises UsageError if an output states another value, if a value is wrong, or if no test has a
-    setting.
+    Raises UsageError if an output states another value, if a value is wrong, or if a
+    setting belongs to none of the tests.
     """
     completed = []
     used_names: set[str] = set()

@@ -1,4 +1,4 @@
-"""One test of a tool or one row of a table, before it becomes a record."""
+"""One test of a tool or one row of a table, before it becomes a record (one trial's result)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ToolResult:
     identity: str = ""
     """A word by which the outputs of client and server are recognised as one test; may be empty."""
     reason: str | None = None
-    """Why there is no result: a word of a closed list; ``None`` if there is a result."""
+    """Why there is no result: a word of netlab's fixed list; ``None`` if there is a result."""
     detail: str | None = None
     pairing: str = ""
     """The operating systems of the two hosts, server first, if the output names no hosts."""

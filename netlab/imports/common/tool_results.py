@@ -1,4 +1,8 @@
-"""Writes the results that the outputs of a tool state to a run folder."""
+"""Makes a run folder out of the results in a tool's outputs.
+
+A cell is one combination of two hosts (the pairing), test and settings. A trial is one repetition
+of a cell, and a record holds the result of one trial.
+"""
 
 from __future__ import annotations
 
@@ -106,8 +110,8 @@ def ip_version_of(address: str) -> int | None:
 
 
 def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
-    """The reason of an error. ``reasons`` maps words in lower case to a reason, and the first words
-    that the error contains decide; ``unknown-error`` if the error contains none of them.
+    """The reason of an error. ``reasons`` maps words in lower case to a reason. The first entry
+    whose words are in the error is used; without such an entry, the reason is ``unknown-error``.
     """
     lower = error.lower()
     return next((reason for words, reason in reasons.items() if words in lower), "unknown-error")

@@ -125,7 +125,7 @@ def check_sysctl(words: Sequence[str], algorithms: Collection[str]) -> None:
 
 
 def check_ip(words: Sequence[str], interfaces: Collection[str]) -> None:
-    """Allow ``link set dev INTERFACE mtu BYTES``, also without ``dev``, nothing else."""
+    """Allow ``link set dev INTERFACE mtu BYTES``, with or without ``dev``, and nothing else."""
     start = ["link", "set", "dev"] if words[2:3] == ["dev"] else ["link", "set"]
     rest = list(words[len(start) :])
     if list(words[: len(start)]) != start or len(rest) != 3 or rest[1] != "mtu":

@@ -27,7 +27,8 @@ INVALID = 3
 fails too, nothing is known about the device."""
 
 BurstOutcome = Literal["passed", "lost", "receiver-bound", "generator-bound", "failed"]
-"""``failed``: the trial has no result."""
+"""``passed`` and ``lost``: the device passed or lost the burst; ``receiver-bound``: our receiver
+lost frames; ``generator-bound``: our sender was too slow; ``failed``: the trial has no result."""
 
 
 class _SpoiledError(Exception):

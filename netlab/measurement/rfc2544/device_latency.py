@@ -1,11 +1,12 @@
 """Round trips during a load: how long frames take through a loaded device (RFC 2544, 26.2).
 
-In RFC 2544, one frame of the load is marked, and its time is taken twice. Here requests of the same
-length are sent in addition to the load, and a mirror at the other end answers them. The round trip
-is measured by the clock of the asking end. Requests and load together have the stated rate. About
-one frame in a hundred is a request. At low rates the share is higher: 48 requests per second, but
-no more than one frame in five. At high rates the share is lower: there are at most 962 requests per
-second. If the load goes one way, the answers come back over an almost idle path.
+RFC 2544 marks one frame of the load, and takes the times when it is sent and when it arrives. Here
+requests of the same length are sent in addition to the load, and a mirror (a program that answers
+requests) at the other end answers them. The round trip is measured by the clock of the asking end.
+Requests and load together have the rate of the trial. About one frame in a hundred is a request. At
+low rates the share is higher: 48 requests per second, but no more than one frame in five. At high
+rates the share is lower: there are at most 962 requests per second. If the load goes one way, the
+answers come back over an almost idle path.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class LatencyAtLoad:
     """The round trips at one load."""
 
     share: float
-    """The load as a share of the found rate."""
+    """The load as a share of the found rate (the result of the throughput search)."""
     asked: Mapping[str, Any]
     """Result of the asking probe."""
     lost_frames: int | None
@@ -71,7 +72,7 @@ def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
 
 
 def values_of(latencies: Sequence[LatencyAtLoad], failed: Sequence[float]) -> dict[str, Value]:
-    """Lists with one entry per load. A percentile that needs more round trips is left out."""
+    """Lists with one entry per load. A percentile is left out if a load had too few round trips."""
     values: dict[str, Value] = {}
     if failed:
         values["latency_failed_share"] = list(failed)

@@ -2,7 +2,8 @@
 
 Before the load, netlab sends frames at half the rate for 0.1 s. They let the device learn addresses
 and wake up, and they do not count. The streams of the load are opened with a packet each way, so
-that the device has its state for each stream (such as a NAT entry) before the first frame.
+that the device has its state for each stream (such as a NAT entry) before the first frame. The
+key ``observed_1`` means the first observed host: a host on the path that is no end of the test.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def _flow(
 
 
 def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
-    """Sending end → offset of its clock from the controller's, ns."""
+    """Sending end → offset of its clock from the controller's (this process's) clock, ns."""
     senders = SENDERS[setup.direction]
     return {end: ends.agent_of(end).clock_offset().offset_ns for end in senders}
 

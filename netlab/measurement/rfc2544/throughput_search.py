@@ -1,9 +1,9 @@
 """The test ``throughput_search``: the highest rate that a device forwards without loss (RFC 2544).
 
 ``rate_search.py`` chooses the next rate and decides when the search is over; ``trial.py`` measures
-one trial. The record has every trial. If the matrix requests them, the standard's other tests
-follow: frame loss rate from the line rate down, latency at the found rate and below it, and
-back-to-back frames at line rate.
+one trial: one load of frames at one rate, as in RFC 2544. The record of the search has every trial.
+If the matrix requests them, the standard's other tests follow: frame loss rate from the line rate
+down, latency at the found rate and below it, and back-to-back frames at line rate.
 """
 
 from __future__ import annotations

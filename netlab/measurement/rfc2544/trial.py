@@ -1,6 +1,7 @@
 """The trials of a throughput search: the line rate, and one trial at a share of the line rate.
 
-``trial_verdict.py`` judges a trial; ``offered_load.py`` sends the frames and counts them.
+A trial here is one load of frames at one rate, as in RFC 2544. ``trial_verdict.py`` judges a trial;
+``offered_load.py`` sends the frames and counts them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from netlab.measurement.rfc2544.offered_load import (
 )
 
 BEARABLE = 2
-"""How often in a row an attempt at a trial may have no result before the search fails."""
+"""If an attempt at a trial has no result, at most this many further attempts follow. If they have
+no result either, the search fails."""
 
 OUTRUN = 1.25
 """A sender that exceeds the line rate by this factor is not slowed down by a link of that rate."""

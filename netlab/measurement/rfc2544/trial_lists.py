@@ -32,9 +32,10 @@ def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> d
 def of_hosts(
     trials: Sequence[TrialResult], confirming: Sequence[TrialResult], ends: Ends
 ) -> dict[str, Value]:
-    """The CPU load of each host, at the found rate and in every trial, and its dropped frames.
+    """For each host: its CPU load, its dropped frames, and the pause frames of its interfaces.
 
-    ``confirming``: the trials at the found rate.
+    The CPU load is that of the last of the ``confirming`` trials (the trials that passed at the
+    rate that the search found). The load of the busiest core is also listed for every trial.
     """
     agents = [ends.client, ends.agent_of_server, *ends.observed]
     values: dict[str, Value] = {"one_machine": share_a_machine(agents)}

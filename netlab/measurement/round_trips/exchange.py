@@ -81,8 +81,8 @@ def exchange_of(
     one_by_one: bool = False,
     echo: Service | None = None,
 ) -> Exchange:
-    """The exchange of a cell. The client asks. The client also connects, unless a setting or a
-    firewall requires that the server connects.
+    """The exchange for the settings of a cell. The client asks. The client also connects, unless a
+    setting or a firewall requires that the server connects.
 
     A ``connect`` cell measures the client's connections, so the client always connects.
     ``within_s``: a deadline instead of ``deadline_s``. ``one_by_one``: report each round trip.

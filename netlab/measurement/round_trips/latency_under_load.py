@@ -2,7 +2,8 @@
 streams fill the path.
 
 netlab sends all requests to the agents at the start. The streams begin later, at a time that each
-request states by the clock of its agent.
+request states by the clock of its agent. The phases of a trial are: idle; the load begins and
+settles; loaded; the load ends and the queues drain; after. A mirror is the end that answers.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 
 
 def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
-    """The window of the load, from its start to its end."""
+    """The window of the load: the time from its start to its end."""
     agents = list({id(agent): agent for agent in (ends.agent_of_server, ends.client)}.values())
     offsets = [agent.clock_offset() for agent in agents]
     ahead_s = AHEAD_S + setup.idle_s
@@ -99,7 +100,9 @@ def _opening_ns(offsets: Sequence[ClockOffset]) -> int:
 
 
 def _connections(setup: LatencyUnderLoad, ends: Ends, lives_s: float) -> Exchange | None:
-    """The single connections; ``None`` if none are requested or only the server can connect."""
+    """The exchange that opens single connections; ``None`` if the matrix requests no connections,
+    or if only the server can connect.
+    """
     asking = setup.connections()
     if asking is None or ends.connects("TCP") != "client":
         return None

@@ -160,7 +160,7 @@ class _StackWatch:
         self.pcap = b""
 
     def values(self) -> dict[str, Value]:
-        """The values about the time in the stack; nothing if it was not requested."""
+        """The values about the time in the stack; empty if this time was not requested."""
         if not self._device and not self._why:
             return {}
         try:

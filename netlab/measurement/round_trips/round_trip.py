@@ -1,4 +1,7 @@
-"""The tests ``round_trip`` and ``connect``: requests that a mirror on the server answers."""
+"""The tests ``round_trip`` and ``connect``: requests that a mirror on the server answers.
+
+A mirror is a program that answers requests: netlab's probe, an echo service or another program.
+"""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ class _Datagram:
 
 
 def stack_times_ns(frames: Sequence[CapturedFrame], address: str, port: int) -> list[int]:
-    """The times in the stack of a mirror at ``address`` and ``port``, in ns, in the order of the
-    answers.
+    """The times in the stack of the host whose program answers at ``address`` and ``port``, in ns,
+    in the order of the answers.
 
     If the interface shows each frame twice, as loopback does, the time is from the last frame with
     the request to the first frame with the answer. Requests without an answer, and frames that are
@@ -60,8 +60,10 @@ def stack_times_ns(frames: Sequence[CapturedFrame], address: str, port: int) -> 
 
 
 def stack_values(times_ns: Sequence[int]) -> dict[str, Value]:
-    """The values of a record for at least one time. They have the names of the values that a probe
-    reports; ``mean``, ``min``, ``max`` and ``sum`` are in ns.
+    """The values of a record about ``times_ns``, which has at least one time.
+
+    The values have the names that a probe uses for them; ``mean``, ``min``, ``max`` and ``sum`` are
+    in ns.
     """
     buckets = Counter(map(bucket_of, times_ns))
     return {

@@ -1,1 +1,1 @@
-"""Measuring with other tools: one file per tool, which the agents of the two hosts start."""
+"""Measuring with other tools, which the agents of the two hosts start: one file per tool."""

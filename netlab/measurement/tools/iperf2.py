@@ -1,13 +1,13 @@
 """Measuring with iperf (version 2): its command lines, and how its output is read. No I/O.
 
-Tried with iperf 2.1.8 over IPv4 and IPv6; versions before 2.1 cannot reverse a test. Throughput is
-what the receiver printed: the server, or with ``-R`` the client. The server ends by itself after as
-many connections as ``-P`` says.
+Tried with iperf 2.1.8 over IPv4 and IPv6; versions before 2.1 cannot reverse a test
+(``-R``: the server sends). Throughput is what the receiver printed: the server, or with ``-R`` the
+client. The server ends by itself after as many connections as ``-P`` says.
 
 netlab refuses what does not work in 2.1.8:
 
-- ``-w`` with ``-R``: in both directions it sets the client's send buffer and the server's receive
-  buffer, and with ``-R`` the opposite buffers matter
+- ``-w`` with ``-R``: in both directions iperf sets the client's send buffer and the server's
+  receive buffer, and with ``-R`` the opposite buffers matter
 - several UDP streams with ``-R``: some of them receive nothing
 - a source port over IPv6
 - a device: iperf accepts ``%lo`` after an address, but does not bind the socket to it
@@ -61,12 +61,12 @@ FLAT_OUT = "1000g"
 """A rate that no host reaches, so that UDP is sent as fast as possible. Over UDP, iperf refuses the
 rate 0, and without a rate it sends 1 Mbit/s."""
 CONNECT_RETRIES = 3
-"""Number of further tries of a TCP client to connect, 0.2 s apart. Without them it would end with
-the exit code 0 if the server does not listen yet."""
+"""Number of further tries of a TCP client to connect, 0.2 s apart. Without them the client would
+end with the exit code 0 if the server does not listen yet."""
 
 _HEADS = ("Client connecting to", "Server listening on")
 _REORDER = "datagrams received out-of-order"
-"""The end of a line that the importer does not know."""
+"""The end of a line that the importer (``netlab.imports.iperf2``) does not know."""
 _STARRED_PEER = re.compile(r"(?m)^\[ *\*[0-9]+\] local ")
 _STARRED_ROW = re.compile(r"(?m)^\[( *)\*([0-9]+)\](?= )")
 

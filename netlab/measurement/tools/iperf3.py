@@ -124,7 +124,7 @@ class Iperf3Tool:
         )
 
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        """The client's result; if the server received, with the values that it counted.
+        """The client's result; if the server received, with the values that the server counted.
 
         Raises MatrixError if the client's output is not that of iperf3.
         """

@@ -1,13 +1,13 @@
 """Measuring with neper: its programs tcp_stream, udp_stream, tcp_rr and udp_rr. No I/O.
 
-No operating system has a package of neper. netlab was tried over IPv4 and IPv6 with its main branch
+No operating system has a package of neper. netlab was tried over IPv4 and IPv6 with the main branch
 of 2026 (version 1.1.0), built from https://github.com/google/neper; ``--no-delay`` and
 ``--no-cork`` are from September 2025, ``--congestion-control`` from October 2025. Throughput is
-what the receiving end counted: the two ends exchange their rates. With ``-M`` or with ``-r`` and
-``-w``, both ends need the option.
+what the receiving end counted: the two ends exchange their rates. Both ends need the options for
+the direction: ``-M``, or ``-r`` and ``-w``.
 
 The number of transactions that neper prints is left out: neper counts them up to its last sample,
-which is up to a fifth of the test before the end.
+which is taken before the end of the test, by up to a fifth of the duration.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _common(trial: ToolTrial) -> tuple[str, ...]:
     setup = trial.setup
     is_tcp = setup.protocol == "TCP"
     return (
-        # Otherwise it writes a file of log lines into the current folder, and fails if it cannot.
+        # Otherwise neper writes a log file into the current folder, and fails if it cannot.
         *(_PROGRAMS[trial.test, setup.protocol], "--logtostderr", f"-{setup.ip_version}"),
         *("-H", trial.server_address),
         *("-C", str(trial.ports[0]), "-P", str(trial.ports[1]), "-l", decimal(duration_of(setup))),

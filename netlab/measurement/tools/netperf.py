@@ -1,9 +1,9 @@
 """Measuring with netperf: its command lines, and how its output is read. No I/O.
 
-Tried with netperf 2.7.0 over IPv4 and IPv6. netlab uses its test ``omni``, which prints the figures
-whose keys are requested. ``THROUGHPUT`` is what the receiver counted. The data connection is bound
-to the same addresses as the control connection by ``-H`` and ``-L`` behind ``--``. Without ``-R 1``
-behind ``--``, it sends no UDP stream through a router.
+Tried with netperf 2.7.0 over IPv4 and IPv6. netlab uses netperf's test ``omni``, which prints the
+figures whose keys are requested. ``THROUGHPUT`` is what the receiver counted. The data connection
+is bound to the same addresses as the control connection by ``-H`` and ``-L`` behind ``--``. Without
+``-R 1`` behind ``--``, netperf sends no UDP stream through a router.
 
 The receive timeout of UDP_RR (``-e``) is not used: after a timeout, netperf takes a late answer for
 the answer to the next request, and all further latencies are wrong.
@@ -48,7 +48,7 @@ STREAM_KEYS = (
     *("REMOTE_SEND_SIZE", "REMOTE_SEND_CALLS", "REMOTE_RECV_CALLS", "REMOTE_CONG_CONTROL"),
     *("LOCAL_SEND_THROUGHPUT", "REMOTE_SEND_THROUGHPUT"),
 )
-"""The keys of a stream. With keys of latencies, netperf would time every send call."""
+"""The keys of a stream. If they included latencies, netperf would time every send call."""
 ROUND_TRIP_KEYS = (
     *_KEYS,
     *("REQUEST_SIZE", "RESPONSE_SIZE", "BURST_SIZE"),
@@ -126,7 +126,7 @@ class NetperfTool:
 
 
 def _at(trial: ToolTrial, end: str) -> str:
-    """The address of an end and its family: without it netperf may choose the other family."""
+    """The address of an end with its family: otherwise netperf may choose the other family."""
     address = trial.server_address if end == "server" else trial.client_address
     return f"{address},{trial.setup.ip_version}"
 
@@ -136,7 +136,7 @@ def _of_both(level: int | None) -> str | None:
 
 
 def _cpus(setup: Setup) -> tuple[str, ...]:
-    """The option for the CPUs of client and server; nothing stands for an end without a CPU."""
+    """The option for the CPUs of client and server. An end without a CPU is left empty: ``,3``."""
     ends = [setup.client_cpu, setup.server_cpu]
     if ends == [None, None]:
         return ()

@@ -2,8 +2,9 @@
 
 Tried with nuttcp 6.1.2 over IPv4 and IPv6. Its client prints what the receiver counted, in either
 direction. Neither end can be bound to an address: the server listens on all addresses. Several
-streams use as many ports from the data port on. If the server sends over UDP, the data port is the
-client's, and the server sends to this port first; over TCP the client connects, by ``-F``.
+streams use that many ports, beginning with the data port. If the server sends over UDP, the data
+port is the client's, and the server sends to this port first; over TCP, the client connects because
+of ``-F``.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ _OF_STREAMS = FOR_BOTH | {
 }
 
 LEAST_S = 0.1
-"""nuttcp prints times in hundredths of a second."""
+"""Shortest duration: nuttcp prints times in hundredths of a second."""
 MOST_STREAMS = 128
 UDP_LEAST_BYTES, UDP_MOST_BYTES = 5, 65507
 """nuttcp replaces a shorter or a longer message size by one of these."""
 MOST_RATE = 10**9
-"""In kbit/s, or in messages a second."""
+"""Maximum rate, in kbit/s or in messages a second."""
 
 
 class NuttcpTool:
@@ -135,7 +136,9 @@ def _rate(setup: Stream) -> tuple[str, ...]:
 
 
 def _faults_of_rate(setup: Stream) -> Iterator[SettingFault]:
-    """Faults of a rate that nuttcp would cut to a whole number. For nuttcp, 0 is no limit."""
+    """Faults of a rate that nuttcp would cut to a whole number. For nuttcp, the rate 0 means no
+    limit.
+    """
     rate, message_rate = setup.rate_bit_per_s, setup.message_rate_per_s
     if rate is not None and not (is_whole(rate / 1000) and 1000 <= rate <= 1000 * MOST_RATE):
         yield "rate_bit_per_s", f"nuttcp takes whole kbit/s, up to {MOST_RATE}"

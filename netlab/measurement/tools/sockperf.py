@@ -1,8 +1,8 @@
 """Measuring with sockperf: its command lines, and how its output is read. No I/O.
 
-Tried with sockperf 3.7, over IPv4: it refuses IPv6 addresses, which later versions accept. Its mode
-ping-pong measures round trips. Its mode throughput counts at the sender alone, so netlab does not
-use it for the test ``stream``. A test takes about two seconds longer than its duration.
+Tried with sockperf 3.7, over IPv4: this version refuses IPv6 addresses, later versions accept them.
+Its mode ping-pong measures round trips. Its mode throughput counts at the sender alone, so netlab
+does not use it for the test ``stream``. A test takes about two seconds longer than its duration.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SockperfTool:
         return (
             *("sockperf", "ping-pong", *_common(trial)),
             *("--client_ip", trial.client_address, "-t", decimal(duration_of(setup))),
-            "--full-rtt",  # otherwise it prints half round trips
+            "--full-rtt",  # otherwise sockperf prints half of each round-trip time
             *option("--mps", None if rate is None else round(rate)),
             *option("--client_port", setup.source_port),
             *option("--sender-affinity", setup.client_cpu),

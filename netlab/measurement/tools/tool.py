@@ -1,4 +1,4 @@
-"""What netlab must know of a tool to measure with it, and whether it can do so. No I/O."""
+"""What netlab must know of a tool to measure with it, and what the tool cannot measure. No I/O."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Tool(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name as an engine."""
+        """The name of the tool in the setting ``engine``."""
 
     @property
     def version_words(self) -> tuple[str, ...]:
@@ -61,11 +61,13 @@ class Tool(Protocol):
 
     @property
     def follows(self) -> Mapping[tuple[str, str], frozenset[str]]:
-        """(Kind of test, protocol) that it can measure → the settings that it can follow."""
+        """(Kind of test, protocol) that the tool can measure → the settings that it can
+        follow.
+        """
 
     @property
     def serves_once(self) -> bool:
-        """Whether its server ends by itself after one test."""
+        """Whether the tool's server ends by itself after one test."""
 
     def limits(self, setup: Stream | RoundTrip) -> Iterator[SettingFault]:
         """The settings whose values the tool cannot follow, each with a sentence that says why."""
@@ -73,7 +75,7 @@ class Tool(Protocol):
     def remarks(self, setup: Stream | RoundTrip) -> Iterator[str]:
         """Sentences that state what the tool does differently from the settings.
 
-        Those of ``OTHERWISE`` are not among them.
+        The texts of ``OTHERWISE`` are not among these sentences.
         """
 
     def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ class Tool(Protocol):
     def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
         """The result in the standard output of the server and of the client.
 
-        Raises MatrixError if this is not output of the tool.
+        Raises MatrixError if these texts are not the output of the tool.
         """
 
 
@@ -94,8 +96,8 @@ class Refusal:
     """A setting that a tool cannot follow."""
 
     setting: str
-    """Its key in a matrix; ``test`` or ``protocol`` if the tool cannot measure this test or
-    protocol."""
+    """Key of the setting in a matrix; ``test`` or ``protocol`` if the tool cannot measure this test
+    or protocol."""
     sentence: str
 
     def __str__(self) -> str:
@@ -170,7 +172,9 @@ def remarks_on_versions(tool: Tool, version_lines: Mapping[str, str]) -> Iterato
 
 
 def changed_settings(setup: Stream | RoundTrip) -> Collection[str]:
-    """The settings that are not at their defaults, and all set ones that have no default."""
+    """The settings that differ from their defaults. A setting without a default is among them if it
+    is set.
+    """
     defaults = {**setup.defaults(), "opening": "client-connects"}
     return [
         name

@@ -133,7 +133,9 @@ class ToolEngine:
         return self._versions[key]
 
     def _run(self, trial: ToolTrial, ends: Ends) -> tuple[Program | None, Program]:
-        """Run server and client until both have ended. Return no server if one runs already."""
+        """Run server and client until both have ended, and return both. The server is ``None`` if
+        it runs already.
+        """
         limit_s = trial.setup.warm_up_s + duration_of(trial.setup) + PROBE_SLACK_S
         if ends.server is None:
             return None, self._client(trial, ends, limit_s, None)
@@ -246,7 +248,7 @@ def _naming(remarks: tuple[str, ...]) -> Iterator[None]:
 
 
 def _otherwise(setup: Stream | RoundTrip, result: ToolResult) -> Iterator[str]:
-    """The settings that the tool printed and that differ from those asked."""
+    """A sentence for each setting that the tool printed and that differs from the requested one."""
     for name, printed in result.settings.items():
         asked = getattr(setup, name, None)
         if name in ROWS and asked is not None and asked != printed:

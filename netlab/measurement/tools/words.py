@@ -43,7 +43,9 @@ def is_whole(number: float) -> bool:
 
 
 def duration_of(setup: Setup) -> float:
-    """Seconds of the window. A test without a duration has a ``count``, which no tool follows."""
+    """The measured time in seconds. A test without a duration has a ``count``, which no tool
+    follows.
+    """
     assert setup.duration_s is not None  # noqa: S101  (for the type checker)
     return setup.duration_s
 

@@ -1,4 +1,8 @@
-"""Brings both hosts of a trial into the state of their settings that the trial's variant names."""
+"""Brings both hosts of a trial into the state of their settings that the trial's variant names.
+
+A state is a set of values of a host's own settings. A cell is one combination of a pairing (two
+hosts), a kind of test and its settings; a trial is one execution of a cell.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The state of one host's own settings: which changes are made now, and how they are undone.
 
-Before a change is made, the commands that undo it are written into the undo log of the host's agent
-(docs/protocol.md). However the run ends, the agent runs these commands.
+An agent is a running probe, the program of netlab on a host. Before a change is made, the commands
+that undo it are written into the undo log of the host's agent (docs/protocol.md). However the run
+ends, the agent runs these commands.
 """
 
 from __future__ import annotations

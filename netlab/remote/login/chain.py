@@ -72,7 +72,7 @@ class Chain:
         with self._lock:
             self._closed.set()
             items, self._held = self._held, []
-        # Close the first socket first: then nothing waits until data are sent.
+        # Close the first socket first, so that closing the rest does not wait until data are sent.
         for item in items:
             end(item)
 

@@ -134,7 +134,7 @@ _BLOCK = re.compile(r"\s*(?:host|match)(?:\s*=\s*|\s+).+", re.IGNORECASE)
 
 
 def _lines(file: Path, home: Path, depth: int) -> Iterator[str]:
-    """The lines of a configuration with those of the files it includes (ssh_config(5))."""
+    """The lines of a configuration and of the files that it includes (ssh_config(5))."""
     block = "Host *"
     for line in file.read_text(encoding="utf-8").splitlines():
         include, files = _INCLUDE.fullmatch(line), _FILES.fullmatch(line)

@@ -46,7 +46,10 @@ class KeyAgent(AgentSSH):
         """Start (monotonic, s) of the current wait for an answer; ``None``: there is no wait."""
 
     def open(self) -> None:
-        """Connect and list the agent's keys; AgentSilent, or any error if the peer is no agent."""
+        """Connect and list the agent's keys.
+
+        Raises AgentSilent if it does not answer in time, or any error if the peer is not an agent.
+        """
         path = os.environ.get("SSH_AUTH_SOCK")
         if sys.platform == "win32":
             connection = get_agent_connection()

@@ -113,7 +113,7 @@ class Program:
             self.wait()
 
     def has_ended(self) -> bool:
-        """Whether its last record has arrived. Raises as ``wait``, but not for a deadline."""
+        """Whether its last record has arrived; does not wait for the record. Raises as ``wait``."""
         try:
             self._wait_until(time.monotonic())
         except ProbeError as error:

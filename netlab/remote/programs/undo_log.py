@@ -1,6 +1,7 @@
 """The undo log of a host: commands that undo changes, also those that earlier agents left there.
 
-The agent of the host keeps the log (docs/protocol.md, "The undo log").
+The agent (netlab's program on the host) keeps the log (docs/protocol.md, "The undo log"). Each
+entry of the log has one command.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def in_order(found: Sequence[Leftover]) -> tuple[Leftover, ...]:
     """Entries in the order in which they must be undone.
 
     Entries of one file keep their order, whatever their times: a host may set its clock. If there
-    are several files, the latest of their next entries comes next.
+    are several files, their next entries are compared, and the latest of these comes first.
     """
     files: defaultdict[str, list[Leftover]] = defaultdict(list)
     for leftover in found:

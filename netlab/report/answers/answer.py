@@ -1,4 +1,7 @@
-"""One line at the top of the page: a sentence, and where the page has its numbers. No I/O."""
+"""One line at the top of the page: a sentence, and where the page has its numbers. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,6 @@ class AnswerLine:
     section: str = ""
     """Anchor of the page's section that has the numbers in a table."""
     chart: str = ""
-    """Beginning of the names of the charts that show the numbers; empty: no chart."""
+    """Beginning of the names of the charts that show the numbers; empty if no chart shows them."""
     table: int = 0
-    """Number of the table in the section, from 1; 0: the section as a whole."""
+    """Number of the table in the section, from 1; 0 stands for the section as a whole."""

@@ -1,4 +1,9 @@
-"""Comparisons with their verdicts → one line each: differences, numbers of pairs. No I/O."""
+"""Comparisons with their verdicts → one line each: differences, numbers of pairs. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings. A comparison has two
+sides, the baseline and the contender. Each of its pairs consists of a cell of the baseline and a
+cell of the contender.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +87,11 @@ def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> Answe
 
 
 def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
-    """The difference of one pair of cells with its interval, or the range for several pairs."""
+    """A text about the differences in one quantity.
+
+    For one pair of cells, the text states the difference and its interval. For several pairs, it
+    states the range of the significant differences, and how many pairs differ significantly.
+    """
     pairs = [row for row in rows if row.aligned.quantity is quantity]
     if len(pairs) == 1:
         yield in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)

@@ -1,4 +1,8 @@
-"""A run → the lines at the top of the page: answers, comparisons, warnings. No I/O."""
+"""A run → the lines at the top of the page: answers, comparisons, warnings. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,8 @@ if TYPE_CHECKING:
 
 MOST_WARNINGS = 3
 MOST_BESIDE = 4
-"""Maximum number of comparisons and warnings together, except that one warning is always shown."""
+"""Maximum number of comparisons and warnings together. If there are more, warnings are left out,
+but the most important warning is always shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class FirstLines:
 def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> FirstLines:
     """The results in the order of the report's sections; no lines for an empty run.
 
-    ``layout``: the arrangement of the streams, without those between named hosts.
+    ``layout`` arranges the readings of streams, except the streams between named hosts, in tables.
     """
     link = run.plan.link
     by_name = [reading for reading in readings if is_by_name(reading.pairing)]

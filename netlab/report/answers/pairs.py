@@ -1,4 +1,10 @@
-"""Readings of pairs of named hosts → a line for each quantity: range, slowest pair. No I/O."""
+"""Readings of pairs of named hosts → a line for each quantity: range, slowest pair. No I/O.
+
+A pair of named hosts is a pairing such as ``nas+laptop``, which names its server and its client;
+other pairings name two operating systems, as in ``WL``. A cell is one combination of test, pairing
+(server and client) and settings; a trial is one measurement of a cell, and a reading is the data of
+one trial.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,7 @@ _TIMES = ("µs", "ms")
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
-    """One line for each quantity and set of conditions, without pairs inside one host."""
+    """One line for each quantity and combination of settings, without pairs inside one host."""
     names = names_of(readings)
     groups: dict[tuple[str, str], dict[str, list[Reading]]] = {}
     quantities: dict[str, Quantity] = {}

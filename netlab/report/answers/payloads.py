@@ -1,4 +1,8 @@
-"""Payload searches → a line for each IP version, and one on the cost of a byte more. No I/O."""
+"""Payload searches → a line for each IP version; a line on the cost of one byte more. No I/O.
+
+A payload search finds the largest payload that fits into one frame. A pairing is a server and a
+client; a reading is the data of one search.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,8 @@ _SECTION = "payload"
 def answers(readings: Sequence[Reading], findings: Sequence[Finding]) -> tuple[AnswerLine, ...]:
     """A line for each IP version: the payload of one frame, by protocol.
 
-    If pairings differ in their payloads, each payload is followed by its pairings. The last line
-    gives the cost of one byte more than fits into a frame, if the findings have it.
+    If pairings differ in their payloads, each payload is followed by its pairings. If a finding
+    states the cost of one byte more than fits into a frame, the last line gives this cost.
     """
     versions: dict[int, list[Reading]] = {}
     for reading in readings:

@@ -1,4 +1,9 @@
-"""Throughput searches → a line for each pair of ports: sizes that reach line rate. No I/O."""
+"""Throughput searches → a line for each pair of ports: sizes that reach line rate. No I/O.
+
+A throughput search looks for the highest frame rate without loss through a device (RFC 2544). A
+reading is the data of one search. A cell is one combination of test, pairing (server and client)
+and settings.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,8 @@ from netlab.results.readings import Reading
 from netlab.stats import mean
 
 FULL = 0.995
-"""A rate of at least this share counts as the line rate, as a search ends within 0.5 % of it."""
+"""A rate of at least this share of the line rate counts as the line rate, because by default a
+search tries rates in steps of 0.5 % of the line rate."""
 ALIKE = 0.005
 """If the shares at all frame sizes differ by less than this, the line gives a single share."""
 _SECTION = "rate-without-loss"

@@ -1,6 +1,7 @@
 """Readings of streams → a line for each protocol: where it reaches the wire ceiling. No I/O.
 
-The wire ceiling is the highest rate of payload that the framing of the link allows.
+The wire ceiling is the highest rate of payload that the framing of the link allows. A cell is one
+combination of test, pairing (server and client) and settings.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _CHART = "message-size"
 @dataclass(frozen=True)
 class PairingSize:
     """All cells of a pairing with one protocol, message size and direction of the data, measured
-    by one engine.
+    by one tool (engine).
     """
 
     pairing: str
     engine: str
-    """The name of the tool; empty: netlab's probe."""
+    """The name of the tool; empty for netlab's own probe (its program on each host)."""
     column: TableColumn
     bins: tuple[Bin, ...]
     ceiling_bit_per_s: float | None
@@ -77,8 +78,9 @@ def _mean_of(place: Bin) -> float:
 def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
     """One line for each protocol; the line of a single cell gives the interval of the mean.
 
-    Protocols that reach the wire ceiling in the same way share one line. If netlab's probe
-    measured cells, the line is about these cells, and the numbers of other tools follow.
+    Protocols share one line if all their cells reach the wire ceiling, in the same pairings from
+    the same message sizes upwards. If netlab's probe measured cells, the line is about these
+    cells, and the numbers of other tools follow.
     """
     by_protocol: dict[str, list[PairingSize]] = {}
     for pairing_size in _pairing_sizes(layout, link):
@@ -96,11 +98,11 @@ def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
 
 
 def _everywhere(all_items: Sequence[PairingSize]) -> tuple[object, ...] | None:
-    """What protocols that share a line have in common, if all cells reach the wire ceiling.
+    """A value that is equal for protocols that share a line.
 
-    These are the pairings with their smallest sizes, and the names of other tools. ``None`` if a
-    cell does not reach the ceiling, or if there is only one cell. Cells of other tools are not
-    checked if the probe measured cells.
+    It consists of the pairings, each with its smallest message size, and of the names of other
+    tools. ``None`` if a cell does not reach the wire ceiling, or if there is only one cell. Cells
+    of other tools are not checked if the probe measured cells.
     """
     items, tools = _by_probe(all_items)
     shares = [share for item in items for share in item.shares]
@@ -112,7 +114,7 @@ def _everywhere(all_items: Sequence[PairingSize]) -> tuple[object, ...] | None:
 def _by_probe(
     items: Sequence[PairingSize],
 ) -> tuple[Sequence[PairingSize], Sequence[PairingSize]]:
-    """(items that the answer is about, items of other tools that follow the answer).
+    """(items that the answer is about, items of other tools that the text states after the answer).
 
     If the probe measured nothing, the answer is about all tools; with several tools, each pairing
     is followed by the name of its tool.
@@ -160,7 +162,7 @@ def _figures(items: Sequence[PairingSize]) -> str:
 
 
 def _blank_pairings(protocol: str, items: Sequence[PairingSize], layout: Layout) -> list[str]:
-    """The pairings without any result of a protocol."""
+    """The pairings that were planned with ``protocol`` but have no result."""
     grids = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
     with_result = {item.pairing for item in items}
     return [p for p in dict.fromkeys(grid.pairing for grid in grids) if p not in with_result]
@@ -282,7 +284,7 @@ def _of_ceiling(
 
 
 def _full_from(pairing_sizes: Sequence[PairingSize]) -> dict[str, int]:
-    """Pairing → the message size from which upwards all sizes reach the wire ceiling."""
+    """Pairing → message size. This size and all larger sizes reach the wire ceiling."""
     full: dict[str, int] = {}
     for pairing in dict.fromkeys(item.pairing for item in pairing_sizes):
         by_column = {item.column: item for item in pairing_sizes if item.pairing == pairing}

@@ -1,4 +1,8 @@
-"""Readings of round trips and connections → a line for each protocol and message size. No I/O."""
+"""Readings of round trips and connections → a line for each protocol and message size. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ _PERCENTILES = (0.99,)
 
 
 def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
-    """The shortest and the longest mean of each protocol and size, with their intervals."""
+    """Lines with the shortest and longest mean of each protocol and size, and their intervals."""
     lines: list[AnswerLine] = []
     for test in dict.fromkeys(reading.test for reading in readings):
         results = [
@@ -93,7 +97,9 @@ def _name(trials: Sequence[Reading], names: dict[str, str], *, several: bool) ->
 
 
 def _means_us(trials: Sequence[Reading]) -> list[float]:
-    """The means of the trials, without trials that lack one (imported pings with a lost answer)."""
+    """The means of the trials. Trials without a mean (imported pings with a lost answer) are left
+    out.
+    """
     (quantity,) = quantities_of(trials[0])
     means = [quantity.in_unit(trial) for trial in trials]
     return [value for value in means if value is not None]

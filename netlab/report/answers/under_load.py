@@ -1,4 +1,9 @@
-"""Readings of latency under load → a line for each load: how much longer trips take. No I/O."""
+"""Latency under load → a line for each load: how much longer round trips take. No I/O.
+
+Latency under load is the time of round trips while a load fills the path, next to the time without
+load. A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def drawing_address(svg: bytes) -> str:
 
 
 def _rounded(match: re.Match[str]) -> str:
-    """A coordinate with two decimals; ``scale(…)``, which letters have, is unchanged.
+    """A coordinate with two decimals. The scale factor of letters, ``scale(…)``, is unchanged.
 
     Letters are drawn some thousand units high, so a rounded scale would change their size.
     """

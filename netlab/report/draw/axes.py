@@ -1,4 +1,8 @@
-"""The axes of a diagram: their scales, their ticks, and the format of their figures."""
+"""The axes of a diagram: their scales, their ticks, and the format of their figures.
+
+A ceiling is the highest possible value, such as the highest payload rate of the link. A strip is
+several low diagrams (panels) one below the other over one x axis.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,8 @@ _GAP_EM = 0.9
 """Minimum gap between the labels of two ticks. A label that is closer to the label before is left
 out."""
 _BESIDE_BARS = 0.6
-"""Room beside the first and the last group of bars, as a multiple of the distance of groups."""
+"""Room beside the first and the last group of bars, as a multiple of the distance between two
+groups."""
 _POINTS_AN_INCH = 72
 _WITH_WORDS = 1.22
 """Top of an axis as a multiple of its highest value, if words are above the values."""

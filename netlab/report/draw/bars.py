@@ -1,4 +1,7 @@
-"""Draws bar charts: groups of bars side by side, with the ceilings as lines across each group."""
+"""Draws bar charts: groups of bars side by side, with the ceilings as lines across each group.
+
+A ceiling is the highest possible value at each place of the axis, such as the line rate.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDE = 0.8
-"""Width of a group of bars, as a share of the distance between two places of the axis."""
+"""Width of a group of bars, as a share of the distance between the middles of two groups."""
 
 
 def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> None:

@@ -1,4 +1,7 @@
-"""Draws curves into axes: lines with markers, intervals, ceilings."""
+"""Draws curves into axes: lines with markers, intervals, ceilings.
+
+A ceiling is the highest possible value, such as the highest payload rate of the link.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def _draw_intervals(axes: Axes, line: Curve) -> None:
 def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
     """Draw a ceiling as a thin grey line.
 
-    A ceiling that is not level also has a short thick mark at each tick of the axis.
+    A ceiling that is not horizontal also has a short thick mark at each tick of the axis.
     """
     axes.plot(
         [x for x, _ in ceiling.points],

@@ -1,4 +1,8 @@
-"""Draws a chart of lines or bars: one diagram, or a grid of panels, and shares of the ceiling."""
+"""Draws a chart of lines or bars: one diagram, or a grid of panels, and shares of the ceiling.
+
+A ceiling is the highest possible value; for throughput it is the highest payload rate that the
+link's framing allows. A share is a value in per cent of the ceiling.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +91,7 @@ def diagram_of(chart: Chart, form: Format) -> Figure:
 
 
 def empty_figure(form: Format, high_inches: float) -> Figure:
-    """A figure without axes and without a window."""
+    """A figure without axes, which is drawn into memory and not into a window of the screen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -175,7 +175,7 @@ def _masked(values: Sequence[Sequence[float | None]]) -> Any:
 
 
 def _draw_inside(axes: Axes, chart: HeatMap, edge: str) -> None:
-    """Give all places of pairs inside one machine, which are not comparable, one neutral colour."""
+    """Give the places of pairs inside one machine a neutral colour, as these are not comparable."""
     from matplotlib.patches import Rectangle
 
     for y, row in enumerate(chart.inside):
@@ -205,7 +205,7 @@ def _write_figures(
     form: Format,
     place_inches: float,
 ) -> None:
-    """Write each figure in its place, or none at all if the widest would be too small to read."""
+    """Write each figure in its place. If the widest figure were too small to read, write none."""
     digits, size_pt = _figures_fit(chart, form, place_inches)
     if not size_pt:
         return
@@ -227,7 +227,9 @@ def _write_figures(
 
 
 def _figures_fit(chart: HeatMap, form: Format, place_inches: float) -> tuple[int, float]:
-    """(decimals, type size) at which the widest figure fits its place; size 0: it does not fit."""
+    """(decimals, type size) at which the widest figure fits into its place; (0, 0.0) if it does
+    not.
+    """
     every = [*_present(chart.values), *_present(chart.inside)]
     for digits in (1, 0):
         widest = max(width_inches(words_of(number, digits), 1.0) for number in every)

@@ -44,7 +44,7 @@ def legend_of(labels: Sequence[str], form: Format) -> Legend:
     columns = len(texts)
     while columns > 1 and _wide(widths, columns, _COLUMN_GAP_EM * em) > room:
         columns -= 1
-    # If fewer columns need the same number of lines, the labels fill the last line better.
+    # Use fewer columns if that needs no more lines: then the last line is fuller.
     columns = -(-len(texts) // -(-len(texts) // columns))
     lines = [label.count("\n") + 1 for label in texts]
     most = max(
@@ -80,7 +80,7 @@ def _wide(widths: Sequence[float], columns: int, gap: float) -> float:
 
 
 def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
-    """The numbers by column, as matplotlib fills columns: the first ones may be longer by one."""
+    """The numbers by column, as matplotlib fills columns: the first columns may have one more."""
     least, more = divmod(len(numbers), columns)
     starts = [least * at + min(at, more) for at in range(columns + 1)]
     return [numbers[start:end] for start, end in pairwise(starts)]

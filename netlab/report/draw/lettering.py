@@ -18,13 +18,13 @@ _SUBPIXELS = 64
 _MEASURED_PT = 100.0
 """Size at which letters are measured: so large that rounding does not matter."""
 _SLACK = 1.03
-"""Factor for small letters, which are moved to whole pixels when they are drawn."""
+"""Reserve in the width: small letters are moved to whole pixels when they are drawn."""
 _BREAKS = re.compile(r"(?<=[\s\-_/,.:])")
 """A line may end after these characters."""
 
 
 def flat(words: str) -> str:
-    """A text on one line: a host's answer may contain line ends and control characters."""
+    """The text on one line, without line ends and control characters, which hosts may send."""
     return _BLANKS.sub(" ", words)
 
 

@@ -15,8 +15,8 @@ Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
 
 LOOKS = ("#4f65d8", "#df6500", "#00a47c", "#a42d74", "#07321f", "#5c4a08")
 """The hues of Okabe and Ito 2008 (Color Universal Design). They are darkened until each has a
-contrast of 3 to 1 with white. Then they are moved apart, so that readers with any kind of colour
-vision can distinguish them."""
+contrast of 3 to 1 with white. Then they are changed until readers with any kind of colour vision
+can distinguish them."""
 
 HEAT = (
     "#fee838",
@@ -51,4 +51,5 @@ QUIET = "#6b737b"
 GRID = "#dde1e5"
 PAPER = "#ffffff"
 INSIDE = "#e3e3e0"
-"""Colour of a heat map's places that are not on its scale, and of the bands of a strip."""
+"""Colour of the places of a heat map that stand for pairs inside one machine, and of the bands
+(shaded ranges) of a strip."""

@@ -162,7 +162,9 @@ class Drawers:
         return None
 
     def _next(self) -> int | None:
-        """Number of a job for another process, once there is one; ``None``: there is no more."""
+        """Wait for a job for another process, and return its number; ``None`` once ``end`` was
+        called.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._over)
             return None if self._over else self._waiting.popleft()
@@ -210,7 +212,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _cores() -> int:
-    """Number of processes that draw."""
+    """Maximum number of processes that draw at the same time, including this process."""
     if sys.platform == "linux" and hasattr(os, "sched_getaffinity"):
         return min(_MOST, len(os.sched_getaffinity(0)))
     return min(_MOST, os.cpu_count() or 1)
@@ -220,7 +222,7 @@ def _cores() -> int:
 def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawers]:
     """Draw the jobs, in their order, while the block does something else.
 
-    No process remains after the block, however it ends.
+    No process remains after the block, however the block ends.
     """
     helpers = Drawers()
     try:
@@ -233,7 +235,7 @@ def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawer
 
 
 def main(words: Sequence[str]) -> None:
-    """Run as the drawing processes: fork once per further pipe, and draw each job."""
+    """Main function of the drawing processes: fork once for each pair of pipes, then draw jobs."""
     make_ready()
     # After this call, the garbage collector no longer visits the loaded libraries.
     gc.freeze()

@@ -128,7 +128,7 @@ def style(form: Format) -> Iterator[None]:
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # Letters that the font lacks are drawn as boxes; the tables show the names.
+        # Letters that the font lacks are drawn as boxes. The tables show these letters.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)

@@ -1,4 +1,7 @@
-"""A chart for a notebook: means with their intervals, on axes that the user can change."""
+"""A chart for a notebook: means with their intervals, on axes that the user can change.
+
+A cell is one combination of test, pairing (server and client) and settings.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ WIDE = 100
 
 
 def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
-    """Draw means over ``x``, a line for each level of ``hue``.
+    """Draw means over the column ``x``, a line for each value of the column ``hue``.
 
     ``summary``: the result of ``netlab.results.core.summary_of``. Bars are 95 % intervals. If
     several cells have the same ``x`` and ``hue``, the mean of these cells is drawn, without a bar,
-    and the title names the settings in which they differ. ValueError for an unknown column or
-    quantity, and if there is no result.
+    and the title names the settings in which they differ. Raises ValueError for an unknown column
+    or quantity, and if there is no result.
     """
     import matplotlib.pyplot as plt
 

@@ -13,8 +13,9 @@ _STACKED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """The sizes in pictures of one width, if these are shown unscaled: lengths in inches, type in
-    points.
+    """The sizes in pictures of one width: lengths in inches, type sizes in points.
+
+    The sizes are those of a picture that is shown unscaled.
     """
 
     width_inches: float
@@ -26,12 +27,12 @@ class Format:
     panel_high_inches: float
     """Height of the axes of each panel, if there are several."""
     share_high_inches: float
-    """Height of axes with shares of the ceiling."""
+    """Height of axes with shares of the wire ceiling (the highest payload rate of the link)."""
     title_pt: float
     text_pt: float
     legend_pt: float
     small_pt: float
-    """Type size of ticks, if there are many."""
+    """Type size of the labels of ticks, if there are many ticks."""
     line_pt: float
     marker_pt: float
     map_right_inches: float
@@ -39,7 +40,7 @@ class Format:
     map_name_inches: float
     """Maximum width of a host's name at the edge of a map; longer names are broken into lines."""
     map_figures: int
-    """Maximum number of hosts on each axis of a map for which the figures are written into it."""
+    """Maximum number of hosts on each axis of a map for which the map has figures."""
 
     @property
     def axes_wide_inches(self) -> float:

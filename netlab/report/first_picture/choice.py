@@ -1,4 +1,9 @@
-"""Chooses and makes the pictures at the top of the page, from readings and charts. No I/O."""
+"""Chooses and makes the pictures at the top of the page, from readings and charts. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial. A comparison judges pairs of cells:
+one cell of the baseline, one cell of the contender.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ from netlab.stats import MARGIN, mean
 MOST = 2
 """Maximum number of pictures at the top of the page."""
 MOST_PLACES = 1200
-"""Maximum number of places (coloured squares) of a heat map; the tables have the others."""
+"""Maximum number of places (coloured squares) of a heat map; the tables show all figures."""
 MOST_ROWS = 14
 _SHARES = tuple(Fraction(*share) for share in ((1, 100), (1, 4), (1, 2), (3, 4), (99, 100)))
 """Percentiles of a distribution: whiskers at 1 and 99 %, a box from 25 to 75 %, the median."""
@@ -68,7 +73,7 @@ def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
 
 
 def _over_time(readings: Sequence[Reading], charts: Sequence[object]) -> list[FirstPicture]:
-    """Round trips and load on one axis, for the cell with the largest increase."""
+    """Round trips and load over time, for the cell whose round trips increase most under load."""
     names = chart_names(readings)
     increases = {
         names[reading.cell]: reading.number("increase_ns") or 0.0
@@ -121,7 +126,7 @@ def _host_panel(board: PairMatrix) -> HeatPanel:
 
 
 def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list[FirstPicture]:
-    """A heat map if two axes vary, lines if one axis varies, else the trials of a few cells."""
+    """A heat map if two settings vary, lines if one varies, otherwise the trials of a few cells."""
     grids = [grid for grid in layout.grids if grid.bins]
     if not grids:
         return []
@@ -149,7 +154,7 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
             break
         panels.append(_grid_panel(grid, link, None if has_ceilings else most))
     title = _("Share of the wire ceiling, %") if has_ceilings else _("Throughput")
-    # If the figures are shares of the ceiling, the title says so.
+    # If the figures are shares of the ceiling, the title says so, and the legend need not.
     of_what = "" if has_ceilings else _("% of the highest value of this run")
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 
@@ -179,9 +184,10 @@ def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPan
 def _spot(
     grid: BinGrid, row: LevelValue, column: TableColumn, reference_bit_per_s: float | None
 ) -> Spot | None:
-    """A place of the map: throughput as a share of ``reference_bit_per_s`` (``None``: unknown).
+    """A place of the map: throughput as a share of ``reference_bit_per_s``.
 
-    ``None`` if the run does not plan such a cell.
+    If the reference is ``None`` (unknown), the place shows no share. Returns ``None`` if the run
+    does not plan such a cell.
     """
     place = grid.bins.get((row, column))
     head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
@@ -261,14 +267,17 @@ def _distributions(
 
 
 def _partly(title: Message, count: int, total: int) -> Message:
-    """The title; if some are left out, with the number shown and the number of all."""
+    """The title; if ``count`` is less than ``total``, both numbers are added."""
     if count == total:
         return title
     return _("{title} (the first {shown} of {all})", title=title, shown=str(count), all=str(total))
 
 
 def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
-    """A row for each pair of cells and quantity: ratio and interval. Shaded: equivalent ratios."""
+    """A row with ratio and interval for each pair of cells and quantity; ``None`` without rows.
+
+    The ratios that count as equivalent are shaded.
+    """
     rows: list[IntervalRow] = []
     count = total = 0
     for comparison, pairs in verdicts:

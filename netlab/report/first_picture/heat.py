@@ -1,4 +1,8 @@
-"""Heat maps: grids of figures → panels of coloured places; blanks are hatched. No I/O."""
+"""Heat maps: grids of figures → panels of coloured places; blanks are hatched. No I/O.
+
+A place shows the result of a cell: one combination of test, pairing (server and client) and
+settings.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,8 @@ from netlab.report.first_picture.scene import (
 )
 
 BOUNDS = (10, 25, 50, 75, 90, 95, 98)
-"""Percentages at which a colour begins; in finer steps near the ceiling, where most figures are."""
+"""Percentages of the wire ceiling (the highest payload rate of the link), or of the highest figure,
+at which a colour begins. Steps are finer near 100 %, where most figures are."""
 BLANK = "blank-spot"
 INSIDE = "inside-spot"
 _GAP, _TITLE, _MOST_HIGH = 14, 20, {WIDE: 400, NARROW: 250}
@@ -31,7 +36,8 @@ class Spot:
     """One place (coloured square): its figure, or the reason why it has no figure."""
 
     percent: float | None
-    """Share of the ceiling, or of the highest value, which decides the colour; ``None``: blank."""
+    """Per cent of the wire ceiling or of the highest value. It decides the colour; ``None`` if
+    blank."""
     words: str
     """Text on the place, if there is room."""
     description: str
@@ -49,7 +55,7 @@ class HeatPanel:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     spots: tuple[tuple[Spot | None, ...], ...]
-    """``None``: nothing was planned there, and the place is empty."""
+    """``None`` where the run plans nothing; such a place stays empty."""
 
 
 def look_of(spot: Spot) -> str:

@@ -1,4 +1,8 @@
-"""Rows of intervals on one axis: a comparison's forest plot, or distributions. No I/O."""
+"""Rows of intervals on one axis: a comparison's forest plot, or distributions. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +40,10 @@ class IntervalRow:
     inner: tuple[float, float] | None = None
     """The quartiles of a distribution, drawn as a box."""
     dots: tuple[float, ...] = ()
-    """Single trials."""
+    """The values of the single trials."""
     shown: bool = True
-    """Whether the difference is proven; then the point is filled, otherwise hollow."""
+    """Whether the difference of a comparison is significant. If not, the point is hollow. Rows of
+    other pictures have filled points."""
     description: str = ""
     cell: str = ""
 
@@ -50,9 +55,10 @@ class Axis:
     label: str
     logarithmic: bool = False
     level: float | None = None
-    """Value of a line across all rows: the wire ceiling, or the ratio 1 (no difference)."""
+    """Value at which a vertical line crosses all rows: the wire ceiling (highest payload rate of
+    the link), or the ratio 1 (no difference)."""
     margin: tuple[float, float] | None = None
-    """The shaded range, which counts as equivalent."""
+    """The range of ratios that count as equivalent; it is shaded."""
     spell: Callable[[float], str] = "{:g}".format
 
 

@@ -2,6 +2,8 @@
 
 The page's content security policy allows no inline styles. Colours come from the style sheet,
 which has a light and a dark set.
+
+A cell is one combination of test, pairing (server and client) and settings.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from netlab.messages import Message, joined
 
 WIDE, NARROW = 620, 358
-"""Width in pixels: next to the answers, and on a phone."""
+"""Widths in pixels: of a drawing next to the answers, and of a drawing on a phone."""
 
 TYPE = 12
 """Height of letters in pixels."""
@@ -31,7 +33,7 @@ class Mark:
     words: str = ""
     """The text, if the element is a text."""
     most: int = 0
-    """Maximum number of letters; 0: no limit."""
+    """Maximum number of letters; 0 means no limit."""
     title: str = ""
     """Text shown when the pointer is over the element."""
     cell: str = ""
@@ -87,10 +89,11 @@ def path(points: list[tuple[float, float]], look: str) -> Mark:
 def words(
     x: float, y: float, text: str, look: str = "", *, room: float = 0, slant: bool = False
 ) -> Mark:
-    """A text; ``look`` may be the class ``middle`` or ``end``. ``slant``: the text rises.
+    """A text. ``look`` is its style class, such as ``middle`` or ``end``.
 
-    ``room``: width in pixels (0: no limit). A longer text is shortened in its middle, and shown in
-    full when the pointer is over it. The length counts after translation.
+    If ``slant``, the text rises to the right. ``room``: width in pixels (0 means no limit). A text
+    that is longer after translation is shortened in its middle, and shown in full when the pointer
+    is over it.
     """
     attributes = _attributes({"x": x, "y": y}, look)
     turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if slant else ()

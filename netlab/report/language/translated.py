@@ -96,7 +96,9 @@ class Translated(Wording):
         return figure[1].translate(self._marks) + figure[2]
 
     def of_table(self, table: AnyTable) -> AnyTable:
-        """A table: title, headings and footnotes translated, figures in the language's format."""
+        """A table with translated title, headings and footnotes, and figures in this language's
+        format.
+        """
         fields: dict[str, Any] = {
             "title": self.text(table.title),
             "corner": self.text(table.corner),
@@ -114,7 +116,9 @@ class Translated(Wording):
         return replace(table, **fields)
 
     def of_section(self, section: TableSection) -> TableSection:
-        """A section: its tables, and the text about the systems and hosts at both ends."""
+        """A section in this language: its tables, and the text about systems and hosts at both
+        ends.
+        """
         return replace(
             section,
             grid=replace(section.grid, conditions=self.text(section.grid.conditions)),
@@ -123,7 +127,7 @@ class Translated(Wording):
         )
 
     def of_part(self, part: Part) -> Part:
-        """A part: its title, paragraphs, sheets and charts."""
+        """A part (a section with text, tables and charts) in this language."""
         return replace(
             part,
             title=self.text(part.title),
@@ -134,7 +138,7 @@ class Translated(Wording):
         )
 
     def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
-        """A chart: title, axes, legend, and the description for readers who cannot see it."""
+        """A chart: title, axes, legend, and the description for readers who cannot see charts."""
         common: dict[str, Any] = {
             "title": self.text(chart.title),
             "x_label": self.text(chart.x_label),

@@ -34,17 +34,17 @@ class Wording:
         return singular if number == 1 else plural
 
     def of_table(self, table: AnyTable) -> AnyTable:
-        """A table: headings, captions, footnotes, and how its figures are written."""
+        """A table with headings, captions, footnotes and figures as the report writes them."""
         return table
 
     def of_section(self, section: TableSection) -> TableSection:
-        """A section of tables."""
+        """A section of tables of throughput, as the report writes it."""
         return section
 
     def of_part(self, part: Part) -> Part:
-        """A part: its title, paragraphs, sheets and charts."""
+        """A part (a section with text, tables and charts) as the report writes it."""
         return part
 
     def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
-        """A diagram: title, axes, legend."""
+        """A chart with title, axes and legend as the report writes them."""
         return chart

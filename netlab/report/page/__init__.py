@@ -3,6 +3,9 @@
 The content security policy of the page allows only the page's own script and style sheet, by their
 hashes, and forbids network connections. So text from a host or a file can neither run as a script
 nor connect.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
 """
 
 from __future__ import annotations
@@ -59,9 +62,9 @@ class Contents:
     overviews: tuple[GridTable, ...]
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
-    """The sections besides the tables of throughput, in the page's order."""
+    """The sections, except the tables of throughput, in the page's order."""
     charts: tuple[Chart | Strip | HeatMap, ...]
-    """The drawings; a drawing's index here is the number of its place in the page."""
+    """The drawings. The index of a drawing is the number of its placeholder in the page."""
     left_out: int
     """Number of diagrams that were not drawn because there would be too many."""
     cells: Callable[[], str]

@@ -2,6 +2,10 @@
 
 The page contains everything that was measured. A piece holds several cells, and is unpacked when
 one of these cells is opened. So a page of ten thousand cells opens as fast as a small page.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, a record is the stored result of a trial, and a reading holds what tables and
+charts need of a trial. A flow is the data of a trial in one direction.
 """
 
 from __future__ import annotations
@@ -33,10 +37,12 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 PIECE_CHARACTERS = 300_000
-"""Minimum size of a piece before packing, except the last; unpacking takes some milliseconds."""
+"""Minimum size of a piece before packing, except the last piece. Unpacking a piece takes some
+milliseconds."""
 
 MAX_LISTED = 12
-"""Maximum length of a series that is listed; longer series are in charts and the exported table."""
+"""Maximum number of values of a series (list of values) that the page lists. Longer series are in
+charts and in the exported table."""
 
 _WITH_STREAMS = frozenset({"stream", "latency_under_load"})
 """Tests with streams, which have a wire ceiling."""
@@ -62,7 +68,7 @@ class CellView:
     name: str
     readings: tuple[Reading, ...]
     records: tuple[Record | None, ...]
-    """The latest record of each trial in ``readings``; ``None``: not measured yet."""
+    """The latest record of each trial in ``readings``; ``None`` if there is no record yet."""
     ceilings: Mapping[str, float]
     """Flow → its wire ceiling (highest payload rate on the link), bit/s; only known ceilings."""
     findings: tuple[CellFinding, ...]
@@ -96,7 +102,7 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
     def say(words: str) -> str:
         return printable(wording.text(words))
 
-    # Compression releases the interpreter lock, so that the next piece is prepared meanwhile.
+    # Compression releases the interpreter lock, so this thread prepares the next piece meanwhile.
     with ThreadPoolExecutor(1) as packing:
         return _pieces(cells, say, lambda *piece: packing.submit(_piece, *piece))
 
@@ -168,7 +174,7 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict
 
 
 def _trial(reading: Reading, say: _Say) -> dict[str, Any]:
-    """How a trial ended, and the reason if it has no figure."""
+    """How a trial ended, and the reason if the trial has no figure."""
     server, client = reading.server, reading.client
     ends = _("{server} serves {client}", server=server, client=client) if server and client else ""
     return {

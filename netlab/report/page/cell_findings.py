@@ -1,4 +1,9 @@
-"""Findings → the findings that the page shows for each cell, with their evidence. No I/O."""
+"""Findings → the findings that the page shows for each cell, with their evidence. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell. A finding is a statement about a run that is computed from its records (the
+stored results of trials).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CellFinding:
-    """One finding as a cell shows it."""
+    """One finding as the page shows it among the details of a cell."""
 
     sentence: str
     kind: Kind | None = None
@@ -25,7 +30,8 @@ class CellFinding:
     evidence: Mapping[str, float] = field(default_factory=dict)
     """Name → value; the name includes the unit, as in a record."""
     trials: tuple[int, ...] = ()
-    """The trials of the cell that show the finding; empty if it is not about single trials."""
+    """The trials of the cell that show the finding; empty if the finding is not about single
+    trials."""
 
     @property
     def is_warning(self) -> bool:

@@ -1,7 +1,7 @@
 """Charts → the data from which the page's script draws them, packed. No I/O.
 
 The data comes from the same objects as the drawn pictures, so that both show the same figures.
-Charts with bars, or with a line that runs backwards, are shown as pictures only.
+Charts with bars, or with a line whose x values do not increase, are shown as pictures only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Facts about a run for the page: numbers of trials by status, settings, hosts. No I/O.
 
-A session is one execution of ``netlab run`` or ``netlab resume``.
+A session is one execution of ``netlab run`` or ``netlab resume``. A cell is one combination of
+test, pairing (server and client) and settings; a trial is one measurement of a cell, and a reading
+is the data of one trial.
 """
 
 from __future__ import annotations
@@ -52,7 +54,10 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class HostFact:
-    """One fact of a host, before the first session and after the last session; empty: unknown."""
+    """One fact of a host, before the first session and after the last session.
+
+    A value is empty if it is unknown.
+    """
 
     name: str
     before: str
@@ -75,7 +80,7 @@ class HostFacts:
     facts: tuple[HostFact, ...]
 
     def words_of(self, name: str) -> str:
-        """The value of a fact before the run, else a later value; empty if none was recorded."""
+        """The value of a fact before the run, otherwise a later value; empty if there is none."""
         noted = {fact.name: fact.before or fact.after for fact in self.facts}
         return noted.get(name) or dict(self.found).get(name, "")
 
@@ -130,7 +135,7 @@ def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
 
 
 def trials(plan: Plan) -> str:
-    """The trials per cell: ``10``; ``10, 15`` if cells differ; or the rule that ends a cell."""
+    """The trials per cell: ``10``; ``10, 15`` if cells differ; or the rule that ends the trials."""
     rules = dict.fromkeys(plan.rule_of(cell) for cell in plan.cells)
     return joined(
         ", ",
@@ -179,7 +184,7 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
 
 
 def changes(facts: Iterable[HostFacts]) -> tuple[tuple[str, HostFact], ...]:
-    """(host, fact) of all facts that changed between the first session and the end of the last."""
+    """(host, fact) of all facts that differ before the first session and after the last session."""
     return tuple((host.name, fact) for host in facts for fact in host.facts if fact.changed)
 
 
@@ -228,7 +233,7 @@ def _blank(sentence: str, group: Sequence[Reading]) -> Blank:
 
 
 def _levels(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
-    """The values of a setting, over the cells of those protocols that ever have the setting."""
+    """The values of a setting in all cells of the protocols for which any cell has the setting."""
     protocols = {reading.protocol for reading in readings if level(reading, name) is not None}
     return levels_of((reading for reading in readings if reading.protocol in protocols), name)
 

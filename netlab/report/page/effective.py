@@ -1,4 +1,8 @@
-"""Requested and effective values of a cell's settings, from its records. No I/O."""
+"""Requested and effective values of a cell's settings, from its records. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings. A record is the stored
+result of one trial (measurement) of a cell. A flow is the data of a trial in one direction.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,8 @@ _ENDS: Mapping[str, str] = {
     "server": _("server"),
 }
 MOST_SHOWN = 4
-"""Maximum number of different values of one end that are listed; more are shown as a range."""
+"""Maximum number of different values of one end that are listed. If there are more, the smallest
+and the largest value are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class _EndValue:
 def effective_settings(
     settings: Mapping[str, Any], trials: Sequence[_RecordValues]
 ) -> tuple[EffectiveSetting, ...]:
-    """Every setting of a cell in the records' order, then effective values that were not requested.
+    """Every setting of a cell, then effective values that the cell does not request.
 
     ``trials``: the values of each record whose status is ok. A value that was not requested
     cannot differ. A buffer that Linux doubles for its own bookkeeping (socket(7), SO_SNDBUF) does
@@ -68,7 +73,7 @@ def effective_settings(
                 differs,
             )
         )
-    # Values of which nothing was requested; they explain many results.
+    # Values for which there is no setting; they explain many results.
     for name, words in _UNASKED.items():
         reports = [value for values in trials for value in _of_flows(values, name)]
         if reports:
@@ -113,7 +118,9 @@ def _buffers(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
 
 
 def _waits(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
-    """How the receivers waited. Older TCP records state only whether a receiver was spinning."""
+    """How the receivers waited for data. Older TCP records state only whether a receiver was
+    spinning (whether it called receive again and again instead of blocking).
+    """
     for prefix in FLOWS:
         way = values.get(f"{prefix}receiver_receive_method")
         spin = values.get(f"{prefix}receiver_spin")
@@ -125,7 +132,7 @@ def _waits(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
 
 
 def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    """The CPUs of one side, which may send in one flow and receive in another."""
+    """The CPUs of the server or the client, which may send in one flow and receive in another."""
     side, _underscore, suffix = name.partition("_")
     for prefix in FLOWS:
         sends = server_sends(settings, prefix) == (side == "server")
@@ -151,7 +158,7 @@ def _label(prefix: str, end: str) -> str:
 
 
 def _in_words(name: str, reports: Sequence[_EndValue]) -> str:
-    """One value if all ends report the same, else the value of each end."""
+    """One value if all ends report the same value, otherwise the value of each end."""
     if not reports:
         return ""
     of_ends: dict[str, list[Any]] = {}

@@ -1,4 +1,4 @@
-"""The environment of the page's templates: their filters, and the language of their texts."""
+"""Jinja's environment for the page's templates: filters, and the language of their texts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _has_bars(charts: Iterable[tuple[int, Chart]]) -> bool:
 
 
 def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:
-    """The rows as a table's body and, if there are rows that summarise others, as its foot."""
+    """The rows of a table's body and, if some rows summarise other rows, the rows of its foot."""
     body = [row for row in rows if row.kind == "value"]
     rest = [row for row in rows if row.kind != "value"]
     return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]

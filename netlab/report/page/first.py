@@ -1,4 +1,8 @@
-"""The top of the page (its first screen): lines with link targets, pictures, facts. No I/O."""
+"""The top of the page (its first screen): lines with link targets, pictures, facts. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,9 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class LineTarget:
-    """The link targets of a line: key of its main cell, and two anchors. Empty: no target."""
+    """The link targets of a line: key of its main cell, and two anchors. An empty field means
+    that there is no target.
+    """
 
     cell: str
     section: str
@@ -122,7 +128,7 @@ def _duration(readings: Sequence[Reading]) -> str:
 def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str, ...]:
     """The hosts and the name of each system, or the number of hosts if there are many.
 
-    If no hosts were recorded, the systems of the pairings.
+    If no hosts were recorded, this function returns the systems that the pairings name.
     """
     if not hosts:
         letters = dict.fromkeys(c for r in readings if "+" not in r.pairing for c in r.pairing)

@@ -1,4 +1,8 @@
-"""Readings → paragraphs on the meaning of a report's figures, and on unknown facts. No I/O."""
+"""Readings → paragraphs on the meaning of a report's figures, and on unknown facts. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 

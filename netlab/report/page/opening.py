@@ -1,4 +1,8 @@
-"""Plan and readings → the page's first sentences: what was measured, between whom, when. No I/O."""
+"""Plan and readings → the page's first sentences: what was measured, between whom, when. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ _SUBJECTS: Mapping[str, str] = {
     "latency_under_load": _("the latency under a load"),
 }
 _MAX_NAMED = 8
-"""A sentence that has more pairings than this gives their number instead of their names."""
+"""Maximum number of pairings that a sentence names. If there are more, it gives their number."""
 _NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
 
 
@@ -96,7 +100,7 @@ def _ends(sizes: Sequence[int]) -> dict[str, str]:
 
 
 def _varied(readings: Sequence[Reading]) -> str:
-    """The settings that differ within one test and protocol, with their levels."""
+    """The settings that differ within one test and protocol, with their values."""
     settings: list[Message] = []
     buffers = levels_of((r for r in readings if r.test == "stream"), ROWS)
     if len(buffers) > 1:

@@ -1,7 +1,8 @@
 """The command that measures one cell of a run again, as shell words with placeholders. No I/O.
 
 The page's script replaces the placeholders, because it knows the folder from which the page was
-opened. The script also quotes each word.
+opened. The script also quotes each word. A cell is one combination of test, pairing (server and
+client) and settings.
 """
 
 from __future__ import annotations

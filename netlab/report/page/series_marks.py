@@ -1,4 +1,9 @@
-"""Findings with a time or a rate → marks on the small chart of a cell's throughput. No I/O."""
+"""Findings with a time or a rate → marks on the small chart of a cell's throughput. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell. A record is the stored result of a trial. A flow is the data of a trial in
+one direction.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from netlab.results.tcp_series import tcp_series_of
 from netlab.units import format_rate, format_seconds
 
 MOST_MARKS = 12
-"""Maximum number of marks on one chart; of more, the longest are drawn. The table has all."""
+"""Maximum number of marks on one chart. If there are more, the longest marks are drawn."""
 LEAST_OF_LONGEST = 0.1
 """Gaps shorter than this share of the longest gap are not marked."""
 
@@ -80,7 +85,7 @@ _LIMITS: Mapping[str, str] = {
 
 
 def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
-    """The receiver's gaps, if they amount to an interruption."""
+    """The gaps in which the receiver got no data, if they amount to an interruption."""
     if not any(interruption.flow == flow for interruption in interruptions(record)):
         return
     pairs = record.values.get(f"{flow}receiver_gaps")

@@ -1,4 +1,9 @@
-"""Records of a cell → the small charts that the page draws when the cell is opened. No I/O."""
+"""Records of a cell → the small charts that the page draws when the cell is opened. No I/O.
+
+The window is the time that is measured; TCP's window is called congestion window. A cell is one
+combination of test, pairing (server and client) and settings. A flow is the data of a trial in one
+direction.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,7 @@ from netlab.stats.histogram import Histogram, from_pairs, middle_of
 from netlab.stats.intervals import MIN_TRIALS, interval
 
 MAX_LINES = 12
-"""Maximum number of trials of a cell that are drawn; readers could not distinguish more lines."""
+"""Maximum number of trials (measurements of a cell) in a chart; more lines would look alike."""
 
 _MAX_STEPS = 200
 """Maximum number of points of one curve."""
@@ -58,7 +63,7 @@ class SmallChart:
     marks: tuple[SeriesMark, ...] = ()
     """The marks for findings with a time."""
     from_zero: bool = True
-    """Whether the y axis begins at zero; if not, no line joins the points."""
+    """Whether the y axis begins at zero. If it does not, no line joins the points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,8 @@ def small_charts(
     marks: Mapping[str, tuple[SeriesMark, ...]] | None = None,
     limits: tuple[SeriesLevel, ...] = (),
 ) -> tuple[SmallChart, ...]:
-    """The charts of one cell: the series that its trials recorded. If there is no series over time,
-    charts of the trials' figures replace it, unless there is only one figure.
+    """The charts of one cell, from the series that its trials recorded. If there is no series over
+    time, the charts show the figure of each trial instead, unless there is only one figure.
 
     ``trials``: the trials whose status is ok, each with all values of its record. ``ceilings`` has
     the wire ceiling of each flow in bit/s, ``marks`` the marks of each flow, ``limits`` the limits
@@ -201,7 +206,7 @@ def _by_trial(trials: Sequence[tuple[Reading, _TrialValues]]) -> Iterator[SmallC
 
 
 def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
-    """(low, mean, high) by Student's t; ``None`` below three trials."""
+    """(low, mean, high) by Student's t; ``None`` for fewer than three trials."""
     if len(values) < MIN_TRIALS:
         return None
     ends = interval(values)
@@ -209,7 +214,7 @@ def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
 
 
 def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
-    """The sender's congestion window, with a point where it retransmitted segments."""
+    """The sender's congestion window, with a point where the sender retransmitted segments."""
     lines: list[Curve] = []
     retransmissions: _Points = []
     for trial in trials:
@@ -270,7 +275,7 @@ def _thinned(trial: _TrialSeries, values: Sequence[int], unit: float) -> _Points
 
 
 def _retransmissions(trial: _TrialSeries) -> _Points:
-    """The points with retransmissions since the point before, thinned as ``_thinned`` does."""
+    """The points with retransmissions since the point before, at most ``_MAX_STEPS`` of them."""
     series = trial.series
     places = [
         place
@@ -345,7 +350,7 @@ def _swept(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
 
 
 def _searched(reading: Reading, values: _TrialValues) -> SmallChart | None:
-    """The rates that one search tried, in order, by verdict."""
+    """The rates that one search tried, in order: points for rates that passed, and for others."""
     shares = numbers(values.get("trial_line_share"))
     verdicts = numbers(values.get("trial_verdict"))
     if not shares or len(shares) != len(verdicts):

@@ -1,4 +1,8 @@
-"""The sections of the page about a run's results, in the page's order."""
+"""The sections of the page about a run's results, in the page's order.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def parts_of(run: Analysis, readings: Sequence[Reading]) -> tuple[Part, ...]:
-    """The sections that the run has content for; an import of streams may have none."""
+    """The sections for which the run has content. An imported run of streams may have none."""
     link, imported = run.plan.link, run.plan.source is not None
     never_tight = [
         cell.key for cell in run.plan.cells if run.stored.progress(cell).precise is False

@@ -3,6 +3,10 @@
 The tables have the form of the imported document connection-kinds: a row for each client, a column
 for each server, a table for each protocol. Data that never left a machine is marked and is in no
 mean. No I/O.
+
+A role is a host, or a host in one of its networks. A cell is one combination of test, pairing
+(server and client) and settings; a trial is one measurement of a cell, and a reading is the data of
+one trial.
 """
 
 from __future__ import annotations
@@ -73,10 +77,11 @@ class PairValue:
     def place(
         self, notes: Notes, link: Link | None, estimate: float | None, *, imported: bool
     ) -> TableCell:
-        """The cell of the table: the mean with its number of trials, or why the cell is blank.
+        """One place of the table: the mean with its number of trials, or why the place is blank.
 
         An imported figure is written as the document prints it. ``estimate``: the figure to be
-        expected from what the two hosts reach with others; ``None`` if the pair does not deviate.
+        expected from what the two hosts reach with other hosts; ``None`` if the pair does not
+        deviate.
         """
         why: list[str] = [INSIDE] if self.inside else []
         why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
@@ -122,7 +127,7 @@ class PairMatrix:
         return TableCell(text, value, self.quantity.unit)
 
     def strays(self) -> dict[tuple[str, str], float]:
-        """(client, server) → expected figure, for pairs that deviate from both hosts' other pairs.
+        """(client, server) → expected figure, for pairs that deviate from the hosts' other pairs.
 
         Only pairs that used a cable count. The rules are those of the findings about pairs of
         hosts.
@@ -199,7 +204,7 @@ def _label(reading: Reading, name: str) -> str:
 
 
 def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
-    """Whether client and server are one machine: the records say so, or it is the same host."""
+    """Whether client and server are one machine: the records say so, or they are the same host."""
     return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
 
 

@@ -1,4 +1,8 @@
-"""Readings → the limit that a search found: load and dropped frames of each host. No I/O."""
+"""Readings → the limit that a search found: load and dropped frames of each host. No I/O.
+
+The search looks for the highest frame rate without loss through a device (RFC 2544); the rate found
+is its result. A reading is the data of one search.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +39,12 @@ _ROLES = {"client": _("client"), "server": _("server")}
 
 
 def limit_called(limit: str) -> str:
-    """The words for a limit; an unknown word, of another version, is returned as it is."""
+    """The words for a limit. A word of another version of netlab is returned unchanged."""
     return _LIMITS.get(limit, limit)
 
 
 def limit_words(reading: Reading) -> str:
-    """A search's limit and the busiest core at its rate: ``device (router: CPU 1, 99 %)``."""
+    """A search's limit and the busiest core at the rate found: ``device (router: CPU 1, 99 %)``."""
     words = limit_called(str(reading.values.get("limit", "")))
     host, share = reading.values.get("limit_host"), reading.number("limit_core_share")
     core = reading.number("limit_core")
@@ -56,7 +60,7 @@ def limit_words(reading: Reading) -> str:
 
 
 def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
-    """A line for each frame size and host; ``None`` if nothing is known of any host.
+    """A line for each frame size and host; ``None`` if no load and no count is known.
 
     ``groups``: frame size → trials.
     """

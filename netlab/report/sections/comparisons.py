@@ -3,6 +3,10 @@
 Trials with the same number are compared with each other. They are from the same block, in which
 every cell is measured once, so that drift affects both sides alike. The verdicts on all comparisons
 of a run are corrected together.
+
+A comparison has two sides, the baseline and the contender. Each of its pairs consists of a cell of
+the baseline and a cell of the contender. A cell is one combination of test, pairing (server and
+client) and settings; a trial is one measurement of a cell, and a reading is the data of one trial.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ TITLE = _("Comparisons")
 _MOST_IN_SENTENCE = 6
 """Maximum number of pairs of cells in a sentence; if there are more, only the table has them."""
 _TWICE = 1.95
-"""A ratio from this value upwards is written as a multiple, a smaller one in per cent."""
+"""A ratio from this value upwards is written as a multiple, a smaller ratio in per cent."""
 _MORE: Mapping[str, Callable[[str], Message]] = {
     "longer": lambda percent: _("{percent} % longer", percent=percent),
     "shorter": lambda percent: _("{percent} % shorter", percent=percent),
@@ -53,7 +57,7 @@ _TWO_TIMES = {
 
 
 def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part | None:
-    """A table and a sentence for each comparison; ``None`` if nothing is to be compared."""
+    """A table and sentences for each comparison; ``None`` if ``comparisons`` is empty."""
     if not comparisons:
         return None
     aligned = [align_cells(comparison, readings) for comparison in comparisons]
@@ -166,7 +170,7 @@ def interval_words(verdict: Verdict) -> str:
 
 
 def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
-    """One sentence for each quantity with few enough pairs of cells."""
+    """One sentence for each quantity with at most ``_MOST_IN_SENTENCE`` pairs of cells."""
     sentences: list[str] = []
     for quantity in dict.fromkeys(row.aligned.quantity for row in rows):
         pairs = [row for row in rows if row.aligned.quantity is quantity]
@@ -257,7 +261,10 @@ def _between(ratio: float, low: float, high: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Per cent with two significant digits, so that a tenth of a per cent does not become zero."""
+    """Per cent with at most two decimals, so that a tenth of a per cent does not become zero.
+
+    From 1 % upwards there is one decimal, from 10 % upwards there are none.
+    """
     percent = 100 * share
     decimals = 0 if percent >= 10 else 1 if percent >= 1 else 2
     return f"{percent:.{decimals}f}"

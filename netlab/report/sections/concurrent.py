@@ -1,8 +1,12 @@
 """Readings → the sum of flows that ran at the same time, in one common window. No I/O.
 
 A round consists of the trials that started together. The flows of one round are added up; rates of
-different windows are never added. There is no sum if a flow has no figure or did not send all the
-time, or if a host's clock drifted. Then the table gives the reason.
+different windows are never added. There is no sum if a flow has no figure or did not send during
+the whole window, or if a host's clock drifted. Then the table gives the reason.
+
+A window is the time that is measured. The controller is the machine that runs netlab. A cell is one
+combination of test, pairing (server and client) and settings; a trial is one measurement of a cell,
+and a reading is the data of one trial.
 """
 
 from __future__ import annotations
@@ -80,7 +84,7 @@ def concurrent_rounds(readings: Sequence[Reading]) -> tuple[ConcurrentTrials, ..
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """A line for each kind of rounds (equal label and number of flows); ``None`` without rounds."""
+    """A line for all rounds with the same label and number of flows; ``None`` without rounds."""
     rounds = concurrent_rounds(readings)
     if not rounds:
         return None
@@ -151,8 +155,10 @@ def _mbit_per_s(value: float) -> TableCell:
 
 
 def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
-    """A label such as ``TCP 1448, 3 pairs``. Pairings of systems are listed; if their settings
-    differ, these follow each pairing.
+    """A label such as ``TCP 1448, 3 pairs``.
+
+    Pairings of two systems, such as ``LL``, are listed instead of counted. If the settings of the
+    trials differ, each pairing is followed by its settings.
     """
     setups = dict.fromkeys(names[reading.cell] for reading in round_.readings)
     if len(setups) > 1:
@@ -172,12 +178,12 @@ def _together(names: Sequence[str]) -> str:
 
 
 def _trials(round_: ConcurrentTrials) -> int:
-    """Number of trials that ran at the same time, with or without a figure."""
+    """Number of trials of a round, with or without a figure."""
     return max(int(reading.number("common_window_trials") or 1) for reading in round_.readings)
 
 
 def _planned(round_: ConcurrentTrials) -> int:
-    """Number of flows of these trials, with or without a figure."""
+    """Number of flows of a round, with or without a figure."""
     flows_a_trial = max(len(reading.flows) for reading in round_.readings)
     return max(len(round_.flows), _trials(round_) * flows_a_trial)
 

@@ -1,4 +1,8 @@
-"""Tables on pairs of named hosts: both directions compared; rates offered and received. No I/O."""
+"""Tables on pairs of named hosts: both directions compared; rates offered and received. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 
 MAX_LINES = 60
-"""Maximum number of lines of a table. The pairs that differ most come first."""
+"""Maximum number of lines of a table. The pairs that differ most, or that lost most, come first."""
 
 ONE_EACH = _("cannot tell: one trial each way")
 
 
 def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
-    """The two directions of each pair of machines side by side; ``None`` if no pair has both.
+    """Both directions of each pair of machines, side by side; ``None`` without such a pair.
 
     The two trials of a block, in which every cell is measured once, are compared with each other.
     Pairs whose directions differ by more than noise come first. With one trial in each direction
@@ -129,7 +133,7 @@ def _words(verdict: Judged, quantity: Quantity, *, own_verdict: Judged) -> str:
 
 
 def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
-    """Paced UDP in one direction: rates offered, sent and received, loss, jitter.
+    """UDP sent at a requested rate in one direction: rates offered, sent, received; loss, jitter.
 
     ``None`` if no sent rate was recorded. ``names``: cell → the settings that differ between cells.
     """

@@ -1,4 +1,9 @@
-"""Readings → deviations over the time of the run, which show drift. No I/O."""
+"""Readings → deviations over the time of the run, which show drift. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial. A strip is several low diagrams
+(panels) one below the other over one x axis.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +21,18 @@ MAX_PANELS = 8
 MAX_STRIPS = 3
 _LEAST_POINTS = 3
 _MAX_JOINED = 4
-"""Maximum number of cells in a panel whose points are joined by lines; more would be illegible."""
+"""Maximum number of cells in a panel for which lines join the points of a cell. More lines would be
+illegible."""
 _MINUTES_FROM_S = 300.0
 
 _Point = tuple[float, float]
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """A panel for each group of cells; ``None`` without repeats or without recorded times.
+    """A panel for each group of cells; ``None`` without repeated trials or without recorded times.
 
-    Without repeats a cell has one point, and a difference between cells would look like drift.
+    Without repeated trials a cell has one point, and a difference between cells would look like
+    drift.
     """
     if len({reading.cell for reading in readings}) == len(readings):
         return None
@@ -83,7 +90,7 @@ def _panels(readings: Sequence[Reading], first_s: float, scale: float) -> list[P
 def _lines(
     group: Sequence[Reading], quantity: Quantity, first_s: float, scale: float
 ) -> tuple[Curve, ...]:
-    """A line for each cell: its trials over time, in per cent off their median."""
+    """A line for each cell: its trials over time, as deviations from their median in per cent."""
     lines = []
     cells: dict[str, list[_Point]] = {}
     for reading in group:

@@ -5,6 +5,9 @@ Each figure is given with its share of the link's rate.
 A frame keeps the link busy for its preamble (8 bytes), header, payload, FCS and the gap of 12
 bytes after it. Without the gap, a full frame counts as 1526 bytes instead of 1538. A link at 99.8 %
 of its rate would then seem to be at 99.0 %.
+
+The repeats are the trials (measurements) of one cell, which is one combination of test, pairing and
+settings. A reading is the data of one trial.
 """
 
 from __future__ import annotations
@@ -73,7 +76,7 @@ def _time_s(reading: Reading) -> float | None:
 
 
 def _received_bytes(reading: Reading) -> float | None:
-    """Payload received in the window, computed from throughput and elapsed time."""
+    """Payload received in the window (the measured time): throughput times elapsed time."""
     flow, elapsed = reading.flows.get(""), reading.number("elapsed_ns")
     if flow is None or flow.throughput_bit_per_s is None or elapsed is None:
         return None
@@ -83,8 +86,8 @@ def _received_bytes(reading: Reading) -> float | None:
 def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bool]:
     """(bytes sent onto the link, whether the sender counted them).
 
-    The sender's count is used only for trials with a given number of messages: only these messages
-    were sent and received in the same time.
+    The sender's count is used only for trials with a given number of messages: only in these trials
+    do the sender's count and the elapsed time belong to the same messages.
     """
     sizes = [reading.message_bytes or 0 for reading in readings]
     counts = [
@@ -99,12 +102,12 @@ def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bo
 
 
 def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float | str:
-    """Bytes on the link for each byte of payload, or a sentence why this ratio is not known."""
+    """Bytes on the link for each byte of payload, or a sentence that says why it is unknown."""
     if reading.same_host:
         return SAME_HOST
     if link is None:
         return NO_LINK
-    # TCP makes full segments of a stream, whatever the messages are.
+    # TCP makes full segments of a stream, whatever the size of the messages is.
     packets = packets_of(reading, None, link)
     if isinstance(packets, str):
         return packets

@@ -1,7 +1,8 @@
 """Readings → a device's latency under load, and its longest burst. No I/O.
 
 Latency is measured as in RFC 2544, 26.2, at the rate found and at shares of this rate. Bursts are
-the back-to-back frames of 26.4.
+the back-to-back frames of 26.4. The rate found is the highest frame rate without loss that a
+throughput search found. A reading is the data of one search.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def _round_trips(
 
 
 def _at(readings: Sequence[Reading], name: str, share: float, factor: float = 1) -> float | None:
-    """The mean over trials of a figure at one load; ``None`` if no trial has it."""
+    """The mean of a figure at one load over the trials; ``None`` if no trial has the figure."""
     values = [
         value
         for reading in readings

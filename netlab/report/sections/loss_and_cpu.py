@@ -1,4 +1,9 @@
-"""Readings of streams → message loss and CPU load at both ends: tables and charts. No I/O."""
+"""Readings of streams → message loss and CPU load at both ends: tables and charts. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial. A flow is the data of a trial in one
+direction. The probe is netlab's program on a host; its window is the time that it measures.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ from netlab.stats import mean
 
 MAX_CHARTS = 12
 MAX_SHOWN_LINES = 40
-"""Maximum number of lines of a table; a longer table is folded, as charts show its figures."""
+"""Maximum number of lines of a table. A longer table is folded, because charts show its figures."""
 
 
 Drop = Callable[[str, Reading], float | None]
@@ -37,7 +42,10 @@ class LoadColumn:
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """A line for each group of cells; ``None`` if nothing was counted, as in an import."""
+    """A line for each group of cells; ``None`` if nothing was counted, as in an imported run.
+
+    A group has the cells of one column of a table of throughput.
+    """
     streams = [r for r in readings if r.test == "stream" and not is_by_name(r.pairing)]
     grids = lay_out(streams).grids
     lines = [_line(grid, column) for grid in grids for column in grid.columns]
@@ -74,7 +82,7 @@ def part(readings: Sequence[Reading]) -> Part | None:
 
 
 def _places(grids: Sequence[BinGrid]) -> Table | None:
-    """Where both hosts dropped frames, for the groups over UDP that lost messages.
+    """Where both hosts dropped frames, for the groups of cells over UDP that lost messages.
 
     Messages that were never sent count as lost here. ``None`` if no such group has a counter.
     """
@@ -100,7 +108,7 @@ def _places(grids: Sequence[BinGrid]) -> Table | None:
 
 
 def _sum_of(grid: BinGrid, column: TableColumn, drop: Drop) -> float | None:
-    """The sum over all trials with a result; ``None`` if any of them lacks the count."""
+    """The sum of a count over all trials with a result; ``None`` if any of them lacks the count."""
     counts = [
         drop(column.flow, reading)
         for place in grid.column(column)
@@ -216,7 +224,7 @@ def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
 
 
 def _dropped(end: str, place: str, flow: str, reading: Reading) -> float | None:
-    """Frames that the sender's or the receiver's host dropped in a place, in either direction."""
+    """Frames, sent or received, that one end's host dropped at a place such as ``interface``."""
     by_server = server_sends(reading.settings, flow)
     host = "server" if by_server == (end == "sender") else "client"
     return reading.number(f"{host}_{place}_dropped_frames")
@@ -240,7 +248,8 @@ _DROPS: tuple[tuple[str, Drop], ...] = (
     (_("sender’s interface"), partial(_dropped, "sender", "interface")),
     (_("sender’s queue"), partial(_dropped, "sender", "queue")),
 )
-"""(column, count); the first two count messages, the others frames."""
+"""(heading, function that returns a count) of each column. The first two columns count messages,
+the others count frames."""
 
 _LOST = (LoadColumn(_("lost, %"), _lost),)
 _CPU = (

@@ -1,4 +1,8 @@
-"""Readings → the frame loss rate over the offered rate (RFC 2544, 26.3): table, graph. No I/O."""
+"""Readings → the frame loss rate over the offered rate (RFC 2544, 26.3): table, graph. No I/O.
+
+A reading is the data of one throughput search (RFC 2544); a trial of a search sends frames at one
+rate.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ _NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
 """Verdicts of trials whose loss says nothing about the device at that rate."""
 
 LossesByRate = Mapping[float, list[float]]
-"""Share of the line rate → the share lost in each trial at that rate, in per cent."""
+"""Share of the line rate → the share of frames lost in each trial at that rate, in per cent."""
 
 
 def sheet(name: str, readings: Sequence[Reading]) -> Table | None:

@@ -14,8 +14,8 @@ NO_LINK = _("the link was not stated.")
 def packets_of(reading: Reading, size_bytes: int | None, link: Link) -> tuple[int, ...] | str:
     """Sizes in bytes of the IP packets of one message of ``size_bytes``, sent as in ``reading``.
 
-    ``size_bytes`` None: a full segment of TCP, or the reading's own message of UDP. The result is
-    a sentence if the sizes cannot be known.
+    If ``size_bytes`` is ``None``, the message is a full segment (TCP), or has the message size of
+    ``reading`` (UDP). If the sizes cannot be known, the result is a sentence that says why.
     """
     flow, tcp = reading.flows[""], reading.protocol == "TCP"
     mss_bytes, timestamps = flow.mss_bytes, flow.tcp_timestamps is not False

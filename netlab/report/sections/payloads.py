@@ -1,4 +1,9 @@
-"""Readings → the results of payload searches: a table, and the saw-tooth curve. No I/O."""
+"""Readings → the results of payload searches: a table, and the saw-tooth curve. No I/O.
+
+A payload search finds the largest payload that fits into one frame. A sweep measures the throughput
+at message sizes around this payload. A cell is one combination of test, pairing (server and client)
+and settings; a trial is one measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +30,13 @@ _FRAMES = {
     _("frames seen"): "captured_frame_bytes",
     _("frames seen, one byte more"): "captured_next_frame_bytes",
 }
-"""Column → the lengths of captured frames."""
+"""Heading of a column → name of the recorded lengths of captured frames."""
 _CUT_UP = {
     _("fragments of one byte more"): "next_client_ip_fragments_created",
     _("reassembled from them"): "next_server_ip_reassembled",
 }
-"""Column → the hosts' counters of the few fragmented messages that a search sends."""
+"""Heading of a column → name of the recorded counter. A search sends a few messages that are one
+byte too long for one packet, and the hosts count their fragments."""
 _EVIDENCE = {
     "emsgsize": _("the sender’s system"),
     "icmp": _("a router’s message (ICMP)"),
@@ -42,7 +48,7 @@ _EVIDENCE = {
 
 
 def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
-    """The results of the searches; ``None`` if the run has none."""
+    """The results of the payload searches; ``None`` if the run has no such search."""
     searches = [reading for reading in readings if reading.test == "payload_search"]
     if not searches:
         return None

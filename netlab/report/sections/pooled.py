@@ -1,6 +1,7 @@
 """Combines several trials: merges the histograms of their single times; takes means. No I/O.
 
-Percentiles of different trials cannot be averaged, but their histograms can be added up.
+Percentiles of different trials cannot be averaged, but their histograms can be added up. A reading
+is the data of one trial (one measurement).
 """
 
 from __future__ import annotations

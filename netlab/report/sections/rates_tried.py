@@ -1,4 +1,8 @@
-"""Readings → the rates that searches tried, in order, and those that did not pass. No I/O."""
+"""Readings → the rates that searches tried, in order, and those that did not pass. No I/O.
+
+A reading is the data of one throughput search (RFC 2544); a trial of a search sends frames at one
+rate.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,10 @@ _MOST_TICKS = 20
 
 
 def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart, ...]:
-    """A chart for each group, a line for each frame size: its first search with a result.
+    """A chart for each group, with a line for each frame size. A line shows one search: the first
+    search with this frame size that tried a rate.
 
-    ``groups``: name → frame size → trials.
+    ``groups``: name → frame size → searches.
     """
     all_charts = []
     for number, (name, by_size) in enumerate(groups.items(), start=1):

@@ -3,6 +3,9 @@
 The tables have the form of the imported document nettest: elapsed time, lost packets and the figure
 derived from them, repeat by repeat. That document prints the mean absolute deviation under "Var";
 here each kind of deviation has its own name.
+
+A cell is one combination of test, pairing (server and client) and settings. The repeats of a cell
+are its trials (measurements), if there are several. A reading is the data of one trial.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ from netlab.results.readings import Reading
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
 
 MAX_SHOWN = 6
-"""Maximum number of cells with repeats whose tables are not folded."""
+"""If more cells than this have repeats, the tables are folded."""
 MAX_CELLS = 60
 """Maximum number of cells with tables; the exported table has every trial of all cells."""
 REPEATS_A_SHEET = 15
-"""Maximum number of columns next to the deviations; further repeats are in a table below."""
+"""Maximum number of repeats (columns) in a table; further repeats are in another table below."""
 
 _SUMMARY = (
     *(_("mean"), _("standard deviation"), _("variance")),
@@ -34,13 +37,13 @@ _SUMMARY = (
 
 @dataclass(frozen=True, slots=True)
 class _FigureRow:
-    """One kind of figure, repeat by repeat."""
+    """One kind of figure, with a value for each repeat."""
 
     label: str
     unit: str
     values: tuple[float | None, ...]
     decimals: tuple[int, int, int]
-    """Decimals of a repeat, of the mean, of the deviations."""
+    """Numbers of decimals: of a repeat, of the mean, of the deviations."""
 
 
 def part(
@@ -52,7 +55,8 @@ def part(
 ) -> Part | None:
     """The repeats of every cell that has repeats; ``None`` if no cell was to be repeated.
 
-    ``never_tight``: cells that had all their trials before their mean was precise enough.
+    ``never_tight``: cells that had the maximum number of trials before their mean was as precise
+    as requested.
     """
     cells: dict[str, list[Reading]] = {}
     for reading in readings:

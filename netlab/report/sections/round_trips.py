@@ -1,4 +1,8 @@
-"""Readings → the sections on round trips and connections: tables and curves. No I/O."""
+"""Readings → the sections on round trips and connections: tables and curves. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,11 @@ _SHARE_OF = {
 }
 
 _CURVE_STEPS = 16
-"""Number of points of the percentile curve in each decade."""
+"""Number of points of the percentile curve for each factor of ten of its x, 1 / (1 - share)."""
 _MAX_CURVES = 8
 """Maximum number of lines in one chart that a reader can distinguish."""
 _LOG_FROM = 20
-"""Times that differ by more than this factor get a logarithmic axis."""
+"""Times that differ by more than this factor are drawn on a logarithmic axis."""
 
 _SHARES = {word: f"{float(100 * share):g} %" for word, share in PERCENTILES.items()}
 
@@ -230,7 +234,10 @@ def _is_readable(chart: Chart) -> bool:
 
 
 def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
-    """(1 / (1 - share), µs), from the 13 % percentile upwards, sixteen points in each decade."""
+    """Points (1 / (1 - share), time in µs), from the percentile of 13 % upwards.
+
+    There are ``_CURVE_STEPS`` points for each factor of ten of x.
+    """
     points: list[tuple[float, float | None]] = []
     step = 0
     while (odds := 10 ** (step / _CURVE_STEPS)) <= histogram.count:

@@ -4,6 +4,9 @@ The mirror is the host that answers the requests. The part on the wire is comput
 (netlab.ethernet), the part in the stack is measured by the mirror's timestamps. An earlier form of
 this method used an oscilloscope: the mirror raised a line of its parallel port on receiving, and
 lowered it on sending.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
 """
 
 from __future__ import annotations

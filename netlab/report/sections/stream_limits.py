@@ -1,4 +1,10 @@
-"""Findings → the section on limits: the bottleneck of each group of cells. No I/O."""
+"""Findings → the section on limits: the bottleneck of each group of cells. No I/O.
+
+A finding is a statement about a run that is computed from its records (stored results of trials). A
+group has the cells that share pairing, protocol, message size and direction of the data (flow). A
+cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell. A sample holds the values of one direction in one trial.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +67,9 @@ class _LimitRow:
 
     @property
     def counted(self) -> Message:
-        """Number of cells with this limit; if not all their trials have it, also of trials."""
+        """Number of cells with this limit. If not all trials of these cells have the limit, the
+        number of trials with the limit follows.
+        """
         cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
         if len(self.samples) == self.of_trials_of_cells:
             return cells
@@ -115,7 +123,7 @@ def _limits(run: Analysis) -> Part | None:
 
 
 def _rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[_LimitRow]:
-    """A row for each group and limit; successive rows with the same limit may be joined."""
+    """A row for each group and limit. Successive rows are joined if ``_LimitRow.joins`` permits."""
     groups: dict[Group, list[StreamSample]] = {}
     for sample in unpaced:
         groups.setdefault(sample.group, []).append(sample)

@@ -2,6 +2,9 @@
 
 RFC 2544 (26.1) asks for a table and a graph. The graph shows the frame rate over the frame size,
 with the theoretical maximum of the medium. The table has the same figures.
+
+A throughput search looks for the highest frame rate without loss through a device. A reading is the
+data of one search. A cell is one combination of test, pairing (server and client) and settings.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ _BySize = dict[int, list[Reading]]
 
 
 def part(readings: Sequence[Reading]) -> Part | None:
-    """The results of the searches; ``None`` if the run has none."""
+    """The results of the throughput searches; ``None`` if the run has no such search."""
     searches = [reading for reading in readings if reading.test == "throughput_search"]
     if not searches:
         return None
@@ -200,7 +203,7 @@ def _bars(
 
 
 def _theoretical(groups: dict[str, _BySize], sizes: Sequence[int]) -> tuple[Curve, ...]:
-    """A curve for each line rate: the frames per second that its framing allows at each size."""
+    """A curve for each line rate: the frames per second that framing allows at each frame size."""
     rates = {
         rate: None
         for by_size in groups.values()

@@ -1,4 +1,8 @@
-"""A chart → the same chart as small panels, and with shares of its ceiling. No I/O."""
+"""A chart → the same chart as small panels, and with shares of its ceiling. No I/O.
+
+A panel is a small diagram with some of the lines. A ceiling is the highest possible value, such as
+the highest payload rate that the link's framing allows.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +15,23 @@ from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 
 MOST_LINES = 4
-"""Maximum number of lines of a diagram; more lines are put in panels, if ``in_panels`` can."""
+"""Maximum number of lines of a diagram. ``in_panels`` puts more lines in panels where possible."""
 MOST_PANELS = 12
 NEAR_PERCENT = 90.0
 """A point at this share or above counts as near the ceiling."""
 LEAST_PERCENT, MOST_PERCENT = 80.0, 110.0
 """Shares outside these bounds are not drawn: with their scale, the lines near the ceiling would
-overlap. Such points are far below the ceiling, or of hosts with no cable between them."""
+overlap. Such points are far below the ceiling, or belong to hosts with no cable between them."""
 
 
 def in_panels(chart: Chart) -> Chart:
-    """The chart with panels; labels name the levels that vary, the title the common levels.
+    """The chart with panels. Labels name the levels that differ, the title names the common levels.
 
     A chart is returned as it is if lines have no words or differ in their dimensions. With more
     than ``MOST_LINES`` lines there is a panel for each level of the dimension with the most
     levels. If a panel then has too many lines, there is a panel for each combination of the levels
-    of two dimensions. A dimension is a position in ``Curve.words``, such as the pairing.
+    of two dimensions. A dimension is a position in ``Curve.words``, such as the pairing; a level is
+    the word of a line at this position.
     """
     dimensions = {len(line.words) for line in chart.lines}
     if len(chart.lines) < 2 or len(dimensions) > 1 or 0 in dimensions:
@@ -100,7 +105,7 @@ def _titling(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[int, ...]:
 def _line_counts(
     lines: Sequence[Curve], dimensions: Sequence[int]
 ) -> Mapping[tuple[str, ...], int]:
-    """Words of these dimensions → the number of lines with them."""
+    """Words of these dimensions → the number of lines with these words."""
     counts: dict[tuple[str, ...], int] = {}
     for line in lines:
         key = tuple(line.words[at] for at in dimensions)
@@ -177,7 +182,10 @@ def _percent(value: float | None, reference: float | None) -> float | None:
 
 
 def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:
-    """The lines with only the points that are near the ceiling; lines without any are left out."""
+    """The lines with only the points from ``LEAST_PERCENT`` to ``MOST_PERCENT``.
+
+    A line without such a point is left out.
+    """
 
     def shown(share: float | None) -> float | None:
         return share if share is not None and LEAST_PERCENT <= share <= MOST_PERCENT else None

@@ -1,4 +1,9 @@
-"""The diagrams of throughput as plain data, made from the layout of the tables. No I/O."""
+"""The diagrams of throughput as plain data, made from the layout of the tables. No I/O.
+
+A grid holds the trials of one pairing (server and client) under one combination of settings, in
+rows and columns. A cell is one combination of test, pairing (server and client) and settings; a
+trial is one measurement of a cell.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ from netlab.stats import MIN_TRIALS, interval, mean
 WIRE_CEILING = _("wire ceiling")
 
 MAX_CHARTS = 32
-"""Maximum number of diagrams of a run; the tables have the figures of the others."""
+"""Maximum number of diagrams of a run; the tables have the figures of the other diagrams."""
 
 _CURVE_STEPS = 120
 
@@ -30,11 +35,12 @@ _EVEN_STEPS = 3
 
 
 def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
-    """The diagrams of a run, and how many are left out beyond ``MAX_CHARTS``.
+    """(at most ``MAX_CHARTS`` diagrams of a run, number of diagrams that are left out).
 
-    For each combination of settings: mean throughput over message size, a chart for each protocol;
-    then throughput over the rows' setting, a chart for each column. A chart with a single place on
-    its x axis, or without any figure, is left out. Many lines are put in panels, and lines near
+    The first charts show mean throughput over message size: one chart for each combination of
+    settings and protocol. The next charts show throughput over the setting that forms the rows:
+    one chart for each combination, protocol and message size. A chart with a single place on its x
+    axis, or without any figure, is left out. Many lines are put in panels, and lines near
     the ceiling are also shown as shares of the ceiling.
     """
     by_name: dict[str, Chart] = {}
@@ -138,7 +144,7 @@ def _over_rows(
 def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
     """The x of each row: its value, or evenly spaced places if the values are spaced too unevenly.
 
-    A single level without a number, such as ``auto``, is one and a half steps right of the numbers.
+    A single row without a number, such as ``auto``, is one and a half steps right of the numbers.
     """
     numbers = sorted(
         row for row in rows if isinstance(row, int | float) and not isinstance(row, bool)
@@ -155,7 +161,7 @@ def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
 def _points(
     grid: BinGrid, places: dict[LevelValue, float], column: TableColumn
 ) -> list[tuple[float, float | None]]:
-    """The figures of a column from left to right; lines join only levels that are numbers."""
+    """The figures of a column from left to right; lines join only rows that are numbers."""
     points: list[tuple[float, float | None]] = []
     for row, x in places.items():
         if points and (isinstance(row, bool) or not isinstance(row, int | float)):
@@ -201,7 +207,7 @@ def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:
 
 
 def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
-    """The ceilings to draw as level lines: a single one if it is known, else highest and lowest."""
+    """The ceilings to draw as horizontal lines: the highest, and the lowest if it differs."""
     if not ceilings:
         return
     highest = max(ceiling.highest_bit_per_s for ceiling in ceilings) / 1e6
@@ -217,7 +223,10 @@ def _curves(
     grids: Sequence[BinGrid],
     link: Link | None,
 ) -> tuple[Curve, ...]:
-    """The ceiling as a curve over the message size: level for TCP, a saw-tooth for UDP."""
+    """The wire ceiling (highest payload rate of the link) as a curve over the message size.
+
+    The curve is a horizontal line for TCP, and a saw-tooth for UDP.
+    """
     places = [place for grid in grids for column in columns for place in grid.column(column)]
     wired = [reading for place in places for reading in place.readings if not reading.same_host]
     if link is None or not wired:
@@ -249,8 +258,11 @@ def _curves(
 
 
 def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
-    """Sizes to draw a curve through: evenly on a log axis, and on both sides of each size above
-    which a message needs another fragment.
+    """The message sizes at which a curve is computed, from the smallest of ``sizes`` to the
+    largest.
+
+    They are ``sizes``, sizes that are evenly spaced on a logarithmic axis, and the sizes at which
+    the curve jumps: the longest message that fits into a number of fragments, and one byte more.
     """
     first, last = sizes[0], sizes[-1]
     ratio = last / first

@@ -37,7 +37,10 @@ def align_digits(table: AnyTable) -> AnyTable:
 
 
 def align_section_digits(section: TableSection) -> TableSection:
-    """All tables of a section; a table of intervals has the unit of the table it belongs to."""
+    """Align the digits of all tables of a section.
+
+    A table of intervals gets the unit of the table that has the means.
+    """
     evened_tables: list[GridTable] = []
     units: dict[object, str] = {}
     intervals = {half.keys: half for half in section.tables if half.has_half_widths}
@@ -55,7 +58,7 @@ def align_section_digits(section: TableSection) -> TableSection:
 
 
 def align_part_digits(part: Part) -> Part:
-    """All tables of a part."""
+    """Align the digits of all tables of a part (a section of the page)."""
     sheets, details = (tuple(map(align_digits, tables)) for tables in (part.sheets, part.details))
     return replace(part, sheets=sheets, details=details)
 
@@ -103,7 +106,7 @@ def _figures_of(places: Iterable[TableCell], unit: str) -> list[float]:
 
 
 def _figure_of(place: TableCell) -> str:
-    """The figure alone, without the n or unit that may follow."""
+    """The figure alone, without the number of trials or the unit that may follow."""
     return place.text.partition(" ")[0] if place.unit in SCALED else place.text
 
 
@@ -114,7 +117,11 @@ def _has_a_quantity_a_line(table: AnyTable) -> bool:
 
 
 def _decimals_of(figures: Sequence[float], unit: str) -> int:
-    """Decimals by the largest figure: four significant digits."""
+    """The number of decimals with which the largest figure has four significant digits.
+
+    Other rules apply to a unit that is not in ``SCALED``: no decimals if the largest figure is at
+    least 1000, one decimal if it is at least 100, otherwise all decimals.
+    """
     most = max(figures, default=0.0)
     if unit in SCALED and most:
         approximation = float(f"{most:.{_COUNTING - 1}e}")
@@ -123,7 +130,7 @@ def _decimals_of(figures: Sequence[float], unit: str) -> int:
 
 
 def _decimals_of_intervals(half_widths: GridTable) -> dict[_Place, int]:
-    """The decimals of a table's columns by their intervals, which are in another table."""
+    """The decimals of a table's columns, by the intervals in ``half_widths``, another table."""
     return {
         (at, unit): _by_interval(_figures_of(_column(half_widths, at), unit))
         for at in range(len(half_widths.columns))
@@ -133,7 +140,7 @@ def _decimals_of_intervals(half_widths: GridTable) -> dict[_Place, int]:
 
 
 def _by_interval(half_widths: Sequence[float]) -> int:
-    """Decimals that give the smallest interval of the column two digits."""
+    """The number of decimals, at most four, that gives the smallest interval two digits."""
     widths = [half for half in half_widths if half > 0]
     if not widths:
         return _AS_THEY_ARE

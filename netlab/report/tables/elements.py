@@ -1,4 +1,9 @@
-"""Tables and charts as plain data, for every writer, before anything is drawn. No I/O."""
+"""Tables and charts as plain data, for every writer, before anything is drawn. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings. A grid holds the trials
+(measurements) of one pairing under one combination of settings. The wire ceiling is the highest
+payload rate that the link's framing allows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ class TableCell:
     """One place of a table. A blank (a place without a result) has no text; notes say why."""
 
     text: str = ""
-    """The text as printed, without ``n`` and notes."""
+    """The text as printed, without the number ``n`` and the notes."""
     value: float | None = None
     """The figure, in ``unit``; ``None`` for words and blanks."""
     unit: str = ""
@@ -148,9 +153,10 @@ class Curve:
     joined: bool = True
     """Whether a line joins the points."""
     half_widths: tuple[float | None, ...] = ()
-    """Half-width of each point's interval, in the chart's unit; ``None``: unknown. May be empty."""
+    """Half-width of each point's interval, in the chart's unit; ``None`` if it is unknown. Empty if
+    no interval is known."""
     words: tuple[str, ...] = ()
-    """The level in each dimension, such as the pairing; all lines have the same dimensions."""
+    """The value in each dimension, such as the pairing; all lines have the same dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ class ChartPanel:
 
     title: str
     lines: tuple[Curve, ...]
-    """Labels name the levels that the title does not name; equal labels have equal looks."""
+    """Labels name the values that the title does not name; lines with equal labels look alike."""
     shares: tuple[Curve, ...] = ()
     """The lines in per cent of the wire ceiling, if the chart has shares."""
 
@@ -191,7 +197,7 @@ class Chart:
     """The ceilings in per cent of the first ceiling."""
     share_label: str = _("% of the wire ceiling")
     share_note: str = ""
-    """Names the lines that the shares leave out."""
+    """Names the lines with shares that are not drawn because they are far from 100 %."""
     description: str = ""
     """``alt`` in the report's language."""
 
@@ -323,7 +329,8 @@ class Part:
     sheets: tuple[Table, ...] = ()
     charts: tuple[Chart | Strip | HeatMap, ...] = ()
     details: tuple[Table, ...] = ()
-    """Further tables: on the page folded, below the charts; left out on a terminal."""
+    """Further tables. The page shows them folded, below the charts; a terminal does not show
+    them."""
 
 
 @dataclass(slots=True)

@@ -28,8 +28,8 @@ _FIGURE = re.compile(r"-?\d+(?:\.\d+)?(?= |$)")
 def unit_of(table: AnyTable) -> str:
     """The unit for its throughputs: Gbit/s from 1000 Mbit/s upwards, kbit/s below 1 Mbit/s.
 
-    The largest figure as printed decides, so that none reads ``1000.00 Mbit/s``. A table without
-    any throughput stays in Mbit/s.
+    The largest figure as printed decides, so that no figure reads ``1000.00 Mbit/s``. A table
+    without any throughput stays in Mbit/s.
     """
     rates = (abs(_bit_per_s(place)) for place in _places(table) if place.unit in _BASES)
     most = round(max(rates, default=0.0) / 1e6, 2)
@@ -95,7 +95,7 @@ def _line(line: TableLine, unit: str) -> TableLine:
 
 
 def _place(place: TableCell, unit: str) -> TableCell:
-    """The figure in another unit; the text after it (n or unit) is kept."""
+    """The figure in another unit. The text after it (such as the number of trials) is kept."""
     square = place.unit == MBIT_PER_S + _SQUARE
     if place.value is None or not _FIGURE.match(place.text):
         return place

@@ -1,4 +1,10 @@
-"""The tables of throughput of each pairing, and the overview of their means. No I/O."""
+"""The tables of throughput of each pairing, and the overview of their means. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial. A grid holds the trials of one
+pairing under one combination of settings, in rows and columns. The wire ceiling is the highest
+payload rate that the link's framing allows.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +32,8 @@ from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 
 MAX_COLUMNS = 10
-"""Maximum number of columns on a printed page; with more, each protocol has its own tables."""
+"""Maximum number of columns on a printed page. If there are more, each protocol has its own
+tables."""
 
 FEW_TRIALS = _(
     "fewer than {least} trials have a result, so there is no interval.", least=MIN_TRIALS
@@ -267,7 +274,7 @@ def _half_widths(grid: BinGrid) -> GridTable | None:
 def _body(
     grid: BinGrid, unit: str, notes: Notes, entry: Callable[[Bin, TableColumn], TableCell]
 ) -> list[TableLine]:
-    """A row for each level; a place that the matrix did not request is a blank with that reason."""
+    """The rows of a grid. A place that the matrix did not request is a blank with that reason."""
     rows = []
     for row in grid.rows:
         entries = []

@@ -1,4 +1,8 @@
-"""A run as a few lines for a terminal: figures, share of the wire ceiling, main findings."""
+"""A run as a few lines for a terminal: figures, share of the wire ceiling, main findings.
+
+The wire ceiling is the highest payload rate that the link's framing allows. A cell is one
+combination of test, pairing (server and client) and settings; a trial is one measurement of a cell.
+"""
 
 from __future__ import annotations
 

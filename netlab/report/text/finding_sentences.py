@@ -1,4 +1,7 @@
-"""The findings of a run as English sentences, for programs: plain data, JSON, and checks."""
+"""The findings of a run as English sentences, for programs: plain data, JSON, and checks.
+
+A finding is a statement about a run that is computed from its records (stored results of trials).
+"""
 
 from __future__ import annotations
 

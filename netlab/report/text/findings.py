@@ -1,4 +1,9 @@
-"""A finding of any kind → one English sentence with its figures. No I/O."""
+"""A finding of any kind → one English sentence with its figures. No I/O.
+
+A finding is a statement about a run that is computed from its records (stored results of trials).
+It is about a group: cells that differ only in settings that the group does not name. A cell is one
+combination of test, pairing (server and client) and settings; a trial is one measurement of a cell.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +62,7 @@ def of_what(group: Group) -> Message:
 
 
 def outlier_briefly(finding: Finding, index: RunIndex) -> Message:
-    """An outlier in a list of several: place and figures, without the word “outlier”."""
+    """The text of one outlier in a list of outliers: its place and figures."""
     return _filled(_OUTLIER, finding, index) or of_what(finding.group)
 
 
@@ -179,7 +184,7 @@ def _quantity(finding: Finding) -> str:
 
 
 def _amount(name: str) -> Callable[[Finding], str | None]:
-    """A throughput or a round trip with its unit."""
+    """A function that returns a throughput or the time of a round trip, with the unit."""
 
     def amount(finding: Finding) -> str | None:
         quantity = _quantity(finding)
@@ -266,7 +271,7 @@ def _more(number: float) -> str | None:
 
 
 def _of_bytes(finding: Finding) -> Message | None:
-    """The message sizes, one or several."""
+    """The message sizes of a finding, one or several; ``None`` if it names no size."""
     sizes = finding.words.get("message_bytes")
     if not sizes:
         return None

@@ -1,4 +1,8 @@
-"""Latency under load as text lines: round trips above throughput, on one time axis. No I/O."""
+"""Latency under load as text lines: round trips above throughput, on one time axis. No I/O.
+
+The phases are idle (before the load), loaded, and after (after the load). A timeline has the single
+round trips of a trial (one measurement), and the rates of its load.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,10 @@ def _column(at_s: float, end_s: float, width: int) -> int:
 
 
 def _bars(values: Sequence[float | None]) -> str:
-    """A block for each value, relative to the greatest; a space if there is no value."""
+    """A block character for each value, and a space for ``None``.
+
+    The height of the block is the value's share of the largest value.
+    """
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     last = len(BLOCKS) - 1
     return "".join(

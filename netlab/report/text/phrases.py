@@ -1,4 +1,7 @@
-"""Phrases that a terminal and the page share: share of the ceiling, percentiles, lists. No I/O."""
+"""Phrases that a terminal and the page share: share of the ceiling, percentiles, lists. No I/O.
+
+The wire ceiling is the highest payload rate that the link's framing allows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from netlab.stats.histogram import Histogram
 from netlab.units import format_rate, format_seconds
 
 TRIP_SHARES = (0.5, 0.9, 0.99)
-"""Percentiles of the round trips that are given."""
+"""Percentiles of the round trips that the texts state."""
 _GIGABIT = 1e9
 
 
@@ -67,8 +70,10 @@ def in_us(seconds: float) -> str:
 
 
 def with_interval(value: float, half_width: float) -> Message:
-    """A text such as ``93.27 ± 0.48``: the interval has two significant digits, the value as many
-    decimals.
+    """A text such as ``93.27 ± 0.48``.
+
+    The interval has two significant digits but at most four decimals; the value has as many
+    decimals as the interval.
     """
     decimals = 2
     if half_width > 0:

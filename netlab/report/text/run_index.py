@@ -1,4 +1,8 @@
-"""Look-ups of a run's cells for the sentences of its findings. No I/O."""
+"""Look-ups of a run's cells for the sentences of its findings. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings. A group has the cells
+with the same pairing, test, protocol and message size.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ class RunIndex:
 
     @cached_property
     def by_group(self) -> Mapping[tuple[object, ...], tuple[str, ...]]:
-        """Common settings of a group → its cells with a result, by socket buffer size."""
+        """Common settings of a group → its cells with a result, sorted by socket buffer size."""
         groups: dict[tuple[object, ...], list[str]] = {}
         for cell in self.run.plan.cells:
             if cell.key in self.measured:
@@ -45,13 +49,13 @@ class RunIndex:
         }
 
     def buffer_bytes(self, cell: str) -> int | None:
-        """The socket buffer that a cell requests; ``None``: the system chooses it."""
+        """The socket buffer that a cell requests; ``None`` if the operating system chooses it."""
         planned_cell = self.cells.get(cell)
         size = None if planned_cell is None else planned_cell.settings.get(AXIS)
         return size if isinstance(size, int) else None
 
     def cells_of_group(self, cell: str) -> tuple[str, ...]:
-        """All cells with a result in the group of this cell, by socket buffer size."""
+        """All cells with a result in the group of this cell, sorted by socket buffer size."""
         return self.by_group.get(_common(self.cells[cell]), ())
 
 

@@ -1,4 +1,9 @@
-"""Evidence of findings → figures as a report writes them; the names of stream limits. No I/O."""
+"""Evidence of findings → figures as a report writes them; the names of stream limits. No I/O.
+
+A finding is a statement about a run; its evidence is the figures that show it, by name. A limit is
+what limits a stream (a bottleneck). The wire ceiling is the highest payload rate that the link's
+framing allows.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ Figures = Mapping[str, float]
 
 
 def filled(templates: Templates, value_of: Callable[[str], str | None]) -> Message | None:
-    """The first template whose values are all known, filled in; ``None``: no such template."""
+    """The first template whose values are all known, filled in; ``None`` if there is none."""
     for template in templates:
         names = [name for field in Formatter().parse(template) if (name := field[1])]
         values = {name: value_of(name) for name in names}
@@ -53,7 +58,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def _ceiling_share(share: float) -> str:
-    """A share of the ceiling with three significant digits, or with two far below the ceiling."""
+    """A share of the ceiling with three significant digits, or with two if it is below 10 %."""
     return format_share(share, 3 if share >= 0.1 else 2)
 
 

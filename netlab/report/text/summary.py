@@ -1,6 +1,11 @@
 """Findings → the main sentences of a run, the sentences of each cell, and the full list. No I/O.
 
 The templates of the statements belong to the kinds of findings; findings.py fills them in.
+
+A finding is a statement about a run that is computed from its records (stored results of trials).
+It is about a group: cells that differ only in settings that the group does not name. A cell is one
+combination of test, pairing (server and client) and settings. The wire ceiling is the highest
+payload rate that the link's framing allows.
 """
 
 from __future__ import annotations
@@ -22,10 +27,11 @@ NAME = "findings"
 
 MOST_LEADING = 5
 MOST_TOGETHER = 3
-"""Maximum number of outliers that a leading sentence states with figures; of further outliers, it
-gives only the number."""
+"""Maximum number of outliers that a leading sentence states with figures. The sentence states only
+the number of the other outliers."""
 MOST_NAMED, MOST_BRIEFLY = 8, 1
-"""Maximum length of a list of groups in a leading sentence: in general; at the page's top."""
+"""Maximum number of groups in a list: in the leading sentences, and in the warnings at the page's
+top."""
 MOST_LISTED = 200
 """Maximum number of findings in the table; a paragraph tells the reader if a run has more."""
 
@@ -50,7 +56,7 @@ def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _by_kind(run: Analysis) -> list[tuple[Kind, list[Finding]]]:
-    """The kinds that may lead, each with its findings, by importance."""
+    """The kinds of findings that may be stated first, each with its findings, by importance."""
     kinds: dict[Kind, list[Finding]] = {}
     for finding in run.findings:
         kinds.setdefault(finding.kind, []).append(finding)

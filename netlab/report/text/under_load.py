@@ -1,4 +1,8 @@
-"""Trials of latency under load → a sentence on how much longer round trips take. No I/O."""
+"""Trials of latency under load → a sentence on how much longer round trips take. No I/O.
+
+The time is measured before the load (idle) and under load (loaded). A cell is one combination of
+test, pairing and settings; a trial is one measurement of a cell.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +82,7 @@ def _numbers_ms(trials: Sequence[Reading], name: str) -> list[float]:
 
 
 def _carried(trials: Sequence[Reading]) -> list[str]:
-    """The throughput of the load; if data went both ways, one figure for each, never the sum."""
+    """The throughput of the load. If data went both ways, each direction has its own figure."""
     carried = []
     for flow in trials[0].flows:
         rates = [

@@ -31,7 +31,7 @@ class _Size:
 
     command: str
     character_pt: float
-    """Mean width of a character, a little more than that of a digit."""
+    """Mean width of a character, a little more than the width of a digit."""
     gap_pt: float
     """Width between two columns."""
 
@@ -114,7 +114,7 @@ class _Column:
 
     @cached_property
     def head_lines(self) -> list[str]:
-        """The heading in lines that are no longer than the widest place, or than ``_HEAD``."""
+        """The heading in lines no longer than the widest place or ``_HEAD``, whichever is more."""
         wide = max(_HEAD, self._body_characters)
         return textwrap.wrap(self.head, wide, break_long_words=False) or [""]
 
@@ -153,7 +153,7 @@ class _Grid:
     labels: _Column
     columns: tuple[_Column, ...]
     rules: frozenset[int]
-    """Numbers of the rows with a rule above them."""
+    """Numbers of the rows with a rule (a horizontal line) above them."""
     footnotes: tuple[tuple[str, str], ...]
     marker: str
     """Decimal marker in the table's texts."""
@@ -179,10 +179,11 @@ def document(
     charts: Iterable[Chart | Strip | HeatMap] = (),
     words: LatexWords | None = None,
 ) -> str:
-    """All tables, the sheets of all parts and the charts, under the run's title.
+    """All tables, the tables (sheets) of all parts, and the charts, under the run's title.
 
-    The charts of the tables follow the overviews; a part has its own charts. The files of the
-    charts are in ``charts/`` next to the document.
+    A part is a section of the report. ``charts``, which belong to ``tables``, follow the overviews
+    (tables of means); a part has its own charts. The files of the charts are in ``charts/`` next to
+    the document.
     """
     words = words or LatexWords()
     marker = words.decimal_marker

@@ -18,7 +18,7 @@ _UNITS = {
 """Unit in the report → unit for siunitx, which prints text that is not a macro unchanged."""
 
 _GROUPS = ",.’\u00a0\u202f"
-"""Characters that group digits in some language, or are its decimal marker."""
+"""Characters that group digits, or that are the decimal marker, in some language."""
 _UNGROUPED: dict[int, str] = dict.fromkeys(map(ord, _GROUPS), "")
 _NUMBER = r"[-−]?\d+(?:[{groups}]\d{{3}}(?!\d))*(?:{marker}\d+)?"
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))

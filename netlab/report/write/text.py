@@ -37,11 +37,12 @@ def markdown(
     overviews: Iterable[Table] = (),
     charts: Iterable[Chart | Strip | HeatMap] = (),
 ) -> str:
-    """All tables and sheets as one Markdown document: GitHub's tables, footnotes below each.
+    """All tables and parts (sections of the report) as one document in GitHub's Markdown.
 
-    ``first`` are lists of sentences, each with its heading, at the beginning of the document. The
-    charts of the tables follow the overviews; a part has its own charts. The files of the charts
-    are in ``charts/`` next to the document.
+    ``first`` has lists of sentences, each with its heading, for the beginning of the document. Each
+    table is followed by its footnotes. ``charts``, which belong to ``tables``, follow the overviews
+    (tables of means); a part has its own charts. The files of the charts are in ``charts/`` next to
+    the document.
     """
     blocks = [f"# {markdown_text(title)}\n"]
     for heading, sentences in first:
@@ -85,7 +86,7 @@ def _markdown_block(
     marks: Sequence[str],
     footnotes: Sequence[tuple[str, str]],
 ) -> str:
-    """Heading, table, footnotes; ``marks`` has the letters of every place except the headings."""
+    """Heading, table and footnotes. ``marks``: footnote letters of every place except headings."""
     cells = [[markdown_text(text) for text in line] for line in grid]
     places = [(line, index) for line in cells[1:] for index in range(1, len(line))]
     for (line, index), mark in zip(places, marks, strict=True):
@@ -114,7 +115,8 @@ def comma_separated(tables: Sequence[GridTable]) -> str:
     """All tables in one CSV: a line for each row, a column for each protocol and message size.
 
     ``row`` and ``unit`` describe the figures of a line. If a figure is a mean of several, a line
-    with the unit ``n`` follows. A blank is empty, and ``notes`` has the reason.
+    with the numbers of figures and the unit ``n`` follows. A blank is empty, and ``notes`` has the
+    reason.
     """
     columns = sorted({column for table in tables for column in table.keys})
     out = io.StringIO()
@@ -135,8 +137,8 @@ def comma_separated(tables: Sequence[GridTable]) -> str:
 
 
 def figures(parts: Iterable[Part]) -> str:
-    """All sheets in one long CSV table: a line for each figure, with its unit, or with the reason
-    of a blank.
+    """The tables of all parts in one long CSV table: a line for each figure, with its unit, or with
+    the reason of a blank.
 
     ``value`` is empty if the place is blank or has words. It has twelve digits, so that the order
     in which a sum was taken makes no difference; ``text`` is as printed.
@@ -173,7 +175,7 @@ def _notes_of(table: GridTable, row: TableLine) -> str:
 
 
 def plain(table: Table, width: int | None = None) -> str:
-    """One table for a terminal, no wider than ``width``; ``None``: of any width."""
+    """One table for a terminal, no wider than ``width`` characters; ``None`` permits any width."""
     lines = [
         [table.corner, *table.columns],
         *([line.label, *map(_marked, line.places)] for line in table.lines),

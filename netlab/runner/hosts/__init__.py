@@ -1,1 +1,1 @@
-"""The hosts of a running run: their connections, their locks, and those that are away."""
+"""The hosts during a run: their connections, their locks, and which hosts are away."""

@@ -1,4 +1,8 @@
-"""Agents of hosts that are asked before a measurement: opened at the same time, without a lock."""
+"""Agents of hosts that are asked before a measurement: opened at the same time, without a lock.
+
+An agent is a running probe, the program of netlab on a host. Facts are what a probe reports about
+its host.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +82,8 @@ class AgentGroup:
         return agent.facts() if to is None else agent.facts(to=to)
 
     def hand_over(self, host: Host) -> Agent | None:
-        """The agent with the name of ``host``, for a run. From now on, ``host`` is the description
-        of the host that the agent uses.
+        """The agent on ``host``, found by the host's name, for use by a run. From now on, the agent
+        uses ``host`` as the description of its host.
 
         ``None`` if there is no such agent or it is lost. The group still closes the agent.
         """

@@ -1,4 +1,7 @@
-"""Notes what probes report about their hosts (facts): before and after a run, and after a loss."""
+"""Notes what probes report about their hosts (facts): before and after a run, and after a loss.
+
+A note is a line of the journal, the file in the run folder that also has the records of trials.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,8 @@ class FactNotes:
         self, folder: RunFolder, agents: Mapping[str, Agent], peers: Mapping[str, str], moment: str
     ) -> None:
         """Note the facts of each host, with the route to its peer.
+
+        ``peers``: host → address of its peer. ``moment``: when this is, such as ``before`` the run.
 
         If a host does not report its facts, or if a note cannot hold their values, there is a
         warning instead.

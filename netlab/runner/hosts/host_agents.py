@@ -1,4 +1,8 @@
-"""Agents on the hosts of a run: connect, lock, reconnect after a loss, and close."""
+"""Agents on the hosts of a run: connect, lock, reconnect after a loss, and close.
+
+An agent is a running probe, the program of netlab on a host. It holds the lock of its host, so that
+no other run measures with the host at the same time.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +78,8 @@ class HostAgents:
         self._notify = notify or (lambda _sentence: None)
         self._holders: list[Agent] = []
         self._turns: dict[Identity, threading.Lock] = {}
-        """Host → a mutex, so that one thread at a time locks the host, also under several names."""
+        """Host → a mutex, so that one thread at a time locks the host, even if the host has several
+        names in the inventory."""
         self._orphans = Orphans()
         self._opened = open_agents
         self._connections = open_agents.connections if open_agents else Connections()
@@ -143,7 +148,7 @@ class HostAgents:
 
     def lock_all(self, agents: Iterable[Agent]) -> None:
         """Lock every host; LockedError if another run holds a lock. The wait limit applies to all
-        hosts together. A host that is lost during this is away.
+        hosts together. A host that is lost meanwhile is marked as away.
         """
         give_up_s = time.monotonic() + self._wait_s
         for agent in sorted(agents, key=lambda agent: agent.identity):
@@ -180,7 +185,7 @@ class HostAgents:
     def ask_again(self, names: Iterable[str]) -> None:
         """Try to connect to those of ``names`` that are away and due; takes up to 1 s.
 
-        A slower connection is used once it exists; other hosts are measured meanwhile.
+        A later call uses a connection that takes longer; meanwhile other hosts are measured.
         """
         fresh = False
         for name in names:
@@ -199,8 +204,9 @@ class HostAgents:
                 self._mark_away(name, result)
 
     def next_ask_s(self, names: Iterable[str], patience_s: float) -> float | None:
-        """Seconds until the next try of one of these hosts, which are needed together; ``None`` if
-        none is away, or if the run no longer waits for one of them.
+        """Seconds until the next try to connect to one of ``names``, hosts needed together.
+
+        ``None`` if no host is away, or if the run has given up at least one of the hosts.
         """
         now_s = time.monotonic()
         asks_s = [
@@ -226,7 +232,7 @@ class HostAgents:
     # End
 
     def close(self, within_s: float) -> None:
-        """End every agent within a time. An agent that still starts is closed after its start."""
+        """End every agent within ``within_s``. An agent that is starting is closed afterwards."""
         self.closing = True
         agents = list(self.agents.values())
         executor = DaemonExecutor()
@@ -289,7 +295,7 @@ class HostAgents:
         if self.closing:
             return 0.0
         if self._owner.is_this_session(holder) or not holder:
-            # A stopped agent cannot report its owner.
+            # A stopped agent (SIGSTOP) cannot report its owner, so ``holder`` is empty.
             self._orphans.end(agent)
         if not self._owner.is_this_run(holder):
             return 0.0

@@ -1,4 +1,7 @@
-"""The hosts of a run as they were found, and the peer of each."""
+"""The hosts of a run as they were found, and the peers of each host.
+
+A pairing is two hosts between which a run measures. An agent is the program of netlab on a host.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ Pairs = Collection[tuple[Host, Host]]
 
 
 def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    """Host name → its data from the inventory and from the ``hello`` of its agent. For a host
-    without an agent there is only the data from the inventory."""
+    """Host name → its data from the inventory and from the greeting (``hello``) of its agent. For a
+    host without an agent there is only the data from the inventory."""
     without_agent = {server.name: _services(server) for server, _ in pairs if not server.has_agent}
     return without_agent | {
         name: {
@@ -31,7 +34,7 @@ def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, An
 
 
 def _services(server: Host) -> dict[str, Any]:
-    """A host without an agent: the places of its echo and of its servers."""
+    """The data of a host without an agent: the places of its echo service and of its servers."""
     services = dict(server.serves)
     if server.mirror is not None:
         services["mirror"] = server.mirror
@@ -40,7 +43,7 @@ def _services(server: Host) -> dict[str, Any]:
 
 
 def peers_of(pairs: Pairs) -> dict[str, str]:
-    """Host name → test address of a peer, preferably one on another machine."""
+    """Host name → test address of one peer, preferably of a peer on another machine."""
     peers: dict[str, str] = {}
     for server, client in sorted(pairs, key=_within_a_machine):
         if not server.has_agent:

@@ -1,6 +1,7 @@
 """Leftovers: settings of hosts that an earlier run changed, and that nobody has put back since.
 
-The undo log of a host has an entry with a command for each change that must be undone.
+The undo log of a host has an entry with a command for each change that must be undone. An agent is
+the program of netlab on a host; the journal is the file of a run's records and notes.
 """
 
 from __future__ import annotations

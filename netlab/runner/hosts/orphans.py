@@ -1,4 +1,7 @@
-"""Orphans: agents that a lost connection of this session left on a host, whose lock they hold."""
+"""Orphans: agents that still run and hold their host's lock after this session lost them.
+
+An agent is the program of netlab on a host. It is lost if its connection breaks.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ LOOK_MOST_BYTES = 1 << 16
 """Limit of the output of such a command, including the texts that a login prints."""
 
 AGENT_FILE_BEGINS = b"netprobe"
-"""Prefix of the file name of every agent. By now another program may have the process id."""
+"""Prefix of the file name of every agent's program. It is checked before a process is killed,
+because another program may have the process id by now."""
 
 Identity = tuple[str, str]
 

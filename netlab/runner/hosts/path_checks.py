@@ -1,4 +1,7 @@
-"""Checks whether packets pass between the hosts of a pairing, at the start and when in doubt."""
+"""Checks whether packets pass between the hosts of a pairing, at the start and when in doubt.
+
+A pairing is two hosts between which cells (combinations of settings) are measured.
+"""
 
 from __future__ import annotations
 
@@ -145,8 +148,8 @@ class PathChecks:
         return tuple(absence.sentence for way, absence in cuts if way[0] in pairings)
 
     def next_asks_s(self, cells: Iterable[Cell], patience_s: float) -> list[float | None]:
-        """Seconds until the next check of each cut way of these cells; called when nothing else is
-        left to measure.
+        """Seconds until the next check of each cut way of these cells. Called when nothing else is
+        left to measure, so ways that never worked get one last check.
         """
         now_s = time.monotonic()
         ways = {way_of(cell, self._pairs) for cell in cells} if self.cut else set()

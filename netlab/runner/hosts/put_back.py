@@ -1,7 +1,8 @@
-"""Puts settings of a host back that an earlier run changed, by the leftovers of its undo log.
+"""Puts back the settings of a host that an earlier run changed, by the commands in its undo log.
 
 The undo log of a host has an entry for each change of a setting: the command that undoes the
-change. A leftover is an entry of an earlier agent whose command was not run, or failed.
+change. A leftover is an entry of an earlier agent (program of netlab on the host) whose command was
+not run, or failed.
 """
 
 from __future__ import annotations
@@ -73,13 +74,13 @@ class UndoLogState:
 
     tried: tuple[PutBack, ...] = ()
     elsewhere: int = 0
-    """How many entries were registered on another machine that shares the folder."""
+    """Number of entries of another machine that uses the same folder for its undo log."""
 
 
 def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
     """Undo the leftovers of a host in their order, while ``owner`` holds the host's lock.
 
-    Nothing is undone while another controller measures with the host. Raises ProbeError if the
+    Nothing is undone while another netlab process measures with the host. Raises ProbeError if the
     undo log cannot be read, HostGone if the host is lost before anything was undone.
     """
     found = leftovers(agent)
@@ -138,7 +139,7 @@ def _undo(agent: Agent, leftover: Leftover) -> str | None:
 
 
 def _ending(undone: Undone) -> str:
-    """How a command failed, with its last words."""
+    """How a command failed, with the last line that it printed."""
     if undone.killed:
         how = "its command did not end in time and was killed"
     elif undone.signal is not None:
@@ -187,7 +188,7 @@ def _file(leftover: Leftover) -> str:
 
 
 def _obstacle(agent: Agent, owner: LockOwner) -> str | None:
-    """Lock the host. Returns ``None``, or a sentence if the lock cannot be had. Raises HostGone."""
+    """Lock the host. Returns ``None``, or a sentence if that failed. Raises HostGone."""
     holders: list[str] = []
 
     def patience(_agent: Agent, holder: str) -> float:

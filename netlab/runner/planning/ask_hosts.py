@@ -1,4 +1,7 @@
-"""The capabilities of the hosts of a plan, and the cells that they cannot measure."""
+"""The capabilities of the hosts of a plan, and the cells that they cannot measure.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The cells of a matrix that `--only` and `--redo` select. No I/O."""
+"""The cells of a matrix that `--only` and `--redo` select. No I/O.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
+execution of a cell.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,8 @@ def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
     return tuple(
         cell
         for cell in cells
-        if cell.pairing in (only_pairings or pairings) and cell.test in (only_tests or tests)
+        if (not only_pairings or cell.pairing in only_pairings)
+        and (not only_tests or cell.test in only_tests)
     )
 
 

@@ -1,4 +1,9 @@
-"""The plan of a matrix (`netlab plan`): its cells, their duration, and what runs in parallel."""
+"""The plan of a matrix (`netlab plan`): its cells, their duration, and what runs in parallel.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
+execution of a cell. A round is the trials that run at the same time. With ``until``, a matrix asks
+for further trials of a cell until its mean is precise.
+"""
 
 from __future__ import annotations
 
@@ -194,7 +199,9 @@ def _feasible(
 
 
 def _lead_s(round_: Round, *, common: bool) -> float:
-    """Time in seconds that a common window adds to a round; 0 if the round has none."""
+    """Time in seconds that a common window (one measured time for all trials of a round) adds to a
+    round; 0 if the round has no common window.
+    """
     setups = [trial.cell.setup for trial in round_.trials]
     streams = [setup for setup in setups if isinstance(setup, Stream)]
     several = (common and len(setups) > 1) or any(s.direction == "both" for s in streams)

@@ -1,4 +1,8 @@
-"""The plan as text for people: cells, trials, their time, and what runs in parallel. No I/O."""
+"""The plan as text for people: cells, trials, their time, and what runs in parallel. No I/O.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
+execution of a cell. A round is the trials that run at the same time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The pairings that an inventory has hosts for, and the hosts that the other pairings lack."""
+"""The pairings that an inventory has hosts for, and the hosts that the other pairings lack.
+
+A pairing is a server and a client, given by their systems or by name. A cell is one combination of
+a pairing, a kind of test and its settings.
+"""
 
 from __future__ import annotations
 

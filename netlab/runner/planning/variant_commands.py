@@ -1,4 +1,7 @@
-"""The commands that the variants of a matrix would run on its hosts. No I/O."""
+"""The commands that the variants of a matrix would run on its hosts. No I/O.
+
+A variant names a state of a host's own settings, such as the offloads of an interface.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ class VariantCommands:
     enter: str
     check: str
     restore: tuple[str, ...]
-    """``FOUND`` stands for a value that the host has before the change."""
+    """The commands that undo the change. ``FOUND`` stands for a value that the host has before
+    it."""
 
 
 def commands_of(variants: Variants) -> Iterator[VariantCommands]:

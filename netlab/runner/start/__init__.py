@@ -1,1 +1,1 @@
-"""Asks hosts for `netlab init`, which writes an inventory of them, and for `netlab measure`."""
+"""For `netlab init` and `netlab measure`: asks hosts for their systems, addresses and links."""

@@ -26,7 +26,7 @@ HERE = "here"
 NETWORK = "test"
 """Name of the network in the matrix."""
 VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
-"""Drivers whose stated speed is not that of a real link."""
+"""Drivers of virtual interfaces: the speed that they report is not the rate of a real link."""
 
 MOST_MTU_BYTES = 9216
 """Maximum MTU of Ethernet, with jumbo frames. An interface with a larger MTU is not Ethernet, so

@@ -22,7 +22,7 @@ class FoundHost:
     """A host with the facts that its probe reported."""
 
     host: Host
-    """The host with its system, without test addresses."""
+    """The host with its operating system, without test addresses."""
     words: str
     """A description such as ``Debian GNU/Linux 12, x86_64, 2 CPUs``."""
     addresses: tuple[HostAddress, ...]

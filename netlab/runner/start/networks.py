@@ -30,7 +30,7 @@ class Common:
     server_address: str
     client_address: str
     network: str
-    """The network, such as ``10.0.0.0/24``."""
+    """The network, such as ``10.0.0.0/24``, or its name in an inventory; empty if unknown."""
     server_device: str
     client_device: str
 
@@ -88,8 +88,8 @@ def address_words(facts: Mapping[str, Any]) -> str:
 
 
 def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
-    """The address from which the client's route to ``server_address`` sends; ``None`` without a
-    route.
+    """``server_address``, and the address from which the client's route to it sends; ``None`` if
+    there is no such route.
 
     ``facts``: the facts of the client, with its route to this address.
     """
@@ -120,8 +120,8 @@ def _addresses(
 
 
 def several(commons: Sequence[Common]) -> UsageError:
-    """The error if nobody can be asked which network to use. Its message lists the choices, such as
-    ``--to 10.0.0.1 (10.0.0.0/24, eth1)``.
+    """The error to raise if nobody can be asked which network to use. Its message lists the
+    choices, such as ``--to 10.0.0.1 (10.0.0.0/24, eth1)``.
     """
     choices = "; ".join(
         f"--to {common.server_address} ({common.network}, {common.server_device})"

@@ -25,7 +25,7 @@ PING_BYTES = 64
 IDLE_S = 5.0
 """Duration of the round trips without a load, before the load and after it."""
 WARM_UP_S = 0.2
-"""Time before the window, enough for the slow start on the path of a lab."""
+"""Time of sending before the measured time: enough for TCP's slow start on the path of a lab."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Question:
     """The offered rate, as a matrix writes it; ``None``: as fast as possible."""
 
     def test(self, ip_version: int) -> Mapping[str, Any]:
-        """The test of the matrix."""
+        """The entry of ``tests:`` in the matrix, which measures what this question asks for."""
         if self.latency:
             return {
                 "test": "round_trip",

@@ -48,8 +48,8 @@ def entry_of(host: Host) -> Mapping[str, Any]:
 
 
 def flow(value: Any) -> str:
-    """A value in YAML's flow style, on one line. Apart from words and keys without quotes it is
-    JSON, which YAML includes (specification of YAML 1.2, section 1.3).
+    """A value in YAML's flow style, on one line. Apart from words and keys without quotes, the
+    text is JSON, and JSON is also YAML (specification of YAML 1.2, section 1.3).
     """
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"

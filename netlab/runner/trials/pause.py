@@ -1,4 +1,4 @@
-"""The pause between two trials."""
+"""The pause between two trials (single measurements)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The states of the hosts' own settings during one session of a run.
 
-A variant of a matrix names a state: values of settings such as the offloads of an interface.
+A variant of a matrix names a state: values of settings such as the offloads of an interface. A cell
+is one combination of a pairing (two hosts), a kind of test and its settings; a trial is one
+execution of a cell. A round is the trials that run at the same time.
 """
 
 from __future__ import annotations
@@ -36,9 +38,11 @@ class Around:
     """What a trial shares with the other trials of its round, and the state of its hosts."""
 
     window: CommonWindow | None
-    """The measurement window that all trials of the round share; ``None``: each has its own."""
+    """The window (the time that is measured) of all trials of the round; ``None``: each trial has
+    its own."""
     participant: Participant | None
-    """How the trial's hosts take part in a search of several pairs of hosts; ``None``: alone."""
+    """How the trial's hosts take part in a search of several pairs of hosts; ``None``: they do not
+    take part in such a search."""
     entered: Future[Entered] | None
     """The outcome of bringing the hosts into their state; ``None``: the matrix has no variants."""
 

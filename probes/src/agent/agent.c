@@ -1,5 +1,5 @@
-/* The control thread reads requests, answers them, and starts and stops tests and programs. It waits, and
- * never spins. */
+/* The control thread reads requests, answers them, and starts and stops tests and programs. It
+ * sleeps while it waits, and never spins. agent.h explains the words agent and lease. */
 #include "agent/agent.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 #define LOOK_MS 200                        /* interval of checks while tests run or output waits */
 #define UNREAD_MAX_BYTES (1u << 20)        /* unread output above which no request is read */
-#define LAST_WORDS_NS (2 * SECOND_NS)      /* time for a silent reader to read the last records */
+#define LAST_WORDS_NS (2 * SECOND_NS)      /* longest wait at the end if nothing is read */
 
 struct agent {
     bool by_hand, quitting;
@@ -87,7 +87,8 @@ static struct error do_clock(struct agent *agent, const struct request *request)
     return nothing_wrong();
 }
 
-/* Counters of each CPU so far; the difference of two answers covers the time between them. */
+/* Adds the counters of each CPU. The difference between the counters of two answers covers the time
+ * between the two answers. */
 static void add_cpu_times(struct json *record)
 {
     struct plat_cpu_times now;
@@ -254,7 +255,7 @@ static struct error handle(struct agent *agent, const struct request *request)
     return error_about("unknown-verb", "", request->verb);
 }
 
-/* Answers one request. False: the answer was an error. */
+/* Answers one request. Returns false if the answer was an error. */
 static bool answer_request(struct agent *agent, const struct request *request)
 {
     struct error error = handle(agent, request);
@@ -269,7 +270,8 @@ static void answer_fault(const struct request *request, const struct request_fau
     record_error(request->id, &error);
 }
 
-/* Handles one line without its line end. An empty line is a heartbeat that gets no answer. */
+/* Handles one line without its line end. An empty line only renews the lease, and gets no
+ * answer. */
 static void take_line(struct agent *agent, char *line, size_t length)
 {
     struct request request;
@@ -302,14 +304,15 @@ static void take_byte(struct agent *agent, struct line_reader *reader, char byte
             error_about("line-too-long", "", "over 8192 bytes; skipped to its end");
         struct request request;
         struct request_fault fault;
-        request_parse(reader->bytes, reader->used, &request, &fault); /* to read its id */
+        request_parse(reader->bytes, reader->used, &request, &fault); /* only to read its id */
         record_error(request.id, &error);
         reader->skipping = true;
     }
 }
 
-/* How long to wait for input: until the lease ends; after that until the last test or program ends, but
- * no longer than a controller may be silent. */
+/* Returns how many milliseconds to wait for input; 0: the agent must end. Until the lease ends, the
+ * wait is the rest of the lease (at most 60 s). After that, the wait is LOOK_MS as long as a test
+ * or program is running and the controller was silent for less than silence_ns. */
 static int patience_ms(struct agent *agent, const struct agent_patience *patience,
                        uint64_t silent_ns)
 {
@@ -321,8 +324,8 @@ static int patience_ms(struct agent *agent, const struct agent_patience *patienc
     return running_any(&agent->running) && silent_ns < patience->silence_ns ? LOOK_MS : 0;
 }
 
-/* Reads input, unless too much output waits for its reader: then no input is read, and so nothing
- * renews the lease. */
+/* Reads input. If too much output waits to be read, reads no input, so that nothing renews the
+ * lease. */
 static ptrdiff_t read_more(char *into, size_t capacity, int wait_ms)
 {
     if (record_waiting_bytes() < UNREAD_MAX_BYTES)
@@ -331,7 +334,8 @@ static ptrdiff_t read_more(char *into, size_t capacity, int wait_ms)
     return PLAT_TIMED_OUT;
 }
 
-/* Serves requests until the end of the input. False: the agent must end because of silence. */
+/* Serves requests until `quit` or the end of the input. Returns false if the controller was silent
+ * for too long. */
 static bool serve(struct agent *agent, const struct agent_patience *patience)
 {
     static struct line_reader reader;

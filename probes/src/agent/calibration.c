@@ -1,4 +1,4 @@
-/* Measures the worst sleep and the smallest step of the clock. */
+/* Measures how much longer than requested sleeps take, and the smallest step of the clock. */
 #include "agent/calibration.h"
 
 #include <stdbool.h>
@@ -9,9 +9,9 @@
 #define SLEEPS 200
 #define SLEEP_NS UINT64_C(100000)
 #define BUDGET_NS UINT64_C(50000000)
-#define ASSUMED_NS UINT64_C(16000000) /* the worst known timer, assumed if nothing was measured */
+#define ASSUMED_NS UINT64_C(16000000) /* the coarsest known timer; used if nothing was measured */
 
-static plat_mutex joining; /* several tests may ask at once */
+static plat_mutex joining; /* several tests may need the result at once */
 static plat_thread thread;
 static bool running;
 static uint64_t worst_sleep_ns = ASSUMED_NS, usual_sleep_ns = SLEEP_NS;
@@ -22,7 +22,8 @@ static int ascending(const void *first, const void *second)
     return (a > b) - (a < b);
 }
 
-/* If sleeps are coarse, fewer of them fit into the time budget, and the worst one counts. */
+/* If sleeps are coarse, fewer than SLEEPS of them fit into BUDGET_NS. Of so few sleeps, the 99.9th
+ * percentile is the longest one. */
 static void measure(void *argument)
 {
     uint64_t over[SLEEPS], until = plat_now_ns() + BUDGET_NS;

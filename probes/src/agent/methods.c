@@ -1,11 +1,12 @@
-/* Compares what a method needs with this system's capabilities, and names the method. */
+/* Compares what a method needs with this system's capabilities, and names the method. A method is a
+ * way to send or receive messages, such as many messages per call. */
 #include "agent/methods.h"
 
 #include "agent/calibration.h"
 #include "platform/comma_list.h"
 
-/* With a longer sleep too much data would arrive between two polls, and sleeps would limit the
- * rate. */
+/* The longest usual sleep with which a receiver may poll. With longer sleeps, too much data would
+ * arrive between two polls, and the sleeps would limit the rate. */
 #define POLL_MOST_NS (2 * MILLISECOND_NS)
 
 /* Fails the test if the system lacks the capability. `error` is not 0 if an administrator can

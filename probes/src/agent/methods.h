@@ -6,7 +6,7 @@
 
 /* Whether this system and this account support the requested method; if not, the test fails. */
 bool methods_known(struct test *test);
-/* The name of the test's method, as in docs/protocol.md. */
+/* Return the name of the test's method, as in docs/protocol.md. */
 const char *methods_of_sending(const struct settings *settings);
 const char *methods_of_receiving(const struct settings *settings);
 

@@ -1,4 +1,5 @@
-/* Writes the results of receivers and senders, role by role. */
+/* Writes the results of receivers and of senders. The window is the time that is measured. A mark
+ * is the time at which a receive call returned data. */
 #include "agent/result.h"
 
 #include "agent/methods.h"
@@ -104,7 +105,8 @@ static void add_gaps(const struct test *test, struct json *record)
     result_late_ticks(test, origin_ns, record);
 }
 
-/* How the receiver waited: the request, the receiver's choice, and the figures of its waiting. */
+/* Adds how the receiver waited for data: the requested way, the way that an adaptive receiver
+ * chose, and the average sleep of a polling receiver. */
 static void add_way(const struct test *test, struct json *record)
 {
     const struct settings *settings = &test->settings;
@@ -179,7 +181,8 @@ static void add_method(struct test *test, struct json *record)
     json_u64(record, "send_calls", calls);
 }
 
-/* The figures of the send calls of all streams, over the whole test. */
+/* Adds the durations of the send calls, and how often the socket had room, for all streams and the
+ * whole test. */
 static void add_calls(struct test *test, struct json *record)
 {
     struct calltime calls = test->stream[0].calls;

@@ -1,4 +1,6 @@
-/* Writes the keys of the records `window` and `result`, which docs/protocol.md describes. */
+/* Writes the keys of the records `window` and `result`, which docs/protocol.md describes. A record
+ * is one line of JSON. The window is the time that is measured. A mark is the time at which a
+ * receive call returned data. */
 #ifndef RESULT_H
 #define RESULT_H
 
@@ -8,29 +10,32 @@
 void result_window(struct test *test, struct json *record);
 void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
-/* The bytes that were sent in the window. UDP, and TCP with a count: the bytes that send calls
- * accepted; with a count, TCP delivers all of them. TCP otherwise: the bytes that were
- * acknowledged, without those in the send buffer. False: the system does not report acknowledged
+/* Sets *bytes to the number of bytes sent in the window. For UDP, and for TCP in a test of a fixed
+ * number of messages (`count`), these are the bytes that send calls accepted; with `count`, TCP
+ * delivers all of them. For TCP without `count`, these are the acknowledged bytes; bytes that are
+ * still in the send buffer do not count. Returns false if the system does not report acknowledged
  * bytes. */
 bool result_sent_bytes(const struct test *test, uint64_t *bytes);
-/* Arrays with one value per stream; only for tests with streams. */
+/* Writes arrays with one value per stream; only for tests with streams. */
 void result_streams(const struct test *test, struct json *record);
 void result_tcp_series(const struct test *test, struct json *record);
 void result_asking(struct test *test, struct json *record);
-/* Single round trips, starting at number *next, as many as a record holds. False: there are no more. */
+/* Writes as many round trips as a record holds, starting with number *next. *next becomes the
+ * number of the first one that is not written. Returns false if there was none left to write. */
 bool result_trips(const struct test *test, uint64_t *next, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
 void result_common(struct test *test, struct json *record);
 
-/* Times in which the supervisor did not run (late ticks: test.h), relative to origin_ns, the begin
- * of the role's window. */
+/* Writes the times in which the supervisor (the thread that leads the test) did not run; see
+ * late_ticks in test.h. The times are relative to origin_ns, the begin of this side's window. */
 void result_late_ticks(const struct test *test, uint64_t origin_ns, struct json *record);
 
-/* Fails a receiving test without a count if its window has too few marks for a throughput. */
+/* Fails the test of a receiver without `count` if its window has too few marks for a throughput. */
 void result_demand_marks(struct test *test);
-/* Fails an asking test that received no answer. */
+/* Fails the test of an asker (the side that sends requests) if no request of the window was
+ * answered. */
 void result_demand_answers(struct test *test);
-/* Number of connections and datagrams without the token. */
+/* Number of connections and datagrams that had no token or did not come from the peer. */
 uint64_t result_unexpected(const struct test *test);
 
 #endif

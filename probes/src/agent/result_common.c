@@ -1,4 +1,5 @@
-/* Writes the common part of every result, such as addresses, options, CPU and clocks. */
+/* Writes the common part of every result, such as addresses, options, CPU and clocks. The window is
+ * the time that is measured; its edges are its begin and its end. */
 #include <string.h>
 
 #include "agent/result.h"
@@ -87,8 +88,9 @@ static void add_threads(struct test *test, struct json *record)
         if (!open->thread[i] || !(close->thread[i] || worker->cpu_known))
             continue;
         any = true;
-        /* A thread reads its own time shortly before it ends. If the opening edge was sampled after
-         * that, end_ns may be below the sample: the thread did nothing in the window. */
+        /* A thread reads its own CPU time shortly before it ends. If the first edge was sampled
+         * after that, end_ns may be less than the sample. In this case the thread did nothing in
+         * the window. */
         if (end_ns > open->thread_ns[i] && end_ns - open->thread_ns[i] > busiest_ns)
             busiest_ns = end_ns - open->thread_ns[i];
     }
@@ -96,8 +98,8 @@ static void add_threads(struct test *test, struct json *record)
         json_u64(record, "thread_ns", busiest_ns);
 }
 
-/* What kept threads from running: a stop of the process, or, while they were ready, other threads on
- * the CPU or a quota. */
+/* Adds what kept threads from running: the whole process was stopped, or a thread was ready to run,
+ * but had to wait for other threads on the CPU or for its CPU quota (cgroup). */
 static void add_waiting(struct test *test, struct json *record)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
@@ -142,7 +144,8 @@ static void add_host_cpu(const struct plat_cpu_times *open, const struct plat_cp
 static void add_clocks(struct test *test, struct json *record)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
-    /* If the test has a count, `now_ns` of the first edge may have been set back. */
+    /* `now_ns` of the first edge is not used: in a test with `count` it may be the time of the
+     * first send call instead of the time of the sample. */
     int64_t monotonic_ns = (int64_t)(close->clock_ns - open->clock_ns);
     const bool has_sleep = open->slept && close->slept;
     int64_t slept_ns = has_sleep ? (int64_t)(close->slept_ns - open->slept_ns) : 0;
@@ -156,7 +159,7 @@ static void add_clocks(struct test *test, struct json *record)
         json_i64(record, "suspended_ns", slept_ns);
 }
 
-/* System-wide counters over the whole test. */
+/* Adds the system-wide counters of IP fragments, for the whole test. */
 static void add_fragments(const struct samples *samples, struct json *record)
 {
     const struct fragments *fragments = &samples->fragments;
@@ -170,7 +173,8 @@ static void add_fragments(const struct samples *samples, struct json *record)
              after->reassembly_failures - before->reassembly_failures);
 }
 
-/* An interface that is removed and added again during the test counts from 0: then nothing is reported. */
+/* Whether no counter has decreased. If an interface is removed and added again during the test, its
+ * counters start from 0, and nothing is reported. */
 static bool grown(const struct plat_interface_counts *before,
                   const struct plat_interface_counts *after)
 {
@@ -248,7 +252,8 @@ static void add_tcp(const struct plat_tcp_info *info, const char *const *keys,
             json_u64(record, keys[fact], info->value[fact]);
 }
 
-/* For all streams, between the edges of the window: data that this host's TCP sent and received. */
+/* Adds the bytes and segments that this host's TCP sent and received in the window, for all
+ * streams. */
 static void add_segments(const struct samples *samples, struct json *record)
 {
     static const struct {

@@ -1,10 +1,11 @@
-/* Writes the results of askers and mirrors, with their histograms. */
+/* Writes the results of askers and mirrors, with their histograms. An asker sends requests and
+ * measures round trips; a mirror answers requests. The window is the time that is measured. */
 #include <stdlib.h>
 
 #include "agent/result.h"
 #include "loops/round_trip.h"
 
-#define HISTOGRAM_CHARACTERS 40000 /* of a record's 65,536; longer histograms get wider buckets */
+#define HISTOGRAM_CHARACTERS 40000 /* of 65,536 in a record; longer histograms get wider buckets */
 
 struct histogram_keys {
     const char *count, *min, *max, *sum, *mean, *pairs, *bits;
@@ -47,8 +48,8 @@ static void add_lateness(const struct pacing *pacing, struct json *record)
     json_u64s(record, "late_histogram_ns", pacing->late, pacing_buckets(pacing));
 }
 
-/* Writes the times without an answer. The last one ends when the last request was lost, if no
- * answer follows. */
+/* Writes the times without an answer. The time after the last answer ends when the last request was
+ * counted as lost. */
 static void add_silences(const struct ask *ask, struct json *record)
 {
     struct gaps gaps = ask->gaps;
@@ -103,9 +104,9 @@ void result_asking(struct test *test, struct json *record)
     json_double(record, "connect_mean_ns", (double)ask->connect_sum_ns / (double)ask->rtt.count);
 }
 
-/* A round trip takes at most 33 characters, so that a record has room for all of these: a window
- * lasts at most a year, so a time has 14 digits in us and a round trip 17 in ns, each with its
- * comma. */
+/* Number of round trips in one record. Each takes at most 33 characters of the 65,536 in a record:
+ * a window lasts at most a year, so the time of a request has at most 14 digits in us, and a round
+ * trip has at most 17 digits in ns, each with a comma. */
 #define TRIPS_OF_A_RECORD 1900
 
 bool result_trips(const struct test *test, uint64_t *next, struct json *record)

@@ -1,12 +1,15 @@
-/* Writes the throughput of each stream, the CPU of its thread, and the fairness of the streams. */
+/* Writes the bytes of each stream, the CPU on which its thread ran, and the streams' fairness. The
+ * window is the time that is measured; its edges are its begin and its end. A mark is the time at
+ * which a receive call returned data. */
 #include <stdlib.h>
 
 #include "agent/result.h"
 #include "pure/window/fairness.h"
 
-/* The bytes of each stream. A receiver counts them between the marks of its window, so that their
- * sum is `received_bytes`; a sender counts them between the edges, so that their sum is
- * `sent_bytes`. False: the system does not report them. */
+/* Sets bytes[] to the bytes of each stream in the window. A receiver counts the bytes between the
+ * first and the last mark of its window, so that their sum is `received_bytes`. A sender counts the
+ * bytes between the edges, so that their sum is `sent_bytes`. Returns false if the system does not
+ * report the bytes. */
 static bool bytes_of_streams(const struct test *test, uint64_t bytes[STREAMS_MAX])
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
@@ -21,8 +24,9 @@ static bool bytes_of_streams(const struct test *test, uint64_t bytes[STREAMS_MAX
     return true;
 }
 
-/* The CPU of each stream's thread at an edge: as the system reports it, or, if only the thread
- * itself can read its CPU, as the thread did. */
+/* Sets cpus[] to the number of the CPU on which each stream's thread ran at an edge. If the system
+ * does not report that about another thread, the number is used that the thread itself read at its
+ * start or end. Returns false if a number is unknown. */
 static bool cpus_of_streams(const struct test *test, const struct edge *edge, bool opens,
                             uint64_t cpus[STREAMS_MAX])
 {

@@ -1,4 +1,7 @@
-/* Supervises streams, from the edges of their window to the end of the drain. */
+/* Supervises streams, from the edges of their window to the end of the drain. The window is the
+ * time that is measured; its edges are its begin and its end. After the window, a receiver waits
+ * for the rest of the data (the drain). A mark is the time at which a receive call returned
+ * data. */
 #include "agent/supervise.h"
 
 #include <string.h>
@@ -9,8 +12,8 @@
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* interval at which a drain checks the arrivals */
 #define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* minimum time between two looks at receive queues */
-#define STREAM_LOOK_NS 100000 /* the same per queue: each look at a queue takes some microseconds */
-#define QUEUE_LOOKS 40 /* maximum of looks in a window: each look stops a pinned receiver */
+#define STREAM_LOOK_NS 100000 /* the same per stream: a look takes some microseconds */
+#define QUEUE_LOOKS 40 /* maximum number in a window, because a look delays the receiver */
 
 static bool never(const struct test *test)
 {
@@ -23,8 +26,8 @@ static bool window_closed(const struct test *test)
     return test->window.closed;
 }
 
-/* Waits until an event or a time. Meanwhile samples TCP's values, and observes how often the
- * interface's counters change. */
+/* Waits until the event `came` occurs, or until until_ns. Meanwhile samples TCP's values, and
+ * observes how often the interface's counters change. Returns whether the event occurred. */
 static bool watch(struct test *test, await_event came, uint64_t until_ns)
 {
     uint64_t tick_ns = plat_now_ns() + TICK_NS;
@@ -78,13 +81,14 @@ static void supervise_count(struct test *test)
     test->samples.open.bytes = test->samples.open.messages = 0;
     memset(test->samples.open.stream_bytes, 0, sizeof test->samples.open.stream_bytes);
     if (test->settings.udp && await(test, await_told_or_ended, NEVER_NS)) {
-        /* Stopped before the count is complete: the count is the number of sent messages. */
+        /* If a `stop` comes before all messages are sent, the number of messages sent so far
+         * counts. */
         atomic_store(&test->halt, true);
     }
     watch(test, await_all_ended, NEVER_NS);
     sample_edge(test, &test->samples.close);
     if (test->settings.udp)
-        test->samples.close.now_ns = last_send_ns(test); /* without the time of the end markers */
+        test->samples.close.now_ns = last_send_ns(test); /* end markers do not count */
     await_too_late(test, "deadline", "the messages had not all been sent");
 }
 
@@ -114,8 +118,9 @@ void supervise_sending(struct test *test)
 
 /* ---- receiving ---- */
 
-/* The received messages, the time of the last arrival, and the sent messages, if known from the
- * controller or the peer's end markers. */
+/* The number of received messages, the time of the last arrival, and the number of sent messages,
+ * if the controller or the peer's end markers have reported it. An end marker is a datagram after
+ * the last message of a stream over UDP. `marked`: the end markers of all streams have arrived. */
 struct arrivals {
     uint64_t messages, last_ns, sent;
     bool sent_known, marked;
@@ -156,8 +161,8 @@ static bool sent_is_known(const struct test *test)
     return test->told_count || sender_is_over(test);
 }
 
-/* Whether all end markers have arrived and our own sockets dropped all missing messages: then
- * nothing is in flight any more. */
+/* Whether all end markers have arrived, and our own sockets have dropped all messages that are
+ * missing. In this case nothing is in flight any more. */
 static bool dropped_here(struct test *test, const struct arrivals *arrivals)
 {
     uint64_t dropped = 0;
@@ -172,11 +177,11 @@ static bool dropped_here(struct test *test, const struct arrivals *arrivals)
     return arrivals->messages + dropped >= arrivals->sent;
 }
 
-/* Waits until everything has arrived, or nothing more arrives. If a drain time is requested, there
- * must be silence for that time: data in the queue of a slow link is late, not lost. The wait needs
- * the number of sent messages: if the peer does not report it, the deadline ends the test. On a
- * path that keeps the order an end marker arrives last, so arrivals are checked as soon as it is
- * there. */
+/* Waits until all messages have arrived, or until no message has arrived for some time. A request
+ * can set this time (drain_ns), because messages in the queue of a slow link are late, not lost.
+ * The wait needs the number of sent messages; if nobody reports it, the deadline ends the test. On
+ * a path that keeps the order, the end marker arrives last, so the arrivals are checked as soon as
+ * it has arrived. */
 static void drain_udp(struct test *test)
 {
     const uint64_t asked_ns = test->settings.drain_ns;
@@ -224,8 +229,8 @@ static void drain_tcp(struct test *test)
     await_too_late(test, "deadline", "the sender did not end");
 }
 
-/* With a count the window is from the first mark to the last mark, which is known only at the
- * end. */
+/* In a test of a fixed number of messages (`count`), the window lasts from the first mark to the
+ * last mark. The last mark is known only at the end. */
 static void receive_count(struct test *test)
 {
     sample_edge(test, &test->samples.open);
@@ -243,7 +248,7 @@ static void receive_count(struct test *test)
     record_window(test);
 }
 
-/* Waits until a mark or silence closes the window. False: the test has failed. */
+/* Waits until a mark or silence closes the window. Returns false if the test has failed. */
 static bool wait_for_close(struct test *test)
 {
     for (;;) {
@@ -264,8 +269,8 @@ static bool wait_for_close(struct test *test)
     }
 }
 
-/* Samples until until_ns how full the receive queues are. If they are full in most samples, the
- * receiver does not keep up. */
+/* Samples how full the receive queues are, again and again until until_ns. If the queues are full
+ * in most samples, the receiver does not keep up. */
 static void look_at_queues(struct test *test, uint64_t until_ns)
 {
     uint64_t span_ns = test->settings.seconds_ns / QUEUE_LOOKS, now;
@@ -307,7 +312,8 @@ void supervise_receiving(struct test *test)
 
 /* ---- check ---- */
 
-/* For UDP, the hello and its answer already were the packets of the check. */
+/* For UDP, the packets of the check have already been exchanged: they are the hello, which opens a
+ * stream, and the answer to it. */
 void supervise_check(struct test *test)
 {
     sample_opened(test, &test->samples.opened);

@@ -1,9 +1,11 @@
-/* Supervises round trips. The asker determines the end of the test; the mirror runs until it is stopped. */
+/* Supervises round trips. The asker sends requests and determines the end of the test; the mirror
+ * answers requests until it is stopped. The window is the time that is measured. */
 #include "agent/supervise.h"
 #include "agent/wait.h"
 #include "test/sample.h"
 
-/* After the window the asker waits for the last answers; after a stop, no longer than TAIL_NS. */
+/* After the window the asker waits for the last answers. If the test was stopped, the asker waits
+ * no longer than TAIL_NS. */
 void supervise_asking(struct test *test)
 {
     await_begin(test);
@@ -28,8 +30,9 @@ static bool begun_or_told(const struct test *test)
     return test->told_stop || await_all_begun(test);
 }
 
-/* Without a controller, the peer's end also ends this side. A mirror of connections cannot notice
- * the peer's end, because every transaction ends a connection. */
+/* If the request is from a command line (by_hand), the end of the peer also ends this side. With
+ * kind=connect, a mirror cannot notice the end of the peer, because every round trip ends a
+ * connection. */
 void supervise_mirroring(struct test *test)
 {
     const bool connections = test->settings.kind == KIND_CONNECT;
@@ -38,7 +41,7 @@ void supervise_mirroring(struct test *test)
         test_fail(test, "no-peer", 0, "nobody with the token came before the end");
         return;
     }
-    plat_mutex_lock(&test->lock); /* its thread may be about to open another socket */
+    plat_mutex_lock(&test->lock); /* the mirror's thread may be changing its socket */
     sample_opened(test, &test->samples.opened);
     plat_mutex_unlock(&test->lock);
     sample_edge(test, &test->samples.open);

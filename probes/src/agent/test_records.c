@@ -1,4 +1,5 @@
-/* Writes what a running test reports, from its progress to its result or error. */
+/* Writes what a running test reports, from its progress to its result or error. A record is one
+ * line of JSON. */
 #include "agent/test_records.h"
 
 #include <string.h>
@@ -98,6 +99,6 @@ void record_end(struct test *test)
     result_common(test, &record);
     if (test->settings.kind == KIND_STREAM)
         result_streams(test, &record);
-    result_tcp_series(test, &record); /* last, because it is longest: all other keys must fit */
+    result_tcp_series(test, &record); /* last, because it is the longest: the others must fit */
     record_print(&record);
 }

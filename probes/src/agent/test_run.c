@@ -21,9 +21,9 @@ static bool prepare(struct test *test)
     return claim_cpus(test) && methods_known(test) && workers_prepare(test);
 }
 
-/* Closes the sockets of all streams. TCP is closed by RST, so that no remaining data disturbs the
- * next test and no port stays in TIME_WAIT; after a count of messages or a check, it is closed by
- * FIN. */
+/* Closes the sockets of all streams. A TCP connection is closed by RST, so that no remaining data
+ * disturbs the next test and no port stays in TIME_WAIT. It is closed by FIN only if the test
+ * succeeded and had a fixed number of messages (`count`) or was a check. */
 static void close_streams(struct test *test)
 {
     const struct settings *settings = &test->settings;

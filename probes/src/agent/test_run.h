@@ -4,12 +4,13 @@
 
 #include "test/test.h"
 
-/* Copies `settings` and starts the supervisor's thread. Returns 0, an error number, or -1 for no
- * memory. */
+/* Copies `settings` and starts the thread that leads the test (the supervisor). Returns 0, an error
+ * number, or -1 if there is no memory. */
 int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
 /* Whether the test's last record has been printed, or is about to be printed. */
 bool test_answered(const struct test *test);
-/* Waits for the supervisor and frees the test. False: the test's last record was an error. */
+/* Waits for the supervisor and frees the test. Returns false if the test's last record was an
+ * error. */
 bool test_join(struct test *test);
 
 #endif

@@ -1,4 +1,4 @@
-/* Waits on the test's condition until an event, a time, a failure or the deadline. */
+/* Waits on the test's condition variable until an event, a time, a failure or the deadline. */
 #include "agent/wait.h"
 
 #include "agent/test_records.h"
@@ -63,7 +63,7 @@ bool await(struct test *test, await_event came, uint64_t until_ns)
             plat_mutex_unlock(&test->lock);
             record_progress(test, now);
             plat_mutex_lock(&test->lock);
-            test->tick_ns = plat_now_ns(); /* the reader of the output may be slow */
+            test->tick_ns = plat_now_ns(); /* printing may take long: no late tick */
             continue;
         }
         uint64_t wake_ns = await_earlier(until_ns, deadline_ns);

@@ -1,20 +1,22 @@
-/* The supervisor waits for events, and prints the test's progress meanwhile. */
+/* The supervisor waits for events, and prints the test's progress meanwhile. It is the thread that
+ * leads a test. */
 #ifndef WAIT_H
 #define WAIT_H
 
 #include "test/test.h"
 
-/* Called with the test's lock held. The events below: all streams have begun; all streams have
- * ended; a `stop` was received (told). */
+/* Whether an event has occurred; called with the test's lock held. The events are: all streams have
+ * begun; all streams have ended; the request `stop` was received (told). */
 typedef bool (*await_event)(const struct test *test);
 bool await_all_begun(const struct test *test);
 bool await_all_ended(const struct test *test);
 bool await_told(const struct test *test);
 bool await_told_or_ended(const struct test *test);
 
-/* Call it once before the first await: progress counts from this moment. */
+/* Call this once before the first await. The time in progress records counts from this call. */
 void await_begin(struct test *test);
-/* True: the event has occurred. False: until_ns or the deadline has passed, or the test has failed. */
+/* Waits for the event `came`. Returns true if it has occurred; false if until_ns or the deadline
+ * has passed, or the test has failed. */
 bool await(struct test *test, await_event came, uint64_t until_ns);
 
 uint64_t await_deadline_ns(const struct test *test);

@@ -1,9 +1,9 @@
 /* The asking loop sends requests, receives answers, and times each round trip. It reads the clock
  * right before each send call and right after each receive call. In a closed loop, the next request
- * follows an answer, and latency counts from the real time of sending. In an open loop, requests have
- * scheduled times, none of which is skipped, and latency counts from the scheduled time. With one
- * request in flight and blocking calls, a round trip is one send call, one receive call and two clock
- * readings. */
+ * follows an answer, and latency counts from the real time of sending. In an open loop, requests
+ * have scheduled times, none of which is skipped, and latency counts from the scheduled time. With
+ * one request in flight and blocking calls, a round trip takes one send call, one receive call and
+ * two clock readings. The window is the time that is measured. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +159,8 @@ static const struct ask_way *way_of(const struct settings *settings)
 
 /* ---- sending ---- */
 
-/* Handles a send call that failed. True: the request is tried again. False: the loop ends. */
+/* Handles a send call that failed. Returns true if the request is tried again. Returns false if the
+ * loop must end. */
 static bool go_on_after(struct loop *loop, int error)
 {
     struct test *test = loop->stream->test;
@@ -189,7 +190,7 @@ static bool send_next(struct loop *loop, uint64_t due_ns)
     return true;
 }
 
-/* Sends all requests that may be sent now. False: the loop ends. */
+/* Sends all requests that may be sent now. Returns false if the loop must end. */
 static bool send_due(struct loop *loop)
 {
     struct stream *stream = loop->stream;
@@ -213,7 +214,8 @@ static bool send_due(struct loop *loop)
 
 /* ---- receiving ---- */
 
-/* Waits for an answer until the next send. A spinning asker only polls. */
+/* Waits for an answer, but not longer than until the next request is due. A spinning asker only
+ * polls. */
 static ptrdiff_t receive_answer(struct loop *loop)
 {
     const plat_socket socket = loop->stream->socket;
@@ -254,8 +256,9 @@ static bool hear_answers(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* A receive call that waits for one answer gives up when its request is lost. With more requests in
- * flight, it gives up often enough to notice each loss. */
+/* With one request in flight, a receive call blocks at most until the time-out, after which the
+ * request is lost. With more requests in flight, a receive call blocks at most a quarter of the
+ * time-out, so that the loss of each request is noticed soon. */
 void ask_limit_receives(const struct loop *loop)
 {
     const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;

@@ -1,13 +1,14 @@
-/* Asks with a TCP connection for each transaction, from connect to close. The clock runs from
- * right before the connect call to right after the receive call that returned the last byte. In an open
- * loop, latency counts from the due time. The time to close a socket affects the rate, but not the
- * latency. */
+/* Asks with a TCP connection for each transaction, from connect to close. A transaction is a
+ * request and the answer to it. The clock runs from right before the connect call to right after
+ * the receive call that returned the last byte. In an open loop, latency counts from the due time.
+ * The time to close a socket affects the rate, but not the latency. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
 #include "loops/open.h"
 
-/* Sets *due_ns to the next request's time and waits for it. False: there is no next one. */
+/* Sets *due_ns to the next request's time and waits for it. Returns false if there is no next
+ * request. */
 static bool wait_until_due(struct stream *stream, uint64_t *due_ns)
 {
     const struct test *test = stream->test;
@@ -94,8 +95,8 @@ static void close_last(struct stream *stream)
     plat_close(last);
 }
 
-/* If round trips are reported one by one, a connect call that times out counts as lost, and the
- * next connection is tried. */
+/* Counts a transaction as lost. Called if a connect call has timed out and round trips are reported
+ * one by one; the loop then tries the next connection. */
 static bool lose(struct stream *stream, uint64_t begun_ns, bool measured)
 {
     struct ask *ask = stream->ask;

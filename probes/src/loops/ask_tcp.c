@@ -1,9 +1,11 @@
-/* Asks over TCP, where answers arrive in the order of the requests and none is lost. */
+/* Asks over TCP, where answers arrive in the order of the requests and none is lost. The mirror is
+ * the host that answers. */
 #include <string.h>
 
 #include "loops/ask_loop.h"
 
-/* May block: with one request in flight, the mirror does not wait for us to read its answers. */
+/* This call may block. With one request in flight, the mirror never waits for us to read earlier
+ * answers, so the two sides cannot block each other. */
 static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
     const struct stream *stream = loop->stream;
@@ -14,8 +16,8 @@ static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
                             loop->settings->message_bytes, &sent_bytes);
 }
 
-/* Sends as much as the socket has room for. The mirror may read the rest only after we have read its
- * answers, so this call must not wait. */
+/* Sends as much as the socket has room for. The mirror may read the rest only after we have read
+ * its answers, so this call must not wait. */
 static ptrdiff_t put_rest(struct loop *loop)
 {
     const unsigned char *end = loop->stream->buffer + loop->settings->message_bytes;
@@ -43,7 +45,8 @@ static size_t room_tcp(const struct loop *loop)
                                            : loop->settings->response_bytes - loop->come_bytes;
 }
 
-/* All requests are identical, so the bytes of the echo repeat. */
+/* Whether an echo has returned what was sent. All requests are identical, so the bytes of the echo
+ * repeat. */
 static bool echoed_stream(struct loop *loop, size_t length)
 {
     const size_t size = loop->settings->message_bytes;

@@ -18,7 +18,7 @@ static size_t room_udp(const struct loop *loop)
     return loop->ask->into_bytes;
 }
 
-/* Whether an echo returned the sent bytes, except the sequence number and the time. */
+/* Whether an echo returned the sent bytes. The sequence number and the time are not compared. */
 static bool echoed(const struct loop *loop, size_t length)
 {
     const unsigned char *sent = loop->stream->buffer, *came = loop->ask->into;
@@ -39,8 +39,8 @@ static void take_udp_answer(struct loop *loop, size_t length)
     } else if (loop->settings->echo && !echoed(loop, length)) {
         loop->ask->mismatched++;
     } else if (length < 16) {
-        /* An answer without a number belongs to the only request in flight: late answers go to a
-         * closed port. */
+        /* An answer without a number belongs to the only request in flight, because late answers go
+         * to a port that is closed. */
         if (!dataport_bare_is(into, length, kind))
             stream->foreign++;
         else if (loop->ask->in_flight.waiting == 0)
@@ -55,8 +55,8 @@ static void take_udp_answer(struct loop *loop, size_t length)
     }
 }
 
-/* Handles a refusal by the peer's host, where nobody listens. A single refusal may be for a hello
- * that was sent too early. */
+/* Handles a refusal: the peer's host has reported that nobody listens on the port. A single refusal
+ * may be for a hello that was sent too early. */
 static bool give_up_refused(struct loop *loop, int error)
 {
     struct stream *stream = loop->stream;

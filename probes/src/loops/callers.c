@@ -1,4 +1,6 @@
-/* Accepts TCP connections and reads their prefaces, also if others than the peer connect. */
+/* Accepts TCP connections and reads their prefaces, also if others than the peer connect. The
+ * preface is the first bytes of a connection, with the token (a secret that both sides of the test
+ * know). A caller is the other end of an accepted connection. */
 #include "loops/callers.h"
 
 #include <string.h>
@@ -17,8 +19,8 @@ void callers_dismiss(struct callers *callers, unsigned index)
     memmove(caller, caller + 1, (callers->count - index) * sizeof *caller);
 }
 
-/* If all places are in use, the oldest caller without a preface is dismissed: the peer's preface arrives
- * with its connection. */
+/* If all places are in use, the oldest caller without a preface is dismissed. That is not the peer,
+ * whose preface arrives with its connection. */
 static void make_room(struct callers *callers)
 {
     unsigned index = 0;

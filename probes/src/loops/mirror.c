@@ -1,6 +1,6 @@
-/* The mirror answers requests that have the token, one by one, and nothing else. Answers and requests
- * are of different kinds, so that two mirrors cannot keep each other busy. A UDP answer is never longer
- * than its request. */
+/* The mirror answers requests that have the token, one by one, and nothing else. The asker is the
+ * side that sends the requests. Answers and requests are of different kinds, so that two mirrors
+ * cannot keep each other busy. A UDP answer is never longer than its request. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ static bool is_request(const struct stream *stream, size_t length, struct datapo
            data->stream == stream->number;
 }
 
-/* Sends the response to a request. False: the loop ends. */
+/* Sends the response to a request. Returns false if the loop must end. */
 static bool respond(struct stream *stream, const struct dataport_data *data)
 {
     const size_t size = stream->test->settings.response_bytes;
@@ -101,8 +101,8 @@ static bool respond(struct stream *stream, const struct dataport_data *data)
     return false;
 }
 
-/* Records how long the datagram that was just answered was in the stack. A datagram without both stamps,
- * or with stamps of two clocks, is left out. */
+/* Records the time from the receive stamp of a request to the send stamp of its answer. An answer
+ * without both stamps, or with stamps of different clocks, is left out. */
 static void stamp(struct stream *stream, const struct plat_stamp *received)
 {
     struct mirror *mirror = stream->mirror;
@@ -110,7 +110,7 @@ static void stamp(struct stream *stream, const struct plat_stamp *received)
     do
         if (!plat_sent_stamp(stream->socket, STAMP_WAIT_NS, &sent))
             return;
-    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* a stamp of an earlier datagram */
+    while ((int32_t)(sent.number + 1 - mirror->stamped) < 0); /* of an earlier answer */
     mirror->stamped = sent.number + 1; /* a send call that was refused may have taken a number */
     if (received->ns == 0 || sent.hardware != received->hardware || sent.ns < received->ns)
         return;
@@ -131,7 +131,7 @@ static bool begin_stamps(struct stream *stream)
 {
     struct test *test = stream->test;
     char *card = stream->mirror->card;
-    end_stamps(stream); /* the stamps of the previous socket */
+    end_stamps(stream); /* of the previous socket */
     if (!test_interface(test, card))
         card[0] = 0;
     stream->mirror->stamped = 0;
@@ -141,13 +141,13 @@ static bool begin_stamps(struct stream *stream)
     return error == 0;
 }
 
-/* An asker changes its port only if messages are too short for a number. */
+/* An asker changes its port only if messages are too short for a sequence number. */
 static bool may_leave(const struct settings *settings)
 {
     return settings->listen && settings->response_bytes < 16;
 }
 
-/* Handles a datagram that is no request. False: the loop ends. */
+/* Handles a datagram that is not a request. Returns false if the loop must end. */
 static bool took_other(struct stream *stream, size_t length)
 {
     struct dataport_control control = {.kind = 0};
@@ -185,7 +185,7 @@ static void mirror_udp(struct stream *stream, size_t room)
 
 /* ---- TCP ---- */
 
-/* Reads one whole request. False: the connection or the test has ended. */
+/* Reads one whole request. Returns false if the connection or the test has ended. */
 static bool read_request(struct stream *stream)
 {
     const size_t size = stream->test->settings.message_bytes;

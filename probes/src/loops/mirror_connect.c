@@ -1,5 +1,6 @@
-/* Mirrors round trips with a TCP connection each, which the asker closes. Connections of others do not
- * delay the asker. */
+/* Answers requests that have a TCP connection each; the asker closes the connections. The asker is
+ * the side that sends requests. Connections of other hosts do not delay the asker. A caller is the
+ * other end of a connection. */
 #include "loops/callers.h"
 #include "loops/round_trip.h"
 #include "loops/traffic.h"
@@ -17,7 +18,8 @@ static void trust(struct callers *callers, struct caller *caller)
     traffic_begun(&test->stream[0]);
 }
 
-/* Reads data of a caller, and answers a complete request. False: nothing is left to read now. */
+/* Reads data of a caller, and answers a complete request. Returns false if nothing is left to read
+ * now. */
 static bool hear_request(struct callers *callers, unsigned index)
 {
     struct stream *stream = &callers->test->stream[0];

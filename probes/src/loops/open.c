@@ -14,7 +14,7 @@ bool open_may_go_on(struct test *test, uint64_t until_ns)
 uint64_t open_until_ns(const struct test *test)
 {
     const uint64_t least_ns = test->settings.deadline_ns;
-    /* Streams connect one after the other. */
+    /* Each stream adds to the time limit, because streams connect one after the other. */
     const uint64_t open_ns = OPEN_NS + test->settings.streams * OPEN_STREAM_NS;
     return test->requested_ns + (least_ns < open_ns ? least_ns : open_ns);
 }
@@ -28,8 +28,8 @@ static bool want(struct test *test, int error, const char *key)
     return false;
 }
 
-/* A missing congestion control, and one that this account may not use, give the same error word: in
- * both cases only the administrator of the host can provide it. */
+/* If a congestion control is missing, or this account may not use it, the error word is the same,
+ * because in both cases only the administrator of the host can change that. */
 static bool set_congestion(struct test *test, plat_socket socket)
 {
     const char *name = test->settings.congestion;
@@ -152,7 +152,7 @@ bool open_streams(struct test *test)
     if (!(calls ? open_tcp_callers : ways[test->settings.udp][test->settings.listen])(test))
         return false;
     plat_local_address(test->stream[0].socket, &test->local);
-    if (!calls) /* a mirror of connections knows its peer later */
+    if (!calls) /* a mirror with kind=connect learns its peer later */
         plat_peer_address(test->stream[0].socket, &test->peer);
     test->setup_ns = plat_now_ns() - test->requested_ns;
     return true;

@@ -1,5 +1,6 @@
-/* Opens the streams of a test by listening or connecting, over TCP or UDP. Only the peer is
- * accepted. */
+/* Opens the streams of a test by listening or connecting, over TCP or UDP. Only the peer, which has
+ * the token of the test, is accepted. An asker sends requests and measures round trips; a mirror
+ * answers requests. */
 #ifndef OPEN_H
 #define OPEN_H
 
@@ -9,17 +10,19 @@
  * takes, and shorter than the time that a deadline allows after the window. */
 #define GIVE_UP_S 10
 
-/* Opens every stream of the test, and prints `ready` on the listening side. False: the test has
- * failed, was aborted, or its deadline has passed, and the test's error is set. Open sockets are in
- * test->stream in any case. */
+/* Opens every stream of the test, and prints `ready` on the listening side. Returns false if the
+ * test has failed, was aborted, or its deadline has passed, and the test's error is set. Open
+ * sockets are in test->stream in any case. */
 bool open_streams(struct test *test);
 
 /* Makes a socket for one stream with all options that must be set before listen and connect. */
 bool open_socket(struct test *test, plat_socket *out);
-/* As open_socket, with the first free port at *port or above, if a range was requested. */
+/* Does the same as open_socket, but takes the first free port that is *port or above, if a range of
+ * ports was requested. *port becomes this port. */
 bool open_socket_from(struct test *test, plat_socket *out, unsigned *port);
-/* Whether a listen or connect call failed because of its port and the range has a further one, which
- * becomes *port. If sockets may reuse a port, two can bind it, but only one can listen or connect. */
+/* Whether a listen or connect call failed because of its port, and the requested range has a
+ * further port, which becomes *port. A bind call may succeed before: two sockets that may reuse a
+ * port can both bind to it, but only one of them can listen or connect. */
 bool open_next_port(const struct test *test, int error, unsigned *port);
 
 /* Whether the test continues: it is not halted, and until_ns has not come. */
@@ -29,14 +32,15 @@ uint64_t open_until_ns(const struct test *test);
 
 bool open_tcp_listen(struct test *test);
 bool open_tcp_connect(struct test *test);
-/* For a mirror of connections: the listener is the stream's socket, and the loop handles callers. */
+/* For a mirror with kind=connect: the listening socket becomes the stream's socket, and the
+ * mirror's loop accepts connections. */
 bool open_tcp_callers(struct test *test);
 bool open_udp_listen(struct test *test);
 bool open_udp_connect(struct test *test);
 
 /* Called in the stream's thread when an asker changes its port: open_udp_elsewhere in the asker,
- * and open_udp_rehear in the mirror, which waits for a hello from the new port. False: the test has
- * failed or is halted. */
+ * and open_udp_rehear in the mirror. The mirror waits for a hello (the datagram that opens a
+ * stream) from the new port. Returns false if the test has failed or is halted. */
 bool open_udp_elsewhere(struct stream *stream);
 bool open_udp_rehear(struct stream *stream);
 

@@ -1,4 +1,5 @@
-/* Opens TCP streams, where a preface authenticates the connecting side. */
+/* Opens TCP streams, where a preface authenticates the connecting side. The preface is the first
+ * bytes of a connection, with the token (a secret that both sides of the test know). */
 #include "loops/callers.h"
 #include "loops/open.h"
 #include "test/records.h"
@@ -32,7 +33,8 @@ static bool listen_for(struct test *test, plat_socket *listener)
     return true;
 }
 
-/* Passes the socket of a caller with the token to its stream. */
+/* If a caller (the other end of a connection) has the token, passes its socket to the stream that
+ * the preface names. */
 static void hear_preface(struct callers *callers, unsigned index)
 {
     struct caller *caller = &callers->caller[index];

@@ -1,5 +1,6 @@
-/* Opens UDP streams by a hello with the whole token, which the listener answers. Each hello is
- * answered once, by a datagram that is not longer. */
+/* Opens UDP streams by a hello (a datagram with the token) and the listener's answer to it. Each
+ * hello is answered once, by a datagram that is not longer. The token is a secret that both sides
+ * of the test know. An asker sends requests and measures round trips; a mirror answers requests. */
 #include "loops/open.h"
 
 #include <string.h>
@@ -9,10 +10,10 @@
 #include "test/records.h"
 
 #define HELLO_EVERY_NS (100 * MILLISECOND_NS)
-#define UNREACHABLE_HELLOS 2 /* errors that end the greeting; a single one is ignored */
+#define UNREACHABLE_HELLOS 2 /* errors after which no more hellos are sent; one is ignored */
 _Static_assert(STREAMS_MAX <= PLAT_WAITS, "a listener waits for all streams at once");
 
-#define AGAIN_NS (2 * SECOND_NS) /* limit of a greeting from another port, to a mirror that runs */
+#define AGAIN_NS (2 * SECOND_NS) /* time limit for hellos from another port */
 
 /* ---- the listening side: a socket and a port per stream ---- */
 
@@ -36,9 +37,9 @@ static bool bind_streams(struct test *test)
     return true;
 }
 
-/* Datagrams that were queued before the socket was connected may be foreign, and the loop could not see
- * their source. So all of them are removed here, where foreign ones can be counted. None of them is data
- * of the peer, which sends no data before our answer. */
+/* Datagrams that were queued before the socket was connected may be foreign, and the loop could not
+ * see their source. So all of them are removed here, where foreign ones can be counted. None of
+ * them is data of the peer, which sends no data before our answer. */
 static void clear_queue(struct stream *stream, const struct plat_address *peer)
 {
     unsigned char datagram[DATAPORT_CONTROL];
@@ -47,7 +48,8 @@ static void clear_queue(struct stream *stream, const struct plat_address *peer)
         stream->unexpected += !plat_address_equal(&from, peer);
 }
 
-/* Opens the capture before the peer is told that it may send. */
+/* Opens the capture of frames, if one is requested. Call this before the peer is told that it may
+ * send. */
 static bool open_capture(struct test *test, struct stream *stream)
 {
     const size_t room = traffic_room(&test->settings);
@@ -84,8 +86,8 @@ static bool bind_to_peer(struct test *test, struct stream *stream, const struct 
     return true;
 }
 
-/* Reads a few datagrams of a listening stream that has no peer yet. True: the peer's hello was among
- * them and is answered, and datagrams of others are dropped from now on. */
+/* Reads a few datagrams of a listening stream that has no peer yet. Returns true if the peer's
+ * hello was among them and is answered, and datagrams of others are dropped from now on. */
 static bool hear_hello(struct test *test, struct stream *stream)
 {
     unsigned char datagram[DATAPORT_CONTROL + 1]; /* one byte more reveals longer datagrams */
@@ -133,8 +135,8 @@ bool open_udp_listen(struct test *test)
 
 /* ---- the connecting side ---- */
 
-/* Whether the peer has answered. Data of the peer counts as an answer and stays in the queue. *error
- * becomes the error of the receive call, or 0. */
+/* Whether the peer has answered. Data of the peer counts as an answer and stays in the queue.
+ * *error becomes the error of the receive call, or 0. */
 static bool has_answer(const struct stream *stream, plat_socket socket, int *error)
 {
     const struct settings *settings = &stream->test->settings;
@@ -149,7 +151,7 @@ static bool has_answer(const struct stream *stream, plat_socket socket, int *err
     bool comes = settings->role == ROLE_MIRROR || settings->role == ROLE_RECEIVE;
     if (comes && dataport_message_of(datagram, (size_t)got, expected, settings->token))
         return true;
-    /* A peer that sends data does not listen for another hello. */
+    /* Data counts as an answer, because a peer that sends data does not answer another hello. */
     if (settings->role == ROLE_RECEIVE && settings->message_bytes < DATAPORT_BARE_MAX &&
         (size_t)got == settings->message_bytes &&
         memcmp(datagram, stream->bare, (size_t)got) == 0)
@@ -159,8 +161,9 @@ static bool has_answer(const struct stream *stream, plat_socket socket, int *err
            answer.kind == DATAPORT_ANSWER && answer.stream == stream->number;
 }
 
-/* Sends hellos from `socket`, for the first time at next_ns, until one is answered. If `socket` is not
- * the stream's, the port changes: a leave from the old port goes before each hello. Errors are then
+/* Sends hellos from `socket`, for the first time at next_ns, until one is answered. If `socket` is
+ * not the stream's socket, the asker changes its port: before each hello, it sends a leave (a
+ * datagram that tells the mirror to give up the port) from the old port. In this case errors are
  * ignored, because the mirror's host may refuse hellos while the mirror changes its socket. */
 static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns, uint64_t next_ns)
 {
@@ -202,8 +205,8 @@ static bool greet(struct stream *stream, plat_socket socket, uint64_t until_ns, 
     return false;
 }
 
-/* With many streams, all hellos are sent before the first answer is awaited. Otherwise each stream would
- * take its own round trip. */
+/* With many streams, all hellos are sent before the first answer is awaited. Otherwise each stream
+ * would take one more round trip. */
 static uint64_t greet_at_once(struct test *test)
 {
     unsigned char hello[DATAPORT_CONTROL];
@@ -240,8 +243,9 @@ bool open_udp_connect(struct test *test)
 
 /* ---- round trips under 16 bytes, after a time-out ---- */
 
-/* The asker changes to another port, because nothing else distinguishes a late answer from the next
- * one; the mirror releases the old port and waits for a hello from the new one. */
+/* The asker changes to another port, because nothing else distinguishes a late answer from the
+ * answer to the next request. The mirror gives up the old port and waits for a hello from the new
+ * port. */
 bool open_udp_elsewhere(struct stream *stream)
 {
     struct test *test = stream->test;

@@ -1,9 +1,10 @@
 /* The receiving loops count received data, and mark the time of each receive call. A mark is the
- * clock right after the call returned; only first copies of messages count. The lock is taken only
- * if a mark crosses an edge of the window. A receiver that spins or polls never waits in a call. A
- * blocking receiver waits in its calls; but before one in 64 of them, at random, it makes a call
- * that does not wait. Only such calls show whether there was data already or the receiver had to
- * wait. */
+ * time right after the call returned; only first copies of messages count. The window is the time
+ * that is measured. The lock is taken only if a mark is the first after an edge of the window (its
+ * begin, its end, or the end of an interval in it) or after a silence. A receiver that spins or
+ * polls never waits in a call. A blocking receiver waits in its calls; but before one in 64 of
+ * them, at random, it makes a call that does not wait. Only such calls show whether there was data
+ * already or the receiver had to wait. */
 #include <string.h>
 
 #include "loops/flows/flows.h"
@@ -35,7 +36,8 @@ static bool window_is_closed(struct test *test)
     return closed;
 }
 
-/* The end of a connection is regular after the window, or when the count has been received. */
+/* Handles a receive call without data; returns false if the loop must end. The end of a connection
+ * is regular after the window, or when all messages of a test with `count` have been received. */
 static bool nothing_tcp(struct stream *stream, ptrdiff_t result)
 {
     struct test *test = stream->test;
@@ -84,7 +86,8 @@ static struct receipt account_udp(struct stream *stream, const unsigned char *by
     return (struct receipt){size, 1, true};
 }
 
-/* Below 16 bytes there is no header: messages are recognised by the peer's address and their content. */
+/* Below 16 bytes there is no header: messages are recognised by the peer's address and their
+ * content. */
 static struct receipt account_bare(struct stream *stream, const unsigned char *bytes, size_t length)
 {
     if (length == stream->test->settings.message_bytes && memcmp(bytes, stream->bare, length) == 0)
@@ -107,7 +110,7 @@ static void count_look(struct stream *stream, ptrdiff_t got)
     receive_count_look(stream, got < 0 && plat_is_transient((int)-got));
 }
 
-/* The number of calls until the next check is random, from 1 to 2 * LOOK_STEP - 1, because a queue
+/* The number of calls until the next look is random, from 1 to 2 * LOOK_STEP - 1, because a queue
  * may fill and drain periodically. */
 static bool look_is_due(struct stream *stream)
 {
@@ -145,8 +148,8 @@ static ptrdiff_t receive_many(struct stream *stream, struct plat_batch *batch)
     return got;
 }
 
-/* After a call without data, a polling receiver sleeps for a fixed time while the queue fills, so that
- * the system need not wake it for each message. */
+/* After a call without data, a polling receiver sleeps for a fixed time while the queue fills, so
+ * that the system need not wake it for each message. */
 static void pause_polling(struct stream *stream)
 {
     const uint64_t begun_ns = plat_now_ns();
@@ -160,8 +163,8 @@ static void pause_polling(struct stream *stream)
 
 /* ---- the loops ---- */
 
-/* Whether the queue was full at the end of a silence. The data of this call have left the queue already,
- * so their memory there is added: about twice their bytes. */
+/* Whether the queue was full at the end of a silence. The data of this call have left the queue
+ * already, so the memory that they took there is added: about twice their bytes. */
 static bool queue_was_full(const struct stream *stream, uint64_t now_ns, uint64_t bytes)
 {
     uint64_t memory_bytes, most_bytes;
@@ -242,8 +245,8 @@ static void receive_tcp(struct stream *stream)
     }
 }
 
-/* Wakes the thread that waits for the end marker. Called after the data of the same receive call have
- * been counted. */
+/* Wakes the thread that waits for the end marker. Called after the data of the same receive call
+ * have been counted. */
 static void tell_marked(struct test *test)
 {
     plat_mutex_lock(&test->lock);

@@ -1,5 +1,6 @@
 /* Declares the state and the loops of round trips, of the asker and of the mirror. The asker sends
- * requests and receives answers; the mirror answers requests. */
+ * requests and receives answers; the mirror answers requests. The window is the time that is
+ * measured. */
 #ifndef ROUND_TRIP_H
 #define ROUND_TRIP_H
 
@@ -9,8 +10,8 @@
 
 /* A request of the window with its outcome. */
 struct trip {
-    uint64_t at_ns; /* the time when it was due; of a connection: of its connect call */
-    uint64_t ns;    /* its round trip, or TRIP_LOST */
+    uint64_t at_ns; /* when the request was due; kind=connect: when connect was called */
+    uint64_t ns;    /* duration of the round trip, or TRIP_LOST */
 };
 #define TRIP_LOST UINT64_MAX
 
@@ -22,32 +23,33 @@ struct ask {
     unsigned first_rtt_count;
     struct trip *trips; /* in the order of their end, if each is reported; else NULL */
     uint64_t trips_kept;
-    uint64_t open_ns, close_ns; /* the window: requests sent, or due, in between count */
-    uint64_t from_ns, until_ns; /* first request of the window; its last answer or time-out */
+    uint64_t open_ns, close_ns; /* the window; a request counts if it is due or sent in it */
+    uint64_t from_ns, until_ns; /* the window's first request; its last answer or time-out */
     uint64_t sent, losses;      /* requests of the window; sent = answered + losses */
     uint64_t last_ns;           /* the last answer of the window; 0: none */
     struct gaps gaps;           /* times without an answer */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */
     uint64_t answered;                     /* over the whole test */
-    uint64_t connect_sum_ns;               /* kind=connect: handshakes of the window */
+    uint64_t connect_sum_ns;               /* kind=connect: total time of the handshakes */
     unsigned char *into;                   /* buffer for answers */
     size_t into_bytes;
-    unsigned char *opening; /* kind=connect: preface and request, sent as one */
+    unsigned char *opening; /* kind=connect: preface and request, sent by one call */
     size_t opening_bytes;
 };
 
 /* State of a mirror. */
 struct mirror {
     uint64_t received, answered;
-    uint64_t first_ns, last_ns; /* first request, last response; 0: none came */
+    uint64_t first_ns, last_ns; /* times of the first request and the last answer; 0: none */
     unsigned char *response;
-    struct histogram stack; /* receive stamp to transmit stamp of the same datagram */
+    struct histogram stack; /* receive stamp of a request to send stamp of its answer */
     bool hardware;          /* the stamps are the network card's */
     uint32_t stamped;       /* datagrams sent since stamping began */
     char card[PLAT_INTERFACE_NAME]; /* the card that was asked for stamps; empty: none */
 };
 
-/* Allocates the state and the buffers that the stream does not have. False: no memory. */
+/* Allocates the state and the buffers that the stream does not have. Returns false if there is no
+ * memory. */
 bool ask_prepare(struct stream *stream);
 bool mirror_prepare(struct stream *stream);
 void ask_free(struct ask *ask);
@@ -59,21 +61,23 @@ void ask_connect_run(struct stream *stream);
 void mirror_run(struct stream *stream);
 void mirror_connect_run(struct stream *stream);
 
-/* Waits for the start, and sets the window and the schedule. */
+/* Waits for the start time, and sets the window and the schedule. */
 void ask_begin(struct stream *stream);
-/* Whether no request that is due at this time or later may be sent. */
+/* Whether sending is over: a request that is due at this time must not be sent, nor any later
+ * one. */
 bool ask_over(const struct stream *stream, uint64_t due_ns);
 /* Accounts for a sent request; `measured`: it belongs to the window. */
 void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured);
-/* Keeps the outcome of a request of the window, if each is reported. */
+/* Keeps the outcome of a request of the window, if the outcome of each request is reported. */
 void ask_keep_trip(struct ask *ask, const struct settings *settings, uint64_t at_ns, uint64_t ns);
 /* Accounts for a request that was answered at now_ns; its latency counts from from_ns. */
 void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
 /* Counts a request that the mirror has received completely. */
 void mirror_requested(struct stream *stream);
-/* TCP: sends the response. False: the connection or the test has ended. */
+/* TCP: sends the response. Returns false if the connection or the test has ended. */
 bool mirror_respond(struct stream *stream, plat_socket socket);
-/* Spins for the time that the mirror must hold each request. False: halted. */
+/* Spins for the time that the mirror must hold each request. Returns false if the test is
+ * halted. */
 bool mirror_hold(const struct stream *stream);
 
 #endif

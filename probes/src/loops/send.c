@@ -8,7 +8,7 @@
 #include "loops/send_loop.h"
 
 struct work {
-    bool stamped; /* whether a message carries the time of its sending if no schedule gives it one */
+    bool stamped; /* a message carries the time of its sending if no schedule gives it one */
     /* Sends one whole message; returns its bytes, or the negative error number. */
     ptrdiff_t (*send)(struct stream *stream, uint64_t sequence, uint64_t due_ns);
     /* Called after the last message. */
@@ -17,7 +17,8 @@ struct work {
 
 /* ---- TCP ---- */
 
-/* If the test is halted in the middle of a message, the sent part counts as bytes, not as a message. */
+/* If the test is halted in the middle of a message, the sent part counts as bytes, not as a
+ * message. */
 static ptrdiff_t send_tcp(struct stream *stream, uint64_t sequence, uint64_t due_ns)
 {
     size_t size = stream->test->settings.message_bytes, sent_bytes;
@@ -82,8 +83,8 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
     if (test_halted(test))
         return false;
     if (plat_is_transient(error)) {
-        /* With a rate, the due time of these messages has passed, so they are skipped. Otherwise the
-         * next call sends them. */
+        /* With a rate, the due time of these messages has passed, so they are skipped. Otherwise
+         * the next call sends them. */
         stream->pacing.skipped += test->settings.rate_numerator != 0 ? unsent : 0;
         return true;
     }
@@ -94,7 +95,7 @@ bool send_may_go_on(struct stream *stream, int error, uint64_t sent, uint64_t un
             return true;
         test_fail(test, "no-buffers", error, "every send call was refused");
     } else if (has_gone(stream, error)) {
-        /* After our window the receiver may have enough data and leave first. */
+        /* After our measurement the receiver may have enough data and leave first. */
         if (atomic_load(&test->in_tail))
             return false;
         if (test->settings.udp && !traffic_refused(stream))

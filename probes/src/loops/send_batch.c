@@ -1,7 +1,7 @@
-/* The sending loop for many messages per call, by TCP, as datagrams or as whole frames. Frames bypass
- * the system's UDP and IP by a socket of their own or a ring; other messages use the stream's socket.
- * With a rate, a call takes the messages that are due, and none leaves before its time. Without a rate,
- * a call takes as many messages as there are places. */
+/* The sending loop for many messages per call, by TCP, as datagrams or as whole frames. Frames
+ * bypass the system's UDP and IP by a packet socket or a ring (AF_XDP); other messages use the
+ * stream's socket. With a rate, a call takes only the messages that are due. Without a rate, a call
+ * takes as many messages as there are places in memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@ _Static_assert(DATAGRAM_HEADERS_MAX == PLAT_HEADERS, "what is caught has room");
 struct send_batch {
     struct plat_batch places; /* each holds headers and a message, and is sent unchanged */
     plat_socket frames;       /* PLAT_NO_SOCKET: messages use the stream's own socket */
-    struct plat_ring ring;    /* without places: messages use a socket */
-    struct datagram datagram; /* without headers unless messages are frames */
+    struct plat_ring ring;    /* count 0: there is no ring, messages use a socket */
+    struct datagram datagram; /* has headers only if messages are sent as frames */
     uint64_t calls;           /* send calls that accepted something */
 };
 
@@ -120,7 +120,8 @@ static void write_message(struct stream *stream, unsigned at, uint64_t sequence,
         datagram_seal(&batch->datagram, place);
 }
 
-/* Writes the messages of the next call, at most `most`. 0: halted. TCP messages are all identical. */
+/* Writes the messages of the next call, at most `most`, and returns how many there are; 0 if the
+ * test is halted. TCP messages are not written, because all of them are identical. */
 static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
 {
     const bool udp = stream->test->settings.udp;
@@ -144,8 +145,8 @@ static unsigned gather(struct stream *stream, uint64_t sent, unsigned most)
 }
 
 /* Sends the messages in the first `ready` places. A refused message counts as unsent. With a rate,
- * the messages after it count as unsent, too, because they were due; without a rate, they are
- * written again. False: the loop ends. */
+ * the messages after it count as unsent, too, because the time at which they were due has passed.
+ * Without a rate, the next call sends them. Returns false if the loop must end. */
 static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const bool paced = stream->test->settings.rate_numerator != 0;
@@ -169,8 +170,8 @@ static bool hand_over(struct stream *stream, unsigned ready, uint64_t *sent)
     return true;
 }
 
-/* Sends all messages by as many calls as needed. If the test is halted meanwhile, the sent part of a
- * message counts as bytes. False: the loop ends. */
+/* Sends all messages by as many calls as needed. If the test is halted meanwhile, the sent part of
+ * a message counts as bytes. Returns false if the loop must end. */
 static bool hand_over_tcp(struct stream *stream, unsigned ready, uint64_t *sent)
 {
     const size_t size = stream->test->settings.message_bytes;
@@ -193,7 +194,8 @@ static bool hand_over_tcp(struct stream *stream, unsigned ready, uint64_t *sent)
     return true;
 }
 
-/* Number of messages that the next call may take. 0: there was no room in time. */
+/* Number of messages that the next call may take; 0 if the ring had no room. `rest` is the number
+ * of messages still to send. */
 static unsigned room_of(struct send_batch *batch, uint64_t rest)
 {
     unsigned most = batch->places.count;
@@ -204,15 +206,16 @@ static unsigned room_of(struct send_batch *batch, uint64_t rest)
     return rest < most ? (unsigned)rest : most;
 }
 
-/* Lets a ring without room make progress, and handles its error. False: the loop ends. */
+/* Lets a ring without room make progress, and handles its error. Returns false if the loop must
+ * end. */
 static bool nudge(struct stream *stream, uint64_t sent)
 {
     ptrdiff_t put = plat_ring_send(&stream->batch->ring, 0, 0);
     return put == 0 || send_may_go_on(stream, (int)-put, sent, 0);
 }
 
-/* A frame that the interface dropped has a number, so it counts as sent and lost. A frame that was not
- * accepted does not count as sent. */
+/* A frame that the interface dropped has a sequence number, so it counts as sent and lost. A frame
+ * that was not accepted does not count as sent. */
 static void end_ring(struct stream *stream, uint64_t *sent)
 {
     struct plat_ring *ring = &stream->batch->ring;

@@ -12,7 +12,7 @@ size_t traffic_room(const struct settings *settings)
                                                       : settings->message_bytes + 1;
 }
 
-/* A batch has no more data than a processor's cache holds. */
+/* A batch (the messages of one call) has no more data than a processor's cache holds. */
 unsigned traffic_batch(const struct settings *settings)
 {
     const bool takes_many = settings->udp && settings->role == ROLE_RECEIVE;

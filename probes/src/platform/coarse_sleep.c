@@ -1,4 +1,4 @@
-/* Makes sleeps end at ticks if a test requests it. */
+/* Makes sleeps end at the ticks of a coarse timer, if a test requests that. */
 #include "platform/coarse_sleep.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
-/* Asks the CPU for its hypervisor. If the hypervisor bit is set, CPUID leaf 0x40000000 has its name. */
+/* Asks the CPU for its hypervisor. If the hypervisor bit is set, CPUID leaf 0x40000000 has the
+ * hypervisor's name. */
 #include "platform/hypervisor.h"
 
 #include <stddef.h>
@@ -25,8 +26,9 @@ const char *plat_hypervisor(void)
     memcpy(signature, &b, 4);
     memcpy(signature + 4, &c, 4);
     memcpy(signature + 8, &d, 4);
-    /* A Windows host that has Hyper-V runs on this hypervisor, too, in the root partition. This
-     * partition may create partitions (bit 0), and is not a virtual machine. */
+    /* If Hyper-V is enabled on a Windows host, the host itself runs on Hyper-V, in the root
+     * partition. The root partition, which may create partitions (bit 0), is not a virtual
+     * machine. */
     if (strcmp(signature, "Microsoft Hv") == 0 && last >= 0x40000003) {
         __cpuid(0x40000003, a, b, c, d);
         if (b & 1)

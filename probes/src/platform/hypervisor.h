@@ -2,7 +2,8 @@
 #ifndef PLAT_HYPERVISOR_H
 #define PLAT_HYPERVISOR_H
 
-/* A short name, "none" on bare metal, NULL if this CPU cannot report it. */
+/* Returns a short name of the hypervisor: "none" on bare metal, NULL if this CPU cannot report
+ * it. */
 const char *plat_hypervisor(void);
 
 #endif

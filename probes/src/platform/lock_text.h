@@ -1,14 +1,14 @@
-/* Makes the text of a lock's holder safe for a terminal. */
+/* Makes the text that the holder of the host's lock has written safe for a terminal. */
 #ifndef PLAT_LOCK_TEXT_H
 #define PLAT_LOCK_TEXT_H
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Length in bytes of the character at `at` if it could move a terminal's cursor or change the
- * direction of its text: control characters of ASCII and Unicode (U+0080 to U+009F), line ends
- * (U+2028, U+2029), directions (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069); else
- * 0. */
+/* Length in bytes of the character at `at` if it is a control character, otherwise 0. Control
+ * characters could move the terminal's cursor or change the direction of its text: those of ASCII
+ * and Unicode (U+0080 to U+009F), line ends (U+2028, U+2029) and directions (U+061C, U+200E,
+ * U+200F, U+202A to U+202E, U+2066 to U+2069). */
 static inline size_t lock_text_control(const unsigned char *at)
 {
     if (at[0] < 0x20 || at[0] == 0x7f)
@@ -25,8 +25,8 @@ static inline size_t lock_text_control(const unsigned char *at)
     return direction ? 3 : 0;
 }
 
-/* Any holder of the lock can write any text: only its first line is kept, with control characters
- * replaced by question marks. */
+/* A holder of the lock can write any text. So only the first line of the text is kept, and its
+ * control characters are replaced by question marks. */
 static inline void lock_text_clean(char *text)
 {
     text[strcspn(text, "\n")] = 0;

@@ -1,10 +1,9 @@
 /* The platform contract declares everything that netprobe needs from an operating system.
  *
- * Each system implements it in a folder next to this file; no other file knows which system it
- * runs on. Errors: functions that can fail return 0, or the system's error number (errno,
- * WSAGetLastError); transfers return the number of bytes, or the negative error number. plat_word()
- * turns the number into a word of the protocol. Nothing here allocates memory that the caller must
- * free. */
+ * Each system implements it in a folder next to this file; no other code depends on the system.
+ * Errors: functions that can fail return 0, or the system's error number (errno, WSAGetLastError);
+ * functions that send or receive return the number of bytes, or the negative error number. A record
+ * is one line of output, a JSON object. Nothing here allocates memory that the caller must free. */
 #ifndef PLAT_H
 #define PLAT_H
 
@@ -20,8 +19,8 @@ typedef pthread_t plat_thread;
 typedef pthread_mutex_t plat_mutex;
 typedef pthread_cond_t plat_cond;
 #elif defined(_WIN32)
-/* Each is a pointer: a HANDLE, an SRWLOCK, a CONDITION_VARIABLE. Windows' headers are not included,
- * because they define many ordinary words, such as `interface`, as macros. */
+/* Each type is a pointer: a HANDLE, an SRWLOCK, a CONDITION_VARIABLE. Windows' headers are not
+ * included, because they define many ordinary words, such as `interface`, as macros. */
 typedef void *plat_thread;
 typedef struct {
     void *lock;
@@ -43,17 +42,17 @@ int plat_start(void);
 #define PLAT_TIMED_OUT (-1)
 ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms);
 
-/* Writes everything to standard output. Not 0: nobody reads it any more. */
+/* Writes all bytes to standard output. Not 0: nobody reads standard output any more. */
 int plat_output_write(const void *bytes, size_t length);
 
 /* Cryptographically random bytes. */
 int plat_random(void *into, size_t length);
 
-/* Identity of this probe and host for `hello`. Strings that the system does not have are empty. */
+/* Identity of this probe and host, for the record `hello`. Strings that are unknown are empty. */
 struct plat_identity {
     const char *os;           /* linux, windows, macos, freebsd */
     const char *clock;        /* name of the clock behind plat_now_ns */
-    const char *capabilities; /* words separated by commas: docs/protocol.md */
+    const char *capabilities; /* supported functions, separated by commas (docs/protocol.md) */
     char os_release[128];
     char architecture[32];
     char machine_id[64];
@@ -71,14 +70,14 @@ void plat_facts(struct json *out, const char *to, const char *interface);
  * counters that take milliseconds to read are left out. */
 void plat_counters(struct json *out, const char *to, const char *interface);
 
-/* Takes the lock of docs/protocol.md, one per network namespace, released when this process ends.
- * 0: taken (or ours already). PLAT_LOCKED: another process holds the lock; `holder` becomes the
- * text about its owner. Otherwise an error number. */
+/* Takes the host's lock (docs/protocol.md), which this process holds until it ends. Each network
+ * namespace has one lock. Returns 0 (taken, or already ours), an error number, or PLAT_LOCKED:
+ * another process holds the lock; `holder` becomes the text about its owner. */
 #define PLAT_LOCKED (-2)
 int plat_lock_take(const char *owner, char *holder, size_t holder_capacity);
 void plat_lock_release(void);
 
-/* The protocol's word for an error number; "system" if it has none. */
+/* The word of docs/protocol.md for an error number; "system" if there is none. */
 const char *plat_word(int error);
 /* Describes an error number in words for people. */
 void plat_describe(int error, char *into, size_t capacity);
@@ -88,7 +87,7 @@ void plat_describe(int error, char *into, size_t capacity);
 uint64_t plat_now_ns(void);              /* monotonic, never steps back; NTP may adjust its rate */
 bool plat_raw_now_ns(uint64_t *out);     /* hardware clock that NTP does not adjust; false: none */
 uint64_t plat_wall_ns(void);             /* since 1970, UTC */
-/* How long this host was suspended; only differences are meaningful. False: unknown. */
+/* How long this host was suspended so far; only differences have a meaning. False: unknown. */
 bool plat_suspended_ns(uint64_t *out);
 void plat_sleep_ns(uint64_t nanoseconds); /* may take longer; never busy-waits */
 
@@ -105,8 +104,8 @@ bool plat_own_cpu_ns(uint64_t *out);
 int plat_pin(unsigned cpu);
 /* Whether this process may run on that CPU. */
 bool plat_cpu_usable(unsigned cpu);
-/* The CPU on which a thread that has not been joined runs, or ran last. The second function: the
- * CPU of the calling thread. False: unknown. */
+/* The CPU on which a thread that has not been joined runs, or ran last. plat_own_place: the CPU of
+ * the calling thread. False: unknown. */
 bool plat_thread_place(plat_thread thread, unsigned *cpu);
 bool plat_own_place(unsigned *cpu);
 
@@ -123,7 +122,8 @@ void plat_cond_wake(plat_cond *cond); /* wakes all threads that wait */
 /* ---- programs ---- */
 
 /* Another program, a child of this process. It is killed when this process ends, in whatever way.
- * It inherits no descriptor and no NETPROBE_TOKEN; LC_ALL is C, and its standard input is empty. */
+ * It inherits no descriptor, and not the variable NETPROBE_TOKEN; LC_ALL is C, and its standard
+ * input is empty. */
 struct plat_program {
     unsigned pid;
     intptr_t system[4]; /* the system's own handles */
@@ -137,11 +137,11 @@ struct plat_program_end {
  * NULL. The calling thread must live until plat_program_close. */
 int plat_program_start(struct plat_program *out, char *const *words);
 bool plat_is_missing(int error); /* no such program, file or folder */
-/* Reads output of descriptor 1 or 2, without waiting. 0: it is closed; below 0: no output yet. */
+/* Reads from descriptor 1 or 2, never waits. 0: the output is closed; below 0: no output yet. */
 ptrdiff_t plat_program_read(struct plat_program *program, unsigned descriptor, void *into, size_t most);
-/* Waits for output, the program's end, or plat_now_ns() >= until_ns. Returns whether it ended. */
+/* Waits for output, the end, or plat_now_ns() >= until_ns. Returns whether the program ended. */
 bool plat_program_wait(struct plat_program *program, uint64_t until_ns);
-/* Asks the program and its children to end, or kills them; also the children of an ended one. */
+/* Asks the program and its children to end, or kills them (also children of an ended program). */
 void plat_program_stop(struct plat_program *program, bool at_once);
 void plat_program_close(struct plat_program *program, struct plat_program_end *out);
 
@@ -163,7 +163,7 @@ void plat_cpu_times(struct plat_cpu_times *out);
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out);
 
 /* How much CPU quotas have throttled this process and the others of its control groups so far.
- * Without a quota there are no periods. False: unknown. */
+ * Without a quota, these values do not grow. False: unknown. */
 struct plat_throttling {
     uint64_t periods;           /* periods of the quotas in which one of the processes was ready */
     uint64_t throttled_periods; /* periods in which a process waited for the next period */
@@ -171,7 +171,7 @@ struct plat_throttling {
 };
 bool plat_throttling(struct plat_throttling *out);
 
-/* UDP datagrams that found their receive buffer full, system-wide. */
+/* Number of UDP datagrams dropped because a receive buffer was full, system-wide. */
 bool plat_udp_receive_buffer_errors(uint64_t *out);
 
 /* Fragments of IPv4 and IPv6 since the start of the system (Linux: of the network namespace).
@@ -223,26 +223,26 @@ bool plat_receive_steering(const char *name, char into[PLAT_STEERING]);
 typedef intptr_t plat_socket;
 #define PLAT_NO_SOCKET ((plat_socket)-1)
 
-/* A socket of the address's family, blocking, not inherited by children. */
+/* Opens a socket of the address's family. It is blocking, and children do not inherit it. */
 int plat_socket_open(plat_socket *out, bool udp, const struct plat_address *family);
 void plat_close(plat_socket socket);
 int plat_bind(plat_socket socket, const struct plat_address *address);
 int plat_listen(plat_socket socket, int backlog);
 int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer);
-/* TCP: makes the handshake, at most until until_ns; UDP: datagrams of others are dropped from now on. */
+/* TCP: makes the handshake, at most until until_ns. UDP: lets only the peer's datagrams arrive. */
 int plat_connect(plat_socket socket, const struct plat_address *peer, uint64_t until_ns);
 int plat_local_address(plat_socket socket, struct plat_address *out);
 int plat_peer_address(plat_socket socket, struct plat_address *out);
 
 /* Makes one send call, blocking or not, as the socket is set. UDP: sends one datagram. */
 ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length);
-/* plat_send without blocking: it takes as many bytes as there is room for. */
+/* Works as plat_send, but never blocks: accepts as many bytes as there is room for. */
 ptrdiff_t plat_send_now(plat_socket socket, const void *bytes, size_t length);
 ptrdiff_t plat_receive(plat_socket socket, void *into, size_t capacity);
-/* plat_receive that gives up after limit_ns with a negative transient error. The resolution is the
- * system's: well below a millisecond on Linux and the BSDs; Windows rounds up to its tick. */
+/* Works as plat_receive, but gives up after limit_ns with a negative transient error. The limit's
+ * resolution is far below 1 ms on Linux and the BSDs; Windows rounds up to its tick. */
 ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, uint64_t limit_ns);
-/* plat_receive without blocking; plat_peek_now leaves the data in the queue. */
+/* Work as plat_receive, but never block; plat_peek_now leaves the data in the queue. */
 ptrdiff_t plat_receive_now(plat_socket socket, void *into, size_t capacity);
 ptrdiff_t plat_peek_now(plat_socket socket, void *into, size_t capacity);
 /* UDP: receives up to batch->count queued datagrams by one call if the system has such a call,
@@ -254,15 +254,15 @@ struct plat_batch {
     size_t room;
     unsigned count; /* 1 to PLAT_BATCH */
     size_t length[PLAT_BATCH];
-    bool prepared;                    /* false at first; later bytes, room and count are fixed */
+    bool prepared;                    /* false at first; if true, bytes, room and count are fixed */
     uint64_t system[PLAT_BATCH * 10]; /* the system's own structures */
 };
 ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait);
 /* The most datagrams that plat_receive_many returns: PLAT_BATCH, or 1 without such a call. */
 extern const unsigned plat_receive_most;
 /* Sends the datagrams in `count` places from `first` on, each as long as a place, by one call if
- * the system has such a call (capability "batch"), otherwise one datagram. Returns their number, or
- * the negative error number of the first one; the next call reports an error of a later one. */
+ * the system has such a call (capability "batch"), otherwise one datagram. Returns how many were
+ * sent, or the negative error of the first; the next call reports errors of later ones. */
 ptrdiff_t plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
                          unsigned count);
 /* TCP: sends the rest of `count` identical messages (at most PLAT_BATCH) after their first
@@ -327,13 +327,13 @@ int plat_option_get(plat_socket socket, enum plat_option option, int *value);
 extern const int plat_buffer_factor;
 int plat_congestion_set(plat_socket socket, const char *name);
 int plat_congestion_get(plat_socket socket, char *into, size_t capacity);
-/* Why plat_congestion_set returned this error, and what an administrator of this host can do about it,
- * in one line. */
+/* Writes, in one line, why plat_congestion_set returned this error, and what an administrator of
+ * this host can do about it. */
 void plat_congestion_refusal(int error, const char *name, char *into, size_t capacity);
 int plat_interface_set(plat_socket socket, const char *name);
 
-/* UDP over IPv4: sends without a checksum. The error is capability-missing (plat_word) if the system
- * cannot do it; capability "no-checksum". */
+/* UDP over IPv4: lets the socket send without checksums. The error is capability-missing
+ * (plat_word) if the system cannot do it; capability "no-checksum". */
 int plat_set_no_checksum(plat_socket socket);
 
 /* The system's value of the path MTU to the peer of a connected socket (IP_MTU, IPV6_MTU,
@@ -344,10 +344,10 @@ bool plat_path_mtu(plat_socket socket, unsigned *mtu_bytes);
 bool plat_queue_bytes(plat_socket socket, bool udp, uint64_t *out);
 /* Memory used by the receive queue, and its limit. False: unknown. */
 bool plat_queue_fill(plat_socket socket, uint64_t *memory_bytes, uint64_t *most_bytes);
-/* Datagrams that this socket had no room for. */
+/* Number of datagrams for which this socket's receive queue had no room. */
 bool plat_queue_drops(plat_socket socket, uint64_t *out);
 
-/* Kinds of errors that the loops must distinguish. */
+/* Kinds of errors that the code that sends and receives (src/loops) must distinguish. */
 bool plat_is_no_buffers(int error);       /* no memory or queue room; may be temporary */
 bool plat_is_transient(int error);        /* nothing happened: interrupted, timed out, would block */
 bool plat_is_peer_gone(int error);        /* reset, refused, silent, or closed by our own plat_wake */
@@ -359,17 +359,17 @@ bool plat_is_address_in_use(int error);
 /* The difference of two stamps is a time only if both are of one kind: hardware stamps use the network
  * card's clock, software stamps the system's wall clock. */
 struct plat_stamp {
-    uint64_t ns; /* 0: it has no stamp */
+    uint64_t ns; /* 0: there is no stamp */
     bool hardware;
-    uint32_t number; /* of sent stamps: which datagram since plat_stamps_on, from 0 */
+    uint32_t number; /* of transmit stamps: number of the datagram since plat_stamps_on, from 0 */
 };
-/* Stamps datagrams received and sent on a UDP socket from now on. `interface` is the network card to
- * ask for hardware stamps (NULL: none). If it has none or this process may not enable them, software
- * stamps are used. Returns 0 or an error, such as capability-missing. */
+/* Stamps datagrams received and sent on a UDP socket from now on. `interface` is the network card
+ * to ask for hardware stamps (NULL: none). If the card has none, or this process may not enable
+ * them, software stamps are used. Returns 0 or an error, such as capability-missing. */
 int plat_stamps_on(plat_socket socket, const char *interface);
-/* Call it once for each plat_stamps_on with that interface: the last call restores the card. */
+/* Call this once for each plat_stamps_on with that interface; the last call restores the card. */
 void plat_stamps_off(const char *interface);
-/* plat_receive of one datagram, with its time of arrival. */
+/* Receives one datagram as plat_receive does, with its stamp of arrival. */
 ptrdiff_t plat_receive_stamped(plat_socket socket, void *into, size_t capacity, bool wait,
                                struct plat_stamp *received);
 /* The transmit stamp of the oldest datagram whose stamp has not been fetched. False: none arrived

@@ -1,4 +1,5 @@
-/* Accesses the system's socket address in a plat_address. Only for the files of the platform. */
+/* Accesses the system's socket address in a plat_address. Only files of the folder platform include
+ * this file. */
 #ifndef PLAT_SOCKADDR_H
 #define PLAT_SOCKADDR_H
 
@@ -21,7 +22,8 @@ static inline const struct sockaddr *sockaddr_of(const struct plat_address *addr
     return (const struct sockaddr *)(const void *)address->at.bytes;
 }
 
-/* Memory into which the system can write an address; `length` is set to its size. */
+/* Returns the memory of `address` for a call that writes an address into it. Sets address->length
+ * to the size of this memory. */
 static inline struct sockaddr *sockaddr_into(struct plat_address *address)
 {
     memset(address, 0, sizeof *address);

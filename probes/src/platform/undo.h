@@ -1,4 +1,4 @@
-/* Declares the files of the undo log, and the process that undoes entries of a killed agent. The
+/* Declares the files of the undo log, and the keeper, which undoes entries of a killed agent. The
  * undo log has an entry for each change of this host: a command that undoes the change. An agent is
  * a netprobe process that a controller (netlab) drives; each agent has one file of the log. This is
  * a part of the platform contract (plat.h): each system implements it in its folder. */
@@ -14,14 +14,15 @@ struct plat_undo_folder {
     intptr_t system;
     char path[PLAT_UNDO_PATH];
 };
-/* Opens the folder; makes and syncs it if it is missing and `make` is set. A folder is refused if
- * it is a link, belongs to another account, or may be written by another account. If the function
- * fails, `why` becomes a sentence with the reason. */
+/* Opens the folder; if it is missing and `make` is set, makes it and syncs it to the disk. A folder
+ * is refused if it is a link, belongs to another account, or may be written by another account. If
+ * the function fails, `why` becomes a sentence with the reason. */
 int plat_undo_folder_open(struct plat_undo_folder *out, bool make, char *why, size_t capacity);
 void plat_undo_folder_close(struct plat_undo_folder *folder);
 
 #define PLAT_UNDO_NAME 16 /* hex digits of a file's name */
-/* Names of the folder's files in ascending order, at most `most`. Returns how many. */
+/* Writes the names of the folder's files to `names` in ascending order, at most `most` names.
+ * Returns how many it wrote. */
 unsigned plat_undo_names(const struct plat_undo_folder *folder, char (*names)[PLAT_UNDO_NAME + 1],
                          unsigned most);
 
@@ -38,9 +39,10 @@ int plat_undo_create(const struct plat_undo_folder *folder, struct plat_undo_fil
  * file. A link or a file of another account is refused. */
 int plat_undo_open(const struct plat_undo_folder *folder, const char *name, bool alone,
                    struct plat_undo_file *out);
-/* Reads; returns the number of bytes, fewer at the end of the file, or the negative error number. */
+/* Reads `length` bytes at the offset `at`. Returns the number of bytes, which is smaller at the end
+ * of the file, or the negative error number. */
 ptrdiff_t plat_undo_read(const struct plat_undo_file *file, uint64_t at, void *into, size_t length);
-/* Writes and syncs. */
+/* Writes `length` bytes at the offset `at`, and syncs the file to the disk. */
 int plat_undo_write(const struct plat_undo_file *file, uint64_t at, const void *bytes, size_t length);
 /* Closes the file and ends its lock; removes it if `remove` is set. */
 void plat_undo_close(const struct plat_undo_folder *folder, struct plat_undo_file *file, bool remove);
@@ -48,11 +50,11 @@ void plat_undo_close(const struct plat_undo_folder *folder, struct plat_undo_fil
 /* ---- the keeper: a process that undoes a file's entries when its agent was killed ---- */
 
 struct plat_undo_keeper {
-    intptr_t process, lifeline; /* process 0: there is none */
+    intptr_t process, lifeline; /* process 0: there is no keeper */
 };
-/* Starts the keeper of a file, unless it lives already. If the agent ends before plat_undo_dismiss,
- * the keeper undoes the entries. Windows has no keeper: there the entries stay for the next
- * agent. */
+/* Starts the keeper of a file, unless the keeper lives already. If the agent ends before
+ * plat_undo_dismiss, the keeper undoes the entries. Windows has no keeper: there the entries stay
+ * for the next agent. */
 int plat_undo_keep(struct plat_undo_keeper *keeper, const struct plat_undo_folder *folder,
                    const struct plat_undo_file *file);
 /* Ends the keeper without undoing anything. */

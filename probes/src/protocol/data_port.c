@@ -1,9 +1,10 @@
-/* Writes and reads prefaces and control datagrams, and fills messages. */
+/* Writes and reads prefaces and control datagrams, and fills messages. data_port.h explains these
+ * words. */
 #include "protocol/data_port.h"
 
 #include <string.h>
 
-#define CONTROL_MAGIC UINT32_C(0x4e4c5048) /* NLPH */
+#define CONTROL_MAGIC UINT32_C(0x4e4c5048) /* "NLPH" in ASCII */
 
 bool dataport_equal(const unsigned char *first, const unsigned char *second, size_t length)
 {
@@ -89,7 +90,7 @@ void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, uns
     dataport_fill(into, DATAPORT_BARE_MAX, (uint64_t)tag << 32 | stream);
 }
 
-/* By splitmix64 (Steele, Lea, Flood 2014). */
+/* The generator is splitmix64 (Steele, Lea, Flood 2014). */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed)
 {
     for (size_t i = 0; i < length; i += 8) {

@@ -1,6 +1,10 @@
-/* The wire formats on the data ports, as in docs/protocol.md. They are prefaces, control datagrams and
- * headers of data messages; all integers are big-endian. Readers are safe on any bytes of any length,
- * compare tokens in constant time, and return false for bytes without the token. */
+/* The wire formats on the data ports, as in docs/protocol.md. They are prefaces (the first bytes of
+ * TCP connections), control datagrams (UDP datagrams without data, such as a hello) and headers of
+ * UDP messages. All integers are big-endian. A token is a secret of 16 bytes that both sides of a
+ * test know; the header of a message has a tag of 4 bytes that is made from the token. An asker
+ * sends requests to measure round trips; a mirror answers requests. The functions that read a
+ * format accept any bytes, and return false if the token or the tag is wrong. Tokens are compared
+ * in constant time. */
 #ifndef DATAPORT_H
 #define DATAPORT_H
 
@@ -15,13 +19,13 @@
 #define DATAPORT_CONTROL 48
 #define DATAPORT_HEADER_MAX 24
 #define DATAPORT_BARE_MAX 16 /* shorter messages have no header */
-#define DATAPORT_SEQUENCE_MAX (UINT64_C(1) << 62) /* greater numbers are not valid */
+#define DATAPORT_SEQUENCE_MAX (UINT64_C(1) << 62) /* greater sequence numbers are not valid */
 
 enum dataport_kind {
     DATAPORT_HELLO = 1,
     DATAPORT_ANSWER = 2,
     DATAPORT_END = 3,
-    DATAPORT_LEAVE = 4,    /* the asker changes its port: the mirror accepts a hello from another */
+    DATAPORT_LEAVE = 4,    /* the asker changes its port: the mirror then accepts another port */
     DATAPORT_DATA = 16,    /* of a stream */
     DATAPORT_REQUEST = 18, /* of a round trip: the only kind that a mirror answers */
     DATAPORT_RESPONSE = 19
@@ -40,8 +44,9 @@ bool dataport_preface_read(const unsigned char bytes[DATAPORT_PREFACE],
                            const unsigned char token[DATAPORT_TOKEN],
                            struct dataport_preface *out);
 
-/* UDP: a hello, an answer, an end marker or a leave. `messages` is the sender's count in an end marker,
- * otherwise 0. */
+/* UDP: a hello (opens a stream), an answer to a hello, an end marker (follows the last message of a
+ * sender) or a leave (see DATAPORT_LEAVE). In an end marker, `messages` is the number of messages
+ * that the sender has sent; otherwise it is 0. */
 struct dataport_control {
     unsigned kind, flags, stream;
     uint64_t messages;
@@ -58,21 +63,21 @@ bool dataport_control_read(const unsigned char *bytes, size_t length,
 struct dataport_data {
     unsigned flags, stream;
     uint64_t sequence;
-    uint64_t due_ns; /* by the sender's clock; only if `timed` */
+    uint64_t due_ns; /* when it was due or sent, by the sender's clock; 0 unless `timed` */
     bool timed;
 };
 /* The XOR of the four 32-bit words of the token. */
 uint32_t dataport_tag(const unsigned char token[DATAPORT_TOKEN]);
 
-/* Header bytes of messages of this size: 24, 16, or 0. */
+/* Number of header bytes in a message of this size: 24, 16, or 0. */
 static inline unsigned dataport_header_bytes(size_t message_bytes)
 {
     return message_bytes >= 24 ? 24 : message_bytes >= 16 ? 16 : 0;
 }
 
-/* Writes the header of a message of message_bytes, the size of `into`. Below 16 bytes, requests and
- * responses have only their kind, as the first byte, so that no mirror mistakes a response for a
- * request. Data messages below 16 bytes have no header. */
+/* Writes the header of a message into `into`, which has message_bytes. If the message is shorter
+ * than 16 bytes, a request or a response has only its kind in the first byte, so that no mirror
+ * mistakes a response for a request; a data message has no header. */
 static inline void dataport_message_write(unsigned char *into, size_t message_bytes,
                                           enum dataport_kind kind, uint32_t tag, unsigned stream,
                                           uint64_t sequence, uint64_t due_ns)
@@ -95,8 +100,9 @@ static inline void dataport_data_write(unsigned char *into, size_t message_bytes
     dataport_message_write(into, message_bytes, DATAPORT_DATA, tag, stream, sequence, due_ns);
 }
 
-/* Reads the header of a datagram of `length` bytes. False: shorter than 16, another tag or kind, or
- * an invalid sequence number. The caller must check the message length and the number of the stream. */
+/* Reads the header of a datagram of `length` bytes. Returns false if the datagram is shorter than
+ * 16 bytes, has another tag or kind, or an invalid sequence number. The caller must check the
+ * message length and the number of the stream. */
 static inline bool dataport_message_read(const unsigned char *bytes, size_t length,
                                          enum dataport_kind kind, uint32_t tag,
                                          struct dataport_data *out)
@@ -117,23 +123,26 @@ static inline bool dataport_data_read(const unsigned char *bytes, size_t length,
     return dataport_message_read(bytes, length, DATAPORT_DATA, tag, out);
 }
 
-/* Whether a datagram of 1 to 15 bytes is of this kind (request or response), by its first byte. */
+/* Whether a datagram has 1 to 15 bytes, and the first byte is the number of this kind (request or
+ * response). */
 static inline bool dataport_bare_is(const unsigned char *bytes, size_t length,
                                     enum dataport_kind kind)
 {
     return length >= 1 && length < 16 && bytes[0] == kind;
 }
 
-/* Whether a datagram begins like a message of this kind with the tag of this token. Only the first 16 of
- * `length` bytes are checked. */
+/* Whether a datagram begins like a message of this kind with the tag of this token. Only the first
+ * 16 of `length` bytes are checked. */
 bool dataport_message_of(const unsigned char *bytes, size_t length, enum dataport_kind kind,
                          const unsigned char token[DATAPORT_TOKEN]);
 
-/* Writes the content of every message of a stream without headers. Only this content distinguishes the
- * messages from late ones of an earlier test on the same ports. */
+/* Writes the content that all messages of a stream have if they are too short for a header. Only
+ * this content distinguishes these messages from late messages of an earlier test on the same
+ * ports. */
 void dataport_bare_fill(unsigned char into[DATAPORT_BARE_MAX], uint32_t tag, unsigned stream);
 
-/* Fills memory with pseudo-random bytes, which are equal for equal seeds and hardly compressible. */
+/* Fills memory with pseudo-random bytes, which are equal for equal seeds and hardly
+ * compressible. */
 void dataport_fill(unsigned char *into, size_t length, uint64_t seed);
 
 #endif

@@ -4,12 +4,12 @@
 
 #include <stdio.h>
 
-/* A word of docs/protocol.md, the faulty key, a sentence. */
+/* An error word of docs/protocol.md, the faulty key of the request, and a sentence for people. */
 struct error {
     const char *word; /* NULL: no error */
     char key[32];
     char detail[400];
-    int number; /* the system's number; 0: none */
+    int number; /* the system's error number; 0 if there is none */
 };
 
 static inline struct error error_about(const char *word, const char *key, const char *detail)

@@ -14,8 +14,8 @@ static void demand_key(struct keys *keys, const char *key, const char *detail)
         keys_note(keys, "missing-key", key, detail);
 }
 
-/* False: the key is absent or its value is empty. A value of one NUL byte is not empty; it is
- * refused later. */
+/* Whether the key `arguments` is given with a value that is not empty. A value of one NUL byte is
+ * not empty; it is refused later. */
 static bool has_arguments(const struct request *request)
 {
     for (unsigned i = 0; i < request->pairs; i++)
@@ -24,7 +24,7 @@ static bool has_arguments(const struct request *request)
     return false;
 }
 
-/* Splits the arguments at line feeds. False: there are too many. */
+/* Splits the arguments at line feeds. Returns false if there are too many. */
 static bool split_arguments(struct program_settings *out)
 {
     unsigned count = 0;

@@ -1,4 +1,4 @@
-/* Reads which program a request runs, with its words and its deadline. */
+/* Reads which program a request runs, with the program's arguments and deadline. */
 #ifndef PROGRAM_SETTINGS_H
 #define PROGRAM_SETTINGS_H
 
@@ -7,14 +7,15 @@
 
 #define PROGRAM_NAME_MAX 255
 #define PROGRAM_ARGUMENTS_MAX 6000
-#define PROGRAM_WORDS_MAX 64 /* after the name */
+#define PROGRAM_WORDS_MAX 64 /* arguments; the name is not counted */
 
 struct program_settings {
     char id[REQUEST_ID_MAX + 1];
-    uint64_t deadline_ns; /* after the request */
+    uint64_t deadline_ns; /* counted from the request */
     char name[PROGRAM_NAME_MAX + 1];
     char arguments[PROGRAM_ARGUMENTS_MAX + 1]; /* with a NUL after each word */
-    /* The name, the arguments and NULL. They point into this structure: it must not be moved. */
+    /* The name, the arguments and NULL. The pointers point into this structure, so it must not be
+     * moved. */
     char *words[PROGRAM_WORDS_MAX + 2];
 };
 

@@ -45,7 +45,7 @@ static const char *refuse(struct request_fault *fault, const char *word, const c
     return word;
 }
 
-/* Decodes %XX in place. False: a percent sign without two hex digits. */
+/* Decodes %XX in place. Returns false if a percent sign is not followed by two hex digits. */
 static bool decode(char *text, size_t *length)
 {
     size_t put = 0;
@@ -110,8 +110,8 @@ static bool verb_fine(const char *verb, size_t length)
     return length > 0;
 }
 
-/* Splits off the next word, which ends at a space, and replaces the space by a NUL. Returns the length
- * of the word. */
+/* Splits off the next word, which ends at a space, and replaces the space by a NUL. Returns the
+ * length of the word. */
 static size_t cut_word(char **at, char *end, char **word)
 {
     *word = *at;
@@ -211,7 +211,8 @@ const char *request_value(const struct request *request, const char *key)
 
 /* ---- types ---- */
 
-/* Reads digits starting at *at as a number. False: no digits, or the number is above `most`. */
+/* Reads digits starting at *at as a number. Returns false if there are no digits, or the number is
+ * above `most`. */
 static bool digits(const char **at, const char *end, uint64_t most, uint64_t *out)
 {
     const char *began = *at;
@@ -240,8 +241,9 @@ const char *request_u64(const struct request *request, const char *key, uint64_t
     return NULL;
 }
 
-/* Reads a decimal with at most nine places as billionths. The part before the point is at most
- * `most_whole`. */
+/* Reads a decimal number such as 0.25: *whole becomes the part before the point (at most
+ * `most_whole`), and *billionths becomes the part after the point (at most nine digits) in
+ * billionths. Returns false if the value has another form. */
 static bool decimal(const struct request_pair *pair, uint64_t most_whole, uint64_t *whole,
                     uint64_t *billionths)
 {
@@ -296,7 +298,7 @@ const char *request_decimal(const struct request *request, const char *key, uint
     uint64_t value = whole * denominator_now + billionths;
     if (value == 0)
         return "bad-value";
-    for (uint64_t prime = 2; prime <= 5; prime += 3) /* a power of ten has no other factors */
+    for (uint64_t prime = 2; prime <= 5; prime += 3) /* 2 and 5: the primes of a power of ten */
         while (value % prime == 0 && denominator_now % prime == 0) {
             value /= prime;
             denominator_now /= prime;

@@ -30,7 +30,7 @@ const char *const settings_mirror_keys[] = {
 
 /* ---- numbers ---- */
 
-/* The value `message` means the size of a message. */
+/* The value `message` of the key `receive_call` means the size of a message. */
 static void read_receive_call(struct keys *keys, struct settings *out)
 {
     static const struct key_range range = {"receive_call", 1, MESSAGE_MAX_BYTES, 262144};
@@ -115,7 +115,7 @@ static void read_rate(struct keys *keys, struct settings *out)
                   "the rate is out of range");
 }
 
-/* ---- all of it ---- */
+/* ---- the whole request ---- */
 
 static bool asks_or_mirrors(const struct settings *settings)
 {
@@ -169,7 +169,7 @@ static void read_methods(struct keys *keys, struct settings *out)
         keys_note(keys, "bad-value", "method", "packet and xdp are only for senders over UDP");
 }
 
-/* Reads how a stream's receiver waits. */
+/* Reads how a stream's receiver waits for data. */
 static void read_waiting(struct keys *keys, struct settings *out)
 {
     out->poll = keys_flag(keys, "poll");
@@ -196,7 +196,7 @@ static void check_many(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "poll", "with more than 64 streams the receiver must wait or spin");
 }
 
-/* Refuses keys that exclude each other, and keys that the protocol does not support. */
+/* Refuses keys that exclude each other, and keys that TCP or UDP does not support. */
 static void check_together(struct keys *keys, const struct settings *out)
 {
     const struct plat_address *family = out->listen ? &out->bind : &out->to;

@@ -1,4 +1,6 @@
-/* The settings of a requested test, checked, in the units of the code. */
+/* Declares the checked settings of a requested test, with times in ns and sizes in bytes. A test
+ * runs on two hosts and has one or more data flows (streams) between them. The window is the time
+ * that is measured. An asker sends requests and measures round trips; a mirror answers requests. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
@@ -11,13 +13,12 @@
 #include "protocol/request.h"
 
 #define STREAMS_MAX 1000 /* equal to WINDOW_STREAMS_MAX */
-#define WORKERS_MAX 64   /* threads of a test; with more streams, threads serve several */
+#define WORKERS_MAX 64   /* maximum per test; with more streams, a thread serves several */
 #define MESSAGE_MAX_BYTES 16777216u
-#define KEEP_MAX 1000 /* round trips reported one by one */
-#define TRIPS_MAX 1000000 /* round trips reported with their times, after the window */
+#define KEEP_MAX 1000 /* maximum number of round trips that `keep` reports one by one */
+#define TRIPS_MAX 1000000 /* maximum number of round trips that `trips` reports */
 
-/* What this side does in the test, by the request's verb. An asker sends requests; a mirror answers
- * them. */
+/* What this side does in the test; the verb of the request says it. */
 enum role { ROLE_RECEIVE, ROLE_SEND, ROLE_ASK, ROLE_MIRROR };
 
 enum kind {
@@ -27,7 +28,7 @@ enum kind {
     KIND_CONNECT     /* of `ask` and `mirror`, with a TCP connection for each round trip */
 };
 
-/* How a sender passes its messages to its system. */
+/* How a sender passes its messages to the operating system. */
 enum method {
     METHOD_PLAIN,
     METHOD_BATCH,  /* many messages per call */
@@ -40,25 +41,25 @@ struct settings {
     enum role role;
     enum kind kind;
     enum method method;
-    bool by_hand; /* the request is of a command line: there is no controller */
+    bool by_hand; /* the request is from a command line, not from a controller (netlab) */
     bool udp, listen;
     bool nodelay, dont_fragment, spin, no_checksum;
     bool poll;  /* a receiver polls at intervals and is never woken */
     bool adapt; /* a receiver decides during the warm-up whether it polls */
     bool capture; /* a receiver captures frames before the system's UDP and IP */
     uint32_t message_bytes; /* round trips: size of the request */
-    uint64_t count;       /* messages of the test; 0: `seconds` bounds the test */
+    uint64_t count;       /* number of messages to send; 0: the test ends after a time */
     uint64_t seconds_ns, warm_up_ns;
     uint64_t deadline_ns; /* counted from the request */
     uint64_t drain_ns;    /* maximum wait of a receiver for data in flight; 0: the default */
-    uint64_t start_ns, open_ns, close_ns; /* by our clock; 0: not given */
+    uint64_t start_ns, open_ns, close_ns; /* first send and window, by our clock; 0: not given */
     uint32_t socket_buffer_bytes; /* 0: the system's autotuning */
     uint32_t receive_call_bytes;
     uint64_t interval_ns;
-    /* Messages per second and stream as a fraction; rate_numerator 0: as fast as the socket accepts
-     * them. */
+    /* Messages per second of each stream, as a fraction. rate_numerator 0: there is no rate, and
+     * messages are sent as fast as the socket accepts them. */
     uint64_t rate_numerator, rate_denominator;
-    uint64_t burst; /* 0: the default */
+    uint64_t burst; /* maximum number of late messages sent back to back; 0: the default */
     unsigned streams;
     unsigned cpus[WORKERS_MAX]; /* CPUs to which the test's threads are bound in turn */
     unsigned cpu_count;         /* 0: threads are not bound */
@@ -68,29 +69,32 @@ struct settings {
     unsigned outstanding; /* requests in flight at once */
     uint64_t timeout_ns;  /* UDP: time after which a request without an answer is lost */
     unsigned keep;        /* round trips that are reported one by one */
-    uint64_t trips;       /* requests of the window that are reported with their times; 0: none */
-    bool echo;            /* the peer is any RFC 862 echo and does not know our protocol */
+    uint64_t trips;       /* maximum number of requests that `trips` reports; 0: none */
+    bool echo;            /* the peer is an RFC 862 echo service and does not know our protocol */
     bool orderly;         /* connections are closed by FIN, not by RST */
     bool stamps;
-    uint64_t hold_ns; /* between a mirror's receive and its send */
+    uint64_t hold_ns; /* time that a mirror waits between receiving and sending */
     char congestion[32], interface[PLAT_INTERFACE_NAME];
     unsigned char token[DATAPORT_TOKEN];
     bool token_made;
     struct plat_address bind; /* length 0: not given */
-    struct plat_address to;        /* of the first stream */
+    struct plat_address to;        /* the peer's address, with the port of the first stream */
     uint16_t to_port[STREAMS_MAX]; /* per stream; TCP has only one */
     unsigned to_count;
     unsigned port_first, port_last;
 };
 
-/* All keys of `send` and `receive`, of `ask`, of `mirror`; each list ends with NULL. */
+/* Three lists of keys: for `send` and `receive`, for `ask`, and for `mirror`. Each ends with
+ * NULL. */
 extern const char *const settings_keys[], *const settings_ask_keys[], *const settings_mirror_keys[];
 
-/* By hand, a missing `bind` becomes loopback, and a missing token is generated. */
+/* Reads and checks all keys of a request. If `by_hand` is set (a request from a command line) and
+ * this side listens, a missing `bind` becomes loopback, and a missing token is generated. */
 struct error settings_read(const struct request *request, bool by_hand, struct settings *out);
 
-/* Number of threads for the test's streams: one per stream; above WORKERS_MAX streams, one per
- * requested CPU, or one without requested CPUs. */
+/* Number of threads that serve the streams of the test. Up to WORKERS_MAX streams, each stream has
+ * a thread. With more streams, there is one thread per requested CPU, or a single thread if no CPUs
+ * are requested. */
 static inline unsigned settings_workers(const struct settings *settings)
 {
     if (settings->streams <= WORKERS_MAX)
@@ -109,7 +113,8 @@ static inline struct plat_address settings_to(const struct settings *settings, u
 struct keys;
 /* Reads the key `cpu` or `cpus`. */
 void settings_read_cpus(struct keys *keys, struct settings *out);
-/* Parts of settings_read that need the results of all its other parts, in this order. */
+/* Parts of settings_read. It calls them last and in this order, because they need values of other
+ * keys. */
 void settings_read_addresses(struct keys *keys, struct settings *out);
 void settings_read_round_trip(struct keys *keys, struct settings *out);
 

@@ -1,4 +1,5 @@
-/* Reads the addresses of a test, for listening or connecting, and its token. */
+/* Reads the addresses of a test, for listening or connecting, and the test's token. The token is a
+ * secret that shows that both sides belong to the same test. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +108,8 @@ static void read_token(struct keys *keys, struct settings *out)
     }
 }
 
-/* For an echo, which knows no token: makes a token that only this side knows. The token
- * distinguishes our requests from requests of others. */
+/* Makes the token of a test whose peer is an RFC 862 echo service. The echo does not know the
+ * token; this side uses it to distinguish answers to its requests from datagrams of others. */
 static void make_token(struct keys *keys, struct settings *out)
 {
     if (keys_given(keys, "token"))

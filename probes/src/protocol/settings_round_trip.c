@@ -1,4 +1,5 @@
-/* Reads the keys that only `ask` and `mirror` have, and refuses keys that they exclude. */
+/* Reads the keys that only `ask` and `mirror` have, and refuses keys that exclude each other. An
+ * asker sends requests and measures round trips; a mirror answers requests. */
 #include "protocol/keys.h"
 #include "protocol/settings.h"
 #include "pure/in_flight.h"
@@ -39,7 +40,8 @@ static void check_udp(struct keys *keys, const struct settings *out)
     if (out->outstanding > 1 && bare)
         keys_note(keys, "bad-value", "outstanding",
                   "more than one needs messages and responses of at least 16 bytes");
-    /* After a time-out the asker changes to another port, which only the connecting side can do. */
+    /* Messages below 16 bytes have no sequence number. So after a time-out the asker changes to
+     * another port, which only the connecting side can do. */
     if (bare && out->listen != (out->role == ROLE_MIRROR))
         keys_note(keys, "bad-value", "open", "below 16 bytes the asker must connect");
     if (out->no_checksum && plat_address_v6(family))
@@ -58,7 +60,8 @@ static void check_tcp(struct keys *keys, const struct settings *out)
         keys_note(keys, "bad-value", "timeout", "TCP sees to lost requests itself");
 }
 
-/* Sets the number of requests that are reported one by one: all that are due in the window. */
+/* Sets the number of requests that are reported one by one: all that are due in the window (the
+ * time that is measured). */
 static void read_trips(struct keys *keys, struct settings *out)
 {
     if (!keys_flag(keys, "trips"))
@@ -72,7 +75,7 @@ static void read_trips(struct keys *keys, struct settings *out)
     if (due > TRIPS_MAX)
         keys_note(keys, "bad-value", "trips", "more than 1000000 requests in the window");
     else
-        out->trips = (uint64_t)due + 2; /* one at the beginning of the window, and one for rounding */
+        out->trips = (uint64_t)due + 2; /* one at the window's begin, and one for rounding */
 }
 
 static void check_connections(struct keys *keys, const struct settings *out)

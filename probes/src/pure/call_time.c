@@ -1,4 +1,4 @@
-/* Counts durations of send calls, and samples the calls to be timed. */
+/* Counts the durations of send calls, and chooses at random which calls are timed. */
 #include "pure/call_time.h"
 
 #include <string.h>
@@ -65,7 +65,8 @@ bool calltime_percentile(const struct calltime *calls, unsigned per_mille, uint6
 {
     if (calls->sampled == 0)
         return false;
-    /* The rank, rounded up, without an overflow at 1000 of 1000. */
+    /* The rank of the percentile, rounded up. It is computed in two parts, so that no product
+     * overflows. */
     uint64_t below = calls->sampled / 1000 * per_mille +
                      (calls->sampled % 1000 * per_mille + 999) / 1000;
     uint64_t sum = 0;

@@ -1,4 +1,4 @@
-/* Computes lengths of a frame's headers, and the constant part of its checksum. */
+/* Writes the lengths in a frame's headers, and sums the constant part of its UDP checksum. */
 #include "pure/datagram.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ unsigned datagram_ip_bytes(bool v6)
     return (v6 ? V6_BYTES : V4_BYTES) + UDP_BYTES;
 }
 
-/* Whether this is an IPv4 header without options, of a datagram that is not fragmented. */
+/* Whether this is an IPv4 header without options, of a UDP datagram that is not fragmented. */
 static bool is_v4(const unsigned char *ip)
 {
     return ip[0] == 0x45 && ip[9] == UDP_PROTOCOL && (ip[6] & 0x3f) == 0 && ip[7] == 0;

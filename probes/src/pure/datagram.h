@@ -1,5 +1,5 @@
-/* Makes the headers of a stream's datagrams from those of one datagram that the system sent. Lengths and
- * checksums differ (RFC 791, 768, 8200, 1071). */
+/* Makes the headers of a stream's datagrams from the headers of one that the system sent. Lengths
+ * and checksums are computed anew (RFC 791, 768, 8200, 1071). */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
 
@@ -10,23 +10,26 @@
 #define DATAGRAM_HEADERS_MAX 128
 
 struct datagram {
-    unsigned char headers[DATAGRAM_HEADERS_MAX]; /* link, IP, UDP with a checksum of 0 */
+    /* link, IP and UDP headers; the UDP checksum is 0 */
+    unsigned char headers[DATAGRAM_HEADERS_MAX];
     unsigned header_bytes;
     size_t message_bytes;
-    uint32_t sum; /* part of the checksum that is the same for all messages */
+    uint32_t sum; /* the part of the checksum's sum that is the same for all messages */
     size_t changing_bytes;
 };
 
-/* Number of bytes of the headers of IP and UDP. */
+/* Number of bytes of the IP header and the UDP header. */
 unsigned datagram_ip_bytes(bool v6);
 
-/* Reads the `length` bytes before the payload of a datagram. Every message has message_bytes bytes and
- * is equal to `message` after the first changing_bytes (an even number). False: these are not the
- * headers of a whole UDP datagram of that IP version without options, or the message is too long. */
+/* Reads `headers`, the `length` bytes before the payload of a datagram. Every message of the stream
+ * has message_bytes bytes; only its first changing_bytes bytes (an even number) may differ from
+ * `message`. False: `headers` are not the headers of an unfragmented UDP datagram of that IP
+ * version without options, or the message is too long. */
 bool datagram_init(struct datagram *out, const unsigned char *headers, size_t length, bool v6,
                    const unsigned char *message, size_t message_bytes, size_t changing_bytes);
 
-/* The sum of 16-bit words of RFC 1071; an odd length is padded with a zero. */
+/* Adds the 16-bit words of `bytes` to `sum` (RFC 1071). An odd number of bytes is padded with a
+ * zero. */
 static inline uint32_t datagram_sum(const unsigned char *bytes, size_t length, uint32_t sum)
 {
     size_t i = 0;
@@ -35,7 +38,7 @@ static inline uint32_t datagram_sum(const unsigned char *bytes, size_t length, u
     return i < length ? sum + ((uint32_t)bytes[i] << 8) : sum;
 }
 
-/* The ones' complement of such a sum, in 16 bits. */
+/* The ones' complement of a sum from datagram_sum, folded to 16 bits. */
 static inline unsigned datagram_fold(uint32_t sum)
 {
     sum = (sum & 0xffff) + (sum >> 16);
@@ -43,14 +46,15 @@ static inline unsigned datagram_fold(uint32_t sum)
     return ~sum & 0xffff;
 }
 
-/* Writes the checksum into the headers of a frame, for the message that follows them. */
+/* Writes the UDP checksum of a frame into the frame's headers. `frame` has the headers, then the
+ * message. */
 static inline void datagram_seal(const struct datagram *datagram, unsigned char *frame)
 {
     unsigned char *message = frame + datagram->header_bytes;
     unsigned checksum =
         datagram_fold(datagram_sum(message, datagram->changing_bytes, datagram->sum));
     if (checksum == 0)
-        checksum = 0xffff; /* 0 means that there is none */
+        checksum = 0xffff; /* in UDP, 0 means that there is no checksum */
     message[-2] = (unsigned char)(checksum >> 8);
     message[-1] = (unsigned char)checksum;
 }

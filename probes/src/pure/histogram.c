@@ -1,4 +1,4 @@
-/* Writes a histogram, once, at the end of a test. */
+/* Writes the buckets of a histogram as a list of numbers, once, at the end of a test. */
 #include "pure/histogram.h"
 
 uint64_t histogram_lowest(unsigned bucket, unsigned bits)
@@ -15,7 +15,7 @@ size_t histogram_pairs(const struct histogram *histogram, unsigned bits, uint64_
     for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
         if (histogram->bucket[i] == 0)
             continue;
-        /* A bucket with fewer bits holds whole buckets with more bits. */
+        /* With fewer bits, a bucket consists of several whole buckets of those with more bits. */
         unsigned bucket = histogram_bucket(histogram_lowest(i, HISTOGRAM_BITS), bits);
         if (used > 0 && into[used - 2] == bucket) {
             into[used - 1] += histogram->bucket[i];

@@ -1,4 +1,4 @@
-/* Keeps requests in a ring by sequence number. */
+/* Keeps the requests in flight in a ring of slots; the sequence number selects the slot. */
 #include "pure/in_flight.h"
 
 #include <stddef.h>
@@ -24,7 +24,8 @@ static uint64_t first_waiting(const struct in_flight *in_flight)
     return first;
 }
 
-/* Ends the waiting of a request. */
+/* Ends the waiting of a request: sets its state to `state`, and finds the oldest request that still
+ * waits. */
 static void end_waiting(struct in_flight *in_flight, struct in_flight_request *request,
                         uint8_t state)
 {
@@ -35,7 +36,7 @@ static void end_waiting(struct in_flight *in_flight, struct in_flight_request *r
     if (in_flight->waiting == 0)
         in_flight->oldest = in_flight->next;
     else if (in_flight->next - in_flight->oldest > IN_FLIGHT_SLOTS)
-        in_flight->oldest = first_waiting(in_flight); /* it waited while the whole ring was used once */
+        in_flight->oldest = first_waiting(in_flight); /* later numbers have used the whole ring */
     else
         while (!waits(in_flight, in_flight->oldest))
             in_flight->oldest++;

@@ -1,4 +1,4 @@
-/* Writes the values of a record, each of them completely or not at all. */
+/* Writes the values of a record (a JSON object on one line), each completely or not at all. */
 #include "pure/json.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static bool put_key(struct json *json, const char *key)
            put(json, ":", 1);
 }
 
-/* Removes a value that did not fit. */
+/* Removes a key whose value did not fit; `began` is the length of the line before the key. */
 static void settle(struct json *json, size_t began, bool fits)
 {
     if (fits)

@@ -1,4 +1,4 @@
-/* Seconds and milliseconds in nanoseconds, the unit of every time here. */
+/* A second and a millisecond in nanoseconds, the unit of times whose names end with _ns. */
 #ifndef NANOSECONDS_H
 #define NANOSECONDS_H
 

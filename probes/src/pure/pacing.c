@@ -1,4 +1,4 @@
-/* Computes the exact schedule without 128-bit types, which not every supported compiler has. */
+/* Computes exact times of messages without 128-bit types, which some compilers do not have. */
 #include "pure/pacing.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@ struct quotient {
     bool fits; /* whole is below 2^64 */
 };
 
-/* (factor x multiplier + plus) / divisor, by schoolbook multiplication and long division in bits. */
+/* (factor x multiplier + plus) / divisor, by schoolbook multiplication and long division, bit by
+ * bit. */
 static struct quotient divide(uint64_t factor, uint64_t multiplier, uint64_t plus, uint64_t divisor)
 {
     uint64_t a = factor >> 32, b = factor & UINT32_MAX;
@@ -116,8 +117,8 @@ static void leave_out(struct pacing *p, uint64_t messages)
 
 void pacing_skip(struct pacing *p, uint64_t now_ns)
 {
-    /* A step is less than step_ns + 1 ns, so at least `sure` messages are due after this one. Each
-     * pass shrinks the remaining time to half or less. */
+    /* A step is less than step_ns + 1 ns, so at least `sure` messages are due after the message
+     * that is due at due_ns. Each pass shrinks the remaining time to half or less. */
     for (;;) {
         uint64_t sure = (now_ns - p->due_ns) / (p->step_ns + 1);
         if (sure <= p->burst + 1)

@@ -1,4 +1,4 @@
-/* Handles the rare cases of the UDP accounting. */
+/* Handles messages that arrive out of order, and computes a UDP stream's losses and jitter. */
 #include "pure/sequence.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ void sequence_init_narrow(struct sequence *s, uint32_t window)
     s->narrowed = SEQUENCE_WINDOW - window;
 }
 
-/* Clears the places of the numbers `from` to `to` - 1, which older numbers have used before. */
+/* Clears the bits of the numbers `from` to `to` - 1; older numbers have used these bits before. */
 static void clear_seen(struct sequence *s, uint64_t from, uint64_t to)
 {
     if (to - from >= sequence_window(s)) {

@@ -1,4 +1,4 @@
-/* Accounts for one UDP stream by its sequence numbers, so that sent = received + lost. Only one
+/* Counts the messages of a UDP stream by sequence numbers, so that sent = received + lost. Only one
  * thread may write. Duplicates are recognised within the last 2^20 messages (fewer with many
  * streams). An older message is `late`: it does not count as received or duplicate, because it
  * could be either. */
@@ -8,28 +8,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SEQUENCE_WINDOW (UINT32_C(1) << 20) /* messages that are remembered */
+/* messages that are remembered; `window` is their number here */
+#define SEQUENCE_WINDOW (UINT32_C(1) << 20)
 
 /* All zero (sequence_init or calloc) is a stream without messages. */
 struct sequence {
-    uint64_t next;       /* one above the greatest so far: NextExp of RFC 4737 */
-    uint64_t distinct;   /* first copies */
-    uint64_t duplicates; /* further copies, on top of the distinct ones */
-    uint64_t reordered;  /* distinct ones that followed a greater number, RFC 4737 */
+    uint64_t next;       /* one above the greatest number so far: NextExp of RFC 4737 */
+    uint64_t distinct;   /* first copies of messages */
+    uint64_t duplicates; /* further copies; `distinct` does not include them */
+    uint64_t reordered;  /* first copies that arrived after a greater number, RFC 4737 */
     uint64_t late;
-    uint64_t transit_ns; /* arrival - due of the last message, modulo 2^64 (two clocks) */
-    uint64_t jitter_16;  /* RFC 3550's J in sixteenths of a nanosecond */
+    /* Arrival time minus due time of the last message, modulo 2^64, because the times are from the
+     * clocks of two hosts. */
+    uint64_t transit_ns;
+    uint64_t jitter_16;  /* the jitter (J in RFC 3550) in sixteenths of a nanosecond */
     bool timed;          /* transit_ns is set */
     bool jittered;       /* two messages have been timed */
-    uint32_t narrowed;   /* how many fewer than SEQUENCE_WINDOW are remembered */
+    uint32_t narrowed;   /* SEQUENCE_WINDOW minus the number of remembered messages */
     uint64_t bits[SEQUENCE_WINDOW / 64];
 };
 
 enum sequence_verdict { SEQUENCE_NEW, SEQUENCE_DUPLICATE, SEQUENCE_LATE };
 
 void sequence_init(struct sequence *s);
-/* The same for one of many streams, with fewer remembered messages: `window` is a power of two, 64
- * to SEQUENCE_WINDOW. */
+/* Works as sequence_init does, but remembers only `window` messages (a power of two from 64 to
+ * SEQUENCE_WINDOW), for tests of many streams. */
 void sequence_init_narrow(struct sequence *s, uint32_t window);
 
 static inline uint32_t sequence_window(const struct sequence *s)
@@ -42,7 +45,7 @@ static inline uint64_t *sequence_word(struct sequence *s, uint64_t number)
     return &s->bits[(number & (sequence_window(s) - 1)) / 64];
 }
 
-/* Handles every case except the next number in order. */
+/* Handles a number other than the next one in order. sequence_add calls this function. */
 enum sequence_verdict sequence_add_out_of_order(struct sequence *s, uint64_t number);
 
 /* Counts a message; `number` is at most DATAPORT_SEQUENCE_MAX (data_port.h checks that).
@@ -57,8 +60,10 @@ static inline enum sequence_verdict sequence_add(struct sequence *s, uint64_t nu
     return SEQUENCE_NEW;
 }
 
-/* Updates the interarrival jitter (RFC 3550, 6.4.1); call it for first copies, in the order of arrival.
- * due_ns is by the sender's clock, arrived_ns by ours: only differences of differences are used. */
+/* Updates the interarrival jitter (RFC 3550, 6.4.1). Call this for first copies, in the order of
+ * arrival. due_ns, the time at which the message was due, is by the sender's clock, and arrived_ns
+ * is by the receiver's. The offset between the clocks has no effect: only the change
+ * of arrived_ns - due_ns from message to message is used. */
 static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t arrived_ns)
 {
     uint64_t transit = arrived_ns - due_ns;
@@ -70,7 +75,7 @@ static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t a
     }
     if (step >> 63)
         step = 0 - step;
-    if (step >> 40) /* an absurd time of a peer must not overflow the sum */
+    if (step >> 40) /* an absurd due time from the peer must not overflow the sum */
         step = UINT64_C(1) << 40;
     s->jitter_16 += step - ((s->jitter_16 + 8) >> 4);
     s->jittered = true;
@@ -79,8 +84,8 @@ static inline void sequence_time(struct sequence *s, uint64_t due_ns, uint64_t a
 /* Jitter in ns; false until two messages have been timed. */
 bool sequence_jitter_ns(const struct sequence *s, uint64_t *out);
 
-/* losses = sent - distinct. False, and nothing written, if more messages arrived than were sent:
- * one of the two counts is wrong, so the losses are unknown. */
+/* Sets *losses to sent - distinct. Returns false and writes nothing if more messages arrived than
+ * were sent: one of the two counts is wrong, so the losses are unknown. */
 bool sequence_lost(uint64_t sent, uint64_t distinct, uint64_t *losses);
 
 #endif

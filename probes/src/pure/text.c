@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at the start of `bytes` (Unicode, table 3-7); 0: none.
- * `*unfinished` becomes true if the bytes are well-formed but end before the sequence is complete. */
+/* Length of the well-formed UTF-8 sequence at the start of `bytes` (Unicode, table 3-7); 0: `bytes`
+ * does not begin with such a sequence. `*unfinished` becomes true if the bytes are well-formed but
+ * end before the sequence is complete. */
 static size_t sequence_length(const unsigned char *bytes, size_t size, bool *unfinished)
 {
     unsigned char lead = bytes[0], low = 0x80, high = 0xbf;

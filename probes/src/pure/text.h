@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TEXT_ESCAPED_MAX 6 /* bytes of a character within a JSON string */
+#define TEXT_ESCAPED_MAX 6 /* maximum length in bytes of a character escaped for a JSON string */
 
 /* Writes the first character of `bytes`, escaped for a JSON string. `size` is at least 1. A byte that
  * is not UTF-8 becomes U+FFFD. `*length` becomes the number of bytes written. Returns how many of

@@ -1,4 +1,4 @@
-/* Compares the bytes received while a receiver blocked with those received while it polled. */
+/* Compares how many bytes a receiver received while it blocked and while it polled. */
 #include "pure/waiting.h"
 
 #include <string.h>
@@ -32,8 +32,9 @@ static unsigned slice_count(const struct waiting *waiting, enum way way)
     return waiting->slices[way] < WAITING_SLICES ? waiting->slices[way] : WAITING_SLICES;
 }
 
-/* The median of the rates; with an even number of rates, the lower of the two middle ones. So a
- * slice that began with a full queue does not decide. */
+/* The median of the rates; with an even number of rates, the lower of the two middle ones. The
+ * median is used so that one slice with an unusually high rate, such as a slice that began with a
+ * full queue, does not decide. */
 static double median(const struct waiting *waiting, enum way way)
 {
     double sorted[WAITING_SLICES];

@@ -1,6 +1,6 @@
-/* Prints records, each by one write, and makes the records `ready` and `error`. A write blocks
- * while nobody reads, but a test's deadline, the lease and the end of input must not wait for a
- * reader. So a separate thread writes the records. */
+/* Prints records, each by one write, and makes the records `ready` and `error`. A record is one
+ * line of JSON. A write blocks while nobody reads. But a separate thread writes the records, so
+ * that the other threads can end a test at its deadline, or end the process, while nobody reads. */
 #include "test/records.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static struct {
     bool threaded;
 } output;
 
-/* Ends the process: nobody reads the records, or there is no memory for them. */
+/* Ends the process. Called if nobody reads the records, or there is no memory for them. */
 static void leave(void)
 {
     _Exit(1);

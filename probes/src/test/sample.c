@@ -1,4 +1,5 @@
-/* Reads counters at the edges of a window. */
+/* Reads counters at the edges of a window. The window is the time that is measured; its edges are
+ * its begin and its end. */
 #include "test/sample.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ void sample_edge(struct test *test, struct edge *edge)
     edge->wall_ns = plat_wall_ns();
     edge->slept = plat_suspended_ns(&edge->slept_ns);
     edge->stalled_ns = test->stalled_ns;
-    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* there sockets live briefly */
+    if (!test->settings.udp && test->settings.kind != KIND_CONNECT) /* its sockets live briefly */
         sample_tcp(test, edge);
     edge->process = plat_process_cpu_ns(&edge->user_ns, &edge->system_ns);
     sample_threads(test, edge);
@@ -182,7 +183,7 @@ void sample_closing(struct test *test, const struct opened *opened, struct closi
     closing->drops = test->settings.udp && test->settings.role != ROLE_SEND;
     for (unsigned i = 0; closing->drops && i < test->settings.streams; i++) {
         uint64_t drops;
-        if (test->settings.capture) { /* the socket itself drops everything on purpose */
+        if (test->settings.capture) { /* the UDP socket drops everything on purpose */
             closing->queue_drops += plat_capture_drops(&test->stream[i].capture);
             continue;
         }

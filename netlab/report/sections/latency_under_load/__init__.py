@@ -1,4 +1,9 @@
-"""Readings → the section on latency under load: tables, and charts over time. No I/O."""
+"""Readings → the section on latency under load: tables, and charts over time. No I/O.
+
+The test measures round trips while a load fills the path, and before and after the load. A cell is
+one combination of test, pairing (server and client) and settings; a trial is one measurement of a
+cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Readings of latency under load → a table of the connections opened meanwhile. No I/O."""
+"""Readings of latency under load → a table of the connections opened meanwhile. No I/O.
+
+The test measures round trips while a load fills the path, and before and after the load. A cell is
+one combination of test, pairing (server and client) and settings; a trial is one measurement of a
+cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,7 @@ _RPM, _RATE = "responsiveness_per_minute", "round_trips_per_minute_loaded"
 def connections_sheet(
     pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str]
 ) -> Table | None:
-    """A line for each cell; ``None`` if no connection was opened and no rate is known."""
+    """A line for each cell; ``None`` if there is no connection and no rate of round trips."""
     results = [reading for reading in readings if reading.status == "ok"]
     connects = any(r.number(f"{phase}_connections") for r in results for phase in PHASES)
     rates = [name for name in (_RATE, _RPM) if any(r.number(name) for r in results)]
@@ -75,7 +80,7 @@ def _places(
 
 
 def _of_all(name: str) -> Figure:
-    """The sum of a figure over all phases."""
+    """A function that returns the sum of a figure of one trial over all phases."""
 
     def of(reading: Reading) -> float | None:
         counts = [n for phase in PHASES if (n := reading.number(f"{phase}_{name}")) is not None]

@@ -1,4 +1,9 @@
-"""Trials of latency under load → the percentiles of the round trips of each phase. No I/O."""
+"""Trials of latency under load → the percentiles of the round trips of each phase. No I/O.
+
+The phases of a trial are idle (before the load), loaded, and after (after the load). A cell is one
+combination of test, pairing (server and client) and settings; a trial is one measurement of a cell.
+A timeline has the single round trips of a trial.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,7 @@ def charts(
 def _points(
     phase: str, timelines: Sequence[LoadTimeline]
 ) -> tuple[tuple[float, float | None], ...]:
-    """(round trip in ms, percentage of the phase's requests that did not exceed it).
+    """(round trip in ms, percentage of the phase's requests that took no longer).
 
     A lost request counts as longer than any other, so that a line with losses ends below 100 %.
     """
@@ -59,7 +64,7 @@ def _points(
 
 
 def _chart(panels: Sequence[ChartPanel]) -> Chart:
-    """A single diagram for one cell, a panel for each of several cells."""
+    """A single diagram if there is one panel; otherwise a small diagram for each panel."""
     lines = tuple(
         replace(line, label=joined(", ", [panel.title, line.label]))
         for panel in panels

@@ -1,4 +1,8 @@
-"""Names of cells of latency under load: ``UDP up``, ``TCP both ways, streams 2``. No I/O."""
+"""Names of cells of latency under load: ``UDP up``, ``TCP both ways, streams 2``. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +54,10 @@ def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
 
 
 def chart_names(readings: Sequence[Reading]) -> dict[str, str]:
-    """Cell → name for its chart over time, even if not drawn; ``readings``: all of the run."""
+    """Cell → name of its chart over time, even if the chart is not drawn.
+
+    ``readings``: the readings of the whole run.
+    """
     cells = dict.fromkeys(reading.cell for reading in readings if reading.test == TEST)
     return {cell: f"{OVER_TIME}-{number}" for number, cell in enumerate(cells, start=1)}
 

@@ -1,4 +1,9 @@
-"""Trials of latency under load → round trips above throughput, on one time axis. No I/O."""
+"""Trials of latency under load → round trips above throughput, on one time axis. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial. A timeline has the single round trips
+of a trial, and the rates of its load.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +18,13 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.stats import median
 
 MOST = 12
-"""Maximum number of charts in the section; a cell without one shows its chart when opened."""
+"""Maximum number of charts in the section. The page shows the charts of the other cells when a
+reader opens these cells."""
 MOST_POINTS = 900
 GAP = 3
-"""Number of consecutive requests without an answer that leave a gap in the line."""
+"""Minimum number of consecutive lost requests that leave a gap in the line."""
 SMALL_NS = 1e6
-"""If every round trip is shorter, the axis is in µs."""
+"""If every round trip is shorter than this, the axis is in µs."""
 
 Timelines = Mapping[tuple[str, int], LoadTimeline]
 """(cell, trial) → its timeline, for trials that recorded single round trips."""
@@ -29,7 +35,7 @@ Points = list[tuple[float, float | None]]
 def charts(
     readings: Sequence[Reading], names: Mapping[str, str], timelines: Timelines
 ) -> tuple[tuple[Strip, ...], int]:
-    """A chart for each cell, and how many charts are left out."""
+    """(a chart for each cell, number of charts that are left out)."""
     several = len({reading.pairing for reading in readings}) > 1
     file_names, charted = chart_names(readings), []
     for cell, trials in by_cell(readings).items():
@@ -43,7 +49,9 @@ def charts(
 
 
 def _chosen(trials: Sequence[Reading]) -> Reading | None:
-    """The trial whose increase is nearest to the median; the first trial if none is known."""
+    """The trial whose increase (round trip under load minus round trip before it) is nearest to the
+    median. If no increase is known, the first trial; ``None`` without trials.
+    """
     increases = [(t, value) for t in trials if (value := t.number("increase_ns")) is not None]
     if not increases:
         return trials[0] if trials else None

@@ -1,4 +1,8 @@
-"""Trials of a cell → one place of a table: the mean, or why the place is blank. No I/O."""
+"""Trials of a cell → one place of a table: the mean, or why the place is blank. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ Why = Callable[[Reading], str]
 
 
 def number(name: str, factor: float = 1) -> Figure:
-    """A measured number by its name in the records, times ``factor``."""
+    """A function that returns the measured number ``name`` of a reading, times ``factor``."""
 
     def of(reading: Reading) -> float | None:
         value = reading.number(name)
@@ -28,7 +32,9 @@ def number(name: str, factor: float = 1) -> Figure:
 
 
 def trials_place(trials: Sequence[Reading], notes: Notes) -> TableCell:
-    """``3/5`` if 3 of 5 planned trials have a result; ``notes`` get the reasons of the others."""
+    """``3/5`` if 3 of 5 planned trials have a result; ``notes`` get the reasons why others have
+    none.
+    """
     count = sum(trial.status == "ok" for trial in trials)
     why = [trial.why_blank for trial in trials if trial.status != "ok"]
     return TableCell(f"{count}/{len(trials)}", float(count), "", notes(why))

@@ -1,6 +1,10 @@
 """Readings of latency under load → tables for each pairing: round trips, then the load. No I/O.
 
 Connections opened during the load have a table of their own.
+
+A cell is one combination of test, pairing (server and client) and settings; a trial is one
+measurement of a cell, and a reading is the data of one trial. A flow is the data of a trial in one
+direction.
 """
 
 from __future__ import annotations
@@ -114,7 +118,9 @@ def _why_no_increase(reading: Reading) -> str:
 
 
 def _ways(readings: Sequence[Reading]) -> tuple[str, ...]:
-    """The columns of throughput: one, or one for each direction if loads differ in direction."""
+    """The flows with a column of throughput: one flow if all loads go in the same single direction,
+    otherwise a flow for each direction.
+    """
     ways = {str(reading.settings.get("direction", "")) for reading in readings}
     return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
 

@@ -1,4 +1,6 @@
-/* Runs a program for the agent, from its start to the last record about it. */
+/* Runs a program for the agent, from its start to the last record about it. A record is one line of
+ * JSON. The undo log has an entry for each change of this host: a command that undoes the
+ * change. */
 #include "agent/running/program.h"
 
 #include <stdatomic.h>
@@ -14,11 +16,11 @@
 #define TEXT_BYTES 16000              /* of the program's output, in one record */
 #define TEXT_ESCAPED 65000            /* the same, escaped for JSON; the line also has other keys */
 #define OUTPUT_BYTES (1u << 20)       /* printed at most; further output is only counted */
-#define READS 16                      /* in a row from one descriptor, before the next step */
+#define READS 16                      /* maximum number in a row from one descriptor */
 #define HOLD_NS (200 * MILLISECOND_NS) /* output waits this long for more, to be printed together */
-#define GRACE_NS SECOND_NS            /* for a program that was asked to end */
-#define KILLED_NS (3 * SECOND_NS)     /* if a killed program runs longer, the system cannot end it */
-#define REST_NS (500 * MILLISECOND_NS) /* for output of a program that has ended */
+#define GRACE_NS SECOND_NS            /* time to end, for a program that was asked to end */
+#define KILLED_NS (3 * SECOND_NS)     /* a killed program that runs longer cannot be ended */
+#define REST_NS (500 * MILLISECOND_NS) /* longest wait for output of a program that has ended */
 
 /* What the program prints on one descriptor. */
 struct output {
@@ -40,7 +42,7 @@ struct program {
     struct error failure;
     bool undoes; /* the program is from an entry of the undo log */
     struct undo_claim claim;
-    _Atomic bool told_stop, told_abort; /* by the control thread */
+    _Atomic bool told_stop, told_abort; /* set by the control thread */
     _Atomic bool answered;
 };
 
@@ -97,8 +99,9 @@ static void record_last(const struct program *program, bool left)
 
 /* ---- output ---- */
 
-/* Prints the held bytes: at once if the buffer is full or `last` is set, otherwise after HOLD_NS. An
- * incomplete character at their end is held until the rest of it arrives, unless `last` is set. */
+/* Prints the held bytes: at once if the buffer is full or `last` is set, otherwise after HOLD_NS.
+ * An incomplete character at their end is held until the rest of it arrives, unless `last` is
+ * set. */
 static void print_held(struct program *program, unsigned descriptor, bool last)
 {
     struct output *output = &program->output[descriptor - 1];
@@ -114,8 +117,8 @@ static void print_held(struct program *program, unsigned descriptor, bool last)
     }
 }
 
-/* Adds `length` bytes, which were read into the place after the held bytes, to the held bytes.
- * Bytes beyond OUTPUT_BYTES are only counted. */
+/* Adds the `length` bytes that were read behind the held bytes to the held bytes. Bytes beyond
+ * OUTPUT_BYTES are only counted. */
 static void keep(struct program *program, struct output *output, size_t length)
 {
     const uint64_t room = OUTPUT_BYTES - program->printed_bytes;
@@ -162,7 +165,8 @@ static void kill_program(struct program *program, const char *word, const char *
         program->failure = error_about(word, "", detail);
 }
 
-/* Ends the program if a stop or the deadline requires it. False: the program cannot be ended. */
+/* Ends the program if a stop or the deadline requires it. Returns false if the program cannot be
+ * ended. */
 static bool end_in_time(struct program *program)
 {
     const uint64_t now = plat_now_ns();
@@ -228,15 +232,15 @@ static struct error not_started(const char *name, int number)
         plat_describe(number, text, sizeof text);
         snprintf(detail, sizeof detail, "%s: %s", name, text);
         if (strcmp(word, "permission-denied") != 0 && strcmp(word, "out-of-memory") != 0)
-            word = "system"; /* other words are about sockets */
+            word = "system"; /* all other words are about sockets */
     }
     struct error error = error_about(word, "", detail);
     error.number = number;
     return error;
 }
 
-/* Drops the entry if its program succeeded, otherwise writes the outcome. Returns whether the entry
- * is still there. */
+/* Drops the entry of the undo log if its program succeeded; otherwise writes the outcome into the
+ * entry. Returns whether the entry is still there. */
 static bool settle_entry(struct program *program, bool was_started)
 {
     struct undo_try last = {UNDO_EXITED, UNDO_NOT_STARTED, plat_wall_ns()};

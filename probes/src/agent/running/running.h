@@ -1,4 +1,6 @@
-/* Keeps the tests and the programs that an agent runs at present. */
+/* Keeps the tests and the programs that an agent runs at present. An agent is a netprobe process
+ * that a controller (netlab) drives. The undo log has an entry for each change of this host: a
+ * command that undoes the change. */
 #ifndef RUNNING_H
 #define RUNNING_H
 
@@ -21,8 +23,8 @@ struct running {
 
 struct error running_start_test(struct running *running, const struct settings *settings,
                                 uint64_t requested_ns);
-/* Starts the program that the request has, or, if `undo` is not NULL, the program of the entry of
- * the undo log that the request names. */
+/* Starts a program. If `undo` is NULL, the request has the program; otherwise the request names an
+ * entry of the undo log, whose program is started. */
 struct error running_start_program(struct running *running, const struct request *request,
                                    struct undo_log *undo, uint64_t requested_ns);
 
@@ -30,7 +32,7 @@ struct error running_start_program(struct running *running, const struct request
 void running_reap(struct running *running);
 bool running_any(const struct running *running);
 
-/* A test or a program of that id; both NULL: none. */
+/* The test or the program that has an id; both are NULL if none has it. */
 struct running_one {
     struct test *test;
     struct program *program;
@@ -39,8 +41,8 @@ struct running_one running_find(const struct running *running, const char *id);
 
 /* Ends all tests and programs at once, and waits until they have ended. */
 void running_end(struct running *running);
-/* Waits until all tests and programs have ended by themselves. False: the last record of one was an
- * error. */
+/* Waits until all tests and programs have ended by themselves. Returns false if the last record of
+ * at least one of them was an error. */
 bool running_wait(struct running *running);
 
 #endif

@@ -1,4 +1,4 @@
-/* Counts the threads of this process that spin, of all its tests. */
+/* Counts the threads that spin (wait without sleeping), in all tests of this process. */
 #include "agent/threads/claim.h"
 
 /* A sender with more time than this between two messages keeps its rate even if it only sleeps. */
@@ -6,8 +6,8 @@
 
 static _Atomic unsigned spinning;
 
-/* If a test's threads are bound to fewer CPUs than there are threads, they spin only on these
- * CPUs. */
+/* Returns on how many CPUs the threads of a test spin: one per thread, but not more than the CPUs
+ * to which the threads are bound. */
 static unsigned spinners_of(const struct test *test)
 {
     const unsigned cpus = test->settings.cpu_count;
@@ -24,7 +24,7 @@ static bool take(struct test *test, unsigned spinners, unsigned cpus)
     return false;
 }
 
-/* Time between two messages of the busiest thread. */
+/* Time between two messages of the thread with the most streams. */
 static double step_ns(const struct test *test)
 {
     const struct settings *settings = &test->settings;
@@ -33,10 +33,12 @@ static double step_ns(const struct test *test)
            most_streams;
 }
 
-/* A paced sender stops sleeping worst_sleep_ns (the longest excess of a sleep) before a message is
- * due, and spins. If the time between messages is shorter than worst_sleep_ns, it spins all the
- * time. If there are not enough CPUs for that, all threads sleep instead and catch up, if the rate
- * allows this. If only some threads slept, some streams would get more of the rate than others. */
+/* A paced sender stops sleeping worst_sleep_ns (how much longer than requested a sleep takes at
+ * worst) before a message is due, and spins. If the time between messages is not longer than
+ * worst_sleep_ns, the sender never sleeps. If there are not enough CPUs for that, all threads sleep
+ * until messages are due, and send the late ones at once; if the rate is too high for that, the
+ * test fails (unless the host has a single CPU). If only some threads slept, some streams would get
+ * more of the rate than others. */
 static bool claim_paced(struct test *test, unsigned cpus)
 {
     const bool without_end = step_ns(test) <= (double)test->worst_sleep_ns;

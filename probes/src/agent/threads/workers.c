@@ -8,7 +8,7 @@
 #include "loops/round_trip.h"
 #include "loops/send_loop.h"
 
-#define REMEMBERED_LEAST 64 /* messages of each stream whose duplicates are recognised, at least */
+#define REMEMBERED_LEAST 64 /* at least so many last messages of a stream are remembered */
 
 static bool serves_many(const struct test *test)
 {
@@ -43,7 +43,9 @@ static bool prepare_stream(struct stream *stream)
            (settings->role != ROLE_MIRROR || mirror_prepare(stream));
 }
 
-/* All streams together remember no more messages than 64 streams with a thread each do. */
+/* To recognise duplicates, a stream remembers its last messages. All streams together remember no
+ * more messages than WORKERS_MAX streams with a thread each do, unless each would remember fewer
+ * than REMEMBERED_LEAST. */
 static bool prepare_many(struct test *test)
 {
     uint32_t remembered = SEQUENCE_WINDOW;

@@ -1,4 +1,6 @@
-/* Claims entries of the undo log while they are undone, and drops them once they are undone. */
+/* Claims entries of the undo log while they are undone, and drops them once they are undone. An
+ * entry is a command that undoes a change of this host; it is in the file of the agent (the
+ * netprobe process) that registered it. */
 #include "agent/undoing/undo_log.h"
 
 #include <stdio.h>
@@ -43,7 +45,7 @@ static bool parse_id(const char *id, char name[PLAT_UNDO_NAME + 1], uint64_t *nu
     return *number > 0;
 }
 
-/* ---- of this agent ---- */
+/* ---- entries of this agent ---- */
 
 static struct error take_own(struct undo_claim *claim, struct undo_log *log,
                              struct undo_entry *entry)
@@ -81,7 +83,7 @@ static void end_own(struct undo_claim *claim, bool dropped)
     plat_mutex_unlock(&log->lock);
 }
 
-/* ---- of an agent that no longer lives ---- */
+/* ---- entries of an agent that no longer lives ---- */
 
 static struct error find_slot(struct undo_claim *claim, struct undo_entry *entry)
 {
@@ -134,7 +136,7 @@ static void end_other(struct undo_claim *claim, bool dropped)
     plat_undo_folder_close(&claim->folder);
 }
 
-/* ---- both ---- */
+/* ---- entries of any agent ---- */
 
 struct error undo_claim_take(struct undo_claim *out, struct undo_log *log, const char *id,
                              struct undo_entry *entry)

@@ -1,4 +1,6 @@
-/* Registers entries of the undo log in the agent's own file, and undoes them at its end. */
+/* Registers entries of the undo log in the agent's own file, and undoes them at the agent's end.
+ * The undo log has an entry for each change of this host: a command that undoes the change. An
+ * agent is a netprobe process that a controller (netlab) drives. */
 #include "agent/undoing/undo_log.h"
 
 #include <inttypes.h>
@@ -26,7 +28,7 @@ static struct error failed(int number, const char *detail)
     plat_describe(number, text, sizeof text);
     snprintf(sentence, sizeof sentence, "%.150s: %s", detail, text);
     if (strcmp(word, "permission-denied") != 0 && strcmp(word, "out-of-memory") != 0)
-        word = "system"; /* other words are about sockets */
+        word = "system"; /* all other words are about sockets */
     struct error error = error_about(word, "", sentence);
     error.number = number;
     return error;
@@ -55,7 +57,8 @@ static struct error open_log(struct undo_log *log)
     return error;
 }
 
-/* A free slot for an entry with this deadline. UNDO_SLOTS: no further entry is allowed. */
+/* Returns a free slot for an entry with this deadline, or UNDO_SLOTS if no further entry is
+ * allowed. */
 static unsigned free_slot(const struct undo_log *log, uint64_t deadline_ns)
 {
     unsigned slot = UNDO_SLOTS;
@@ -67,7 +70,8 @@ static unsigned free_slot(const struct undo_log *log, uint64_t deadline_ns)
     return deadline_ns <= UNDO_DEADLINES_NS ? slot : UNDO_SLOTS;
 }
 
-/* If the write fails, frees the slot: the keeper must not run an entry that is not registered. */
+/* If the write fails, frees the slot. The keeper (a process that undoes the entries if the agent is
+ * killed) must not undo an entry that is not registered. */
 static struct error write_entry(struct undo_log *log, unsigned slot,
                                 const struct program_settings *settings)
 {

@@ -1,4 +1,6 @@
-/* Keeps commands that undo changes of this host in a file that outlives the agent. */
+/* Keeps commands that undo changes of this host, in files that outlive the agent. An agent is a
+ * netprobe process that a controller (netlab) drives. Each agent has one file; each command is an
+ * entry in it. */
 #ifndef UNDO_LOG_H
 #define UNDO_LOG_H
 
@@ -8,13 +10,13 @@
 #include "pure/nanoseconds.h"
 #include "pure/undo/undo_entry.h"
 
-#define UNDO_ID_MAX 40 /* bytes of an entry's id: FILE-NUMBER */
-#define UNDO_DEADLINE_NS (60 * SECOND_NS)   /* at most, of one entry */
-#define UNDO_DEADLINES_NS (600 * SECOND_NS) /* at most, of all entries of an agent together */
+#define UNDO_ID_MAX 40 /* bytes of an entry's id, FILE-NUMBER */
+#define UNDO_DEADLINE_NS (60 * SECOND_NS)   /* maximum for one entry */
+#define UNDO_DEADLINES_NS (600 * SECOND_NS) /* maximum sum for all entries of an agent */
 
 /* The file of this agent; it is made with the first entry. */
 struct undo_log {
-    bool by_hand; /* nothing is undone at the end: the entries stay for `undo` */
+    bool by_hand; /* nothing is undone at the end; the entries stay for the request `undo` */
     bool open;
     plat_mutex lock; /* protects the following members */
     struct plat_undo_folder folder;
@@ -22,12 +24,12 @@ struct undo_log {
     struct plat_undo_keeper keeper;
     uint64_t next; /* number of the next entry */
     uint64_t number[UNDO_SLOTS], deadline_ns[UNDO_SLOTS]; /* 0: the slot is free */
-    bool busy[UNDO_SLOTS];                                /* its program runs */
+    bool busy[UNDO_SLOTS];                                /* the program of this slot runs */
 };
 
 void undo_log_start(struct undo_log *log, bool by_hand);
 
-/* Writes an entry and syncs it. Nothing is registered if it returns an error. */
+/* Writes an entry and syncs it. If the function returns an error, nothing is registered. */
 struct error undo_log_add(struct undo_log *log, const struct program_settings *settings,
                           char id[UNDO_ID_MAX + 1]);
 
@@ -35,9 +37,10 @@ struct error undo_log_add(struct undo_log *log, const struct program_settings *s
  * fails stay. Call this once, when no claim is held. */
 void undo_log_end(struct undo_log *log);
 
-/* An entry that is being undone: of this agent, or of another agent that no longer lives. */
+/* An entry that is being undone. It is an entry of this agent, or of another agent that no longer
+ * lives. */
 struct undo_claim {
-    struct undo_log *own; /* this agent's log; NULL: another agent's entry, with its file below */
+    struct undo_log *own; /* this agent's log; NULL: the entry is in another agent's file, below */
     struct plat_undo_folder folder;
     struct plat_undo_file file;
     unsigned slot;
@@ -48,15 +51,17 @@ struct undo_claim {
 /* Claims an entry by its id and reads it. */
 struct error undo_claim_take(struct undo_claim *out, struct undo_log *log, const char *id,
                              struct undo_entry *entry);
-/* Ends a claim. If the entry was undone (exit code 0), the entry is dropped; otherwise the outcome
- * is written into it. Returns an error if that failed. *left: whether the entry is still there. */
+/* Ends a claim. If the entry was undone (exit code 0), drops the entry; otherwise writes the
+ * outcome into it. Returns an error if the file could not be written. *left becomes whether the
+ * entry is still there. */
 struct error undo_claim_settle(struct undo_claim *claim, const struct undo_try *last, bool *left);
 /* Ends a claim whose command has not been run. */
 void undo_claim_release(struct undo_claim *claim);
 
-/* Whether an entry was written on this machine: several machines may share a home folder. */
+/* Whether an entry was written on this machine. Several machines may share a home folder, and so
+ * the files. */
 bool undo_is_here(const struct undo_entry *entry);
-/* Reads a slot of a file. */
+/* Reads a slot of a file (the place of one entry). */
 enum undo_slot undo_slot_read(const struct plat_undo_file *file, unsigned slot,
                               struct undo_entry *entry);
 

@@ -17,7 +17,8 @@ struct undo_try undo_try_of(const struct plat_program_end *end, bool killed)
     return last;
 }
 
-/* Reads and drops the program's output, because the program would wait at a full pipe. */
+/* Reads and drops the output of the program. Otherwise the program would wait when its pipe is
+ * full. */
 static void drop_output(struct plat_program *program)
 {
     char bytes[4096];

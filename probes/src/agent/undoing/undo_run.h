@@ -1,4 +1,5 @@
-/* Runs the program of an entry of the undo log to its end. */
+/* Runs the program of an entry of the undo log to its end. The undo log has an entry for each
+ * change of this host: a command that undoes the change. */
 #ifndef UNDO_RUN_H
 #define UNDO_RUN_H
 
@@ -7,10 +8,11 @@
 struct plat_program_end;
 #define UNDO_NOT_STARTED 127 /* as in shells: exit code if the program could not be started */
 
-/* Runs the program, which has the entry's deadline. The program's output is dropped. */
+/* Runs the program, and kills it at the entry's deadline. Drops the program's output. */
 struct undo_try undo_run(struct undo_entry *entry);
 
-/* The outcome to keep in the log, for the end of a program. `killed`: we killed the program. */
+/* Returns the outcome to keep in the log after a program has ended. `killed`: we have killed the
+ * program. */
 struct undo_try undo_try_of(const struct plat_program_end *end, bool killed);
 
 #endif

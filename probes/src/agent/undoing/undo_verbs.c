@@ -1,4 +1,6 @@
-/* Registers entries of the undo log on request, and lists what agents have left there. */
+/* Registers entries of the undo log on request, and lists the entries that agents have left. The
+ * undo log has an entry for each change of this host: a command that undoes the change. An agent is
+ * a netprobe process that a controller (netlab) drives. */
 #include "agent/undoing/undo_verbs.h"
 
 #include <inttypes.h>
@@ -9,7 +11,7 @@
 #include "test/records.h"
 
 #define FILES_MAX 256
-#define LISTED_MAX 48 /* in one answer: a controller takes 64 records at once */
+#define LISTED_MAX 48 /* per answer, because a controller takes 64 records at once */
 
 struct error undo_guard(struct undo_log *log, const struct request *request)
 {
@@ -27,7 +29,8 @@ struct error undo_guard(struct undo_log *log, const struct request *request)
     return error;
 }
 
-/* The state of a listing. */
+/* The state of a listing, with the numbers of listed entries, of further entries that are left out,
+ * and of entries of other machines (elsewhere). */
 struct listing {
     const char *id;
     struct plat_undo_folder folder;
@@ -123,7 +126,7 @@ static void list_file(struct listing *listing, struct plat_undo_file *file)
         list_damaged(listing, file->name);
     plat_undo_close(&listing->folder, file, false);
     if (used == 0 && plat_undo_open(&listing->folder, file->name, true, file) == 0)
-        plat_undo_close(&listing->folder, file, true); /* its agent could not remove the file */
+        plat_undo_close(&listing->folder, file, true); /* the agent could not remove the file */
 }
 
 static void list_files(struct listing *listing)
@@ -140,7 +143,8 @@ static void list_files(struct listing *listing)
     }
 }
 
-/* A folder that does not exist has no entries. */
+/* Opens the folder of the undo log. A missing folder is not an error; it means that there are no
+ * entries. */
 static struct error open_folder(struct plat_undo_folder *folder, bool *missing)
 {
     char why[300];

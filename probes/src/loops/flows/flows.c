@@ -1,4 +1,5 @@
-/* Iterates over a worker's streams, and waits for them. */
+/* Iterates over a worker's streams, and waits for them. A worker is a thread of a test, which
+ * serves many streams. */
 #include "loops/flows/flows.h"
 
 struct stream *flows_first(const struct worker *worker)

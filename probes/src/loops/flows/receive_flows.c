@@ -1,9 +1,9 @@
-/* Receives many streams in one thread. Each receive call makes a mark, as with one thread per stream.
- * A socket that is reported as ready always has data. So only the polls of all sockets at once show
- * whether the thread had to wait for data. */
+/* Receives many streams in one thread. Each receive call makes a mark (the time at which it
+ * returned), as with one thread per stream. A socket that is reported as ready always has data. So
+ * only the polls of all sockets at once show whether the thread had to wait for data. */
 #include "loops/flows/flows.h"
 
-/* Makes one receive call. False: the stream has ended. */
+/* Makes one receive call. Returns false if the stream has ended. */
 static bool take_one(struct stream *stream, struct plat_batch *batch)
 {
     if (stream->test->settings.udp)

@@ -1,6 +1,6 @@
 /* Sends many streams in one thread, one message per turn. Without a rate, the streams whose sockets
- * have room take turns. With a rate, one schedule serves all streams in turn. A partly sent TCP message
- * is completed before the next one of its stream begins. */
+ * have room take turns. With a rate, one schedule serves all streams in turn. A partly sent TCP
+ * message is completed before the next one of its stream begins. */
 #include "loops/flows/flows.h"
 #include "loops/send_loop.h"
 
@@ -9,8 +9,8 @@ static uint64_t sent_by(const struct stream *stream)
     return atomic_load_explicit(&stream->marks.messages, memory_order_relaxed);
 }
 
-/* Makes one send call. False: the stream has ended, because its share is sent, its peer has left, or it
- * has failed. */
+/* Makes one send call. Returns false if the stream has ended, because its part of `count` is sent,
+ * its peer has left, or it has failed. */
 static bool send_one(struct worker *worker, struct stream *stream, uint64_t due_ns)
 {
     struct test *test = worker->test;
@@ -64,7 +64,7 @@ static void send_unpaced(struct worker *worker)
     plat_watch_close(&watch);
 }
 
-/* Sets the schedule for all streams of the worker. */
+/* Sets the schedule for all streams of the worker (this thread). */
 static bool plan(const struct worker *worker, struct pacing *pacing)
 {
     const struct settings *settings = &worker->test->settings;
@@ -108,7 +108,8 @@ static void mark_ends(const struct worker *worker)
     }
 }
 
-/* Ends TCP connections after a count of messages: sends our FIN and waits for the peer's. */
+/* Ends the TCP connections in a test of a fixed number of messages (`count`): sends our FINs and
+ * waits for the peer's FINs. */
 static void finish_in_order(struct worker *worker)
 {
     struct test *test = worker->test;

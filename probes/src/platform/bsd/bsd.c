@@ -10,7 +10,7 @@
 
 /* ---- the process ---- */
 
-/* `select`, because macOS cannot poll a terminal. */
+/* Uses `select`, because `poll` does not work with a terminal on macOS. */
 ptrdiff_t plat_input_read(void *into, size_t capacity, int timeout_ms)
 {
     fd_set readable;
@@ -32,7 +32,7 @@ int plat_random(void *into, size_t length)
     return 0;
 }
 
-/* The names that the other systems use for the same processors. */
+/* Returns the name that Linux uses for the same processor architecture. */
 static const char *architecture(const char *machine)
 {
     if (strcmp(machine, "arm64") == 0)
@@ -59,12 +59,12 @@ void plat_identify(struct plat_identity *out)
         out->cpu_count = online > 0 ? (unsigned)online : 1;
 }
 
-/* There is nothing to do: neither system delays the end of sleeps on purpose. */
+/* Does nothing: on these systems, a new thread needs no settings. */
 void posix_thread_begins(void)
 {
 }
 
-/* ---- values that neither system reports ---- */
+/* ---- values that neither macOS nor FreeBSD reports ---- */
 
 bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
 {

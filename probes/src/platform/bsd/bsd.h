@@ -7,7 +7,8 @@
 /* ---- shared ---- */
 
 void bsd_put(struct plat_tcp_info *out, enum plat_tcp_fact fact, uint64_t value);
-/* The congestion window in segments, as Linux counts it; macOS and FreeBSD count it in bytes. */
+/* Puts the MSS, and the congestion window in segments, as Linux counts it; macOS and FreeBSD count
+ * it in bytes. */
 void bsd_put_window(struct plat_tcp_info *out, uint64_t cwnd_bytes, uint64_t mss);
 void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name);
 
@@ -19,7 +20,7 @@ extern const char bsd_cpu_model[], bsd_memory[];
 /* The id of the machine; empty if there is none. */
 void bsd_machine_id(char *into, size_t capacity);
 void bsd_distribution(char *into, size_t capacity);
-/* 0: all CPUs that are online. */
+/* Number of CPUs that this process may use; 0: all CPUs that are online. */
 unsigned bsd_usable_cpus(void);
 /* Number of bytes that an address of that length takes in a message of the routing socket. */
 size_t bsd_rounded(size_t length);

@@ -105,7 +105,7 @@ static bool name_of_route(const struct route_message *message, char into[PLAT_IN
     return true;
 }
 
-/* Only the peer decides the route: neither system routes by source address. */
+/* Ignores `local`, because neither macOS nor FreeBSD chooses the route by the source address. */
 bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
                             char into[PLAT_INTERFACE_NAME])
 {

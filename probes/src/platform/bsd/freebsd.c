@@ -25,8 +25,8 @@
 #include <pthread_np.h>
 
 const char bsd_name[] = "freebsd", bsd_clock[] = "CLOCK_MONOTONIC";
-/* FreeBSD lacks the capabilities interface (a socket cannot be bound to a device), queue-drops and
- * raw-clock. */
+/* Capabilities are words for what the system supports. FreeBSD lacks, among others, interface (a
+ * socket cannot be bound to a device), no-checksum, queue-drops and raw-clock. */
 const char bsd_capabilities[] =
     "stream,tcp,udp,ipv4,ipv6,tcp-info,congestion,dont-fragment,dscp,pin,lock,facts,cpu,"
     "poll";
@@ -44,15 +44,16 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* Unknown: CLOCK_MONOTONIC keeps running while the host is suspended. */
+/* The time of suspension is unknown, because CLOCK_MONOTONIC keeps running while the host is
+ * suspended. */
 bool plat_suspended_ns(uint64_t *out)
 {
     (void)out;
     return false;
 }
 
-/* If the thread has ended, the kernel has set its number to 1. No thread has this number, so the
- * functions below fail. */
+/* If the thread has ended, the kernel has set its number to 1. No thread has this number, so this
+ * function returns false. */
 bool plat_thread_cpu_ns(plat_thread thread, uint64_t *out)
 {
     clockid_t clock;
@@ -176,7 +177,7 @@ bool plat_fragments(struct plat_fragments *out)
     out->reassembly_failures = four.ips_fragdropped + four.ips_fragtimeout;
     length = sizeof six;
     if (sysctlbyname("net.inet6.ip6.stats", &six, &length, NULL, 0) != 0 || length < sizeof six)
-        return true; /* a system without IPv6 */
+        return true; /* the system has no IPv6 */
     out->created += six.ip6s_ofragments;
     out->failed += six.ip6s_cantfrag;
     out->reassembled += six.ip6s_reassembled;

@@ -1,4 +1,5 @@
-/* Holds the host's lock on macOS and FreeBSD by a file that the kernel locks for this process. */
+/* Holds the host's lock on macOS and FreeBSD by a file that the kernel locks for this process.
+ * While a process holds the lock, other controllers do not measure with this host. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static int open_lock(void)
 }
 
 /* Whether the file may be used as the lock: a regular file with one name. A file with a second name
- * may be somebody else's. *own: whether the file belongs to this user. */
+ * (a hard link) may be somebody else's. *own: whether the file belongs to this user. */
 static bool is_lock(int file, bool *own)
 {
     struct stat status;
@@ -48,8 +49,9 @@ static bool is_lock(int file, bool *own)
     return true;
 }
 
-/* The second line is the number of the process that wrote the first line. If that process has
- * ended, the holder is a user who may not write to the file. */
+/* The first line of the file is the text about the holder; the second line is the number of the
+ * process that wrote the text. If that process has ended, the lock is now held by a user who may
+ * not write to the file. */
 static void read_holder(int file, char *holder, size_t capacity)
 {
     char lines[LINES_BYTES];

@@ -15,8 +15,9 @@
 #include <uuid/uuid.h>
 
 const char bsd_name[] = "macos", bsd_clock[] = "CLOCK_UPTIME_RAW";
-/* Capabilities that are absent: pin and queue-drops, which macOS does not support; raw-clock,
- * because plat_now_ns already reads the hardware's clock. */
+/* Capabilities are words for what the system supports. Among others, these are absent: pin,
+ * congestion and queue-drops, which macOS does not support; raw-clock, because plat_now_ns already
+ * reads the hardware's clock. */
 const char bsd_capabilities[] =
     "stream,tcp,udp,ipv4,ipv6,tcp-info,dont-fragment,dscp,interface,lock,facts,cpu,poll,no-checksum";
 
@@ -31,10 +32,9 @@ void bsd_machine_id(char *into, size_t capacity)
     snprintf(into, capacity, "%s", text);
 }
 
-/* On macOS, CLOCK_MONOTONIC is the wall clock minus the time of boot, in whole microseconds:
- * clock_gettime(3) says: "in the same manner as CLOCK_REALTIME". So an adjustment of the
- * wall clock changes CLOCK_MONOTONIC, but not CLOCK_UPTIME_RAW, which counts the hardware's
- * ticks. */
+/* On macOS, CLOCK_MONOTONIC is the wall clock minus the time of boot, in whole microseconds
+ * (clock_gettime(3): "in the same manner as CLOCK_REALTIME"). So an adjustment of the wall clock
+ * changes CLOCK_MONOTONIC, but not CLOCK_UPTIME_RAW, which counts the hardware's ticks. */
 uint64_t plat_now_ns(void)
 {
     return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -81,7 +81,7 @@ bool plat_cpu_usable(unsigned cpu)
 
 unsigned bsd_usable_cpus(void)
 {
-    return 0; /* all that are online */
+    return 0; /* all CPUs that are online */
 }
 
 /* Condition variables of macOS take a time of the wall clock, or a duration from now. */
@@ -128,8 +128,8 @@ void plat_cpu_times(struct plat_cpu_times *out)
 
 /* ---- programs ---- */
 
-/* macOS has no signal for the end of a parent. There the program's keeper (posix/program.c) kills
- * the program when the parent ends. */
+/* macOS cannot signal to a child that its parent has ended. Instead, when the parent ends, the
+ * program is killed by its keeper (another child of the parent; posix/program.c). */
 void posix_child_begins(int parent)
 {
     if (getppid() != parent)
@@ -209,7 +209,8 @@ size_t bsd_rounded(size_t length)
     return length > 0 ? 1 + ((length - 1) | (sizeof(uint32_t) - 1)) : sizeof(uint32_t);
 }
 
-/* Uses NET_RT_IFLIST2, which has 64-bit counters; those of getifaddrs have 32 bits on macOS. */
+/* Uses NET_RT_IFLIST2, which has 64-bit counters; the counters of getifaddrs have 32 bits on
+ * macOS. */
 bool bsd_interface_counters(const char *name, struct bsd_interface_counters *out)
 {
     int path[] = {CTL_NET, PF_ROUTE, 0, 0, NET_RT_IFLIST2, (int)if_nametoindex(name)};

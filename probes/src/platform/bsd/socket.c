@@ -14,7 +14,8 @@
 const int plat_buffer_factor = 1;
 const unsigned plat_receive_most = 1;
 
-/* A blocking receive returns this often to check for a halt: `shutdown` might not wake it. */
+/* A blocking receive call returns after this time at the latest, so that its caller can check
+ * whether to stop: `shutdown` might not wake the call. */
 #define RECEIVE_TIMEOUT_MS 250
 
 int posix_receive_timeout_ms(int asked_ms)
@@ -27,7 +28,8 @@ void posix_prepare_socket(int socket)
     plat_option_set(socket, PLAT_RECEIVE_TIMEOUT_MS, RECEIVE_TIMEOUT_MS);
 }
 
-/* `select` takes a limit in microseconds, `poll` one in milliseconds; macOS has no `ppoll`. */
+/* Prefers `select`, because its limit is in microseconds; that of `poll` is in milliseconds, and
+ * macOS has no `ppoll`. */
 static int await_input(int socket, uint64_t limit_ns)
 {
     if (socket < FD_SETSIZE) {
@@ -51,7 +53,7 @@ ptrdiff_t plat_receive_within(plat_socket socket, void *into, size_t capacity, u
     return ready == 0 ? -EAGAIN : plat_receive_now(socket, into, capacity);
 }
 
-/* No call of these systems receives more than one datagram. */
+/* No system call of macOS or FreeBSD receives more than one datagram. */
 ptrdiff_t plat_receive_many(plat_socket socket, struct plat_batch *batch, bool wait)
 {
     ptrdiff_t got = wait ? plat_receive(socket, batch->bytes, batch->room)
@@ -84,11 +86,12 @@ int posix_get_dont_fragment(int socket, int *on)
     socklen_t length = sizeof *on;
     int error = posix_failed(getsockopt(socket, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
                                         v6 ? IPV6_DONTFRAG : IP_DONTFRAG, on, &length));
-    *on = error == 0 && *on != 0; /* its value may be another than 1 */
+    *on = error == 0 && *on != 0; /* the value of a set option may differ from 1 */
     return error;
 }
 
-/* There is no such option, and none is needed: send calls return ENOBUFS. */
+/* There is no such option, and none is needed: send calls return ENOBUFS anyway if the host drops
+ * the datagram. */
 int posix_set_report_drops(int socket, bool on)
 {
     (void)socket;
@@ -157,7 +160,7 @@ void bsd_name_option(struct plat_tcp_info *out, bool on, const char *name)
                  name);
 }
 
-/* ---- stamps: both systems stamp datagrams that arrive, but not those that leave ---- */
+/* ---- stamps: absent, because these systems stamp only datagrams that arrive ---- */
 
 int plat_stamps_on(plat_socket socket, const char *interface)
 {
@@ -186,7 +189,7 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
     return false;
 }
 
-/* ---- frames that netprobe builds: possible by BPF, but not implemented ---- */
+/* ---- frames that netprobe builds: possible by BPF devices, but not implemented ---- */
 
 int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
                      struct plat_headers *headers)

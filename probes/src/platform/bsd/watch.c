@@ -5,7 +5,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define EVENTS 256 /* per call; the next call returns the rest, because the kernel rotates them */
+/* Maximum number of events that one call returns. The kernel moves these events to the end of its
+ * list, so the next call returns the others. */
+#define EVENTS 256
 
 int plat_watch_open(struct plat_watch *out)
 {

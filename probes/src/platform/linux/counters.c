@@ -67,7 +67,7 @@ bool plat_fragments(struct plat_fragments *out)
     memset(out, 0, sizeof *out);
     FILE *file = fopen("/proc/self/net/snmp", "re");
     if (file != NULL) {
-        /* The first 19 values end with ReasmOKs, ReasmFails, FragOKs, FragFails, FragCreates. */
+        /* Values 15 to 19 are ReasmOKs, ReasmFails, FragOKs, FragFails, FragCreates. */
         while (fgets(line, sizeof line, file) != NULL)
             if (sscanf(line,
                        "Ip: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu %llu %*u "

@@ -1,5 +1,5 @@
-/* Writes facts of a Linux host, from /proc, /sys and system calls. Facts that cannot be read are left
- * out. */
+/* Writes facts of a Linux host, from /proc, /sys and system calls. Facts that cannot be read are
+ * left out. */
 #define _GNU_SOURCE
 #include "platform/linux/facts.h"
 
@@ -64,7 +64,8 @@ static void cpu_model(struct json *out)
     fclose(file);
 }
 
-/* If the CPU does not report its hypervisor, the firmware's tables name the machine's maker. */
+/* Finds the hypervisor by the machine's maker, which the firmware's tables name. Used if the CPU
+ * does not report its hypervisor. */
 static const char *maker(void)
 {
     static const char *const makers[][2] = {{"QEMU", "qemu"},     {"KVM", "kvm"},

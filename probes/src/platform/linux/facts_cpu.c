@@ -29,7 +29,7 @@ static void add_word(char *list, size_t capacity, const char *word)
         snprintf(list + used, capacity - used, "%s%s", used > 0 ? "," : "", word);
 }
 
-/* The governors of all CPUs that this process may use, each governor once. */
+/* Writes the governors of all CPUs that this process may use, each governor once. */
 static void governors(struct json *out)
 {
     char path[96], word[32], list[128] = "";
@@ -52,7 +52,8 @@ struct deepest {
     char name[32];
 };
 
-/* Keeps a state if it is deeper than the deepest one so far. False: the CPU has no such state. */
+/* Looks at the idle state number `state` of a CPU, and keeps it if it is enabled and is the deepest
+ * one so far. False: the CPU has no state with this number. */
 static bool look_at_state(unsigned cpu, unsigned state, struct deepest *deepest)
 {
     char path[96], name[32];
@@ -74,7 +75,8 @@ static bool look_at_state(unsigned cpu, unsigned state, struct deepest *deepest)
     return true;
 }
 
-/* The deepest idle state: how long a packet may wait for a CPU to wake up. */
+/* Writes the deepest idle state and its latency: a packet may have to wait this long for a CPU to
+ * wake up. */
 static void idle(struct json *out)
 {
     struct deepest deepest = {.latency_us = 0};
@@ -90,7 +92,7 @@ static void idle(struct json *out)
     json_u64(out, "idle_state_latency_us", deepest.latency_us);
 }
 
-/* Number of NUMA nodes; 1 if all memory is equally far from all CPUs. */
+/* Writes the number of NUMA nodes; 1 if all memory is equally far from all CPUs. */
 static void nodes(struct json *out)
 {
     char path[64];

@@ -1,5 +1,6 @@
-/* Writes the route to a peer and the settings of its interface, on Linux. netlink works in the current
- * network namespace and has 64-bit counters; SIOCETHTOOL asks the driver. */
+/* Writes the route to a peer and the settings of the route's interface, on Linux. Routes and
+ * counters are read by netlink, which works in the current network namespace and has 64-bit
+ * counters. Settings of the driver are read by SIOCETHTOOL. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/ethtool.h>
@@ -28,8 +29,9 @@ static void route_address(struct json *out, const char *key, int family,
         json_text(out, key, text);
 }
 
-/* Index of the interface by which packets to that address leave; 0: there is no route. `by` is the
- * only interface to consider; 0: all interfaces. */
+/* Writes the route to an address. Returns the index of the interface by which packets to this
+ * address leave; 0: there is no route. `by` is the index of the only interface to consider; 0: all
+ * interfaces. */
 static unsigned write_route(struct json *out, const struct plat_address *to, unsigned by)
 {
     union netlink_answer answer;
@@ -57,7 +59,8 @@ static void statistics(struct json *out, const struct rtattr *attribute)
     json_u64(out, "interface_received_bytes", counted.rx_bytes);
     json_u64(out, "interface_sent_packets", counted.tx_packets);
     json_u64(out, "interface_received_packets", counted.rx_packets);
-    /* Missed frames are those that the card had no room for; the kernel counts them separately. */
+    /* Missed frames are frames for which the card had no room; the kernel counts them
+     * separately. */
     json_u64(out, "interface_dropped_packets",
              counted.rx_dropped + counted.tx_dropped + counted.rx_missed_errors);
     json_u64(out, "interface_errors", counted.rx_errors + counted.tx_errors);
@@ -88,8 +91,8 @@ static void link_settings(struct json *out, unsigned index)
     statistics(out, attributes[IFLA_STATS64]);
 }
 
-/* Packets that the queue before the interface dropped, because a shaper or the card is slower than
- * the sender. No counter of the interface contains them. */
+/* Writes the number of packets that the interface's queueing discipline dropped, because a shaper
+ * or the card is slower than the sender. No counter of the interface contains these packets. */
 static void queue_drops(struct json *out, unsigned index)
 {
     union netlink_answer answer;
@@ -132,7 +135,7 @@ static bool ethtool(const struct device *device, void *command)
 
 static void speed(struct json *out, const struct device *device)
 {
-    /* Three masks follow the structure; the kernel reports their length first. */
+    /* Three masks follow the structure; the first call returns their length. */
     union {
         struct ethtool_link_settings head;
         char room[sizeof(struct ethtool_link_settings) + 3 * 127 * 4];
@@ -180,7 +183,8 @@ static void offloads(struct json *out, const struct device *device)
         json_text(out, "interface_offloads", list);
 }
 
-/* Number of queues among which the card can distribute received and sent packets (RSS, XPS). */
+/* Writes the number of queues among which the card can distribute received and sent packets (RSS,
+ * XPS). */
 static void queues(struct json *out, const struct device *device)
 {
     struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
@@ -195,12 +199,14 @@ static void queues(struct json *out, const struct device *device)
         json_u64(out, "interface_rss_queues", rings.data);
 }
 
-/* The hash function, the key and the number of queues by which the card distributes received
- * packets. All packets of a flow arrive in the same queue, and so on the same CPU. */
+/* Writes the hash function, the hash key and the size of the table by which the card distributes
+ * received packets to its queues. All packets of a flow arrive in the same queue, so the same CPU
+ * handles them. */
 static void receive_hash(struct json *out, const struct device *device)
 {
     enum { PLACES = 4096, KEY = 256, HASHES = 3 };
-    static const char *const hashes[HASHES] = {"toeplitz", "xor", "crc32"}; /* of bits 0, 1, 2 */
+    /* The name at place k belongs to bit k of `hash`. */
+    static const char *const hashes[HASHES] = {"toeplitz", "xor", "crc32"};
     union {
         struct newer_rxfh head;
         char room[sizeof(struct newer_rxfh) + PLACES * sizeof(uint32_t) + KEY];

@@ -1,6 +1,7 @@
-/* Writes how many pause frames (IEEE 802.3 annex 31B) an interface sent and received.
- * These are the counters of the standard (30.3.4.2, 30.3.4.3), which Linux 5.10 and newer report by
- * ethtool's netlink family. Private statistics of drivers have no defined meaning and are not read. */
+/* Writes how many pause frames (IEEE 802.3 annex 31B) an interface sent and received. The numbers
+ * are the counters of the standard (30.3.4.2, 30.3.4.3), which Linux 5.10 and newer report by
+ * ethtool's netlink family. Private statistics of drivers have no defined meaning and are not
+ * read. */
 #define _GNU_SOURCE
 #include <linux/genetlink.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum {
     FRAMES_RECEIVED = 3,
 };
 
-/* Number of ethtool's family; 0: the kernel has none. */
+/* Number of ethtool's netlink family; 0: the kernel has no such family. */
 static unsigned short ethtool_family(void)
 {
     static const char name[] = "ethtool";

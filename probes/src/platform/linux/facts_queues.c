@@ -130,7 +130,7 @@ static bool is_ours(const char *name)
     const unsigned char *byte = (const unsigned char *)request.ifr_hwaddr.sa_data;
     snprintf(ours, sizeof ours, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2], byte[3],
              byte[4], byte[5]);
-    /* Loopback looks the same in every namespace. */
+    /* Loopback looks the same in every namespace, so it is never accepted. */
     if (!has_address || strcmp(ours, "00:00:00:00:00:00") == 0)
         return false;
     snprintf(path, sizeof path, "/sys/class/net/%.32s/ifindex", name);

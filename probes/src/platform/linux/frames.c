@@ -1,7 +1,7 @@
-/* Sends our own frames on Linux, and captures received frames, by packet sockets. The kernel
- * chooses the route and the headers of our frames: one datagram of the test's socket is captured as
- * it leaves, and our frames reuse its headers. Our frames pass the interface's queueing discipline,
- * as all other frames do; they bypass the host's UDP, IP and packet filter. */
+/* Sends frames that netprobe builds, and captures received frames, by packet sockets of Linux. The
+ * kernel chooses the route and the headers of our frames: one datagram of the test's socket is
+ * captured as it leaves, and our frames reuse its headers. Our frames pass the interface's queueing
+ * discipline, as all other frames do; they bypass the host's UDP, IP and packet filter. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -24,7 +24,7 @@
 #define TRY_NS 100000000
 #define FRAME_MAX 1024
 
-/* ---- catching ---- */
+/* ---- catching a datagram of our own, for its headers ---- */
 
 /* Accepts only outgoing packets: incoming packets are not ours, and a busy host has many. */
 static int attach_filter(int socket)
@@ -54,8 +54,9 @@ static int bind_to(int socket, int interface, unsigned short protocol)
     return posix_failed(bind(socket, (struct sockaddr *)&address, sizeof address));
 }
 
-/* Whether one of the captured frames ends with `bytes`. With a bridge or a VLAN, the same frame is
- * captured on several interfaces; it is captured first on the interface of the route. */
+/* Looks for a captured frame that ends with `bytes`, and copies the headers before these bytes.
+ * Returns whether there was one. With a bridge or a VLAN, the same frame is captured on several
+ * interfaces; it is captured first on the interface of the route. */
 static bool find_headers(int catcher, const void *bytes, size_t length,
                          struct plat_headers *headers, struct sockaddr_ll *from)
 {
@@ -110,8 +111,9 @@ int linux_frames_way(plat_socket udp, const void *bytes, size_t length,
         error = catch_own(catcher, udp, bytes, length, headers, &from);
     close(catcher);
     *interface = from.sll_ifindex;
-    /* A host drops frames from outside that have one of its own addresses as their source. On
-     * loopback it accepts them only from the kernel, which marks them as its own. */
+    /* A host drops received frames that have one of the host's own addresses as their source. On
+     * loopback it accepts such frames only if the kernel has sent and marked them, so it would drop
+     * ours. */
     return error == 0 && from.sll_hatype == ARPHRD_LOOPBACK ? PLAT_NO_WIRE : error;
 }
 
@@ -155,7 +157,7 @@ int plat_frames_refusal(void)
 #define BLOCK_BYTES 65536u
 #define BLOCKS_MOST 512u
 #define SLOT_HEAD 80u /* bytes before the packet: packet_mmap, version 2, SOCK_DGRAM */
-#define CHECKSUM_IS_RIGHT (1u << 7) /* TP_STATUS_CSUM_VALID, since 4.0 */
+#define CHECKSUM_IS_RIGHT (1u << 7) /* TP_STATUS_CSUM_VALID, since Linux 4.0 */
 #define UDP_BYTES 8u
 #define UDP_PROTOCOL 17
 
@@ -184,7 +186,8 @@ static void must_be_address(struct code *code, unsigned at, const unsigned char 
         must_be(code, BPF_W, at + i, get_big32(bytes + i));
 }
 
-/* A filter that accepts only whole datagrams from `peer` to `local`, in packets without options. */
+/* Writes a filter that accepts only unfragmented datagrams from `peer` to `local`, in packets
+ * without options. */
 static void write_filter(struct code *code, const struct plat_address *local,
                          const struct plat_address *peer)
 {
@@ -288,7 +291,8 @@ void plat_capture_close(struct plat_capture *capture)
     *capture = (struct plat_capture){.socket = PLAT_NO_SOCKET};
 }
 
-/* Stops the socket from receiving and empties it: all of its datagrams are in slots as well. */
+/* Makes the UDP socket receive nothing from now on, and empties it: the slots have all its
+ * datagrams as well. */
 static int leave_alone(struct plat_capture *capture, plat_socket udp)
 {
     struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -300,8 +304,9 @@ static int leave_alone(struct plat_capture *capture, plat_socket udp)
     return error;
 }
 
-/* Whether the checksum is right or not needed. It covers addresses, protocol, length and datagram
- * (RFC 768). Packets of this host's own kernel have no checksum until they leave the host. */
+/* Whether the UDP checksum is right, or there is none to check. It covers addresses, protocol,
+ * length and datagram (RFC 768). Packets of this host's own kernel have no checksum until they
+ * leave the host. */
 static bool is_whole(const unsigned char *ip, const unsigned char *udp, size_t length, unsigned status)
 {
     const bool v6 = ip[0] >> 4 == 6;

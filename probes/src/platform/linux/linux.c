@@ -1,4 +1,4 @@
-/* Identity, capabilities and usable CPUs of this process on Linux. */
+/* Standard input, random bytes, identity, capabilities and clocks of this process on Linux. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -68,8 +68,9 @@ static void read_word(const char *path, char *into, size_t capacity)
     fclose(file);
 }
 
-/* An emulated or an old Linux lacks some functions (SO_MEMINFO came with 4.12), and this account
- * may not use others. So each of them is tried once. */
+/* A capability is a word for a function that works on this host. An emulated or an old Linux lacks
+ * some functions (SO_MEMINFO came with 4.12), and this account may not use some others. So each of
+ * these functions is tried once. */
 static char capabilities[256];
 
 static void name_capabilities(void)
@@ -128,7 +129,8 @@ bool plat_suspended_ns(uint64_t *out)
 
 /* ---- threads ---- */
 
-/* By default, the kernel ends sleeps up to 50 us late, to save power. */
+/* Sets the timer slack to 1 ns. By default, the kernel ends sleeps up to 50 us late, to save
+ * power. */
 void posix_thread_begins(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
@@ -137,9 +139,9 @@ void posix_thread_begins(void)
 /* ---- programs ---- */
 
 /* The kernel kills the child when the thread that forked the child ends. If the parent has ended
- * before that is set up, the child has another parent now. The child inherits the timer slack of
- * the forking thread, so it gets back the kernel's default (50 us): sleeps of a program end as late
- * as usual. */
+ * before this was set up, the child already has another parent, and exits. The child inherits the
+ * timer slack of the forking thread. So the kernel's default of 50 us is restored: sleeps of a
+ * program end as late as usual. */
 void posix_child_begins(int parent)
 {
     prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);

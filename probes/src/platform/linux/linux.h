@@ -7,7 +7,8 @@
 
 #include "platform/frames.h"
 
-/* Whether this kernel, or the system that emulates Linux, can stamp datagrams of the socket. */
+/* Whether this kernel, or the system that emulates Linux, can put time stamps on datagrams of the
+ * socket. */
 bool linux_stamps_known(int socket);
 
 /* Sends `bytes` on the connected socket `udp`. Finds the headers of the frame that leaves, and the

@@ -1,5 +1,6 @@
-/* Holds the host's lock on Linux by a listening socket in the abstract namespace. The socket belongs to
- * this network namespace and vanishes with the process. */
+/* Holds the host's lock on Linux by a listening socket in the abstract namespace. The socket
+ * belongs to this network namespace and vanishes when the process ends. While a process holds the
+ * lock, other controllers do not measure with this host. */
 #define _GNU_SOURCE
 #include "platform/lock_text.h"
 #include "platform/plat.h"
@@ -25,7 +26,7 @@ static struct sockaddr_un lock_address(socklen_t *length)
     return address;
 }
 
-/* Sends the owner of the lock to every connection. */
+/* Sends the text about the owner of the lock to every process that connects. */
 static void answer_for_the_lock(void *argument)
 {
     int listener = *(int *)argument;

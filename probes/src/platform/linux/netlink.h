@@ -29,20 +29,21 @@ void netlink_begin(struct netlink_question *question, unsigned short type, size_
 void netlink_add(struct netlink_question *question, unsigned short type, const void *value,
                  size_t size);
 /* Sends the question and reads the answer. attributes[t] becomes the answer's attribute of type t,
- * for t below `types`. False: there is no answer of the type `expected`. */
+ * for t below `types` (NULL: the answer has none). False: there is no answer of the type
+ * `expected`. */
 bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
                  unsigned short expected, size_t body, struct rtattr **attributes, unsigned types);
-/* As netlink_ask, but with the given netlink protocol, such as NETLINK_GENERIC, in place of
- * NETLINK_ROUTE. */
+/* Works as netlink_ask does, but with the given netlink protocol, such as NETLINK_GENERIC, in place
+ * of NETLINK_ROUTE. */
 bool netlink_ask_of(int protocol, const struct netlink_question *question,
                     union netlink_answer *answer, unsigned short expected, size_t body,
                     struct rtattr **attributes, unsigned types);
-/* False: the attribute is missing (NULL) or too short. */
+/* Reads the number in an attribute. False: the attribute is missing (NULL) or too short. */
 bool netlink_u32(const struct rtattr *attribute, uint32_t *value);
 
-/* Index of the interface by which packets to `to` leave; 0: there is no route. `from` is their
- * source address (NULL: any), `by` the interface to use (0: any). `attributes` become those of the
- * route; they point into `answer`. */
+/* Returns the index of the interface by which packets to `to` leave; 0: there is no route. `from`
+ * is their source address (NULL: any), `by` the interface to use (0: any). `attributes` becomes the
+ * attributes of the route, which point into `answer`. */
 unsigned netlink_route(const struct plat_address *from, const struct plat_address *to, unsigned by,
                        union netlink_answer *answer, struct rtattr *attributes[RTA_MAX + 1]);
 

@@ -1,7 +1,7 @@
-/* Declares what headers of old kernels (down to Linux 3.10) lack, as newer headers declare it.
- * The running kernel may be newer than the headers and support it; if not, it refuses the call or
- * returns a shorter answer. Enumerators are declared here as macros: a macro that is defined after
- * its header works whether the header has the enumerator or not. */
+/* Declares what headers of old kernels (down to Linux 3.10) lack, as newer headers declare it. The
+ * running kernel may be newer than the headers and support these calls. An older kernel refuses the
+ * call or returns a shorter answer. Enumerators are declared here as macros: a macro that is
+ * defined after its header works whether the header has the enumerator or not. */
 #ifndef PLAT_LINUX_NEWER_H
 #define PLAT_LINUX_NEWER_H
 
@@ -96,7 +96,8 @@ struct newer_xdp_frame {
     __u32 len, options;
 };
 
-/* struct ethtool_rxfh, since 3.16; `hash` since 3.19, reserved and 0 before. */
+/* struct ethtool_rxfh, since Linux 3.16. `hash` exists since 3.19; before, it was reserved and
+ * 0. */
 #ifndef ETHTOOL_GRSSH
 #define ETHTOOL_GRSSH 0x00000046
 #endif
@@ -107,12 +108,12 @@ struct newer_rxfh {
     __u32 config[]; /* the table, then the key */
 };
 
-/* struct scm_timestamping, since 3.17. */
+/* struct scm_timestamping, since Linux 3.17. */
 struct newer_stamps {
     struct timespec ts[3];
 };
 
-/* struct tcp_info as of 6.1: each kernel fills in as much of it as it knows. */
+/* struct tcp_info as of Linux 6.1. Each kernel fills in the fields that it knows. */
 struct newer_tcp_info {
     __u8 tcpi_state, tcpi_ca_state, tcpi_retransmits, tcpi_probes, tcpi_backoff, tcpi_options;
     __u8 tcpi_snd_wscale : 4, tcpi_rcv_wscale : 4;

@@ -1,7 +1,8 @@
-/* Sends our own frames on Linux from shared memory, by AF_XDP. The memory consists of places with
- * room for one frame each. Two rings are shared with the kernel: one has the places to send, the
- * other returns the places that have been sent. The kernel copies each frame, which works with
- * every interface, and passes it to the interface without the interface's queueing discipline. */
+/* Sends frames that netprobe builds on Linux from memory shared with the kernel, by AF_XDP. The
+ * memory consists of places with room for one frame each. Two rings are shared with the kernel: one
+ * has the places to send, the other returns the places that have been sent. The kernel copies each
+ * frame, which works with every interface, and passes it to the interface without the interface's
+ * queueing discipline. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -15,8 +16,8 @@
 
 #define RING_PLACES 1024
 #define PLACE_LEAST 64u
-#define CHUNK_LEAST 2048u /* the kernel's least size; short places share a chunk */
-#define CHUNK_MOST 4096u  /* the kernel's largest size, a page */
+#define CHUNK_LEAST 2048u /* the kernel's smallest chunk; places that are shorter share a chunk */
+#define CHUNK_MOST 4096u  /* the kernel's largest chunk, a page */
 #define SEND_TIMEOUT_NS (20 * MILLISECOND_NS)
 #define NO_ROOM_NS 20000
 #define LET_GO_NS (500 * MILLISECOND_NS)
@@ -82,7 +83,7 @@ static int map_halves(const struct plat_ring *ring, struct linux_ring *own)
     if (getsockopt(socket, NEWER_SOL_XDP, NEWER_XDP_MMAP_OFFSETS, &at, &length) < 0)
         return errno;
     if (length != sizeof at)
-        return ENOPROTOOPT; /* older than 5.4 */
+        return ENOPROTOOPT; /* the kernel is older than 5.4 */
     int error = map_half(&own->out, socket, sizeof(struct newer_xdp_frame), &at.tx,
                          NEWER_XDP_PGOFF_TX_RING);
     return error != 0 ? error
@@ -175,10 +176,10 @@ static uint32_t theirs(const uint32_t *counter)
     return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
 }
 
-/* Calls the kernel until it has taken all frames. Returns EAGAIN if it did not take all in time:
- * the next call continues. One call to the kernel takes up to 32 frames and then fails with EAGAIN,
- * as if there were no room. If the interface has no room for a frame, that frame is dropped, and
- * the call fails with EBUSY. */
+/* Calls the kernel until the kernel has taken all frames. Returns EAGAIN if it did not take all of
+ * them in time; the next call of this function then continues. One call to the kernel takes up to
+ * 32 frames and then fails with EAGAIN, as if there were no room. If the interface has no room for
+ * a frame, that frame is dropped, and the call fails with EBUSY. */
 static int push(struct plat_ring *ring)
 {
     const struct linux_ring *own = ring->system;
@@ -243,7 +244,8 @@ unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number)
     return ring->bytes + own->place[own->free - 1 - number];
 }
 
-/* Frames in the ring cannot be removed from it: this call sends them, or a later call does. */
+/* Frames cannot be removed from the ring again: if this call does not send them, a later call
+ * does. */
 ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length)
 {
     struct linux_ring *own = ring->system;

@@ -13,7 +13,8 @@
 
 /* The kernel's number of a thread is a part of the thread's clock (clock_getres(2)): the clock of a
  * process or a thread is ~number, followed by three bits for the kind of clock. For a thread that
- * has ended, musl returns the clock of number 0, which to the kernel means the calling thread. */
+ * has ended, musl returns the clock of number 0, which to the kernel means the calling thread; so 0
+ * counts as a failure. */
 static bool number_of_thread(plat_thread thread, clockid_t *clock, int *number)
 {
     if (pthread_getcpuclockid(thread, clock) != 0)
@@ -52,8 +53,8 @@ bool plat_thread_delay_ns(plat_thread thread, uint64_t *out)
     return ok;
 }
 
-/* The CPU is word 39 of `stat` (proc(5)). Words are counted after the thread's name, because the
- * name may contain spaces. */
+/* The CPU is word 39 of the thread's file `stat` (proc(5)). Words are counted after the thread's
+ * name, because the name may contain spaces. */
 bool plat_thread_place(plat_thread thread, unsigned *cpu)
 {
     enum { WORDS_BEFORE = 36 };
@@ -222,7 +223,8 @@ bool plat_throttling(struct plat_throttling *out)
             continue;
         *group++ = 0;
         words++;
-        if (words[0] == 0) /* version 2; version 1 may be mounted, too, and have the controller */
+        /* cgroup version 2; if version 1 is mounted, too, it may have the cpu controller */
+        if (words[0] == 0)
             ok = add_groups("/sys/fs/cgroup", group, out);
         else if (has_word(words, "cpu")) {
             snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", words);

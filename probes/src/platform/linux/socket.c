@@ -209,7 +209,9 @@ bool plat_queue_drops(plat_socket socket, uint64_t *out)
 
 /* ---- many sockets at once, by epoll ---- */
 
-#define EVENTS 256 /* per call; the next call returns the rest, because the kernel rotates them */
+/* Maximum number of events that one call returns. The kernel moves these events to the end of its
+ * list, so the next call returns the others. */
+#define EVENTS 256
 
 int plat_watch_open(struct plat_watch *out)
 {

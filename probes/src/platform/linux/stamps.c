@@ -47,7 +47,8 @@ static bool read_number(const struct cmsghdr *header, struct plat_stamp *out)
     return entry.ee_origin == SO_EE_ORIGIN_TIMESTAMPING && entry.ee_info == SCM_TSTAMP_SND;
 }
 
-/* Replaces CMSG_NXTHDR, in which musl compares numbers of different signedness. */
+/* Replaces CMSG_NXTHDR, because musl's macro compares numbers of different signedness, which causes
+ * a compiler warning. */
 static struct cmsghdr *header_after(const struct msghdr *message, struct cmsghdr *at)
 {
     char *next = (char *)at + CMSG_ALIGN(at->cmsg_len);
@@ -114,8 +115,8 @@ bool plat_sent_stamp(plat_socket socket, uint64_t wait_ns, struct plat_stamp *se
         while (result == TOOK_SOMETHING_ELSE);
         if (result == TOOK_A_STAMP)
             return true;
-        /* An error of the socket itself stays pending, so that `ppoll` would return at once
-         * forever. */
+        /* An error of the socket itself stays pending, so `ppoll` would return at once every time.
+         * The sleep prevents a busy loop. */
         if (ready > 0)
             plat_sleep_ns(10000);
         uint64_t now = plat_now_ns();
@@ -224,7 +225,8 @@ void plat_stamps_off(const char *interface)
     struct card *card = find_card(interface);
     if (card != NULL && card->users > 0)
         card->users--;
-    /* Without a socket, the card keeps its settings until a later user has ended. */
+    /* If no socket could be opened, the card keeps its settings until a later test that uses it
+     * ends. */
     if (card != NULL && card->users == 0 && asker >= 0) {
         request_of_card(asker, SIOCSHWTSTAMP, interface, &card->before);
         card->changed = false;

@@ -43,7 +43,7 @@ static bool address_word(const struct ifaddrs *at, char *into, size_t capacity)
     return true;
 }
 
-/* Writes as many whole words as fit; a host has only a few addresses. */
+/* Writes as many addresses as fit. A host has only a few, so usually all fit. */
 void posix_facts_addresses(struct json *out)
 {
     struct ifaddrs *all;

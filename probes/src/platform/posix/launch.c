@@ -1,4 +1,4 @@
-/* Lets a child become another program, with its path, its environment and its signals. */
+/* Lets a forked child become another program, with its path, its environment and its signals. */
 #define _GNU_SOURCE
 #include "platform/posix/launch.h"
 
@@ -106,7 +106,7 @@ void posix_launch_close(const struct posix_launch *launch, int first)
         close(i);
 }
 
-/* execve itself resets only signals with a handler, so that ignored ones would stay ignored. */
+/* execve itself resets only signals with a handler, so ignored signals would stay ignored. */
 void posix_launch_reset_signals(void)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};

@@ -11,7 +11,7 @@ struct posix_launch {
     const char *path; /* the variable PATH */
     char *paths;      /* paths to try, each ended by a NUL; an empty path ends the list */
     char **environment;
-    int descriptors; /* upper limit of their numbers */
+    int descriptors; /* limit of their numbers, for closing them one by one */
 };
 
 /* Prepares for program names of up to name_length bytes. Call posix_launch_end even if this

@@ -50,8 +50,8 @@ static int set_time(int socket, int name, int milliseconds)
 #define TCP_KEEPIDLE TCP_KEEPALIVE
 #endif
 
-/* A host that only receives notices a dead peer by keep-alive packets: the first is sent after half
- * of the time without data, and at most five are sent. */
+/* A host that only receives notices a dead peer by keep-alive packets. If no data arrive, the first
+ * is sent after half of the time limit; at most five are sent. */
 static int set_give_up(int socket, int seconds)
 {
     const struct {

@@ -108,8 +108,8 @@ int plat_thread_start(plat_thread *out, plat_routine routine, void *argument)
     if (start == NULL)
         return ENOMEM;
     *start = (struct thread_start){routine, argument};
-    /* A record takes 64 KiB of the stack, and the default stack of some systems is only twice
-     * that. */
+    /* A record (a line of output, struct json) takes 64 KiB of the stack, and the default stack of
+     * some systems is only twice that. */
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error == 0) {

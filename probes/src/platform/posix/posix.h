@@ -38,7 +38,8 @@ static inline uint64_t posix_clock_ns(clockid_t clock)
     return posix_in_ns(now);
 }
 
-/* Time until until_ns for a call whose time-out is in milliseconds, at most an hour. */
+/* The time until until_ns in milliseconds, rounded up and at most an hour, for calls such as
+ * `poll`. */
 static inline int posix_until_ms(uint64_t until_ns)
 {
     uint64_t now = until_ns > 0 ? plat_now_ns() : 0;
@@ -53,12 +54,12 @@ struct rusage;
 void posix_cpu_ns(const struct rusage *usage, uint64_t *user, uint64_t *system);
 
 struct json;
-/* The key of `facts` with every interface's addresses. */
+/* Writes the key of the record `facts` that has the addresses of all interfaces. */
 void posix_facts_addresses(struct json *out);
 
 /* ---- provided by each system ---- */
 
-/* Called first in each of our threads. */
+/* Called at the start of each thread that netprobe starts. */
 void posix_thread_begins(void);
 /* Called in a forked child that will be another program; makes only async-signal-safe calls. Ends
  * the child if the process `parent` has ended already. If the system can do so, it kills the child
@@ -68,13 +69,15 @@ void posix_child_begins(int parent);
 bool posix_close_from(int first);
 /* Called for each new socket. */
 void posix_prepare_socket(int socket);
-/* Time limit of a blocking receive for the requested value; 0: no limit. */
+/* Returns the time limit to set for blocking receive calls if asked_ms is requested; 0: no
+ * limit. */
 int posix_receive_timeout_ms(int asked_ms);
-/* PLAT_DONT_FRAGMENT and PLAT_REPORT_DROPS, which have different names on each system. */
+/* Set or read PLAT_DONT_FRAGMENT and PLAT_REPORT_DROPS, which have different names on each
+ * system. */
 int posix_set_dont_fragment(int socket, bool on);
 int posix_get_dont_fragment(int socket, int *on);
 int posix_set_report_drops(int socket, bool on);
-/* PLAT_GIVE_UP_S for unacknowledged data; posix/option.c handles idle connections. */
+/* Sets PLAT_GIVE_UP_S for unacknowledged data; posix/option.c sets it for idle connections. */
 int posix_set_unanswered(int socket, int seconds);
 
 #endif

@@ -1,4 +1,5 @@
-/* Runs other programs as children of this process on Linux, macOS and FreeBSD. */
+/* Runs other programs as children of this process on Linux, macOS and FreeBSD. Each program has a
+ * keeper: another child, which kills the program when this process (the agent) ends. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
@@ -120,8 +121,9 @@ static _Noreturn void become_program(const struct launch *launch)
     _exit(write(REPORT, &error, sizeof error) == sizeof error ? 127 : 126);
 }
 
-/* Waits until no process of a killed group is left, but not for ever: a process of another account
- * cannot be killed, and a zombie that nobody reaps counts as well. */
+/* Waits until no process of a killed group is left, but at most GROUP_NS: a process of another
+ * account cannot be killed, and a zombie that nobody reaps still counts as a process of the
+ * group. */
 static void await_group(pid_t group)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
@@ -131,11 +133,12 @@ static void await_group(pid_t group)
 }
 
 /* The keeper kills the program's whole group when the agent has ended, in whatever way. It notices
- * this by the lifeline, a pipe whose writing end only the agent has: the read returns when that is
- * closed. The keeper has no controlling terminal, and only SIGKILL can end it. The undo log
- * (commands that undo changes of a killed agent) is worked off when all writing ends of its own
- * lifeline are closed. The keeper holds such an end until the group is gone: otherwise this program
- * could make a change after the change was undone. */
+ * the end by the lifeline, a pipe whose writing end only the agent has: the keeper's read returns
+ * when the writing end is closed. The keeper has no controlling terminal, and only SIGKILL can end
+ * it. The undo log (commands that undo changes of a killed agent) has a keeper with a lifeline of
+ * its own, and runs the commands when all writing ends of that lifeline are closed. The program's
+ * keeper holds such an end until the group is gone: otherwise the program could make a change after
+ * the change was undone. */
 static _Noreturn void become_keeper(const struct launch *launch, pid_t group)
 {
     const int undo = posix_undo_lifeline();
@@ -243,7 +246,8 @@ ptrdiff_t plat_program_read(struct plat_program *program, unsigned descriptor, v
     return got > 0 ? got : 0;
 }
 
-/* The child stays a zombie: until plat_program_close no other process can get its number. */
+/* Leaves an ended child as a zombie, so that no other process can get its number before
+ * plat_program_close. */
 bool plat_program_wait(struct plat_program *program, uint64_t until_ns)
 {
     struct pollfd polls[2];
@@ -257,8 +261,8 @@ bool plat_program_wait(struct plat_program *program, uint64_t until_ns)
     return ended.si_pid != 0;
 }
 
-/* The group has the program's number. The program itself may have moved to another group: then it gets
- * the signal by a call of its own. */
+/* The group has the program's number. The program itself may have moved to another group: then a
+ * second call sends it the signal. */
 void plat_program_stop(struct plat_program *program, bool at_once)
 {
     const pid_t child = (pid_t)program->pid;

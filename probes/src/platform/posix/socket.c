@@ -48,7 +48,7 @@ int plat_accept(plat_socket socket, plat_socket *out, struct plat_address *peer)
     peer->length = (unsigned)length;
     fcntl(fresh, F_SETFD, FD_CLOEXEC);
     posix_prepare_socket(fresh);
-    /* On some systems, the new socket inherits the listener's mode. */
+    /* On some systems, the new socket inherits the listener's blocking or non-blocking mode. */
     int error = plat_option_set(fresh, PLAT_BLOCKING, 1);
     if (error != 0)
         close(fresh);
@@ -96,7 +96,7 @@ int plat_peer_address(plat_socket socket, struct plat_address *out)
     return name_of(getpeername, socket, out);
 }
 
-/* ---- sending and receiving; plat_start has switched the signal of a broken pipe off ---- */
+/* ---- sending and receiving; plat_start has disabled SIGPIPE ---- */
 
 ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
 {

@@ -103,8 +103,9 @@ static int base_path(char into[PLAT_UNDO_PATH])
     return length < PLAT_UNDO_PATH - (int)sizeof "/netlab/undo" ? 0 : ENAMETOOLONG;
 }
 
-/* Opens the folder `name` in the folder *at, closes *at, and makes *at the new folder. Only this
- * account may be able to write to it: others could add commands that we would run. */
+/* Opens the folder `name` in the folder *at, closes *at, and makes *at the new folder. Refuses a
+ * folder to which other accounts may write: they could add commands, which this process would
+ * run. */
 static int enter(int *at, const char *name, bool make, const char **wrong)
 {
     struct stat status;
@@ -212,7 +213,8 @@ unsigned plat_undo_names(const struct plat_undo_folder *folder, char (*names)[PL
 
 /* ---- files ---- */
 
-/* Returns an error of flock, or ENOENT if the file has been removed before it was locked. */
+/* Locks the file. Returns 0, an error of flock, or ENOENT if the file was removed before it was
+ * locked. */
 static int lock_file(int file, int how, unsigned tries)
 {
     struct stat status;

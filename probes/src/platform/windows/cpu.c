@@ -28,8 +28,9 @@ static void read_groups(struct cpu_groups *out)
     out->masks[0] = cpus >= 64 ? UINT64_MAX : (UINT64_C(1) << cpus) - 1;
 }
 
-/* The affinity mask of a process in one group is for that group; its threads may be moved to other
- * groups. The mask of a process in several groups is 0: it may use all CPUs. */
+/* Whether this process may use a CPU. If the process is in one group, its affinity mask limits only
+ * the CPUs of this group; threads may be moved to the CPUs of other groups. If the process is in
+ * several groups, the mask is 0, and it may use all CPUs. */
 static bool is_usable(unsigned group, unsigned bit)
 {
     DWORD_PTR ours, all;
@@ -189,7 +190,7 @@ bool plat_throttling(struct plat_throttling *out)
 /* ---- counters ---- */
 
 /* Windows counts all errors of received datagrams together, and it is uncertain whether a full
- * socket is one of them. `facts` has this counter under its own name. */
+ * socket is one of them. The record `facts` has this counter as udp_receive_errors. */
 bool plat_udp_receive_buffer_errors(uint64_t *out)
 {
     (void)out;

@@ -15,8 +15,8 @@
 
 /* ---- the machine ---- */
 
-/* A name such as "Windows 10 Pro 22H2". The registry of Windows 11 says 10; only the build
- * differs. */
+/* A name such as "Windows 10 Pro 22H2". The registry of Windows 11 says "Windows 10"; only the
+ * build number differs. */
 static void distribution(struct json *out, unsigned build)
 {
     char name[128], update[32], text[192];
@@ -142,7 +142,7 @@ static void ip_counters(struct json *out)
     json_u64(out, "ip_reassembly_failures", unassembled);
 }
 
-/* Values that administrators set. If a value is absent, Windows uses its own default. */
+/* Writes values that administrators can set. If a value is absent, Windows uses its own default. */
 static void stack(struct json *out)
 {
     static const wchar_t multimedia[] = WINDOWS L"\\Multimedia\\SystemProfile";

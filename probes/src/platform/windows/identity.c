@@ -47,9 +47,9 @@ void plat_identify(struct plat_identity *out)
     memset(out, 0, sizeof *out);
     out->os = "windows";
     out->clock = "QueryPerformanceCounter";
-    /* Capabilities that are absent: congestion and dscp, which Windows takes only from its
-     * policies; queue-drops, which Windows does not report; raw-clock, because NTP does not adjust
-     * the performance counter anyway. */
+    /* Capabilities are words for what the system supports. Among others, these are absent:
+     * congestion and dscp, which Windows takes only from its policies; queue-drops, which Windows
+     * does not report; raw-clock, because NTP does not adjust the performance counter anyway. */
     snprintf(capabilities, sizeof capabilities,
              "stream,tcp,udp,ipv4,%s%sdont-fragment,interface,pin,lock,facts,cpu,poll%s",
              has_ipv6() ? "ipv6," : "", windows_tcp_info_known() ? "tcp-info," : "",

@@ -133,7 +133,8 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
     return true;
 }
 
-/* This option binds only sending; the local address binds receiving. */
+/* This option determines the interface only for sent packets; the local address does so for
+ * received packets. */
 int plat_interface_set(plat_socket socket, const char *name)
 {
     struct windows_socket *own = windows_socket(socket);
@@ -216,7 +217,8 @@ void windows_facts_route(struct json *out, const struct plat_address *to, const 
     counters(out, &row);
 }
 
-/* Writes as many whole words as fit. Characters that separate words are replaced in names. */
+/* Writes as many words NAME=ADDRESS/PREFIX as fit. In names, the characters that separate words or
+ * their parts are replaced. */
 void windows_facts_addresses(struct json *out)
 {
     char list[8192], name[PLAT_INTERFACE_NAME], text[PLAT_ADDRESS_TEXT];

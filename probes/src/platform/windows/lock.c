@@ -1,6 +1,7 @@
 /* Holds the host's lock on Windows by a named pipe. The kernel lets only one process make the first
- * instance of a name, and removes the name with that process; other processes open it to read the
- * owner. */
+ * instance of a name, and removes the name when that process ends; other processes open the pipe to
+ * read the owner. While a process holds the lock, other controllers do not measure with this
+ * host. */
 #include "platform/windows/windows.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ static HANDLE lock_over; /* event: the lock is released */
 static char lock_owner[256];
 static plat_thread lock_thread;
 
-/* Waits for the end of a call on the pipe. False: it failed, took too long, or the lock is
+/* Waits for the end of a call on the pipe. False: the call failed or took too long, or the lock is
  * released. */
 static bool finished(OVERLAPPED *call, BOOL is_started, DWORD timeout_ms)
 {

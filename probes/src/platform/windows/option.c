@@ -1,5 +1,5 @@
-/* Sets and reads options of sockets on Windows. Refuses functions that are not available there,
- * such as stamps. */
+/* Sets and reads options of sockets on Windows. Functions that are not available there, such as
+ * stamps, return an error. */
 #include "platform/windows/windows.h"
 
 #include <mstcpip.h>
@@ -45,7 +45,7 @@ static bool plain_option(const struct windows_socket *own, enum plat_option opti
 #endif
 
 /* TCP_MAXRT, in seconds, limits the time without an acknowledgement of sent data. Keep-alive
- * packets do the same for a host that only receives; their number is always ten here. */
+ * packets do the same for a host that only receives; Windows always sends ten of them. */
 static int set_give_up(SOCKET socket, int seconds)
 {
     const DWORD most_s = (DWORD)seconds;
@@ -83,7 +83,7 @@ int plat_option_set(plat_socket socket, enum plat_option option, int value)
         return set_give_up(own->socket, value);
     if (!plain_option(own, option, &level, &name))
         return WSAENOPROTOOPT;
-    /* A send buffer of 0 means that calls wait for the network card. */
+    /* 0 is refused: with a send buffer of 0, calls would wait for the network card. */
     if ((option == PLAT_SEND_BUFFER || option == PLAT_RECEIVE_BUFFER) && value <= 0)
         return WSAEINVAL;
     return windows_failed(setsockopt(own->socket, level, name, (const char *)&value, sizeof value));
@@ -95,7 +95,7 @@ int plat_option_get(plat_socket socket, enum plat_option option, int *value)
     int level, name, length = sizeof *value;
     if (!plain_option(own, option, &level, &name))
         return WSAENOPROTOOPT;
-    *value = 0; /* some options write only one byte of it */
+    *value = 0; /* for some options, Windows writes only one byte of the value */
     return windows_failed(getsockopt(own->socket, level, name, (char *)value, &length));
 }
 

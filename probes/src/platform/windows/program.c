@@ -14,8 +14,8 @@
 /* Places of plat_program.system. */
 enum { PROCESS, JOB, OUTPUT /* OUTPUT: of descriptor 1; OUTPUT + 1: of descriptor 2 */ };
 
-/* What a program is started with. `given`: its standard input, output and errors; `read`: our ends
- * of its output and errors. */
+/* What a program is started with. `given`: its standard input, output and errors; `read`: the ends
+ * from which this process reads its output and errors. */
 struct launch {
     HANDLE read[2], given[3];
     wchar_t file[1024];

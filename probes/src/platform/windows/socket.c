@@ -15,13 +15,13 @@
 #define WSA_FLAG_NO_HANDLE_INHERIT 0x80
 #endif
 
-#define AT_ONCE_NS 20000 /* after a shorter wait, data was already there */
+#define AT_ONCE_NS 20000 /* if a receive call takes less time, the data were already there */
 
 const unsigned plat_receive_most = 1;
 
 /* ---- opening and closing ---- */
 
-/* Makes *out own the socket. Closes the socket if that fails. */
+/* Makes *out own the socket. If this fails, closes the socket and returns the error. */
 static int adopt(SOCKET fresh, bool udp, bool is_v6, plat_socket *out)
 {
     struct windows_socket *own = calloc(1, sizeof *own);
@@ -175,8 +175,8 @@ int plat_peer_address(plat_socket socket, struct plat_address *out)
 
 /* ---- sending and receiving ---- */
 
-/* Whether an error is only the report of an ICMP message about an earlier datagram, not of this
- * call. */
+/* Whether an error only reports an ICMP message about an earlier datagram, and this call itself has
+ * not failed. */
 static bool quiet(const struct windows_socket *own, int error)
 {
     return own->udp && (error == WSAECONNRESET || error == WSAENETRESET);
@@ -208,8 +208,9 @@ static ptrdiff_t send_past_notes(const struct windows_socket *own, const void *b
 ptrdiff_t plat_send(plat_socket socket, const void *bytes, size_t length)
 {
     struct windows_socket *own = windows_socket(socket);
-    /* There usually is room for a datagram. Trying it first saves two changes of the mode if the
-     * socket is in non-blocking mode because its receive calls do not block. */
+    /* If the socket is in non-blocking mode because its receive calls do not block, sending is
+     * first tried in this mode. There usually is room for a datagram, so this saves two changes of
+     * the mode. */
     if (own->udp && own->nonblocking) {
         ptrdiff_t put = send_past_notes(own, bytes, length);
         if (put != -WSAEWOULDBLOCK)

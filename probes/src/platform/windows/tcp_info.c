@@ -36,7 +36,7 @@ _Static_assert(offsetof(struct tcp_info_v2, snd_lim_trans_rwin) == 88 &&
                    sizeof(struct tcp_info_v2) == 152,
                "the layout of TCP_INFO_v2");
 
-/* 0, or Winsock's error. */
+/* Requests this version of the structure. Returns 0, or Winsock's error. */
 static int request_info(SOCKET socket, DWORD version, struct tcp_info_v2 *info)
 {
     static const DWORD sizes[] = {offsetof(struct tcp_info_v2, snd_lim_trans_rwin),

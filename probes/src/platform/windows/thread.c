@@ -19,7 +19,8 @@ uint64_t plat_now_ns(void)
     }
     QueryPerformanceCounter(&now);
     uint64_t ticks = (uint64_t)now.QuadPart;
-    /* In two parts, because the product with all ticks would overflow after half an hour. */
+    /* Whole seconds and the rest are computed separately: the product of all ticks and SECOND_NS
+     * could overflow half an hour after boot. */
     return ticks / ticks_per_s * SECOND_NS + ticks % ticks_per_s * SECOND_NS / ticks_per_s;
 }
 
@@ -29,7 +30,8 @@ bool plat_raw_now_ns(uint64_t *out)
     return false;
 }
 
-/* Unknown: QueryPerformanceCounter keeps running while the host is suspended. */
+/* The time of suspension is unknown, because QueryPerformanceCounter keeps running while the host
+ * is suspended. */
 bool plat_suspended_ns(uint64_t *out)
 {
     (void)out;
@@ -40,7 +42,8 @@ uint64_t plat_wall_ns(void)
 {
     FILETIME now;
     GetSystemTimePreciseAsFileTime(&now);
-    return (windows_hundred_ns(now) - UINT64_C(116444736000000000)) * 100; /* since 1601 */
+    /* FILETIME counts from 1601 */
+    return (windows_hundred_ns(now) - UINT64_C(116444736000000000)) * 100;
 }
 
 #ifndef CREATE_WAITABLE_TIMER_HIGH_RESOLUTION

@@ -203,7 +203,7 @@ void plat_undo_close(const struct plat_undo_folder *folder, struct plat_undo_fil
         DeleteFileW(path);
 }
 
-/* ---- the keeper: there is none ---- */
+/* ---- the keeper, which would undo entries of a killed agent: Windows has none ---- */
 
 int plat_undo_keep(struct plat_undo_keeper *keeper, const struct plat_undo_folder *folder,
                    const struct plat_undo_file *file)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct watched {
-    unsigned count, turn; /* turn: the socket that the next search begins with */
+    unsigned count, turn; /* turn: index of the socket with which the next search begins */
     WSAPOLLFD polls[PLAT_WAITS];
     unsigned numbers[PLAT_WAITS];
 };

@@ -16,7 +16,7 @@ int plat_start(void)
     int error = WSAStartup(MAKEWORD(2, 2), &data);
     _setmode(_fileno(stdin), _O_BINARY);
     _setmode(_fileno(stdout), _O_BINARY);
-    /* Otherwise time-outs and waits have a resolution of 15.6 ms. A failure is ignored. */
+    /* Without this call, time-outs and waits have a resolution of 15.6 ms. A failure is ignored. */
     timeBeginPeriod(1);
     return error;
 }

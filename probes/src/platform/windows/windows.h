@@ -14,11 +14,12 @@
 #include "platform/plat.h"
 #include "pure/nanoseconds.h"
 
-/* A waiting receive returns this often to check for a halt, because plat_wake may not end a wait. */
+/* A waiting receive call returns after this time at the latest, so that its caller can check
+ * whether to stop: plat_wake may not end the wait. */
 #define WINDOWS_RECEIVE_WAIT_MS 50
 
 /* The object behind a plat_socket. In Winsock a socket is either blocking or not, with no flag for
- * single calls, so the mode is switched when a call needs the other one. */
+ * single calls, so the mode is switched when a call needs the other mode. */
 struct windows_socket {
     SOCKET socket;
     bool udp, v6;
@@ -39,7 +40,7 @@ static inline int windows_failed(int result)
     return result == SOCKET_ERROR ? WSAGetLastError() : 0;
 }
 
-/* Time that is left until until_ns, at most an hour. */
+/* Time that is left until until_ns, in ns, at most an hour. */
 uint64_t windows_left_ns(uint64_t until_ns);
 
 /* Puts the socket into the mode that a call needs. */
@@ -62,13 +63,14 @@ unsigned windows_usable_cpus(void);
 /* Whether this Windows supports SIO_TCP_INFO. */
 bool windows_tcp_info_known(void);
 
-/* Converts a CPU time of the system; the unit is 100 ns. */
+/* Converts a FILETIME (a CPU time or the wall clock) to a number; the unit is 100 ns. */
 static inline uint64_t windows_hundred_ns(FILETIME time)
 {
     return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
 }
 
-/* A function of ntdll that is in no import library, as a data pointer; NULL: missing. */
+/* Returns a function of ntdll that is in no import library, as a data pointer; NULL: it is
+ * missing. */
 void *windows_native(const char *name);
 
 struct json;

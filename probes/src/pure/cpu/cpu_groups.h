@@ -1,5 +1,6 @@
-/* Numbers CPUs of a system with groups of up to 64, such as Windows. CPU n is the n-th existing CPU,
- * all of the first group before those of the next; the mask of a group may have holes. */
+/* Numbers the CPUs of a system that has them in groups of up to 64, such as Windows. The numbers
+ * begin with 0: first come all CPUs of the first group, then those of the next group. The mask of a
+ * group may have holes; holes get no number. */
 #ifndef CPU_GROUPS_H
 #define CPU_GROUPS_H
 
@@ -16,9 +17,10 @@ struct cpu_groups {
 unsigned cpu_groups_cpus(const struct cpu_groups *groups);
 /* Number of CPUs in all groups before this one. */
 unsigned cpu_groups_first(const struct cpu_groups *groups, unsigned group);
-/* The group of a CPU and its bit in it. False: there is no such CPU. */
+/* Finds the group of a CPU, and the CPU's bit in the mask of the group. False: there is no such
+ * CPU. */
 bool cpu_groups_place(const struct cpu_groups *groups, unsigned cpu, unsigned *group, unsigned *bit);
-/* The number of the CPU with that group and bit. False: there is no such CPU. */
+/* Finds the number of the CPU with this group and bit. False: there is no such CPU. */
 bool cpu_groups_number(const struct cpu_groups *groups, unsigned group, unsigned bit, unsigned *cpu);
 
 #endif

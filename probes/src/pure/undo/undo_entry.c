@@ -1,12 +1,14 @@
-/* Writes and reads entries of the undo log as bytes with a checksum. */
+/* Writes and reads entries of the undo log as bytes with a checksum. The log has commands that undo
+ * changes of this host; each entry is in a slot of the log's file. */
 #include "pure/undo/undo_entry.h"
 
 #include <string.h>
 
 #include "pure/big_endian.h"
 
-/* A slot: magic, length of the body, checksum, body. The body: number, time, deadline, network, length
- * of the machine's name, the name, the words. */
+/* A slot consists of the magic bytes, the length of the body, the checksum and the body. The body
+ * consists of number, time, deadline, network, length of the machine's id, the id, and the
+ * words. */
 #define MAGIC_BYTES 8
 #define BODY_AT 16
 #define FIXED_BYTES 34
@@ -16,7 +18,7 @@ _Static_assert(BODY_AT + BODY_MAX <= UNDO_TRY_AT, "the longest entry fits before
 
 static const unsigned char magic[MAGIC_BYTES] = {'N', 'L', 'U', 'N', 'D', 'O', '0', '1'};
 
-/* CRC-32 of IEEE 802.3, of a length and that many bytes. */
+/* CRC-32 of IEEE 802.3 over `length` bytes; the length changes the start value. */
 static uint32_t checksum(const unsigned char *bytes, size_t length)
 {
     uint32_t crc = 0xffffffffu ^ (uint32_t)length;
@@ -28,7 +30,8 @@ static uint32_t checksum(const unsigned char *bytes, size_t length)
     return ~crc;
 }
 
-/* Whether the text is 1 to UNDO_WORDS_MAX words, each with its NUL, and the first is a name. */
+/* Whether the text is 1 to UNDO_WORDS_MAX words, each with its NUL, and the first word is a
+ * program's name of 1 to UNDO_NAME_MAX bytes. */
 static bool text_fine(const char *text, size_t length)
 {
     size_t words = 0;
@@ -73,7 +76,7 @@ void undo_try_write(const struct undo_try *last, uint64_t number, unsigned char 
     put_big32(into + 24, checksum(into, 24));
 }
 
-/* An outcome that was written in part counts as if there was no try. */
+/* An outcome that was written only in part is read as UNDO_NOT_TRIED. */
 static void read_try(const unsigned char *from, uint64_t number, struct undo_try *out)
 {
     memset(out, 0, sizeof *out);

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Jain's index, (sum x)^2 / (n sum x^2): 1 if all are equal, k/n if k of n streams have everything.
- * False: fewer than two streams, or no throughput. */
+/* Jain's index, (sum x)^2 / (n sum x^2): 1 if all streams have the same throughput, k/n if k of n
+ * streams share everything equally and the others have none. False: fewer than two streams, or no
+ * throughput. */
 bool fairness_index(const uint64_t *bytes, size_t count, double *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Decides which times without a mark are gaps, by the mean distance of other marks. */
+/* Decides which times without data are gaps, by the mean distance between marks. A mark is the time
+ * at which a receive call returned data. */
 #include "pure/window/gaps.h"
 
 #include <string.h>
@@ -35,8 +36,8 @@ void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full)
     gaps->longest[gaps->longest_count++] = gap;
 }
 
-/* Mean of the `distances` between marks in length_ns, without `count` of them, which are gaps with
- * the total length total_ns. UINT64_MAX: no distance is left. */
+/* Mean of the distances between marks that are not gaps. length_ns has `distances` distances;
+ * `count` of them are gaps, with the total length total_ns. UINT64_MAX: all distances are gaps. */
 static uint64_t rest_mean_ns(uint64_t length_ns, uint64_t distances, uint64_t count,
                              uint64_t total_ns)
 {
@@ -59,7 +60,7 @@ void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks)
         total_ns += rest.longest[i].length_ns;
     if (marks < GAP_MARKS_MIN)
         rest.longest_count = 0;
-    /* Drop the shortest gap until all that are left are outliers. */
+    /* Drop the shortest gap until all gaps that are left are outliers. */
     while (rest.longest_count > 0) {
         unsigned least = shortest(&rest);
         uint64_t mean_ns = rest_mean_ns(length_ns, distances, rest.longest_count, total_ns);

@@ -8,7 +8,7 @@
 
 #define GAPS_KEPT 10
 #define GAP_LEAST_NS UINT64_C(100000000) /* shorter times are not gaps */
-#define GAP_MEANS 20     /* a gap has at least this many mean distances of the other marks */
+#define GAP_MEANS 20     /* a gap is at least this many mean distances of the other marks long */
 #define GAP_MARKS_MIN 20 /* with fewer marks no gap can be recognised */
 
 struct gap {
@@ -16,7 +16,7 @@ struct gap {
     bool full; /* the receive queue was full when the gap ended */
 };
 
-/* All zero: no gaps. */
+/* A structure that is all zero has no gaps. */
 struct gaps {
     struct gap longest[GAPS_KEPT]; /* in the order in which they were added */
     unsigned longest_count;
@@ -27,9 +27,9 @@ struct gaps {
 void gaps_add(struct gaps *gaps, uint64_t from_ns, uint64_t until_ns, bool full);
 
 /* Keeps only gaps that are outliers: at least GAP_MEANS times as long as the mean distance between
- * the other marks. There are `marks` marks in the whole time length_ns. Afterwards count and
- * total_ns are those of the kept gaps. But they remain those of all gaps if GAPS_KEPT gaps are kept
- * and even a gap of GAP_LEAST_NS would be an outlier. */
+ * the other marks. There are `marks` marks in the whole time length_ns. Afterwards `count` and
+ * `total_ns` are those of the kept gaps, with one exception: if GAPS_KEPT gaps are kept, and even a
+ * gap of GAP_LEAST_NS would be an outlier, they remain those of all gaps. */
 void gaps_judge(struct gaps *gaps, uint64_t length_ns, uint64_t marks);
 
 /* Writes begin (relative to origin_ns) and length of each kept gap that ends after origin_ns; the

@@ -1,4 +1,4 @@
-/* Adds points to a series, and drops every second one if there is no more room. */
+/* Adds points to a series of TCP's values, and drops every second point if it is full. */
 #include "pure/window/tcp_series.h"
 
 #include <string.h>
@@ -30,7 +30,8 @@ static void halve(struct tcp_series *series)
     series->step_ns *= 2;
 }
 
-/* Counters count from the first point; if a system's counter goes backwards, the value is 0. */
+/* The value to store: of a counter, the growth since the first point (0 if the system's counter has
+ * gone backwards); of all other facts, `value` itself. */
 static uint64_t since_first(const struct tcp_series *series, unsigned fact, uint64_t value)
 {
     const uint64_t first = series->first.value[fact];

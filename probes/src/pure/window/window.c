@@ -1,4 +1,5 @@
-/* Handles the edges of the receiver's window, which is the rare part of marking. */
+/* Handles marks at the edges of the receiver's window (the time that is measured). An edge is its
+ * beginning, its end, or the end of an interval. window.h explains marks, a and b. */
 #include "pure/window/window.h"
 
 #include <string.h>
@@ -93,7 +94,7 @@ static uint64_t interval_end_ns(const struct window *window)
     return later_by(window->a_ns, (window->intervals + 1) * window->interval_ns);
 }
 
-/* Ends the intervals whose end is at or before t_ns. By then `bytes` had been received. */
+/* Ends the intervals that end at or before t_ns. Until then, `bytes` bytes had been received. */
 static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
 {
     while (interval_end_ns(window) <= t_ns && interval_end_ns(window) < WINDOW_NEVER_NS - 1) {
@@ -106,8 +107,8 @@ static void fill_intervals(struct window *window, uint64_t t_ns, uint64_t bytes)
     }
 }
 
-/* Handles the time from the end of the last interval to b: if it is at least half an interval long,
- * it becomes an interval, otherwise a part of the last one. */
+/* Handles the time from the end of the last interval to mark b (the end of the window): if it is at
+ * least half an interval long, it becomes an interval, otherwise a part of the last one. */
 static void end_intervals(struct window *window)
 {
     uint64_t rest_bytes = window->b.bytes - window->interval_base_bytes;
@@ -133,7 +134,7 @@ static void open_at(struct window *window, uint64_t t_ns, struct window_sum sum)
     window->a_ns = t_ns;
     window->a = sum;
     window->interval_base_bytes = sum.bytes;
-    /* The same mark may also close the window. */
+    /* The same mark may also close the window, so these are the bytes at b as well. */
     memcpy(window->closed_bytes, window->opened_bytes,
            window->plan.streams * sizeof window->closed_bytes[0]);
 }
@@ -144,7 +145,7 @@ static void raise(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-/* Time from a mark, or from a if that is later, to another time in the window. */
+/* Time from from_ns, but at the earliest from mark a (the start of the window), to to_ns. */
 static uint64_t gap_ns(const struct window *window, uint64_t from_ns, uint64_t to_ns)
 {
     if (from_ns < window->a_ns)
@@ -152,7 +153,8 @@ static uint64_t gap_ns(const struct window *window, uint64_t from_ns, uint64_t t
     return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-/* Gathers the extremes of the streams, and the silence that lasts until b. */
+/* Finds the longest gap and the largest receive call of all streams. The silence from a stream's
+ * last mark to b is a gap, too. */
 static void gather_extremes(struct window *window)
 {
     for (unsigned i = 0; i < window->plan.streams; i++) {
@@ -165,7 +167,8 @@ static void gather_extremes(struct window *window)
     }
 }
 
-/* A stream resets its extremes when it first notices that the window is open. */
+/* Updates a stream's longest gap and largest receive call. The first call in the window drops the
+ * values from before the window. */
 static void note_extremes(const struct window *window, struct window_stream *stream, uint64_t t_ns,
                           uint64_t bytes)
 {
@@ -173,7 +176,7 @@ static void note_extremes(const struct window *window, struct window_stream *str
     uint64_t longest_ns = within ? read_relaxed(&stream->longest_gap_ns) : 0;
     uint64_t largest = within ? read_relaxed(&stream->largest_bytes) : 0;
     raise(&longest_ns, gap_ns(window, stream->gap_from_ns, t_ns));
-    if (t_ns > window->a_ns) /* a's own bytes are not counted */
+    if (t_ns > window->a_ns) /* the bytes of mark a are not counted */
         raise(&largest, bytes);
     atomic_store_explicit(&stream->longest_gap_ns, longest_ns, memory_order_relaxed);
     atomic_store_explicit(&stream->largest_bytes, largest, memory_order_relaxed);
@@ -189,7 +192,7 @@ uint64_t window_origin_ns(const struct window *window)
                                   : WINDOW_NEVER_NS;
 }
 
-/* Time of a stream's last mark before t_ns; 0 without a mark. If this mark is less than
+/* Time of a stream's last mark before t_ns; 0: there is no such mark. If this mark is less than
  * GAP_LEAST_NS before t_ns, the result may be t_ns, because no gap fits in between. */
 static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns)
 {
@@ -200,8 +203,8 @@ static uint64_t mark_before_ns(const struct window_stream *stream, uint64_t t_ns
     return from_ns < t_ns && read_relaxed(&stream->silent_until_ns) >= t_ns ? from_ns : t_ns;
 }
 
-/* Called at a mark of `stream` whose previous mark is gap_from_ns. Other streams may have made marks in
- * between. */
+/* Adds a gap if no stream had a mark for a long time before t_ns. Called at a mark of `stream`; the
+ * stream's previous mark is gap_from_ns. Other streams may have made marks in between. */
 static void note_gap(struct window *window, const struct window_stream *stream, uint64_t t_ns)
 {
     const uint64_t origin_ns = window_origin_ns(window);
@@ -260,7 +263,7 @@ static void next_edge(struct window *window)
 }
 
 /* Time after w1 in which a mark still counts. If there would be too few marks for a throughput even
- * with one more mark, it is the shortest time. */
+ * with one more mark, it is WINDOW_SILENCE_NS, the shortest such time. */
 static uint64_t silence_ns(const struct window *window, uint64_t marks)
 {
     uint64_t inside = window->opened ? marks - window->a.marks + 1 : 0;
@@ -279,7 +282,7 @@ static void close_by_silence(struct window *window, struct window_sum sum)
 
 /* ---- marks ---- */
 
-/* Handles the first mark of a stream. The first mark of the last stream sets the window. */
+/* Handles a stream's first mark. When all streams have begun, sets the times of the window. */
 static void begin_stream(struct window *window, struct window_stream *stream, uint64_t t_ns)
 {
     stream->has_begun = true;
@@ -292,7 +295,7 @@ static void begin_stream(struct window *window, struct window_stream *stream, ui
     set_edge(window, window->w0_ns);
 }
 
-/* Subtracts the bytes of a mark that is too late for the window. */
+/* Subtracts the bytes of a mark that is too late for the window from the stream's bytes at b. */
 static void take_back(struct window *window, const struct window_stream *stream, uint64_t bytes)
 {
     for (unsigned i = 0; i < window->plan.streams; i++)
@@ -323,13 +326,13 @@ static unsigned pass_edge(struct window *window, struct window_stream *stream, u
     return WINDOW_CLOSED;
 }
 
-/* Whether the mark of another stream has passed this edge before, so that the sum is already known. */
+/* Whether the stream only now notices an edge that a mark of another stream has already handled. */
 static bool only_notices_edge(const struct window *window, uint64_t t_ns)
 {
     return window->opened && !window->closed && t_ns < read_relaxed(&window->edge_ns);
 }
 
-/* The array for the bytes of each stream at the next edge. */
+/* The array for the bytes of each stream at the next edge; NULL if the window is closed. */
 static uint64_t *bytes_at_edge(struct window *window)
 {
     return !window->opened ? window->opened_bytes : !window->closed ? window->closed_bytes : NULL;
@@ -364,7 +367,7 @@ unsigned window_cross(struct window *window, struct window_stream *stream, uint6
     return event;
 }
 
-/* ---- without a mark ---- */
+/* ---- while no mark arrives ---- */
 
 uint64_t window_look_at_ns(const struct window *window)
 {
@@ -378,7 +381,7 @@ unsigned window_look(struct window *window, uint64_t now_ns, bool over)
     uint64_t last_ns;
     struct window_sum sum = sum_until(window, &last_ns, bytes_at_edge(window));
     if (now_ns < (over ? window->w1_ns : window_look_at_ns(window)) || window->closed || window->plan.by_count ||
-        last_ns >= window->w1_ns) /* the thread of this mark is about to call window_cross */
+        last_ns >= window->w1_ns) /* the last mark's thread is about to call window_cross */
         return WINDOW_NOTHING;
     note_closing_gap(window, last_ns, now_ns);
     close_by_silence(window, sum);

@@ -1,4 +1,4 @@
-/* Computes the figures of a closed window. */
+/* Computes the throughput and other figures of a closed window (the time that was measured). */
 #include "pure/window/window.h"
 
 uint64_t window_marks(const struct window *window)
