@@ -1,7 +1,7 @@
 """Prints the output of the commands, without control characters.
 
-On a terminal, lines are wrapped at its width and failures are in colour. Elsewhere a text is
-printed unchanged.
+On a terminal, lines are wrapped at its width and failures are in colour. Elsewhere lines are not
+wrapped, and there are no colours.
 """
 
 from __future__ import annotations

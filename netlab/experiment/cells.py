@@ -110,6 +110,11 @@ class Grid:
         return ("replace", self.replace), ("exclude", self.exclude), ("override", self.override)
 
     @property
+    def depends_on_pairing(self) -> bool:
+        """Whether a rule names a pairing. Otherwise every pairing has the same settings."""
+        return any("pairing" in rule.when for _, rules in self.rules for rule in rules)
+
+    @property
     def size(self) -> int:
         """Number of combinations of the axes for one pairing, before any rule."""
         product = 1
@@ -151,14 +156,18 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
     problems: dict[object, Problem] = {}
     matching_rules: set[tuple[int, str, int]] = set()
     indices_with_cells: set[int] = set()
+    same_for_all: dict[int, list[TestSettings]] = {}
     for pairing in pairings:
         for index, grid in enumerate(grids):
-            for settings in _combinations(pairing, index, grid, matching_rules, problems):
+            setups = same_for_all.get(index)
+            if setups is None:
+                combinations = _combinations(pairing, index, grid, matching_rules, problems)
+                setups = [_setup(index, grid, levels, problems) for levels in combinations]
+                if not grid.depends_on_pairing:
+                    same_for_all[index] = setups
+            if setups:
                 indices_with_cells.add(index)
-                setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
-                for field, message in faults_of(setup):
-                    fault = Problem(index, "setting", message, field=field, level=settings[field])
-                    problems.setdefault(fault, fault)
+            for setup in setups:
                 cell = Cell(pairing=pairing, test=grid.test, setup=setup)
                 first_index = cells.setdefault(cell, index)
                 if first_index != index:
@@ -170,6 +179,17 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
         if index not in indices_with_cells:
             faults.append(Problem(index, "test", "every cell of the test is excluded"))
     return Expansion(tuple(cells), tuple(cells.values()), tuple(faults))
+
+
+def _setup(
+    index: int, grid: Grid, settings: dict[str, Level], problems: dict[object, Problem]
+) -> TestSettings:
+    """The settings of a cell as an object; faults of them are added to ``problems``."""
+    setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
+    for field, message in faults_of(setup):
+        fault = Problem(index, "setting", message, field=field, level=settings[field])
+        problems.setdefault(fault, fault)
+    return setup
 
 
 def _combinations(

@@ -13,6 +13,7 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from netlab.errors import UsageError
 from netlab.experiment.pairings import every_pairing, is_by_name, role_of, roles_of
@@ -147,6 +148,7 @@ HostPair = tuple[Host, Host]
 """Server and client."""
 
 
+@cache
 def _version_of(address: str) -> int:
     """The IP version of an address: 4 or 6."""
     return ipaddress.ip_address(address.partition("%")[0]).version

@@ -29,7 +29,9 @@ class Accounting(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framing:
-    """The framing of one message over UDP, or one full TCP segment, on the stated link."""
+    """The framing of one message over UDP, or of one full TCP segment, on the link that the matrix
+    describes.
+    """
 
     payload_bytes: int
     packets: tuple[int, ...]

@@ -1,5 +1,5 @@
-"""The test ``latency_under_load``: round trips and single connections before, while and after
-streams fill the path.
+"""The test ``latency_under_load``: round trips, and connections opened only to be timed, before
+streams fill the path, while they fill it, and afterwards.
 
 netlab sends all requests to the agents at the start. The streams begin later, at a time that each
 request states by the clock of its agent. The phases of a trial are: idle; the load begins and
@@ -86,7 +86,7 @@ def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
     offsets = [agent.clock_offset() for agent in agents]
     ahead_s = AHEAD_S + setup.idle_s
     start_ns = time.monotonic_ns() + round(1e9 * ahead_s) + _opening_ns(offsets)
-    assert setup.duration_s is not None  # noqa: S101  (this test has no count instead)
+    assert setup.duration_s is not None  # noqa: S101  (this test always has a duration)
     close_ns = start_ns + round(1e9 * setup.duration_s)
     return CommonWindow(start_ns, start_ns, close_ns, agents, offsets)
 
@@ -200,8 +200,8 @@ def _throughput(flows: Sequence[Flow], settled: float) -> dict[str, Value]:
 
 
 def _one_by_one(setup: LatencyUnderLoad, trips: Sequence[Trip]) -> dict[str, Value]:
-    """The times of the answered round trips in the order of their requests, and the numbers of the
-    lost requests: request n was due n / rate after the first request.
+    """How long each answered round trip took, in the order of the requests, and the index of each
+    lost request. The first request has index 0; request n was due n / rate after it.
     """
     lost_trips = [
         round(trip.at_ns * setup.request_rate_per_s / 1e9) for trip in trips if trip.ns is None

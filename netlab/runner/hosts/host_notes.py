@@ -34,7 +34,9 @@ def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, An
 
 
 def _services(server: Host) -> dict[str, Any]:
-    """The data of a host without an agent: the places of its echo service and of its servers."""
+    """The data of a host without an agent, with the address and the port of its echo service and
+    of each of its servers.
+    """
     services = dict(server.serves)
     if server.mirror is not None:
         services["mirror"] = server.mirror
@@ -52,7 +54,7 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
         try:
             server_address, client_address = common_addresses(server, client)[0]
         except HostError:
-            # The pairing names its hosts, which have no common network. Its trials report this.
+            # These two hosts have no common network. The trials of their pairing report this.
             continue
         peers.setdefault(server.name, client_address)
         peers.setdefault(client.name, server_address)

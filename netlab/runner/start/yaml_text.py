@@ -22,7 +22,7 @@ def host_lines(hosts: Iterable[Host]) -> Iterator[str]:
 
 
 def entry_of(host: Host) -> Mapping[str, Any]:
-    """A host as an inventory writes it."""
+    """The entry of a host, in the form that it has in an inventory."""
     ssh = host.ssh
     entry: dict[str, Any] = {}
     if host.local:
