@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import ROWS, LatencyUnderLoad
+from netlab.experiment.kinds import ROWS, LatencyUnderLoad, TestSettings
 from netlab.experiment.pairings import EndName
 from netlab.experiment.settings import Level
 
@@ -33,7 +34,7 @@ _BOTH: tuple[EndName, EndName] = ("server", "client")
 
 def demands(cell: Cell) -> tuple[Demand, ...]:
     """All demands of a cell on its two ends."""
-    return tuple(_demands(cell))
+    return _demands_of(cell.test, cell.setup)
 
 
 def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[Demand, ...]:
@@ -50,29 +51,35 @@ def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[
     )
 
 
-def _demands(cell: Cell) -> Iterator[Demand]:
-    protocol = str(cell.settings["protocol"])
-    settings: Mapping[str, Level] = {**_BY_ITSELF.get(cell.test, {}), **cell.settings}
+@lru_cache(maxsize=1024)
+def _demands_of(test: str, setup: TestSettings) -> tuple[Demand, ...]:
+    """The demands do not depend on the pairing, of which a matrix may have many thousands."""
+    return tuple(_demands(test, setup))
+
+
+def _demands(test: str, setup: TestSettings) -> Iterator[Demand]:
+    settings: Mapping[str, Level] = {**_BY_ITSELF.get(test, {}), **setup.settings()}
+    protocol = str(settings["protocol"])
     kind = {
         "payload_search": "round_trip" if protocol == "UDP" else "stream",
         "latency_under_load": "stream",
     }
     rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
     for role in _BOTH:
-        yield Demand(role, kind.get(cell.test, cell.test), f"test: {cell.test}")
+        yield Demand(role, kind.get(test, test), f"test: {test}")
         yield Demand(role, protocol.lower(), f"protocol: {protocol}")
-        if isinstance(cell.setup, LatencyUnderLoad):
-            request_protocol = cell.setup.request_protocol
-            yield Demand(role, "round_trip", f"test: {cell.test}")
+        if isinstance(setup, LatencyUnderLoad):
+            request_protocol = setup.request_protocol
+            yield Demand(role, "round_trip", f"test: {test}")
             yield Demand(role, request_protocol.lower(), f"request_protocol: {request_protocol}")
-            if cell.setup.connections() is not None:
+            if setup.connections() is not None:
                 yield Demand(role, "connect", "connect_rate")
                 yield Demand(role, "tcp", "connect_rate")
         for row in rows:
             need, level = row.need, settings[row.field]
             if need is None or row.only_of not in (None, protocol):
                 continue
-            if need.at in (None, level) and _is_of(cell, role, need.of):
+            if need.at in (None, level) and _is_of(settings, role, need.of):
                 word = str(level).lower() if isinstance(level, bool) else str(level)
                 setting_words = need.what or f"{row.key}: {word}"
                 yield Demand(role, need.capability or word, setting_words, needed=need.vital)
@@ -88,10 +95,10 @@ _BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragme
 """Kind of test → settings whose demands it has, although it does not have the settings."""
 
 
-def _is_of(cell: Cell, role: EndName, party: str) -> bool:
+def _is_of(settings: Mapping[str, Level], role: EndName, party: str) -> bool:
     """Whether ``party`` means this end; the direction of a stream decides which end sends."""
     if party not in ("sender", "receiver"):
         return party in ("both", role)
-    direction = cell.settings.get("direction")
+    direction = settings.get("direction")
     sends = {"client-sends": "client", "server-sends": "server"}.get(str(direction), role) == role
     return sends if party == "sender" else direction == "both" or not sends
