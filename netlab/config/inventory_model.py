@@ -46,8 +46,8 @@ def _of_one_network(name: str, listed: Any) -> tuple[str, ...]:
             raise ValueError(f"{name}: {text} is not the address of one host")
         if address.version in versions:
             raise ValueError(
-                f"{name}: two IPv{address.version} addresses; a network has one, so give each "
-                "address its own network name"
+                f"{name}: two IPv{address.version} addresses; a host has one in each network, so "
+                "give each address its own network name"
             )
         versions.append(address.version)
     return tuple(str(text) for text in texts)

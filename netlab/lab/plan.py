@@ -38,7 +38,7 @@ its own, also across labs."""
 SECOND = "second"
 """Name of the second test network, and of each host's interface in it."""
 ROUTER = "router"
-"""Name of the forwarding device in the topology ``router``, as in an inventory."""
+"""Name of the forwarding device in the topology ``router``, also in the lab's inventory."""
 ACCOUNT = "netlab"
 """The account for logins."""
 DEFAULT_QUEUE_FRAMES = 1000
@@ -245,7 +245,10 @@ def make_plan(
 def _cables(
     hosts: list[LabHost], plugs: list[CableEnd], sockets: list[CableEnd], options: LabOptions
 ) -> list[Cable]:
-    """One cable between two hosts, or one cable from each host to its end in ``sockets``."""
+    """One cable between two hosts, or one cable from each host to the switch or router.
+
+    ``plugs`` are the hosts' ends of the cables, ``sockets`` the other ends, in the same order.
+    """
     if not sockets:
         return [_cable(plugs, options)]
     ends = zip(hosts, plugs, sockets, strict=True)

@@ -114,9 +114,9 @@ def markdown_text(text: str) -> str:
 def comma_separated(tables: Sequence[GridTable]) -> str:
     """All tables in one CSV: a line for each row, a column for each protocol and message size.
 
-    ``row`` and ``unit`` describe the figures of a line. If a figure is a mean of several, a line
-    with the numbers of figures and the unit ``n`` follows. A blank is empty, and ``notes`` has the
-    reason.
+    ``row`` and ``unit`` describe the figures of a line. If one of them is a mean, another line
+    follows, with the unit ``n``: it states how many values each mean was computed from. A place of
+    a table without a figure becomes an empty field, and the column ``notes`` has the reason.
     """
     columns = sorted({column for table in tables for column in table.keys})
     out = io.StringIO()

@@ -79,7 +79,9 @@ def host_by_ssh(word: str) -> Host:
     try:
         target = parse_ssh(word)
     except ValueError as error:
-        raise UsageError(f"{error}; no host of an inventory (--hosts FILE) has this name") from None
+        raise UsageError(
+            f"{error}; and no inventory that was given with --hosts has a host of this name"
+        ) from None
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", target.host).strip("-._") or "host"
     return Host(name=name[:63], os="", ssh=target)
 
