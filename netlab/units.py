@@ -70,7 +70,7 @@ def parse_bytes(value: str | int) -> int:
     if unit in ("mb", "gb", "tb"):
         letter = unit[0].upper()
         raise ValueError(
-            f"{_shown(value)} is not a size: {number}{letter}B (bytes) or {number}{letter}bit?"
+            f"{_shown(value)} is not a size: write {number}{letter}B (bytes) or {number}{letter}bit"
         )
     factor = _factor(_BYTES, unit)
     size = None if factor is None else _times(number, factor)

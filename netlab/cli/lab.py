@@ -177,7 +177,7 @@ def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> 
         try:
             values[host] = read(value)
         except ValueError as error:
-            raise UsageError(f"{option} {word}: should be HOST=VALUE: {error}") from None
+            raise UsageError(f"{option} {word}: not a valid HOST=VALUE: {error}") from None
     return values
 
 

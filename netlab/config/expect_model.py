@@ -29,7 +29,8 @@ def _share_of(
             return _positive(parse(_scalar(value)), value), unit
         if (match["whole"] or "").strip() != reference:
             raise ValueError(
-                f"{value}: a share of what? Write `{match['share']} of the {reference}`"
+                f"{value}: should be a share of the {reference}, such as "
+                f"`{match['share']} of the {reference}`"
             )
         share = _positive(parse_share(match["share"]), value)
         if share > 1:
@@ -96,9 +97,11 @@ def _forbidden(value: object) -> tuple[str, ...]:
     words = value if isinstance(value, list) else [value]
     for word in words:
         if not isinstance(word, str) or _KIND.fullmatch(word) is None:
-            raise ValueError(f"{word}: should be `warning`, `note` or a kind of finding")
+            raise ValueError(
+                f"{word}: should be `warning`, `note` or a kind of finding (docs/findings.md)"
+            )
     if not words or len({*words}) < len(words):
-        raise ValueError("forbids nothing" if not words else "forbids a kind twice")
+        raise ValueError("forbids nothing" if not words else "names the same word twice")
     return tuple(words)
 
 
@@ -172,7 +175,7 @@ class ExpectBounds(Section):
     @model_validator(mode="after")
     def _something(self) -> ExpectBounds:
         if not self.model_fields_set & {*_BOUNDS, "no"}:
-            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)} or no")
+            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)} or `no`")
         return self
 
     def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:

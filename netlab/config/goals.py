@@ -50,7 +50,7 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
     tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
     if model.target is not None and not tcp:
-        where = "streams over TCP, and this matrix has none"
+        where = "`stream` tests over TCP, and this matrix has none"
         yield document.fault(("target",), f"applies only to {where}")
     for index, comparison in enumerate(comparisons_of(model)):
         message = comparison.fault(plain)

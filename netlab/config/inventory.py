@@ -73,16 +73,18 @@ def _wrong_pairs(
                 message = f"no host is called {name!r}; there are {', '.join(sorted(by_name))}"
                 yield document.fault((*place, role), message)
             elif host.os != letter:
-                message = f"the {role} of {pairing} runs {letter}, but {name} has `os: {host.os}`"
+                message = (
+                    f"the {role} of {pairing} needs `os: {letter}`, but {name} has `os: {host.os}`"
+                )
                 yield document.fault((*place, role), message)
         server, client = (by_name.get(name) for name in pair)
         if client is not None and not client.has_agent:
             message = f"{client.name} {client.why_never_client}"
             yield document.fault((*place, "client"), message)
         if pair[0] == pair[1]:
-            yield document.fault(place, "a host cannot be its own peer")
+            yield document.fault(place, "server and client are the same host: name two hosts")
         elif server and client and server.machine and server.machine == client.machine:
-            message = f"{pair[0]} and {pair[1]} are one machine ({server.machine})"
+            message = f"{pair[0]} and {pair[1]} have the same `machine: {server.machine}`"
             yield document.fault(place, message)
 
 

@@ -103,13 +103,13 @@ def _servers(value: Any) -> Any:
 
 def _server(name: str, place: object) -> tuple[str, int]:
     if name not in SERVED_PORTS:
-        raise ValueError(f"{name!r} is not one of {', '.join(SERVED_PORTS)}")
+        raise ValueError(f"{name!r} is not one of the tools {', '.join(SERVED_PORTS)}")
     match = re.fullmatch(r"\[?([^\[\]]+?)\]?(?::([0-9]{1,5}))?", str(place))
     if match is None or ("[" not in str(place) and str(place).count(":") > 1):
         raise ValueError(f"{place!r} is not ADDRESS:PORT, such as 192.0.2.5:5201 (IPv6: [ADDRESS])")
     port = int(match[2] or SERVED_PORTS[name])
     if not 1 <= port <= 65535:
-        raise ValueError(f"{port} is not a port")
+        raise ValueError(f"{port} is not a port from 1 to 65535")
     return str(_of_one_network(name, match[1])[0]), port
 
 
@@ -154,14 +154,14 @@ class HostModel(Section):
         if self.mirror is not None or self.serves:
             return self._without_agent()
         if self.local == (self.ssh is not None):
-            raise ValueError("a host has either `ssh: user@host` or `local: true`")
+            raise ValueError("a host needs either `ssh: user@host` or `local: true`, not both")
         if not self.local and self.os is None:
             raise ValueError(
                 "the key `os` is missing: L (Linux), W (Windows), M (macOS) or F (FreeBSD)"
             )
         if self.os == "X":
             raise ValueError(
-                "there is no probe for system X: such a host has only a `mirror:` or `serves:`"
+                "netlab has no probe for `os: X`: give this host `mirror:` or `serves:`, no login"
             )
         if not self.local and not self.addresses:
             raise ValueError(

@@ -189,7 +189,7 @@ def meaningless(document: Document, model: MatrixFile, layers: list[Layer]) -> I
         for name in _given(document, test, ("tests", index)):
             for protocol, only in (("TCP", ONLY_OF_TCP), ("UDP", ONLY_OF_UDP)):
                 if FIELD_OF[name] in only and protocol not in protocols:
-                    message = f"has no effect: it is for {protocol}, and no cell uses {protocol}"
+                    message = f"has no effect: it is for {protocol}, which this test never uses"
                     within = () if name in test.model_fields_set else (LOAD,)
                     yield document.fault(("tests", index, *within, name), message, at_key=True)
 

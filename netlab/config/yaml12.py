@@ -227,7 +227,9 @@ class _Builder:
         elif event.tag is not None or event.style is not None:
             node.scalar = self.breaks.shown(event.value)
             if _CONTROL.search(event.value):
-                self._fault(event, path, "an escape here gives a character that is not allowed")
+                self._fault(
+                    event, path, "an escape here stands for a character that is not allowed"
+                )
         else:
             try:
                 node.scalar = resolve(self.breaks.shown(event.value))
@@ -236,7 +238,9 @@ class _Builder:
 
     def _tag(self, event: Any, path: str) -> None:
         tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-        self._fault(event, path, f"the tag {tag[:60]} is not allowed: the file is plain data")
+        self._fault(
+            event, path, f"the tag {tag[:60]} is not allowed: write the value without a tag"
+        )
 
     def _count(self, event: Any, size: int) -> None:
         self.nodes += size

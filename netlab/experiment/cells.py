@@ -171,7 +171,7 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
                 cell = Cell(pairing=pairing, test=grid.test, setup=setup)
                 first_index = cells.setdefault(cell, index)
                 if first_index != index:
-                    message = f"the cell {cell.key} is in tests[{first_index}] as well"
+                    message = f"tests[{first_index}] contains the same cell, {cell.key}"
                     problems.setdefault((index, first_index), Problem(index, "test", message))
     faults = list(problems.values())
     for index, grid in enumerate(grids):
@@ -240,7 +240,7 @@ def _made_equal(
 ) -> Problem:
     axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
     cell = ", ".join(f"{name} {combination[name]}" for name in axes)
-    message = f"makes two cells equal, such as {combination['pairing']}: {cell}"
+    message = f"gives two cells the same settings, such as {combination['pairing']}: {cell}"
     # If no rule changed this combination, a rule made an earlier combination equal to it.
     kind, rule = last or ("replace" if grid.replace else "override", 0)
     return Problem(index, kind, message, rule=rule)

@@ -70,9 +70,9 @@ class Comparison:
     def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
         """Why there is nothing to compare among ``cells``; ``None`` if there is something."""
         if self.baseline.keys() != self.contender.keys():
-            return "both sides must name the same settings, with one value each"
+            return "`baseline` and `contender` must name the same settings, one value each"
         if self.baseline == self.contender:
-            return "both sides select the same cells"
+            return "`baseline` and `contender` are equal"
         for side in ("baseline", "contender"):
             if all(self.side_of(cell) != side for cell in cells):
                 return f"the {side} matches no cell"

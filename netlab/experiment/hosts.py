@@ -362,5 +362,5 @@ def parse_ssh(text: str) -> SshTarget:
         )
     port = int(match["port"]) if match["port"] else None
     if port is not None and not 1 <= port <= 65535:
-        raise ValueError(f"{port} is not a port")
+        raise ValueError(f"{port} is not a port from 1 to 65535")
     return SshTarget(host=host, user=match["user"], port=port)

@@ -339,10 +339,10 @@ def _check(record: Record) -> None:
     elif record.reason not in REASONS:
         raise ValueError(
             f"{record.cell}: status {record.status} with the reason {record.reason!r}, "
-            "which is not in the closed list"
+            "which netlab does not know"
         )
     if record.trial < 1 or record.attempt < 1:
-        raise ValueError(f"{record.cell}: trial and attempt count from 1")
+        raise ValueError(f"{record.cell}: the numbers of trial and attempt begin at 1")
     _check_values(record)
     _check_failure(record)
 
@@ -358,7 +358,7 @@ def _check_values(record: Record) -> None:
             continue
         for name, value in part.items():
             if not _is_value(value):
-                raise ValueError(f"{record.cell}: {name} is {value!r}, which no record may hold")
+                raise ValueError(f"{record.cell}: {name} is {value!r}, which a record cannot hold")
 
 
 def _check_failure(record: Record) -> None:
@@ -366,7 +366,7 @@ def _check_failure(record: Record) -> None:
     if record.status is not Status.OK:
         for name in record.values:
             if name.endswith(HEADLINE_ENDINGS):
-                raise ValueError(f"{record.cell}: status {record.status}, but it has {name}")
+                raise ValueError(f"{record.cell}: status {record.status}, but {name} is given")
 
 
 def _is_value(value: object) -> bool:

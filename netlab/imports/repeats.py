@@ -123,7 +123,9 @@ def _wrong_time(text: str) -> Iterator[str]:
     faults = list(wrong_decimal(text, "seconds")) if text else []
     yield from faults
     if text and not faults and not MIN_ELAPSED_S <= Decimal(text) <= MAX_ELAPSED_S:
-        yield f"{text} s cannot be the time of a test; leave it empty if it is unknown"
+        yield (
+            f"{text} s cannot be the time of a test; leave the field empty if the time is unknown"
+        )
 
 
 def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -131,11 +133,11 @@ def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if not lost_text:
         return
     if TESTS.get(texts["test"], ("", "UDP"))[1] != "UDP":
-        yield "lost_packets", "TCP delivers everything: leave it empty"
+        yield "lost_packets", "TCP delivers everything: leave the field empty"
     elif (number := whole(lost_text)) is None:
         yield "lost_packets", f"{shown(lost_text)} is not a whole number"
     elif message_count is not None and number > message_count:
-        yield "lost_packets", f"{lost_text} lost of {texts['messages']} sent"
+        yield "lost_packets", f"{lost_text} lost, but only {texts['messages']} sent"
 
 
 _FORM = Form(

@@ -244,7 +244,9 @@ def broken_pieces(of: LabState) -> dict[str, str]:
         }
     for host in present:
         if _changes_settings(host, of.plan.options) and not sudo.helper_lives(host):
-            failures.setdefault(host.name, "the helper of its sudo has ended: no setting changes")
+            failures.setdefault(
+                host.name, "its sudo helper has ended, so no setting can be changed"
+            )
     return failures
 
 

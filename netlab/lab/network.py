@@ -73,7 +73,7 @@ def refuse_taken_names(plan: LabPlan) -> None:
         if (NAMESPACES / namespace).exists():
             raise UsageError(
                 f"the network namespace {namespace} exists and belongs to no lab of netlab: "
-                f"choose another --name, or `ip netns delete {namespace}`"
+                f"choose another --name, or run `ip netns delete {namespace}`"
             )
 
 

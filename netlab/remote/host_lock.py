@@ -70,7 +70,7 @@ def lock_host(
         if time.monotonic() >= max(give_up_s, began_s + enough_s):
             raise LockedError(
                 f"{agent.host.name} is measured by {holder or 'another run'}; "
-                "wait for it with --wait TIME"
+                "wait for that run with --wait TIME"
             )
         time.sleep(ASK_AGAIN_S)
 

@@ -275,7 +275,7 @@ class Sftp:
 
     def _broken(self, fault: str) -> SftpBroken:
         self.close()
-        return SftpBroken(f"{self._shown}: its SFTP {fault}")
+        return SftpBroken(f"{self._shown}: its SFTP server {fault}")
 
     def _parsed(self, read: Callable[[_Fields], T], packet: bytes) -> T:
         try:

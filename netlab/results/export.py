@@ -29,7 +29,9 @@ def export(folder: Path, form: str, *, core: bool = False) -> bytes:
     pyarrow.
     """
     if form not in _WRITERS:
-        raise UsageError(f"{form}: not a format; there are {', '.join(_WRITERS)}")
+        raise UsageError(
+            f"{form}: not a format of an export; the formats are {', '.join(_WRITERS)}"
+        )
     frame = load(folder).frame
     return _WRITERS[form](frame[core_names(frame)] if core else frame)
 

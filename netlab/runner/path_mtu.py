@@ -182,7 +182,9 @@ def _within(
             if size_try.passed or size_try.evidence != "timeout":
                 return size_try
         if time.monotonic() > give_up:
-            raise ProbeError("", "deadline", detail=f"not found within {seconds:g} s")
+            raise ProbeError(
+                "", "deadline", detail=f"the path MTU was not found within {seconds:g} s"
+            )
         return attempt(message_bytes)
 
     return limited

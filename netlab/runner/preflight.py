@@ -275,8 +275,8 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
             pairs[pair] = None
     if not pairs:
         raise HostError(
-            f"{server.name} and {client.name} have no test addresses with a common network and IP "
-            "version"
+            f"{server.name} and {client.name} have no test addresses in the same network and of "
+            "the same IP version"
         )
     return tuple(pairs)
 

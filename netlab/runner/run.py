@@ -35,6 +35,7 @@ from netlab.runner.session import Session
 from netlab.runner.trial_faults import keep_traceback
 from netlab.runner.trials.session_states import SessionStates
 from netlab.store.run_folder import Plan, PlannedCell, RunFolder
+from netlab.units import many
 from netlab.version import VERSION
 
 
@@ -57,7 +58,7 @@ class Outcome:
             raise HostError("; ".join((*self.unreachable, f"to resume: {self.resume_command}")))
         open_counts = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
         if any(open_counts.values()):
-            words = ", ".join(f"{count} {word}" for word, count in open_counts.items() if count)
+            words = ", ".join(many(n, f"{word} trial") for word, n in open_counts.items() if n)
             raise IncompleteRun(f"{words}; to resume: {self.resume_command}")
 
 

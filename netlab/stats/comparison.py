@@ -87,10 +87,10 @@ def compare(
     not finite and above 0, unequal paired sides, and a margin or confidence outside of 0 to 1.
     """
     if not 0 < margin < 1 or not 0 < confidence < 1:
-        raise ValueError(f"margin {margin}, confidence {confidence}: each lies between 0 and 1")
+        raise ValueError(f"margin {margin}, confidence {confidence}: each must be between 0 and 1")
     old, new = _logarithms(baseline), _logarithms(contender)
     if paired and len(old) != len(new):
-        raise ValueError(f"pairs need as many values on both sides, not {len(old)} and {len(new)}")
+        raise ValueError(f"cannot pair {len(old)} baseline values with {len(new)} contender values")
     n = min(len(old), len(new))
     ratio = _exponential(mean(new) - mean(old)) if n else None
     if n < 2:
@@ -142,7 +142,7 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
     Raises ValueError for a p outside of 0 to 1.
     """
     if any(not 0 <= p <= 1 for p in p_values):
-        raise ValueError("a p value lies between 0 and 1")
+        raise ValueError("a p value must be between 0 and 1")
     results = [1.0] * len(p_values)
     least = 1.0
     ranked = sorted(range(len(p_values)), key=p_values.__getitem__)

@@ -64,7 +64,7 @@ class Histogram:
 
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= MAX_BITS:
-            raise ValueError(f"{self.bits} bits: a histogram has 1 to {MAX_BITS}")
+            raise ValueError(f"{self.bits} bits: a histogram has 1 to {MAX_BITS} bits")
         last = bucket_of((1 << MAX_VALUE_BITS) - 1, self.bits)
         for bucket, number in self.counts.items():
             if not 0 <= bucket <= last:
@@ -72,7 +72,7 @@ class Histogram:
                     f"bucket {bucket}: with {self.bits} bits, the buckets are 0 to {last}"
                 )
             if number < 1:
-                raise ValueError(f"bucket {bucket} counts {number}: only filled buckets are listed")
+                raise ValueError(f"bucket {bucket} has the count {number}: a count is at least 1")
         sorted_counts = MappingProxyType(dict(sorted(self.counts.items())))
         object.__setattr__(self, "counts", sorted_counts)
 
@@ -112,7 +112,7 @@ class Histogram:
             exact = share if isinstance(share, Fraction) else Fraction(repr(share))
             numerator, denominator = exact.as_integer_ratio()
             if not 0 < numerator < denominator:
-                raise ValueError(f"a share of {share}: it lies between 0 and 1")
+                raise ValueError(f"a share of {share}: a share must be between 0 and 1")
             rank = -(-total * numerator // denominator)
             has_percentile = total * (denominator - numerator) >= denominator
             at = bisect_left(sums, rank)
@@ -143,7 +143,7 @@ def from_pairs(pairs: Sequence[int], bits: int = BITS) -> Histogram:
     if any(type(number) is not int for number in pairs):
         raise ValueError("buckets and counts are whole numbers")
     if any(upper <= lower for lower, upper in pairwise(buckets)):
-        raise ValueError("the buckets do not ascend")
+        raise ValueError("the buckets are not in ascending order")
     return Histogram(bits, dict(zip(buckets, numbers, strict=True)))
 
 

@@ -78,13 +78,13 @@ def precise(values: Sequence[float], within: float, confidence: float = 0.95) ->
 def _half_width(values: Sequence[float], confidence: float) -> float:
     n = len(values)
     if n < MIN_TRIALS:
-        raise ValueError(f"{n} trials: an interval needs {MIN_TRIALS}")
+        raise ValueError(f"{n} trials: an interval needs at least {MIN_TRIALS}")
     return _t_of(confidence, n - 1) * math.sqrt(variance(values) / n)
 
 
 def _check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
-        raise ValueError(f"a confidence of {confidence}: it lies between 0 and 1")
+        raise ValueError(f"a confidence of {confidence}: a confidence must be between 0 and 1")
 
 
 def _t_of(confidence: float, degrees: int) -> float:

@@ -49,7 +49,7 @@ def t_quantile(probability: float, degrees: float) -> float:
     step that would leave the bracket is replaced by a step to the middle of the bracket.
     """
     if not 0 < probability < 1:
-        raise ValueError(f"no t quantile at {probability}")
+        raise ValueError(f"no t quantile at {probability}: a probability must be between 0 and 1")
     _check_degrees(degrees)
     if probability < 0.5:
         return -t_quantile(1 - probability, degrees)

@@ -44,7 +44,7 @@ def variance(values: Sequence[float]) -> float:
     of Statistical Methods, 1.3.5.6); ValueError for fewer than two values.
     """
     if len(values) < 2:
-        raise ValueError(f"{len(values)} values: a variance needs 2")
+        raise ValueError(f"{len(values)} values: a variance needs at least 2")
     middle = math.fsum(values) / len(values)
     deviations = [value - middle for value in values]
     # The second sum corrects the rounding of the mean (Chan, Golub and LeVeque, The American

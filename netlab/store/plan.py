@@ -118,7 +118,9 @@ def from_text(text: str, matrix_text: str) -> tuple[Plan, str]:
     if trials > _MAX_TRIALS:
         raise ValueError(f"{trials:,} trials are too many; a run has {_MAX_TRIALS:,} at most")
     if plan.until is not None and plan.until.at_most > plan.repeats:
-        raise ValueError(f"until.at_most is greater than the {plan.repeats} repeats")
+        raise ValueError(
+            f"until.at_most is {plan.until.at_most}, but must be at most repeats, {plan.repeats}"
+        )
     return plan, _typed(data, "created_at", str)
 
 
@@ -202,21 +204,21 @@ def plan_differences(folder_plan: Plan, new_plan: Plan) -> list[str]:
     if sentences:
         return sentences
     if folder_plan.repeats != new_plan.repeats:
-        sentences.append(f"repeats: {folder_plan.repeats} there, {new_plan.repeats} here")
+        sentences.append(f"repeats: {folder_plan.repeats} in the folder, {new_plan.repeats} now")
     if folder_plan.until != new_plan.until:
-        until = f"until: {folder_plan.until or 'nothing'} there, {new_plan.until or 'nothing'} here"
-        sentences.append(until)
+        old_rule, new_rule = folder_plan.until or "nothing", new_plan.until or "nothing"
+        sentences.append(f"until: {old_rule} in the folder, {new_rule} now")
     old, new = ({cell.key for cell in plan.cells} for plan in (folder_plan, new_plan))
     if old != new:
         sentences.append(
-            f"cells: {len(old - new)} only there, {len(new - old)} only here, "
+            f"cells: {len(old - new)} only in the folder, {len(new - old)} only now, "
             "though the matrix is the same: another version of netlab made the folder"
         )
     return sentences
 
 
 def differences(folder_value: object, new_value: object, path: str = "") -> Iterator[str]:
-    """Each difference of two JSON values, such as ``tests[0].duration_s: 10 there, 1 here``."""
+    """Each difference of two JSON values, such as ``repeats: 10 in the folder, 1 now``."""
     if isinstance(folder_value, dict) and isinstance(new_value, dict):
         for key in sorted({*folder_value, *new_value}):
             key_path = f"{path}.{key}" if path else str(key)
@@ -234,7 +236,8 @@ def differences(folder_value: object, new_value: object, path: str = "") -> Iter
             )
             yield from differences(old, new, f"{path}[{index}]")
     elif folder_value != new_value or isinstance(folder_value, bool) != isinstance(new_value, bool):
-        yield f"{path or 'the content'}: {_show(folder_value)} there, {_show(new_value)} here"
+        place = path or "the content"
+        yield f"{place}: {_show(folder_value)} in the folder, {_show(new_value)} now"
 
 
 def _nested(folder_list: list[object], new_list: list[object]) -> bool:

@@ -284,7 +284,7 @@ def _record(
     """The record in a line. Raises ValueError with a sentence if the record is malformed."""
     record = from_data(line.data, look_at_values=check is None)
     if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
-        raise ValueError("trial and attempt count from 1")
+        raise ValueError("the number of the trial or of the attempt is not from 1 to 2^31 - 1")
     for name in (record.cell, record.pairing, record.server, record.client, record.test):
         check_text(name)
     cell = cells.get(record.cell)

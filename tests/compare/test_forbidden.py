@@ -117,7 +117,7 @@ def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
         ("no: [step, otlier]", "5:16: expect[0].no[1]: `otlier` is not a kind of finding; did you"),
         ("no: zebra", "`zebra` is not a kind of finding; docs/findings.md lists them"),
         ("no: []", "5:9: expect[0].no: forbids nothing"),
-        ("no: [step, step]", "forbids a kind twice"),
+        ("no: [step, step]", "names the same word twice"),
         ("no: 5", "5: should be `warning`, `note` or a kind of finding"),
         ("no: {kind: step}", "should be `warning`, `note` or a kind of finding"),
         ("when: {protocol: TCP}", "expects nothing: give one of throughput, loss, round_trip,"),

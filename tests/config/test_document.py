@@ -88,7 +88,7 @@ def test_aliases_stand_for_their_anchor() -> None:
         ("a: 1\n---\nb: 2", "f.yaml:2:1: a second document begins here"),
         ("a: [1\nb: 2", "f.yaml:1:4: `[` is not closed; netlab noticed this in line 2, column 2"),
         ('a: "\\Uffffffff"', "f.yaml:1:5: \\Uffffffff is not a Unicode"),
-        ('a: "\\ud800"', "f.yaml:1:4: a: an escape here gives a character"),
+        ('a: "\\ud800"', "f.yaml:1:4: a: an escape here stands for a character"),
         ("a: .inf", "f.yaml:1:4: a: .inf is not a finite number"),
         ("a: 1e999", "f.yaml:1:4: a: 1e999 is too large a number"),
         ("? [a]\n: 1", "f.yaml:1:3: a key must be a plain word"),

@@ -79,9 +79,10 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("throughput: {at_least: 90 %}", "7:28: expect[0].throughput.at_least: 90 %: a share of "
-         "what? Write `90 % of the ceiling`"),
-        ("throughput: {at_least: 90 % of the line rate}", "a share of what? Write `90 % of "),
+        ("throughput: {at_least: 90 %}", "7:28: expect[0].throughput.at_least: 90 %: should be "
+         "a share of the ceiling, such as `90 % of the ceiling`"),
+        ("throughput: {at_least: 90 % of the line rate}", "should be a share of the ceiling, such "
+         "as `90 % of "),
         ("throughput: {at_least: 190 % of the ceiling}", "190 % of the ceiling is more than 100 %"),
         ("throughput: {at_least: 0Mbit}", "0Mbit is not above 0"),
         ("throughput: {at_least: fast}", "'fast' is not a rate in bit/s, such as 100Mbit"),

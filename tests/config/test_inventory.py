@@ -175,9 +175,9 @@ def test_pairs_that_cannot_be_are_faults(tmp_path: Path) -> None:
     )
     messages = {line: message for line, _, _, message in faults(tmp_path, text)}
     assert messages[7].startswith("no host is called 'nobody'; there are left-linux")
-    assert messages[8] == "the server of WL runs W, but left-linux has `os: L`"
-    assert messages[9] == "left-linux and left-windows are one machine (left)"
-    assert messages[10] == "a host cannot be its own peer"
+    assert messages[8] == "the server of WL needs `os: W`, but left-linux has `os: L`"
+    assert messages[9] == "left-linux and left-windows have the same `machine: left`"
+    assert messages[10] == "server and client are the same host: name two hosts"
     assert messages[11].startswith("not a pairing: write two of the letters")
 
 
@@ -264,7 +264,7 @@ def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: 
         ("{os: L, mirror: {address: 0.0.0.0}}", "is not the address of one host"),
         ("{os: L, mirror: {address: [10.0.0.9]}}", "should be an IP address"),
         ("{os: L, mirror: {address: 10.0.0.9, port: 0}}", "port"),
-        ("{os: X, ssh: somebody, address: 10.0.0.9}", "has only a `mirror:` or `serves:`"),
+        ("{os: X, ssh: somebody, address: 10.0.0.9}", "give this host `mirror:` or `serves:`"),
     ],
 )
 def test_what_a_mirror_cannot_be_is_said_at_its_place(

@@ -57,7 +57,7 @@ def test_its_address_is_that_of_its_servers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("serves", "message"),
     [
-        ("{iperf: 192.0.2.5}", "'iperf' is not one of iperf3, iperf2, netperf, nuttcp"),
+        ("{iperf: 192.0.2.5}", "'iperf' is not one of the tools iperf3, iperf2, netperf, nuttcp"),
         ("{iperf3: 192.0.2.5:99999}", "99999 is not a port"),
         ("{iperf3: 192.0.2.5:0}", "0 is not a port"),
         ("{iperf3: nas.local}", "'nas.local' is not an IP address"),

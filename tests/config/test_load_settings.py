@@ -300,11 +300,11 @@ FAULTS = [
     # What means nothing, and what excludes what.
     (
         "    load: {protocol: UDP, congestion: cubic}",
-        "5:27: tests[0].load.congestion: has no effect: it is for TCP, and no cell uses TCP",
+        "5:27: tests[0].load.congestion: has no effect: it is for TCP, which this test never uses",
     ),
     (
         "    load: {send_method: batch}",
-        "5:12: tests[0].load.send_method: has no effect: it is for UDP, and no cell uses UDP",
+        "5:12: tests[0].load.send_method: has no effect: it is for UDP, which this test never uses",
     ),
     (
         "    load: {rate: 1Mbit, message_rate: 5}",

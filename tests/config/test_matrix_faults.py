@@ -78,7 +78,7 @@ FAULTS = [
     ),
     (
         "    replace: [{when: {message_size: 64}, with: {message_size: 1500}}]",
-        "8:15: tests[0].replace[0]: makes two cells equal, such as LL: ",
+        "8:15: tests[0].replace[0]: gives two cells the same settings, such as LL: ",
     ),
     (
         "    replace: [{when: {message_size: 64}, with: {message_size: [1, 2]}}]",
@@ -89,7 +89,7 @@ FAULTS = [
     ("    exclude: [{when: {protocol: TCP}}]", "8:16: tests[0].exclude[0].when: unknown key"),
     (
         "    override: [{when: {message_size: 64}, set: {message_size: 1500}}]",
-        "8:16: tests[0].override[0]: makes two cells equal, such as LL: ",
+        "8:16: tests[0].override[0]: gives two cells the same settings, such as LL: ",
     ),
     (
         "    override: [{when: {protocol: UDP, message_size: 64}, set: {message_size: 70000}}]",
@@ -97,7 +97,7 @@ FAULTS = [
     ),
     (
         "  - test: stream\n    protocol: TCP\n    message_size: 64",
-        "8:5: tests[1]: the cell LL-stream-tcp-64-auto-",
+        "8:5: tests[1]: tests[0] contains the same cell, LL-stream-tcp-64-auto-",
     ),
     ("  - test: stream\n    protocol: TCP", "8:5: tests[1]: the test has no `message_size`"),
     (

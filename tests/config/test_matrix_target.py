@@ -82,7 +82,9 @@ def test_what_makes_no_sense_is_refused_at_its_place(load: Any, line: str, fault
 
 def test_a_target_of_a_matrix_without_tcp_is_a_fault(load: Any) -> None:
     text = MATRIX.replace("[TCP, UDP]", "UDP") + "target: {rtt: 50ms, rate: 1Gbit}\n"
-    with pytest.raises(MatrixError, match="4:9: target: applies only to streams over TCP, and"):
+    with pytest.raises(
+        MatrixError, match="4:9: target: applies only to `stream` tests over TCP, and"
+    ):
         load(text)
 
 

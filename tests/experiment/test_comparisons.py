@@ -57,10 +57,14 @@ def test_what_compares_nothing_is_said() -> None:
     assert WAITS.fault(cells[:1]) == "the contender matches no cell"
     assert WAITS.fault(cells[1:]) == "the baseline matches no cell"
     assert (
-        Comparison("x", {"dscp": 1}, {"dscp": 1}).fault(cells) == "both sides select the same cells"
+        Comparison("x", {"dscp": 1}, {"dscp": 1}).fault(cells)
+        == "`baseline` and `contender` are equal"
     )
     uneven = Comparison("x", {"dscp": 1}, {"dscp": 2, "ip_version": 4})
-    assert uneven.fault(cells) == "both sides must name the same settings, with one value each"
+    assert (
+        uneven.fault(cells)
+        == "`baseline` and `contender` must name the same settings, one value each"
+    )
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 2)), unique=True))

@@ -103,10 +103,10 @@ def test_a_failure_with_a_throughput_is_refused_in_writing_and_in_reading() -> N
     bad = made_record(
         status=Status.FAILED, reason="no-traffic", values={"receiver_throughput_bit_per_s": 0}
     )
-    with pytest.raises(ValueError, match="failed, but it has"):
+    with pytest.raises(ValueError, match=r"failed, but .* is given"):
         to_json(bad)
     text = to_json(made_record()).replace('"ok"', '"failed"')
-    with pytest.raises(ValueError, match="failed, but it has"):
+    with pytest.raises(ValueError, match=r"failed, but .* is given"):
         from_json(text)
 
 
@@ -114,7 +114,7 @@ def test_a_failure_with_a_rate_of_transactions_is_refused() -> None:
     bad = made_record(
         status=Status.FAILED, reason="no-answer", values={"client_transactions_per_s": 0.0}
     )
-    with pytest.raises(ValueError, match="failed, but it has"):
+    with pytest.raises(ValueError, match=r"failed, but .* is given"):
         to_json(bad)
 
 

@@ -52,7 +52,7 @@ def test_another_table_into_the_same_folder_is_refused(tmp_path: Path) -> None:
     small_table(table, "LL,TCP,64,16384,88.36")
     with pytest.raises(UsageError, match=r"another import, of table\.csv: .*another table"):
         import_table(table, tmp_path / "run")
-    with pytest.raises(UsageError, match="link: nothing there"):
+    with pytest.raises(UsageError, match="link: nothing in the folder"):
         import_table(TABLE, tmp_path / "run", link=Link(1e8, 1500))
 
 
@@ -161,7 +161,7 @@ def test_facts_that_are_wrong_are_told_with_their_place(
 
 
 def test_facts_about_a_pairing_that_the_table_lacks_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"table\.csv has no 'WW'; it has LL"):
+    with pytest.raises(UsageError, match=r"table\.csv has no pairing 'WW'; its pairings: LL"):
         with_facts(tmp_path, FACTS.replace("[LL]", "[LL, WW]"))
 
 

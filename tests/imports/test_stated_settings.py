@@ -58,7 +58,10 @@ def test_a_wrong_value_is_told(tmp_path: Path, name: str, text: str, sentence: s
     [
         ("message_bytes", "is not SETTING=VALUE, such as message_bytes=1472"),
         ("message_byte=64", "no setting is called message_byte; did you mean `message_bytes`?"),
-        ("protocol=TCP", "the protocol cannot be given: the tool's output has to state it"),
+        (
+            "protocol=TCP",
+            "the protocol cannot be given here: netlab reads it from the tool's output",
+        ),
     ],
 )
 def test_the_command_refuses_what_is_no_setting(tmp_path: Path, word: str, sentence: str) -> None:

@@ -36,7 +36,7 @@ def faults_of(text: str) -> list[str]:
         ("LL,TCP,64,16384,٣", "17: mbit_per_s: '٣' is not a plain decimal number"),
         ("LL,TCP,64,16384,-", "17: mbit_per_s: '-' is not a plain decimal number"),
         ('LL,TCP,64,16384,"88,35"', "17: mbit_per_s: '88,35' is not a plain decimal number"),
-        ("LL,TCP,64,16384,0.00", "17: mbit_per_s: 0 is not a throughput; leave it empty"),
+        ("LL,TCP,64,16384,0.00", "17: mbit_per_s: 0 is not a throughput; leave the field empty"),
         ("LL,TCP,64,16384,100000001", "17: mbit_per_s: '100000001' is more than 100000000"),
         ("LL,TCP,64,16384,88,35", "20: 6 values for 5 columns; write a decimal point"),
         ("LL,TCP,64,16384", "11: 4 values for 5 columns"),
@@ -78,8 +78,11 @@ def test_every_fault_is_told_in_one_go() -> None:
 @pytest.mark.parametrize(
     ("header", "fault"),
     [
-        ("", "t.csv:1:1: empty; the columns are pairing, protocol"),
-        ("\n \n", "t.csv:1:1: empty; the columns are"),
+        (
+            "",
+            "t.csv:1:1: the file is empty; its first line must name the columns pairing, protocol",
+        ),
+        ("\n \n", "t.csv:1:1: the file is empty; its first line must name the columns"),
         (HEADER, "t.csv:1:1: no rows below"),
         (HEADER + ",colour", "t.csv:1:63: no such column: colour"),
         (

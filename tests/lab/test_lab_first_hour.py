@@ -186,7 +186,7 @@ def test_names_of_ssh_are_enough(cable: lab.LabState, home: Path) -> None:
     known_hosts.write_text(cable.ssh_config.with_name("known_hosts").read_text())
     process = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix")
     if process.returncode == 2:  # the management network is one that both are in as well
-        assert "several networks in common: --to " in process.stderr
+        assert "several networks in common; choose one: --to " in process.stderr
         to = load_inventory(hosts_file(cable)).host("linux-a").address(None)
         process = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix", "--to", to)
     assert process.returncode == 0, process.stderr

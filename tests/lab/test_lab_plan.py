@@ -197,7 +197,7 @@ def test_how_many_hosts_there_are_is_said_once_and_can_be(words: str, why: str) 
 def test_what_gives_no_host_a_value_is_refused_in_one_line(option: str) -> None:
     error = CliRunner().invoke(cli, ["lab", "up", option]).exception
     assert isinstance(error, UsageError)
-    assert "should be HOST=VALUE" in str(error)
+    assert "not a valid HOST=VALUE" in str(error)
     assert "\n" not in str(error)
 
 

@@ -206,7 +206,7 @@ def test_a_machine_of_hosts_that_are_not_there_is_refused(tmp_path: Path) -> Non
         ("SCTP,,a,b,1", "'SCTP' is neither TCP nor UDP"),
         ("TCP,,a b,b,1", "'a b' is neither a valid name of a host"),
         ("TCP,,a,,1", "'' is neither a valid name of a host"),
-        ("TCP,,a,b,0", "0 is not a throughput; leave it empty"),
+        ("TCP,,a,b,0", "0 is not a throughput; leave the field empty"),
         ("TCP,,a,b,-1", "not a plain decimal number"),
         ("TCP,,a,b,1e3", "not a plain decimal number"),
         ("UDP,fast,a,b,1", "offered_mbit_per_s: 'fast' is not a plain decimal"),

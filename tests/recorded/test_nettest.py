@@ -196,7 +196,7 @@ def test_udp_without_a_printed_loss_has_no_throughput_and_a_ping_that_lost_has_n
         ("tcp_ping,64,10,1,nan,", "not a plain decimal number"),
         ('tcp_ping,64,10,1,"1,5",', "write a decimal point"),
         ("tcp_ping,64,10,1,1.0,1", "TCP delivers everything"),
-        ("udp_blast,64,10,1,1.0,11", "11 lost of 10 sent"),
+        ("udp_blast,64,10,1,1.0,11", "11 lost, but only 10 sent"),
         ("udp_blast,64,10,1,1.0,1.5", "'1.5' is not a whole number"),
     ],
 )

@@ -222,7 +222,10 @@ class TestAgent:
         process = transport.start(("sleep", "60"))
         with ExitStack() as stack:
             stack.callback(transport.close)
-            with pytest.raises(HostError, match="far: its SFTP ends"), transport.sftp() as sftp:
+            with (
+                pytest.raises(HostError, match="far: its SFTP server ends"),
+                transport.sftp() as sftp,
+            ):
                 stack.enter_context(server.frozen())
                 # From now on nothing can be sent, and paramiko does not know it.
                 transport._chain.connections[-1].sock.shutdown(socket.SHUT_WR)

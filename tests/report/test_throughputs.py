@@ -315,7 +315,7 @@ def test_a_failed_search_can_hold_no_rate(tmp_path: Path) -> None:
     assert "upper_frames_per_s".endswith(HEADLINE_ENDINGS)
     cell = planned("throughput_search", frame_bytes=64)
     keys: dict[str, Any] = {"status": Status.FAILED, "reason": "tester-bound"}
-    with pytest.raises(ValueError, match="but it has frames_per_s"):
+    with pytest.raises(ValueError, match="but frames_per_s is given"):
         run_of(tmp_path, plan_of([cell], 1), [result(cell, 1, {"frames_per_s": 1.0}, **keys)])
 
 

@@ -104,7 +104,9 @@ def test_without_pyarrow_the_error_states_how_to_install_it(
 
 
 def test_another_format_is_refused() -> None:
-    with pytest.raises(UsageError, match="xlsx: not a format; there are csv, json, parquet"):
+    with pytest.raises(
+        UsageError, match="xlsx: not a format of an export; the formats are csv, json, parquet"
+    ):
         export(FIXTURE, "xlsx")
 
 

@@ -287,7 +287,7 @@ def test_addresses_are_paired_by_network_and_ip_version() -> None:
     assert common_addresses(left, right) == (("10.0.0.1", "10.0.0.2"), ("10.1.0.1", "10.1.0.2"))
     six = Host(name="s", os="L", addresses={"a": ("fd00::3",)})
     assert common_addresses(left, six) == (("fd00::1", "fd00::3"),)
-    with pytest.raises(HostError, match="r and s have no test addresses with a common network"):
+    with pytest.raises(HostError, match="r and s have no test addresses in the same network"):
         common_addresses(right, six)
 
 

@@ -139,9 +139,9 @@ def test_pairs_are_read_back_as_they_were_written(values: list[int]) -> None:
     ("pairs", "sentence"),
     [
         ([1], "come in pairs"),
-        ([3, 1, 2, 1], "do not ascend"),
-        ([3, 1, 3, 1], "do not ascend"),
-        ([3, 0], "only filled buckets"),
+        ([3, 1, 2, 1], "not in ascending order"),
+        ([3, 1, 3, 1], "not in ascending order"),
+        ([3, 0], "a count is at least 1"),
         ([-1, 2], "bucket -1"),
         ([10**9, 2], "bucket 1000000000"),
         ([1, 2.5], "whole numbers"),

@@ -67,7 +67,7 @@ def test_one_trial_a_side_cannot_tell(n: int, *, paired: bool) -> None:
 def test_what_has_no_ratio_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0"):
         compare([0.0, 1.0], [1.0, 1.0], paired=True)
-    with pytest.raises(ValueError, match="pairs need as many values"):
+    with pytest.raises(ValueError, match="cannot pair "):
         compare([1.0, 1.0], [1.0], paired=True)
     with pytest.raises(ValueError, match="between 0 and 1"):
         compare([1.0, 1.0], [1.0, 1.0], paired=True, margin=0.0)

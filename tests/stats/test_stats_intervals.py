@@ -25,7 +25,7 @@ def test_the_interval_of_a_mean_is_the_one_computed_by_hand() -> None:
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0]])
 def test_fewer_than_three_trials_have_no_interval(values: list[float]) -> None:
-    with pytest.raises(ValueError, match="an interval needs 3"):
+    with pytest.raises(ValueError, match="an interval needs at least 3"):
         interval(values)
 
 
@@ -77,7 +77,7 @@ def test_a_confidence_of_nothing_or_of_certainty_is_refused(confidence: float) -
         lambda: half_width_share(values, confidence),
         lambda: precise(values, 0.1, confidence),
     ):
-        with pytest.raises(ValueError, match="it lies between 0 and 1"):
+        with pytest.raises(ValueError, match="a confidence must be between 0 and 1"):
             call()
 
 

@@ -66,7 +66,9 @@ def test_a_plan_with_trials_until_tight_and_cells_of_their_own_number_is_read_ba
         *((LL_LARGE.key, trial) for trial in range(1, 13)),
     ]
     new_plan = replace(plan, until=replace(until, at_most=8))
-    with pytest.raises(UsageError, match=r"until: ± 2.5 % at 90 %, 3 to 7 trials there, .* 3 to 8"):
+    with pytest.raises(
+        UsageError, match=r"until: ± 2.5 % at 90 %, 3 to 7 trials in the folder, .* 3 to 8"
+    ):
         open_folder(tmp_path / "run", new_plan)
 
 
@@ -245,7 +247,7 @@ def test_a_writer_keeps_no_more_of_a_record_than_what_rules_look_at(tmp_path: Pa
 def test_a_refused_record_leaves_no_line_behind(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         line_count = len(lines_of(tmp_path / "run"))
-        with pytest.raises(ValueError, match="closed list"):
+        with pytest.raises(ValueError, match="which netlab does not know"):
             folder.append(made_record(status=Status.FAILED, reason="bad-luck"))
         with pytest.raises(ValueError, match="not a kind of note"):
             folder.note("record", cell=LL.key)

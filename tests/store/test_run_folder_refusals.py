@@ -39,9 +39,9 @@ def test_another_matrix_is_refused_with_the_difference_in_words(tmp_path: Path) 
         open_folder(tmp_path / "run", new_plan)
     message = str(excinfo.value)
     assert excinfo.value.exit_code == 2
-    assert "tests[0].duration_s: 10 there, 1 here" in message
-    assert "tests[0].message_bytes: [64, 1500] there, [64] here" in message
-    assert "warm_up_s: nothing there, 2 here" in message
+    assert "tests[0].duration_s: 10 in the folder, 1 now" in message
+    assert "tests[0].message_bytes: [64, 1500] in the folder, [64] now" in message
+    assert "warm_up_s: nothing in the folder, 2 now" in message
     assert len(read(tmp_path / "run").records) == 0
     open_folder(tmp_path / "run").close()
 
@@ -56,14 +56,14 @@ def test_the_same_matrix_under_another_title_goes_on(tmp_path: Path) -> None:
 def test_the_same_matrix_with_other_cells_is_refused(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     new_plan = made_plan(cells=(*made_plan().cells[:3], made_cell("WL", 9000)))
-    with pytest.raises(UsageError, match="cells: 1 only there, 1 only here"):
+    with pytest.raises(UsageError, match="cells: 1 only in the folder, 1 only now"):
         open_folder(tmp_path / "run", new_plan)
 
 
 def test_many_differences_are_cut_short(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     new_plan = made_plan(content={**CONTENT, **{f"key{n:02}": n for n in range(20)}})
-    with pytest.raises(UsageError, match="key07: nothing there, 7 here; and 12 more"):
+    with pytest.raises(UsageError, match="key07: nothing in the folder, 7 now; and 12 more"):
         open_folder(tmp_path / "run", new_plan)
 
 
@@ -71,11 +71,11 @@ def test_many_differences_are_cut_short(tmp_path: Path) -> None:
     ("old_content", "new_content", "words"),
     [
         ({"a": 10}, {"a": 10.0}, []),
-        ({"a": True}, {"a": 1}, ["a: true there, 1 here"]),
-        ({"a": [{"b": 1}]}, {"a": []}, ['a[0]: {"b": 1} there, nothing here']),
-        ({"a": None}, {}, ["a: null there, nothing here"]),
-        (1, 2, ["the content: 1 there, 2 here"]),
-        ({"a": "x" * 99}, {"a": {}}, ['a: "' + "x" * 56 + "... there, {} here"]),
+        ({"a": True}, {"a": 1}, ["a: true in the folder, 1 now"]),
+        ({"a": [{"b": 1}]}, {"a": []}, ['a[0]: {"b": 1} in the folder, nothing now']),
+        ({"a": None}, {}, ["a: null in the folder, nothing now"]),
+        (1, 2, ["the content: 1 in the folder, 2 now"]),
+        ({"a": "x" * 99}, {"a": {}}, ['a: "' + "x" * 56 + "... in the folder, {} now"]),
     ],
 )
 def test_differences_are_said_path_by_path(

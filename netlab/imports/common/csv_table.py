@@ -63,7 +63,17 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     first_line = next(lines, None)
     if first_line is None:
         columns = ", ".join(form.columns)
-        raise MatrixError([Fault(file, 1, 1, "", f"empty; the columns are {columns}")])
+        raise MatrixError(
+            [
+                Fault(
+                    file,
+                    1,
+                    1,
+                    "",
+                    f"the file is empty; its first line must name the columns {columns}",
+                )
+            ]
+        )
     order = _header(first_line[1], first_line[0], file, tuple(form.columns), form.optional)
     first_lines: dict[str, int] = {}
 
@@ -284,7 +294,7 @@ def wrong_rate(text: str) -> Iterator[str]:
     faults = list(wrong_decimal(text, "10^6 bit/s"))
     yield from faults
     if not faults and Decimal(text) == 0:
-        yield "0 is not a throughput; leave it empty if nothing was measured"
+        yield "0 is not a throughput; leave the field empty if nothing was measured"
     elif not faults and Decimal(text) > MAX_MBIT_PER_S:
         yield f"{shown(text)} is more than {MAX_MBIT_PER_S} Mbit/s"
 

@@ -139,7 +139,7 @@ def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Re
         if exact > limit:
             raise ValueError(f"{shown(text)} is more than {limit} {known.unit}".rstrip())
         if known.unit == "bit/s" and not exact:
-            raise ValueError("0 is not a throughput; leave it empty if nothing was measured")
+            raise ValueError("0 is not a throughput; leave the field empty if nothing was measured")
         if known.column.dtype == "Int64":
             return _whole(text, exact) if known.unit in ("", "byte") else round(exact)
         return plain_number(exact)
@@ -151,7 +151,11 @@ def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNu
     """The number in a text. A unit in the text is used instead of ``unit``, the column's unit."""
     match = _QUANTITY.fullmatch(text.replace(",", ".", 1) if decimal == "," else text)
     if match is None:
-        hint = "; write it without separators of thousands" if _WITH_COMMA.fullmatch(text) else ""
+        hint = (
+            "; write the number without separators of thousands"
+            if _WITH_COMMA.fullmatch(text)
+            else ""
+        )
         if decimal == "." and re.fullmatch(r"[0-9]+,[0-9]{1,2}", text):
             hint = "; state `decimal: ','` if the table has decimal commas"
         raise ValueError(f"{shown(text)} is not a plain number{hint}")

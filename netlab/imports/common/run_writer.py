@@ -120,7 +120,9 @@ def write_run(
     pairings = list(dict.fromkeys(cell.pairing for cell in plan.cells))
     for stranger in source.stated.strangers(pairings):
         names = ", ".join(pairings)
-        raise UsageError(f"{source.facts}: {source.path.name} has no {stranger!r}; it has {names}")
+        raise UsageError(
+            f"{source.facts}: {source.path.name} has no pairing {stranger!r}; its pairings: {names}"
+        )
     with RunFolder.open_for_writing(
         into,
         plan,

@@ -25,7 +25,9 @@ def stated_settings(words: tuple[str, ...]) -> dict[str, str]:
         if not equals or not text:
             raise ValueError(f"{word!r} is not SETTING=VALUE, such as message_bytes=1472")
         if name == "protocol":
-            raise ValueError("the protocol cannot be given: the tool's output has to state it")
+            raise ValueError(
+                "the protocol cannot be given here: netlab reads it from the tool's output"
+            )
         if name not in _KNOWN:
             from netlab.config.document import did_you_mean  # imports pydantic, which is slow
 

@@ -87,7 +87,9 @@ def check_ethtool(words: Sequence[str], interfaces: Collection[str]) -> None:
     pairs = words[2:]
     known = (*ETHTOOL_CHANGES, *ETHTOOL_READS)
     if option not in known:
-        raise RefusalError(f"ethtool {quoted(option)} is not one of {', '.join(known)}")
+        raise RefusalError(
+            f"the option {quoted(option)} of ethtool is not one of {', '.join(known)}"
+        )
     check_interface(interface, interfaces)
     if option in ETHTOOL_READS:
         if pairs:
@@ -113,7 +115,7 @@ def check_sysctl(words: Sequence[str], algorithms: Collection[str]) -> None:
         # Keys are written with dots or slashes; a key with both means something else to sysctl.
         parts = tuple(key.split("." if "." in key else "/"))
         if not equals or not all(map(SYSCTL_PART.fullmatch, parts)):
-            raise RefusalError(f"sysctl {quoted(pair)} is not KEY=VALUE, and no option is allowed")
+            raise RefusalError(f"sysctl {quoted(pair)} is not KEY=VALUE; the only option is -w")
         if len(parts) < 3 or parts[0] != "net" or parts[1] not in SYSCTL_GROUPS:
             groups = ", ".join(f"net.{group}" for group in SYSCTL_GROUPS)
             raise RefusalError(f"the key {quoted(key)} is not in one of {groups}")

@@ -125,7 +125,7 @@ def _opened_ns(exchange: Exchange) -> int:
     """
     if not exchange.trips:
         host = exchange.asker.agent.host.name
-        raise ProbeError(host, "bad-answer", detail="it reported no round trip")
+        raise ProbeError(host, "bad-answer", detail="the probe reported no round trip")
     return int(exchange.trips[0]["window_open_ns"])
 
 
@@ -176,7 +176,7 @@ def _intervals(flow: Flow) -> tuple[list[int], float]:
     result = flow.receiver.result or {}
     if not result.get("interval_bytes") or not result.get("interval_ns"):
         host = flow.receiver.agent.host.name
-        raise ProbeError(host, "bad-answer", detail="it reported no intervals")
+        raise ProbeError(host, "bad-answer", detail="the probe reported no intervals")
     return list(result["interval_bytes"]), result["interval_ns"] / 1e9
 
 

@@ -166,7 +166,7 @@ def _by_route(agents: AgentGroup, server: Host, client: Host, to: str) -> Common
         raise UsageError(f"--to {to}: {server.name} does not have this address; it has {words}")
     common = routed(to, agents.facts(client, to))
     if common is None:
-        raise UsageError(f"--to {to}: {client.name} has no route to it")
+        raise UsageError(f"--to {to}: {client.name} has no route to this address")
     return common
 
 

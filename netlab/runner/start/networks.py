@@ -127,4 +127,4 @@ def several(commons: Sequence[Common]) -> UsageError:
         f"--to {common.server_address} ({common.network}, {common.server_device})"
         for common in commons
     )
-    return UsageError(f"the hosts have several networks in common: {choices}")
+    return UsageError(f"the hosts have several networks in common; choose one: {choices}")

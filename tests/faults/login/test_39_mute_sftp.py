@@ -44,7 +44,9 @@ def test_the_probe_goes_there_by_commands_once_and_is_found_again(
     assert cached(server).read_bytes() == local_probe().read_bytes()
     assert cached(server).stat().st_mode & 0o777 == 0o700
     assert cached(server).parent.stat().st_mode & 0o777 == 0o700
-    sentence = "far: its SFTP does not answer in 0.5 s: the probe is copied by commands instead"
+    sentence = (
+        "far: its SFTP server does not answer in 0.5 s: the probe is copied by commands instead"
+    )
     # Whoever has the probe needs no files there.
     assert messages == [sentence]
 

@@ -95,7 +95,9 @@ def test_a_folder_that_is_listed_without_end_is_given_up(monkeypatch: pytest.Mon
     name = struct.pack(">I", 1) + b"x" + struct.pack(">I", 0) + struct.pack(">I", 0)
     for request in range(2, 100):
         answer += packet(104, struct.pack(">II", request, 10) + 10 * name)
-    with pytest.raises(SftpBroken, match=r"^far: its SFTP lists more than \d+ files of a folder$"):
+    with pytest.raises(
+        SftpBroken, match=r"^far: its SFTP server lists more than \d+ files of a folder$"
+    ):
         Sftp(answering(answer), "far").older("x", 1)
 
 

@@ -215,7 +215,7 @@ def test_without_the_option_there_is_no_sudo_and_after_down_nothing_is_left() ->
         os.kill(int(running["linux-b"].name), signal.SIGKILL)
         wait_until(lambda: not running["linux-b"].exists())
         assert lab.broken_pieces(within) == {
-            "linux-b": "the helper of its sudo has ended: no setting changes"
+            "linux-b": "its sudo helper has ended, so no setting can be changed"
         }
     finally:
         lab.down(name)

@@ -107,7 +107,7 @@ def test_a_run_measures_what_it_can_and_leaves_the_rest_pending(
         run(strict, Progress())
     assert not (tmp_path / "strict").exists()
     outcome = run(Options(matrix=matrix, into=tmp_path / "run", wait_s=60), Progress())
-    with pytest.raises(IncompleteRun, match="2 pending; to resume: netlab resume"):
+    with pytest.raises(IncompleteRun, match="2 pending trials; to resume: netlab resume"):
         outcome.raise_for_status()
     assert outcome.counts == {"ok": 1, "pending": 2}
     output = capfd.readouterr().err

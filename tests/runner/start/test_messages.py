@@ -130,7 +130,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         RIGHT + "defaults: {socket_buffer: 100 mb}\n",
         PLAN,
         USAGE,
-        r"m\.yaml:7:27: .*'100 mb' is not a size: 100MB \(bytes\) or 100Mbit\?$",
+        r"m\.yaml:7:27: .*'100 mb' is not a size: write 100MB \(bytes\) or 100Mbit$",
     ),
     "a word in quotes for a truth": (
         RIGHT + 'parallel: "true"\n',

@@ -63,7 +63,7 @@ def test_what_a_host_says_wrongly_is_no_address(addresses: str) -> None:
 def test_several_are_named_with_the_option_that_chooses_one() -> None:
     networks = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
     assert str(several(networks)) == (
-        "the hosts have several networks in common: "
+        "the hosts have several networks in common; choose one: "
         "--to 10.0.0.1 (10.0.0.0/24, eth1); --to fd00::1 (fd00::/64, eth1)"
     )
 
