@@ -22,10 +22,10 @@ FAULTS = [
     ("    ip: 6\n    udp_checksum: false", "11:19: tests[0].udp_checksum: UDP over IPv6 must"),
     ("    timeout: 11s", "10:14: tests[0].timeout: 11s is too much; at most 10 s"),
     ("    mirror_hold: 1s", "10:18: tests[0].mirror_hold: 1s is too much; at most 100 ms"),
-    ("    nodelay: true", "10:5: tests[0].nodelay: has no effect: it is for TCP, and no cell"),
+    ("    nodelay: true", "10:5: tests[0].nodelay: has no effect: it is for TCP, which"),
     (
         "  - {test: round_trip, protocol: TCP, message_size: 1, udp_checksum: false}",
-        "10:56: tests[1].udp_checksum: has no effect: it is for UDP, and no cell",
+        "10:56: tests[1].udp_checksum: has no effect: it is for UDP, which",
     ),
     ("    keep_first: 1001", "10:17: tests[0].keep_first: 1001 should be at most 1000"),
     (

@@ -2,7 +2,8 @@
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
 measurement of a cell, and a reading is the data of one trial. A grid holds the trials of one
-pairing under one combination of settings, in rows and columns. The wire ceiling is the highest
+pairing: a row for each value of one setting, a column for each combination of protocol, message
+size and direction. All other settings are the same in the whole grid. The wire ceiling is the highest
 payload rate that the link's framing allows.
 """
 
@@ -183,7 +184,9 @@ def _summary(
     body: Sequence[TableLine],
     notes: Notes,
 ) -> TableLine:
-    """A row that sums up each column over the cells that have a figure, with their number."""
+    """A row with the mean or the median of each column, over the cells that have a figure, and with
+    the number of these cells.
+    """
     entries = []
     for column in zip(*(row.places for row in body), strict=True):
         figures = [entry.value for entry in column if entry.value is not None]

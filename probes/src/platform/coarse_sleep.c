@@ -1,4 +1,4 @@
-/* Makes sleeps end at the ticks of a coarse timer, if a test requests that. */
+/* Makes sleeps end at the ticks of a coarse timer, for netlab's own automated tests. */
 #include "platform/coarse_sleep.h"
 
 #include <stdatomic.h>
