@@ -114,7 +114,9 @@ def _duration(data: Mapping[str, Any]) -> StatedDuration:
 def _host(data: Mapping[str, Any]) -> StatedHost:
     facts = data["facts"]
     if not isinstance(facts, Mapping) or not all(type(fact) in _FLAT for fact in facts.values()):
-        raise TypeError("facts are not a mapping of words to plain values")
+        raise TypeError(
+            "`facts` is not a mapping in which each value is a text, a number, true or false"
+        )
     return StatedHost(name=_text(data["name"]), facts=facts, source=_text(data["source"]))
 
 

@@ -80,8 +80,8 @@ def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]
 
     With a ``link``, the share of the wire ceiling is given next to each mean.
 
-    The result is one table, unless combinations of settings have different columns (``direction:
-    both``) or there are too many columns.
+    The result is one table, unless there are too many columns, or the combinations of settings
+    differ in their columns. For example, with ``direction: both`` each direction has a column.
     """
     combinations: dict[str, list[BinGrid]] = {}
     for grid in layout.grids:
