@@ -118,9 +118,9 @@ def _faults_of_cells(
 
 def unknown_mirrors(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
     """A sentence about each mirror that ``grids`` names and the section ``mirrors`` lacks."""
-    known = {None, *(model.mirrors or {})}
+    known_names = {None, *(model.mirrors or {})}
     names = dict.fromkeys(name for grid in grids for name in grid.axes.get("mirror", ()))
-    return [_unknown(str(name), model) for name in names if name not in known]
+    return [_unknown(str(name), model) for name in names if name not in known_names]
 
 
 def _unknown(name: str, model: MatrixFile) -> str:

@@ -128,18 +128,18 @@ def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
     other host as settings that it cannot put back.
     """
     own = {item.key for host in hosts for item in host.tried if item.is_own}
-    told: list[InspectedHost] = []
+    results: list[InspectedHost] = []
     for host in hosts:
-        others = [item for item in host.tried if not item.is_own and item.key in own]
-        faults = {item.fault for item in others}
-        told.append(
+        other_hosts = [item for item in host.tried if not item.is_own and item.key in own]
+        faults = {item.fault for item in other_hosts}
+        results.append(
             replace(
                 host,
                 unfit=tuple(sentence for sentence in host.unfit if sentence not in faults),
-                tried=tuple(item for item in host.tried if item not in others),
+                tried=tuple(item for item in host.tried if item not in other_hosts),
             )
         )
-    return tuple(told)
+    return tuple(results)
 
 
 def inspect(

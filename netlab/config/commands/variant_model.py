@@ -149,9 +149,9 @@ class ChangeSection(Section):
         for change in self.changes():
             unknown = sorted(change.uses - PLACEHOLDERS)
             if unknown:
-                known = ", ".join(f"{{{name}}}" for name in sorted(PLACEHOLDERS))
+                placeholders = ", ".join(f"{{{name}}}" for name in sorted(PLACEHOLDERS))
                 raise ValueError(
-                    f"{{{unknown[0]}}} is not a placeholder; the placeholders are {known}"
+                    f"{{{unknown[0]}}} is not a placeholder; the placeholders are {placeholders}"
                 )
         return self
 
@@ -161,13 +161,13 @@ class ChangeSection(Section):
         if self.congestion is not None:
             sysctl[CONGESTION_DEFAULT] = self.congestion
         single = {name: getattr(self, name) for name in ("mtu", "governor", "interrupts")}
-        known: dict[str, Mapping[str, str]] = {
+        sections: dict[str, Mapping[str, str]] = {
             "sysctl": sysctl,
             "offloads": self.offloads or {},
             "coalescing": self.coalescing or {},
             **{name: {name: str(v)} for name, v in single.items() if v is not None},
         }
-        return {name: values for name, values in known.items() if values}
+        return {name: values for name, values in sections.items() if values}
 
     def changes(self) -> Iterator[Change]:
         """The changes, in the order in which they are made."""
@@ -180,8 +180,8 @@ class ChangeSection(Section):
             return
         if self.restore:
             yield Change(self.enter, self.check, (self.restore,), self.expect or "")
-        elif (known := _known_command(self.enter)) is not None:
-            prefix, name, values = known
+        elif (command := _known_command(self.enter)) is not None:
+            prefix, name, values = command
             wanted = tuple(values.items())
             yield Change(self.enter, self.check, (), self.expect or "", name, wanted, prefix)
 
@@ -193,8 +193,8 @@ def _known_command(words: Words) -> tuple[Words, str, Mapping[str, str]] | None:
     start = next((n for n, word in enumerate(words) if word in ("sysctl", "ethtool", "ip")), 0)
     if start and words[0] not in ("sudo", "doas"):
         return None
-    known = recognized(words[start:])
-    return None if known is None else (words[:start], *known)
+    command = recognized(words[start:])
+    return None if command is None else (words[:start], *command)
 
 
 class StateSection(Section):

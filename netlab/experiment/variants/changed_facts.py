@@ -72,10 +72,10 @@ def _values(section: object) -> tuple[object, ...]:
 
 
 def _of_change(change: Mapping[str, Any]) -> tuple[str, ...]:
-    known, wanted = change.get("known"), change.get("wanted")
-    if known == "sysctl" and isinstance(wanted, list):
+    kind, wanted = change.get("known"), change.get("wanted")
+    if kind == "sysctl" and isinstance(wanted, list):
         names = (pair[0] for pair in wanted if isinstance(pair, list) and pair)
         return tuple(
             OF_SYSCTL[name] for name in names if isinstance(name, str) and name in OF_SYSCTL
         )
-    return OF_KNOWN[known] if isinstance(known, str) and known in OF_KNOWN else OF_ANY
+    return OF_KNOWN[kind] if isinstance(kind, str) and kind in OF_KNOWN else OF_ANY

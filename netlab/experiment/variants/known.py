@@ -132,14 +132,14 @@ class Ethtool:
 
     def read(self, text: str) -> dict[str, str]:
         """The values in lines such as ``rx-usecs: 3`` or ``Adaptive RX: off  TX: on``."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for line in text.splitlines():
             adaptive = re.match(r"Adaptive RX:\s*(\S+)\s+TX:\s*(\S+)", line)
             if adaptive:
-                found |= {"adaptive-rx": adaptive[1], "adaptive-tx": adaptive[2]}
+                values |= {"adaptive-rx": adaptive[1], "adaptive-tx": adaptive[2]}
             elif pair := re.match(r"\s*([a-z0-9-]+):\s*(\S+)", line):
-                found[_SHORT_NAMES.get(pair[1], pair[1])] = pair[2]
-        return found
+                values[_SHORT_NAMES.get(pair[1], pair[1])] = pair[2]
+        return values
 
     def is_reached(self, wanted: Values, found: Values) -> bool:
         """Whether all values are equal; ethtool's short and long names mean the same."""

@@ -125,9 +125,13 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             hint = did_you_mean(name, known_columns) or "; docs/run-folder.md lists them"
             yield document.fault((part, name), message + hint, at_key=True)
     for name, column in model.columns.items():
-        known = known_columns.get(name)
-        if known is not None and column.unit is not None and column.unit not in FACTORS[known.unit]:
-            units = ", ".join(FACTORS[known.unit]) or "none"
+        column_row = known_columns.get(name)
+        if (
+            column_row is not None
+            and column.unit is not None
+            and column.unit not in FACTORS[column_row.unit]
+        ):
+            units = ", ".join(FACTORS[column_row.unit]) or "none"
             message = f"`{column.unit}` is not a unit of {name}; its units: {units}"
             yield document.fault(("columns", name, "unit"), message)
     for name, text in model.values.items():
@@ -146,14 +150,14 @@ def _absences(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
     """The faults of the set of columns: a column that a result needs is missing, or columns exclude
     each other.
     """
-    given = {*model.columns, *model.values}
-    if "pairing" in given and given & {"server", "client"}:
+    sources = {*model.columns, *model.values}
+    if "pairing" in sources and sources & {"server", "client"}:
         message = "pairing and the names of the hosts exclude each other: keep one of them"
         yield document.fault(("columns",), message, at_key=True)
-    elif "pairing" not in given and not given >= {"server", "client"}:
+    elif "pairing" not in sources and not sources >= {"server", "client"}:
         message = "name a column for pairing, or columns for server and client"
         yield document.fault(("columns",), message, at_key=True)
-    if "protocol" not in given:
+    if "protocol" not in sources:
         message = "protocol is missing; if all rows have the same, state it in `values`"
         yield document.fault(("columns",), message, at_key=True)
     measured_names = {

@@ -88,8 +88,8 @@ def _places(
             message = f"{len(indices)} columns have the heading `{column.heading[:60]}`"
             faults.append(Fault(file, number, starts[indices[1]], column.name, message))
         else:
-            known = known_columns[column.name]
-            read = text_reader(column.name, known, column.unit, column_map.decimal)
+            known_column = known_columns[column.name]
+            read = text_reader(column.name, known_column, column.unit, column_map.decimal)
             places.append(_FieldPlace(column.name, indices[0], read))
     if faults:
         raise MatrixError(faults)

@@ -116,8 +116,8 @@ def columns_of_test(test: str) -> Mapping[str, MappableColumn]:
 
 def constant_value(test: str, name: str, text: str) -> Value | None:
     """The value of a column that is the same in every row. Returns and raises as ``Read`` does."""
-    known = columns_of_test(test)[name]
-    return text_reader(name, known, known.unit, ".")(text)
+    known_column = columns_of_test(test)[name]
+    return text_reader(name, known_column, known_column.unit, ".")(text)
 
 
 def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:

@@ -189,9 +189,9 @@ def _without_flow(name: str) -> str:
 def _check_names(record: Record) -> None:
     """Raise ValueError for a name that is no column: findings and reports would not read it."""
     columns = columns_of([record.test])
-    known = {*columns, *OF_AN_END}
+    known_columns = {*columns, *OF_AN_END}
     names = {*record.settings, *record.values}
-    unknown = sorted(name for name in names if _without_flow(name) not in known)
+    unknown = sorted(name for name in names if _without_flow(name) not in known_columns)
     if unknown:
         raise ValueError(f"{record.cell}: no column of netlab.results.columns: {unknown}")
 

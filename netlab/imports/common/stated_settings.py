@@ -61,8 +61,8 @@ def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> li
         known_columns = columns_of_test(result.test)
         added: dict[str, Value] = {}
         for name, text in texts.items():
-            known = known_columns.get(name)
-            if known is None or not known.is_setting:
+            known_column = known_columns.get(name)
+            if known_column is None or not known_column.is_setting:
                 continue
             used_names.add(name)
             try:

@@ -85,10 +85,10 @@ def check_ethtool(words: Sequence[str], interfaces: Collection[str]) -> None:
     """Allow ``-K INTERFACE NAME VALUE …``, ``-k INTERFACE`` and similar options, nothing else."""
     option, interface = (*words[:2], "", "")[:2]
     pairs = words[2:]
-    known = (*ETHTOOL_CHANGES, *ETHTOOL_READS)
-    if option not in known:
+    options = (*ETHTOOL_CHANGES, *ETHTOOL_READS)
+    if option not in options:
         raise RefusalError(
-            f"the option {quoted(option)} of ethtool is not one of {', '.join(known)}"
+            f"the option {quoted(option)} of ethtool is not one of {', '.join(options)}"
         )
     check_interface(interface, interfaces)
     if option in ETHTOOL_READS:

@@ -205,9 +205,9 @@ class ToolEngine:
             detail = f"{self.name} printed no result: {last_words}"
             raise ProbeError(client.agent.host.name, "engine-failed", detail=detail) from None
         if result.reason is not None:
-            known = result.reason not in ("unknown-error", "not-recorded")
+            is_known = result.reason not in ("unknown-error", "not-recorded")
             is_unheard = is_server_failed and result.reason == "connect-refused"
-            reason = result.reason if known and not is_unheard else "engine-failed"
+            reason = result.reason if is_known and not is_unheard else "engine-failed"
             detail = last_words if is_unheard else excerpt(result.detail or last_words, WORDS_MOST)
             raise ProbeError(client.agent.host.name, reason, detail=f"{self.name}: {detail}")
         return result
@@ -250,6 +250,6 @@ def _naming(remarks: tuple[str, ...]) -> Iterator[None]:
 def _otherwise(setup: Stream | RoundTrip, result: ToolResult) -> Iterator[str]:
     """A sentence for each setting that the tool printed and that differs from the requested one."""
     for name, printed in result.settings.items():
-        asked = getattr(setup, name, None)
-        if name in ROWS and asked is not None and asked != printed:
-            yield f"`{ROWS[name].key}` was {printed}, {asked} was asked"
+        level = getattr(setup, name, None)
+        if name in ROWS and level is not None and level != printed:
+            yield f"`{ROWS[name].key}` was {printed}, {level} was asked"

@@ -131,10 +131,10 @@ class HostState:
         """The commands that undo a change, in the order in which they are registered."""
         if change.restore:
             return change.restore
-        known = KNOWN[change.known]
-        found = known.read(self._printed(change.check))
+        kind = KNOWN[change.known]
+        state = kind.read(self._printed(change.check))
         try:
-            commands = known.restore(dict(change.wanted), found)
+            commands = kind.restore(dict(change.wanted), state)
         except ValueError as error:
             raise self._fault(f"{error}, according to `{shlex.join(change.check)}`") from None
         return tuple((*change.prefix, *fill(words, places)) for words in commands)
@@ -142,27 +142,27 @@ class HostState:
     def _checked(self, change: Change) -> str:
         """What the check of a change printed; ProbeError if the change is not in effect."""
         text = self._printed(change.check)
-        wanted, shown = dict(change.wanted), shlex.join(change.check)
+        wanted, command = dict(change.wanted), shlex.join(change.check)
         if change.known:
-            known = KNOWN[change.known]
-            found = known.read(text)
-            if not known.is_reached(wanted, found):
-                raise self._fault(f"`{shown}` prints {_differing(wanted, found)}")
+            kind = KNOWN[change.known]
+            state = kind.read(text)
+            if not kind.is_reached(wanted, state):
+                raise self._fault(f"`{command}` prints {_differing(wanted, state)}")
         if change.expect and not re.search(change.expect, text, re.MULTILINE):
             words = f"prints nothing that matches `{change.expect}`: {_last_line(text)}"
-            raise self._fault(f"`{shown}` {words}")
+            raise self._fault(f"`{command}` {words}")
         return text.strip()
 
     def _printed(self, words: Words) -> str:
         """What a command printed; ProbeError unless it ended with exit code 0."""
-        shown = shlex.join(words)
+        command = shlex.join(words)
         try:
             ended = run_to_end(self._of_host(), words, COMMAND_S)
         except ProbeError as error:
-            raise self._fault(f"`{shown}`: {error.detail or error.word}") from error
+            raise self._fault(f"`{command}`: {error.detail or error.word}") from error
         if ended.exit_code != 0:
             how = _ending(ended.exit_code, ended.signal, ended.errors or ended.text)
-            raise self._fault(f"`{shown}` {how}")
+            raise self._fault(f"`{command}` {how}")
         return ended.text
 
     def _await_carrier(self, interface: str) -> None:

@@ -145,15 +145,15 @@ def leftovers(agent: Agent) -> Leftovers:
         return Leftovers()
     until = time.monotonic() + LIST_S
     pending = agent.start("leftovers")
-    found: list[Leftover] = []
+    entries: list[Leftover] = []
     while (record := pending.record(max(0.0, until - time.monotonic())))["type"] == "leftover":
-        found.append(_leftover(record))
-    if record["count"] != len(found):
+        entries.append(_leftover(record))
+    if record["count"] != len(entries):
         detail = (
-            f"its record leftovers has count {record['count']}, but {len(found)} came before it"
+            f"its record leftovers has count {record['count']}, but {len(entries)} came before it"
         )
         raise ProbeError(agent.host.name, BAD_ANSWER, detail=detail)
-    return Leftovers(in_order(found), record["left_out"], record["elsewhere"])
+    return Leftovers(in_order(entries), record["left_out"], record["elsewhere"])
 
 
 def in_order(found: Sequence[Leftover]) -> tuple[Leftover, ...]:

@@ -83,31 +83,31 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
     Nothing is undone while another netlab process measures with the host. Raises ProbeError if the
     undo log cannot be read, HostGone if the host is lost before anything was undone.
     """
-    found = leftovers(agent)
-    if not any(is_reachable(agent, leftover) for leftover in found.entries):
-        return UndoLogState(tuple(_others(agent, found.entries)), found.elsewhere)
+    listing = leftovers(agent)
+    if not any(is_reachable(agent, leftover) for leftover in listing.entries):
+        return UndoLogState(tuple(_others(agent, listing.entries)), listing.elsewhere)
     obstacle = _obstacle(agent, owner)
     if obstacle is not None:
-        mine = (entry for entry in found.entries if is_reachable(agent, entry))
+        mine = (entry for entry in listing.entries if is_reachable(agent, entry))
         tried = [PutBack(entry, _not_now(entry, obstacle)) for entry in mine]
-        return UndoLogState((*tried, *_others(agent, found.entries)), found.elsewhere)
+        return UndoLogState((*tried, *_others(agent, listing.entries)), listing.elsewhere)
     done: dict[str, PutBack] = {}
     try:
         for _ in range(ROUNDS_MOST):
             # Read again under the lock: another host of the inventory may be the same host, and
             # may have put settings back.
-            found = leftovers(agent)
-            if not _undo_all(agent, found.entries, done) or not found.left_out:
+            listing = leftovers(agent)
+            if not _undo_all(agent, listing.entries, done) or not listing.left_out:
                 break
         agent.ask("unlock")
     except (HostError, ProbeError) as error:
         if not done:
             raise
         # Report what was put back, and the fault for the rest.
-        rest = [entry for entry in found.entries if is_reachable(agent, entry)]
+        rest = [entry for entry in listing.entries if is_reachable(agent, entry)]
         for entry in rest:
             done.setdefault(entry.entry, PutBack(entry, _not_now(entry, excerpt(str(error), 300))))
-    return UndoLogState((*done.values(), *_others(agent, found.entries)), found.elsewhere)
+    return UndoLogState((*done.values(), *_others(agent, listing.entries)), listing.elsewhere)
 
 
 def _undo_all(agent: Agent, entries: Iterable[Leftover], done: dict[str, PutBack]) -> bool:
