@@ -36,7 +36,7 @@ COUNT, LABS = 300, 3
 
 def ends_in(number: int, counts: range, seed: int) -> list[tuple[str, str, Outcome]]:
     """End runs in one lab. Returns the label, the kind of end and the outcome of each run."""
-    found: list[tuple[str, str, Outcome]] = []
+    outcomes: list[tuple[str, str, Outcome]] = []
     with (
         a_lab(name=f"back-{os.getpid()}-{number}", sudo=True) as lab_state,
         tempfile.TemporaryDirectory(prefix="netlab-") as scratch,
@@ -53,10 +53,10 @@ def ends_in(number: int, counts: range, seed: int) -> list[tuple[str, str, Outco
             state = "changed" if outcome.was_changed else "as found"
             how = outcome.complaint or f"put back after {outcome.after_s:.1f} s"
             print(f"{label}, {state}: {how}", flush=True)
-            found.append((label, kind, outcome))
+            outcomes.append((label, kind, outcome))
             if outcome.complaint:
                 break  # otherwise the next run in this lab would get the blame for what is left
-    return found
+    return outcomes
 
 
 def _whole_s(lab: SettingsLab) -> float:

@@ -301,9 +301,9 @@ counts = st.none() | st.integers(0, 10_000)
     ),
     account=st.builds(
         TcpAccount,
-        **{each.name: st.none() | st.integers(0, 1_000_000) for each in fields(TcpAccount)},
+        **{field.name: st.none() | st.integers(0, 1_000_000) for field in fields(TcpAccount)},
     ),
-    losses=st.builds(Losses, **{each.name: counts for each in fields(Losses)}),
+    losses=st.builds(Losses, **{field.name: counts for field in fields(Losses)}),
     full=shares,
     protocol=st.sampled_from(["TCP", "UDP"]),
 )

@@ -44,12 +44,12 @@ def undo(agent: Agent, entry: str) -> Ran:
 def leftovers(agent: Agent) -> list[Reply]:
     """The entries of agents that no longer live."""
     name = agent.start("leftovers")
-    found = []
+    entries = []
     while (record := agent.next(name))["type"] == "leftover":
-        found.append(record)
+        entries.append(record)
     assert record["type"] == "leftovers", record
-    assert record["count"] == len(found)
-    return found
+    assert record["count"] == len(entries)
+    return entries
 
 
 class Notes:
@@ -124,7 +124,7 @@ def orphan(netprobe: Path, *commands: tuple[str, ...]) -> list[str]:
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Notes:
     """An undo log of the test alone."""
-    found = Notes(tmp_path)
-    found.state.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_STATE_HOME", str(found.state))
-    return found
+    notes = Notes(tmp_path)
+    notes.state.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_STATE_HOME", str(notes.state))
+    return notes

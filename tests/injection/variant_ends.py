@@ -234,12 +234,12 @@ def end_at(
     lab: SettingsLab, into: str, end: End, moment_s: float, chance: random.Random
 ) -> Outcome:
     """Start a run, end it at a moment after its start, and wait until all is put back."""
-    found = lab.settings()
+    settings_before = lab.settings()
     run = lab.start(into)
     with cables_in(lab):
         with suppress(subprocess.TimeoutExpired):
             run.wait(moment_s)
-        was_changed = lab.settings() != found
+        was_changed = lab.settings() != settings_before
         with suppress(ProcessLookupError):
             end(lab, run, chance)
         try:
@@ -249,7 +249,7 @@ def end_at(
             run.communicate()
             return Outcome(was_changed, RUN_S, f"no end within {RUN_S:g} s")
         ended_at = time.monotonic()
-        complaint = lab.complaint(found, ended_at + PUT_BACK_S)
+        complaint = lab.complaint(settings_before, ended_at + PUT_BACK_S)
     if "Traceback" in output:
         complaint = f"a traceback: {output[-300:]}"
     return Outcome(was_changed, time.monotonic() - ended_at, complaint)

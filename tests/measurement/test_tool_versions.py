@@ -152,9 +152,9 @@ LINES = {
 
 @OF_EACH_TOOL
 def test_the_version_that_was_tried_is_told_from_those_that_look_alike(tool: Tool) -> None:
-    same, *others = LINES[tool.name]
+    same, *other_lines = LINES[tool.name]
     assert list(remarks_on_versions(tool, {"client": same, "server": same})) == []
-    for line in others:
+    for line in other_lines:
         (remark,) = remarks_on_versions(tool, {"client": same, "server": line})
         assert remark.startswith(f"server: {line}, but")
 

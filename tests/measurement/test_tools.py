@@ -257,8 +257,8 @@ def test_round_trips_are_whole_ones_with_their_percentiles(
     mean_s = setup.outstanding / values["transactions_per_s"]
     assert values["rtt_mean_ns"] == pytest.approx(1e9 * mean_s, rel=0.02)
     for setting in ("message_bytes", "outstanding", "nodelay"):
-        asked = getattr(setup, setting)
-        assert result.settings.get(setting, asked) == asked
+        level = getattr(setup, setting)
+        assert result.settings.get(setting, level) == level
     assert "warm_up_s" not in result.settings
 
 

@@ -64,8 +64,8 @@ def opened(netprobe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> Ite
 )
 def test_a_program_runs_to_its_end(opened: Opener, script: str, expected: Any) -> None:
     ended = run_to_end(opened(), ("sh", "-c", script), 1.0)
-    found = ended.exit_code, ended.signal, ended.killed, ended.text, ended.errors
-    assert found == expected
+    outcome = ended.exit_code, ended.signal, ended.killed, ended.text, ended.errors
+    assert outcome == expected
     assert not ended.is_cut
 
 
@@ -172,17 +172,17 @@ def test_leftovers_are_listed_as_they_were_registered(
     second = orphan(netprobe, ("true",))
     agent = opened()
     assert undo(agent, first[1], 20.0).exit_code == 1
-    found = leftovers(agent)
-    assert (found.left_out, found.elsewhere) == (0, 0)
-    assert [leftover.entry for leftover in found.entries] == [*second, first[1], first[0]]
-    last, failed, echo = found.entries
+    listing = leftovers(agent)
+    assert (listing.left_out, listing.elsewhere) == (0, 0)
+    assert [leftover.entry for leftover in listing.entries] == [*second, first[1], first[0]]
+    last, failed, echo = listing.entries
     assert (last.words, echo.words) == (("true",), ("echo", "a b", "", "c"))
     assert echo.deadline_s == 20.0
     assert echo.network_id == Path("/proc/self/ns/net").stat().st_ino
     assert began_ns - 10**9 < echo.written_wall_ns < time.time_ns() + 10**9
     assert (failed.exit_code, failed.tried_wall_ns is None) == (1, False)
     assert (echo.exit_code, echo.tried_wall_ns) == (None, None)
-    assert {leftover.file for leftover in found.entries} == set(map(str, notes.files()))
+    assert {leftover.file for leftover in listing.entries} == set(map(str, notes.files()))
 
 
 def test_the_order_of_a_file_stays_where_its_host_set_its_clock() -> None:
@@ -190,8 +190,8 @@ def test_the_order_of_a_file_stays_where_its_host_set_its_clock() -> None:
         return Leftover(name, name[0], written_wall_ns=second * 10**9)
 
     damaged = Leftover("", "a", damaged=True)
-    found = [damaged, entry("a3", 10), entry("a2", 50), entry("b2", 40), entry("b1", 5)]
-    names = [leftover.entry for leftover in in_order(found)]
+    entries = [damaged, entry("a3", 10), entry("a2", 50), entry("b2", 40), entry("b1", 5)]
+    names = [leftover.entry for leftover in in_order(entries)]
     assert names == ["b2", "a3", "a2", "b1", ""]
 
 

@@ -62,6 +62,6 @@ def test_a_content_of_any_form_is_survived(variants: Any) -> None:
 
 
 def test_a_change_of_unknown_kind_may_change_any_fact() -> None:
-    for known in ("nosuch", 1, None, ["mtu"]):
-        content = {"variants": {"a": {"b": {"server": [{"known": known}]}}}}
+    for name in ("nosuch", 1, None, ["mtu"]):
+        content = {"variants": {"a": {"b": {"server": [{"known": name}]}}}}
         assert changed_facts(content) == set(OF_ANY)

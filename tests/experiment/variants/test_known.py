@@ -44,31 +44,31 @@ words = st.text(st.sampled_from("abc019.-"), min_size=1, max_size=6)
 
 def test_offloads_are_read_by_their_short_and_long_names() -> None:
     offloads = KNOWN["offloads"]
-    found = offloads.read(FEATURES)
-    assert (found["tso"], found["gso"], found["tx-checksum-ipv4"]) == ("off", "on", "off")
-    assert offloads.is_reached({"gso": "on", "tcp-segmentation-offload": "off"}, found)
-    assert not offloads.is_reached({"gso": "on", "gro": "on"}, found)
-    assert offloads.restore({"gso": "off", "tcp-segmentation-offload": "on"}, found) == (
+    state = offloads.read(FEATURES)
+    assert (state["tso"], state["gso"], state["tx-checksum-ipv4"]) == ("off", "on", "off")
+    assert offloads.is_reached({"gso": "on", "tcp-segmentation-offload": "off"}, state)
+    assert not offloads.is_reached({"gso": "on", "gro": "on"}, state)
+    assert offloads.restore({"gso": "off", "tcp-segmentation-offload": "on"}, state) == (
         ("ethtool", "-K", "{interface}", "gso", "on", "tso", "off"),
     )
     with pytest.raises(ValueError, match="the host has no lro"):
-        offloads.restore({"lro": "on"}, found)
+        offloads.restore({"lro": "on"}, state)
 
 
 def test_coalescing_that_an_interface_lacks_is_not_set_again() -> None:
     coalescing = KNOWN["coalescing"]
-    found = coalescing.read(COALESCING)
-    assert coalescing.restore({"rx-usecs": "0", "adaptive-tx": "off"}, found) == (
+    state = coalescing.read(COALESCING)
+    assert coalescing.restore({"rx-usecs": "0", "adaptive-tx": "off"}, state) == (
         ("ethtool", "-C", "{interface}", "rx-usecs", "3", "adaptive-tx", "on"),
     )
     with pytest.raises(ValueError, match="the interface has no rx-frames"):
-        coalescing.restore({"rx-frames": "1"}, found)
+        coalescing.restore({"rx-frames": "1"}, state)
 
 
 def test_an_mtu_is_read_from_the_line_about_the_interface() -> None:
-    found = KNOWN["mtu"].read(LINK)
-    assert found == {"mtu": "1500"}
-    assert KNOWN["mtu"].restore({"mtu": "9000"}, found) == (
+    state = KNOWN["mtu"].read(LINK)
+    assert state == {"mtu": "1500"}
+    assert KNOWN["mtu"].restore({"mtu": "9000"}, state) == (
         ("ip", "link", "set", "dev", "{interface}", "mtu", "1500"),
     )
 
@@ -79,11 +79,11 @@ def test_what_sysctl_prints_is_set_again_and_then_it_is_reached(
 ) -> None:
     sysctl = KNOWN["sysctl"]
     printed = "".join(f"{name} = {chr(9).join(values)}\n" for name, values in lists.items())
-    found = sysctl.read(printed)
+    state = sysctl.read(printed)
     wanted = {name: " ".join(values) for name, values in lists.items()}
-    assert sysctl.is_reached(wanted, found)
-    assert not sysctl.is_reached(wanted | {next(iter(wanted)): "other"}, found)
-    (command,) = sysctl.restore(dict.fromkeys(wanted, "new"), found)
+    assert sysctl.is_reached(wanted, state)
+    assert not sysctl.is_reached(wanted | {next(iter(wanted)): "other"}, state)
+    (command,) = sysctl.restore(dict.fromkeys(wanted, "new"), state)
     assert recognized(command) == ("sysctl", wanted)
 
 
@@ -159,12 +159,12 @@ def test_a_file_that_cannot_be_written_ends_the_command_with_its_exit_code(tmp_p
 
 def test_interrupts_are_those_of_the_interface_and_cpu_lists_are_compared_by_their_cpus() -> None:
     interrupts = KNOWN["interrupts"]
-    found = interrupts.read("24 0-2\n25 0,1,2\n\nnoise\n")
-    assert found == {"24": "0-2", "25": "0,1,2"}
-    assert interrupts.is_reached({"interrupts": "0-2"}, found)
-    assert not interrupts.is_reached({"interrupts": "0-3"}, found)
+    state = interrupts.read("24 0-2\n25 0,1,2\n\nnoise\n")
+    assert state == {"24": "0-2", "25": "0,1,2"}
+    assert interrupts.is_reached({"interrupts": "0-2"}, state)
+    assert not interrupts.is_reached({"interrupts": "0-3"}, state)
     assert not interrupts.is_reached({"interrupts": "0-3"}, {})
-    assert [command[4:] for command in interrupts.restore({"interrupts": "3"}, found)] == [
+    assert [command[4:] for command in interrupts.restore({"interrupts": "3"}, state)] == [
         ("0-2", "24"),
         ("0,1,2", "25"),
     ]

@@ -26,11 +26,11 @@ def test_whatever_ends_a_run_its_settings_are_put_back(
     chance = random.Random(SEED)  # noqa: S311  (moments, no secrets)
     with lab_of(sudo=True) as of, bench_in(tmp_path) as bench:
         lab = SettingsLab(of, bench)
-        found = lab.settings()
+        settings_before = lab.settings()
         whole = lab.start("whole")
         _, output = whole.communicate(timeout=60)
         assert whole.returncode == 0, output
-        assert lab.settings() == found
+        assert lab.settings() == settings_before
         records = load(tmp_path / "whole").latest.values()
         assert [record.status for record in records] == ["ok"] * TRIALS
         states = {(record.values["client_state"], record.settings["variant"]) for record in records}

@@ -32,14 +32,14 @@ OF_NETPERF = "; ".join(
 
 def cell(engine: str, share: float, **more: Any) -> StreamSample:
     """A trial of an engine, at a share of the wire ceiling."""
-    made = {
+    values = {
         "cell": f"{engine}-{share}",
         "conditions": json.dumps({"engine": engine} if engine else {}),
         "engine": engine,
         "engine_remarks": OF_NETPERF if engine == "netperf" else "",
         "throughput_bit_per_s": share * CEILING,
     }
-    return udp(**(made | more))
+    return udp(**(values | more))
 
 
 def only(samples: Sequence[StreamSample]) -> Finding:
@@ -162,7 +162,7 @@ def test_imported_figures_and_those_within_one_host_are_judged_as_before() -> No
 
 def test_the_remarks_that_explain_are_remarks_that_tools_make() -> None:
     base: dict[str, Any] = {"message_bytes": 1472, "duration_s": 2.0, "warm_up_s": 1.0}
-    made = {
+    remarks = {
         remark
         for tool in TOOLS.values()
         for protocol in ("TCP", "UDP")
@@ -171,7 +171,7 @@ def test_the_remarks_that_explain_are_remarks_that_tools_make() -> None:
         for remark in remarks_of(tool, setup)
     }
     for begin in WAYS:
-        assert [remark for remark in made if remark.startswith(begin)], begin
+        assert [remark for remark in remarks if remark.startswith(begin)], begin
 
 
 # ---- a random mix --------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def drawn(dice: random.Random) -> list[StreamSample]:
         size = dice.choice([64, 1472])
         for trial in range(1, dice.randint(2, 4)):
             share = dice.choice([0.5, 0.97, 0.985, 1.0, 1.002, 1.05])
-            made = cell(
+            slow_cell = cell(
                 engine,
                 share,
                 cell=str(number),
@@ -196,7 +196,7 @@ def drawn(dice: random.Random) -> list[StreamSample]:
                 message_bytes=size,
                 conditions=json.dumps(settings),
             )
-            samples.append(made)
+            samples.append(slow_cell)
     return samples
 
 
@@ -234,12 +234,12 @@ def test_over_random_mixes_each_cell_above_has_the_one_cause_that_its_link_shows
     for _ in range(600):
         samples = drawn(dice)
         causes = expected(samples)
-        told: dict[str, tuple[Kind, str]] = {}
+        statements: dict[str, tuple[Kind, str]] = {}
         for finding in above_ceiling(samples):
             assert statement(finding)
             for name in finding.cells:
-                assert name not in told
-                told[name] = (finding.kind, finding.words.get("tool", ""))
+                assert name not in statements
+                statements[name] = (finding.kind, finding.words.get("tool", ""))
             kinds[finding.kind] += 1
-        assert told == causes
+        assert statements == causes
     assert min(kinds[kind] for kind in (Kind.ABOVE_CEILING, *TOOLS_ABOVE)) > 30

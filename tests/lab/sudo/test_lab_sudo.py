@@ -46,7 +46,7 @@ def own(key: str) -> str:
 
 def helpers(of: lab.LabState) -> dict[str, Path]:
     """Each host's helper, by the host's name, seen from outside."""
-    found = {}
+    processes = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes()
@@ -55,33 +55,33 @@ def helpers(of: lab.LabState) -> dict[str, Path]:
             continue
         for host in of.hosts:
             if b"/run/netlab-host/sudo/helper.py" in words and uid == host.uid - 1000:
-                found[host.name] = process
-    return found
+                processes[host.name] = process
+    return processes
 
 
 def test_an_offload_is_switched_off_and_on(allowed: lab.LabState) -> None:
-    seen = []
+    states = []
     for value in ("off", "on"):
         ssh(allowed, "linux-a", f"sudo -n ethtool -K test gso {value}")
         lines = ssh(allowed, "linux-a", "ethtool -k test").splitlines()
-        seen += [line for line in lines if line.startswith("generic-segmentation-offload")]
+        states += [line for line in lines if line.startswith("generic-segmentation-offload")]
         assert "generic-segmentation-offload: on" in inside(allowed, 1, "ethtool", "-k", "test")
-    assert seen == ["generic-segmentation-offload: off", "generic-segmentation-offload: on"]
+    assert states == ["generic-segmentation-offload: off", "generic-segmentation-offload: on"]
 
 
 @pytest.mark.parametrize("key", [ECN, ECN.replace(".", "/")])
 def test_a_sysctl_changes_on_this_host_only(allowed: lab.LabState, key: str) -> None:
     machine, other = own(ECN), inside(allowed, 1, "sysctl", "-n", ECN)
-    found = ssh(allowed, "linux-a", f"sysctl -n {ECN}")
-    wanted = "0" if found == "1" else "1"
+    value_before = ssh(allowed, "linux-a", f"sysctl -n {ECN}")
+    wanted = "0" if value_before == "1" else "1"
     assert wanted not in (machine, other)
     ssh(allowed, "linux-a", f"sudo -n sysctl -w {key}={wanted}")
     try:
         assert ssh(allowed, "linux-a", f"sysctl -n {ECN}") == wanted
         assert (own(ECN), inside(allowed, 1, "sysctl", "-n", ECN)) == (machine, other)
     finally:
-        ssh(allowed, "linux-a", f"sudo -n sysctl {key}={found}")
-    assert ssh(allowed, "linux-a", f"sysctl -n {ECN}") == found
+        ssh(allowed, "linux-a", f"sudo -n sysctl {key}={value_before}")
+    assert ssh(allowed, "linux-a", f"sysctl -n {ECN}") == value_before
 
 
 def test_an_mtu_changes_on_both_cables_and_keeps_the_addresses(allowed: lab.LabState) -> None:
@@ -156,16 +156,16 @@ def test_the_account_itself_gets_no_right(allowed: lab.LabState) -> None:
 
 def test_the_helper_has_one_capability_and_answers_the_account_only(allowed: lab.LabState) -> None:
     """Even a mistake in the rule would be refused by the kernel: it is not root."""
-    found = helpers(allowed)
-    assert set(found) == {host.name for host in allowed.hosts}
-    for process in found.values():
+    processes = helpers(allowed)
+    assert set(processes) == {host.name for host in allowed.hosts}
+    for process in processes.values():
         lines = (process / "status").read_text().splitlines()
         status = {line.split(":")[0]: line.split()[1:] for line in lines}
         for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
             assert int(status[name][0], 16) == CAP_NET_ADMIN
         assert status["NoNewPrivs"] == ["1"]
         assert "0" not in status["Uid"] + status["Gid"]
-    pid = found["linux-a"].name
+    pid = processes["linux-a"].name
     enter = ["nsenter", "--target", pid, "--mount", "--net", "--pid"]
     command = ["/run/netlab-host/sudo/bin/sudo", "-n", "ethtool", "-K", "test", "gso", "off"]
     other = ["setpriv", f"--reuid={allowed.hosts[1].uid}", "--clear-groups"]

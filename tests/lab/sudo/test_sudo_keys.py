@@ -36,11 +36,11 @@ for path in sorted(Path("/proc/sys").rglob("*")):
 
 def machine() -> dict[Path, str]:
     """The settings of this machine's own namespace that can be read now."""
-    found = {}
+    keys = {}
     for path in (ROOT / "net").rglob("*"):
         with suppress(OSError):
-            found[path] = path.read_text()
-    return found
+            keys[path] = path.read_text()
+    return keys
 
 
 def test_no_key_that_is_accepted_changes_the_machine() -> None:

@@ -40,15 +40,15 @@ tests:
 
 def running() -> list[int]:
     """Processes of the mirror."""
-    found = []
+    pids = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = entry.read_bytes().split(b"\0")
         except OSError:
             continue
         if MARK.encode() in words:
-            found.append(int(entry.parent.name))
-    return found
+            pids.append(int(entry.parent.name))
+    return pids
 
 
 @pytest.fixture(scope="module")

@@ -37,8 +37,8 @@ def pcap(frames: list[tuple[int, bytes]], link: int, *, in_ns: bool = True) -> b
     data = struct.pack("<IHHIIII", magic, 2, 4, 0, 0, 96, link)
     for at_ns, frame in frames:
         parts = at_ns % 10**9 // (1 if in_ns else 1000)
-        kept = frame[:96]
-        data += struct.pack("<IIII", at_ns // 10**9, parts, len(kept), len(frame)) + kept
+        head = frame[:96]
+        data += struct.pack("<IIII", at_ns // 10**9, parts, len(head), len(frame)) + head
     return data
 
 
@@ -79,8 +79,8 @@ def test_each_answered_request_has_its_own_time(mirror: str, link: int, seed: in
             frames.append((at_ns, frame(packet((mirror, 7), client, rng.randbytes(16)))))
     frames.sort(key=lambda entry: entry[0])
     captured = [*captured_frames(pcap(frames, link))]
-    found = stack_times_ns(captured, mirror, 7)
-    assert found == [held_ns for _, held_ns in sorted(expected)]
+    times_ns = stack_times_ns(captured, mirror, 7)
+    assert times_ns == [held_ns for _, held_ns in sorted(expected)]
 
 
 def test_on_loopback_a_frame_that_is_seen_twice_counts_once() -> None:

@@ -257,7 +257,7 @@ def test_states_drawn_at_random_are_entered_and_all_is_put_back(
     two = hosts(DRAWN)
     for end in ENDS:
         two.inside(end, "ip link set dev test0 txqueuelen 1000")
-    found = facts(two)
+    facts_now = facts(two)
     levels = sorted(level for level in two.cells if level)
     assert len(levels) == 24
     for _ in range(25):
@@ -265,9 +265,9 @@ def test_states_drawn_at_random_are_entered_and_all_is_put_back(
             two.replace_killed(*draw.choice([("server",), ("client",), ("server", "client")]))
         level = draw.choice([None, *levels])
         two.enter(level)
-        assert facts(two) == found | wanted(level), level
+        assert facts(two) == facts_now | wanted(level), level
     assert two.states.restore() == []
-    assert facts(two) == found
+    assert facts(two) == facts_now
 
 
 Facts = dict[tuple[str, str], str]
@@ -292,7 +292,7 @@ def facts(two: TwoHosts) -> Facts:
 
 def wanted(level: str | None) -> Facts:
     """What a state of ``DRAWN`` changes."""
-    each: dict[str, Facts] = {
+    facts_by_host: dict[str, Facts] = {
         "ecn=on": {("server", "ecn"): "1", ("client", "ecn"): "1"},
         "ecn=off": {("client", "ecn"): "0", ("client", "sack"): "0"},
         "mtu=small": {("server", "mtu"): "1280", ("client", "mtu"): "1280"},
@@ -307,5 +307,5 @@ def wanted(level: str | None) -> Facts:
     }
     values: Facts = {}
     for word in (level or "").split():
-        values |= each.get(word, {})
+        values |= facts_by_host.get(word, {})
     return values

@@ -24,13 +24,13 @@ def endless(runner: Runner, marker: str) -> tuple[str, ...]:
 
 def count(marker: str) -> int:
     """Processes of this machine with the marker on their command line; wine's are among them."""
-    found = 0
+    count = 0
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            found += marker.encode() in path.read_bytes()
+            count += marker.encode() in path.read_bytes()
         except OSError:
             continue  # it has ended meanwhile
-    return found
+    return count
 
 
 def becomes(marker: str, number: int) -> bool:
@@ -65,9 +65,9 @@ def test_programs_end_when_it_is_time(runner: Runner) -> None:
     marker = secrets.token_hex(8)
     with runner.agent() as agent:
         late = started(agent, *endless(runner, marker), deadline=2)
-        asked, aborted = (started(agent, *endless(runner, marker)) for _ in range(2))
-        agent.ask("stop", test=asked)
-        last = ended(agent, asked).last
+        first, aborted = (started(agent, *endless(runner, marker)) for _ in range(2))
+        agent.ask("stop", test=first)
+        last = ended(agent, first).last
         assert last["type"] == "result"
         assert (last.get("signal"), last.get("exit_code")) == (
             (None, 1) if runner.windows else (15, None)

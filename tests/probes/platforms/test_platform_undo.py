@@ -40,9 +40,9 @@ def left(runner: Runner, entries: list[str], number: int) -> list[str]:
     """Waits until so many of the entries are left."""
     until = time.monotonic() + PATIENCE_S
     with runner.agent() as agent:
-        while len(found := own(agent, entries)) != number and time.monotonic() < until:
+        while len(entries_now := own(agent, entries)) != number and time.monotonic() < until:
             time.sleep(0.05)
-    return found
+    return entries_now
 
 
 def test_entries_are_undone_on_request_and_at_the_end(runner: Runner, tmp_path: Path) -> None:

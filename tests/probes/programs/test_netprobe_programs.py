@@ -102,9 +102,9 @@ def test_it_has_no_descriptor_of_the_agent(netprobe: Path) -> None:
         with Agent(netprobe) as agent:
             agent.raw(f"l receive {LISTEN}\n".encode())
             assert agent.next("l")["type"] == "ready"
-            others = [shell(agent, "sleep 60") for _ in range(3)]
+            other_programs = [shell(agent, "sleep 60") for _ in range(3)]
             ran = ended(agent, started(agent, "ls", "-l", "/proc/self/fd"))
-            for name in others:
+            for name in other_programs:
                 agent.ask("stop", test=name, abort=1)
     targets = [line.split(" -> ")[1] for line in ran.texts[1].splitlines() if " -> " in line]
     assert targets[0] == "/dev/null"

@@ -62,13 +62,13 @@ def test_the_file_and_its_folder_are_synced_before_the_answer(
     )
     (file,) = {deed.split("<")[1].split(">")[0] for deed in deeds if deed.startswith("pwrite64(")}
     written = next(i for i, deed in enumerate(deeds) if deed.startswith("pwrite64("))
-    made = next(i for i, deed in enumerate(deeds) if "O_EXCL" in deed)
+    index = next(i for i, deed in enumerate(deeds) if "O_EXCL" in deed)
     synced = {
         folder: [i for i, deed in enumerate(deeds) if deed.startswith("fsync(") and folder in deed]
         for folder in (f"<{notes.state}>", f"<{notes.log.parent}>", f"<{notes.log}>", f"<{file}>")
     }
     assert all(places and places[-1] < answer for places in synced.values()), synced
-    assert synced[f"<{notes.log}>"][-1] > made
+    assert synced[f"<{notes.log}>"][-1] > index
     assert synced[f"<{file}>"][-1] > written
 
 
@@ -115,9 +115,9 @@ def test_an_entry_whose_command_fails_stays(
 
 
 def leftovers_by_hand(netprobe: Path) -> list[Reply]:
-    *found, last = by_hand(netprobe, "leftovers")
-    assert last["count"] == len(found)
-    return found
+    *records, last = by_hand(netprobe, "leftovers")
+    assert last["count"] == len(records)
+    return records
 
 
 def test_an_undo_is_stopped_like_a_program_and_its_entry_stays(
@@ -140,16 +140,16 @@ def test_entries_that_a_dead_agent_left_are_listed_and_undone(netprobe: Path, no
     began_ns = time.time_ns()
     entries = orphan(netprobe, notes.command(1), ("echo", "a b", "", "c"), ("true",))
     with Agent(netprobe) as agent:
-        found = leftovers(agent)
-        assert [record["entry"] for record in found] == entries[::-1]
-        assert found[1]["program"] == "echo"
-        assert found[1]["arguments"] == "a b\n\nc"
-        assert "arguments" not in found[0]
-        assert found[0]["deadline_ns"] == 20_000_000_000
-        assert began_ns - 10**9 < found[0]["written_wall_ns"] < time.time_ns() + 10**9
-        assert found[0]["network_id"] == agent.ask("hello")["network_id"]
-        assert not {"exit_code", "signal", "killed", "tried_wall_ns", "damaged"} & found[0].keys()
-        assert found[0]["file"] == str(notes.files()[0])
+        listing = leftovers(agent)
+        assert [record["entry"] for record in listing] == entries[::-1]
+        assert listing[1]["program"] == "echo"
+        assert listing[1]["arguments"] == "a b\n\nc"
+        assert "arguments" not in listing[0]
+        assert listing[0]["deadline_ns"] == 20_000_000_000
+        assert began_ns - 10**9 < listing[0]["written_wall_ns"] < time.time_ns() + 10**9
+        assert listing[0]["network_id"] == agent.ask("hello")["network_id"]
+        assert not {"exit_code", "signal", "killed", "tried_wall_ns", "damaged"} & listing[0].keys()
+        assert listing[0]["file"] == str(notes.files()[0])
         for entry in entries[::-1]:
             assert "left" not in undo(agent, entry).last
         assert leftovers(agent) == []

@@ -75,9 +75,9 @@ def test_an_agent_whose_entries_fail_leaves_them_and_says_so(netprobe: Path, not
     agent.kill()
     assert notes.lines() == list("321")
     with Agent(netprobe) as other:
-        found = leftovers(other)
-        assert [record["entry"] for record in found] == [late, failing]
-        assert (found[0]["killed"], found[1]["exit_code"]) == (1, 9)
+        listing = leftovers(other)
+        assert [record["entry"] for record in listing] == [late, failing]
+        assert (listing[0]["killed"], listing[1]["exit_code"]) == (1, 9)
 
 
 def test_a_keeper_keeps_what_fails(netprobe: Path, notes: Notes) -> None:
@@ -93,10 +93,10 @@ def test_a_keeper_keeps_what_fails(netprobe: Path, notes: Notes) -> None:
     assert notes.settled()
     assert notes.lines() == list("4321")
     with Agent(netprobe) as other:
-        found = leftovers(other)
-        assert [record["entry"] for record in found] == entries[::-1]
-        assert [record.get("exit_code") for record in found] == [127, None, None, 9]
-        assert (found[1]["killed"], found[2]["signal"]) == (1, signal.SIGKILL)
+        listing = leftovers(other)
+        assert [record["entry"] for record in listing] == entries[::-1]
+        assert [record.get("exit_code") for record in listing] == [127, None, None, 9]
+        assert (listing[1]["killed"], listing[2]["signal"]) == (1, signal.SIGKILL)
 
 
 @pytest.mark.slow

@@ -152,7 +152,7 @@ def test_each_panel_of_a_map_stands_over_the_names_of_its_own_columns() -> None:
     wide, narrow = ("TCP 64", "UDP 64"), ("TCP 64",)
 
     def names(*columns: tuple[str, ...]) -> int:
-        panels = [HeatPanel("p", ("row",), each, ((spot,) * len(each),)) for each in columns]
+        panels = [HeatPanel("p", ("row",), names, ((spot,) * len(names),)) for names in columns]
         marks = heat_picture("t", panels, of_what="%").scenes[0].marks
         return sum("TCP 64" in str(mark) for mark in marks)
 
