@@ -93,7 +93,7 @@ def _fault(text: str, file: str, at: int, sentence: str) -> MatrixError:
 class _Iperf3Output:
     """The parts of one JSON document. ``unread`` has sentences about what is not understood."""
 
-    def __init__(self, document: Mapping[str, Any] | None) -> None:
+    def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
         self.unread: list[str] = []
 
@@ -229,9 +229,9 @@ def _values(
         yield from _flow(output, "to_client_", "_bidir_reverse", sent=True, received=not is_server)
         return
     server_sends = direction == "server-sends"
-    received = not is_server or not server_sends
-    yield from _flow(output, "", "", sent=not is_server or server_sends, received=received)
-    is_receiver = is_server is not server_sends
+    is_receiver = is_server != server_sends
+    sent, received = not (is_server and is_receiver), not is_server or is_receiver
+    yield from _flow(output, "", "", sent=sent, received=received)
     if is_receiver and output.part("end.sum_received") is None:
         yield from _of_intervals(output)
 
@@ -245,10 +245,10 @@ def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
     intervals = output.part("intervals")
     totals = {"bytes": 0.0, "seconds": 0.0, "packets": 0.0, "lost_packets": 0.0}
     for interval in intervals if isinstance(intervals, list) else ():
-        sums = _Iperf3Output(interval.get("sum") if isinstance(interval, Mapping) else None)
-        if sums.part("omitted") is True:
+        counts = _Iperf3Output(interval if isinstance(interval, Mapping) else {})
+        if counts.part("sum.omitted") is True:
             continue
-        numbers = {name: sums.number(name, 2**53) for name in totals}
+        numbers = {name: counts.number(f"sum.{name}", 2**53) for name in totals}
         if None in numbers.values():
             return
         totals = {name: total + (numbers[name] or 0.0) for name, total in totals.items()}

@@ -242,11 +242,10 @@ def broken_pieces(of: LabState) -> dict[str, str]:
         failures |= {
             name: f"refuses logins: {why}" for name, why in silent.items() if why is not None
         }
-    for host in present:
-        if _changes_settings(host, of.plan.options) and not sudo.helper_lives(host):
-            failures.setdefault(
-                host.name, "its sudo helper has ended, so no setting can be changed"
-            )
+        for host in reachable:
+            if _changes_settings(host, of.plan.options) and not sudo.helper_lives(host):
+                why = "its sudo helper has ended, so no setting can be changed"
+                failures.setdefault(host.name, why)
     return failures
 
 

@@ -44,6 +44,13 @@ ROUTER_SYSCTLS = (
 )
 
 
+def processes(namespace: str) -> list[int]:
+    """The processes in a network namespace; none if there is no such namespace."""
+    if not (NAMESPACES / namespace).exists() or not succeeds("ip", "netns", "pids", namespace):
+        return []
+    return [int(pid) for pid in run("ip", "netns", "pids", namespace).split()]
+
+
 def routed_networks() -> list[Network]:
     """Every network that this machine has a route or an address in, except default routes.
 

@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 
 from netlab.errors import HostError
 from netlab.lab import quota
-from netlab.lab.network import NAMESPACES
+from netlab.lab.network import NAMESPACES, processes
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import SEARCH_PATH, environment, program, run, succeeds
 from netlab.lab.state import Started, read_started, started, write_started
@@ -278,12 +278,10 @@ def _pid_namespace_of_children(pid: int) -> Path | None:
 
 def _members(host: LabHost, pid_namespace: Path | None) -> list[int]:
     """Processes that are in the host's network namespace and in this process namespace."""
-    if pid_namespace is None or not (NAMESPACES / host.namespace).exists():
-        return []
-    if not succeeds("ip", "netns", "pids", host.namespace):
+    if pid_namespace is None:
         return []
     members = []
-    for pid in map(int, run("ip", "netns", "pids", host.namespace).split()):
+    for pid in processes(host.namespace):
         try:
             if Path(f"/proc/{pid}/ns/pid").readlink() == pid_namespace:
                 members.append(pid)

@@ -17,6 +17,7 @@ from fault_runs import Bench
 from sshd import is_openssh, state
 
 from netlab.lab.life import LabState
+from netlab.lab.network import processes
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import run as run_program
 
@@ -78,11 +79,11 @@ class SettingsLab:
 
     def probes(self, host: LabHost) -> list[int]:
         """Agents and keepers of a host."""
-        return [pid for pid in processes(host) if name_of(pid).startswith("netprobe")]
+        return [pid for pid in processes(host.namespace) if name_of(pid).startswith("netprobe")]
 
     def undo_files(self, host: LabHost) -> list[str]:
         """The files of the undo log in the home of the account, which is the host's own."""
-        for pid in processes(host):
+        for pid in processes(host.namespace):
             log = Path(f"/proc/{pid}/root/home/{host.user}/.local/state/netlab/undo")
             with suppress(OSError):
                 return sorted(path.name for path in log.iterdir())
@@ -90,7 +91,7 @@ class SettingsLab:
 
     def connections(self, host: LabHost) -> list[int]:
         """Processes of sshd that hold a connection."""
-        servers = [pid for pid in processes(host) if is_openssh(pid)]
+        servers = [pid for pid in processes(host.namespace) if is_openssh(pid)]
         first = [pid for pid in servers if state(pid)[2] not in servers]
         return [pid for pid in servers if pid not in first]
 
@@ -119,10 +120,6 @@ class SettingsLab:
 def inside(host: LabHost, words: str) -> str:
     """What a program prints in a host's network namespace."""
     return run_program("ip", "netns", "exec", host.namespace, *shlex.split(words))
-
-
-def processes(host: LabHost) -> list[int]:
-    return [int(pid) for pid in run_program("ip", "netns", "pids", host.namespace).split()]
 
 
 def name_of(pid: int) -> str:

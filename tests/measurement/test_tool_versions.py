@@ -14,7 +14,7 @@ import pytest
 from paths import loopback
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.experiment.kinds import SETUPS, RoundTrip, Stream
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
@@ -32,10 +32,13 @@ __all__ = ["loopback"]
 OF_EACH_TOOL = pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 
 
+def first_test_of(tool: Tool) -> str:
+    return next(iter(tool.follows))[0]
+
+
 def setup_of(tool: Tool) -> Stream | RoundTrip:
     """A second of the first test that a tool has."""
-    test, _ = next(iter(tool.follows))
-    of_test: Any = {"stream": Stream, "round_trip": RoundTrip}[test]
+    of_test: Any = SETUPS[first_test_of(tool)]
     setup: Stream | RoundTrip = of_test(
         protocol="TCP", message_bytes=512, duration_s=1.0, engine=tool.name
     )
@@ -44,7 +47,7 @@ def setup_of(tool: Tool) -> Stream | RoundTrip:
 
 def measured(tool: Tool, ends: Ends) -> Record:
     setup = setup_of(tool)
-    trial = Trial(Cell(pairing="LL", test=next(iter(tool.follows))[0], setup=setup), number=1)
+    trial = Trial(Cell(pairing="LL", test=first_test_of(tool), setup=setup), number=1)
     record = ToolEngine(tool).measure(trial, ends, 1, lambda _cell, _rate: None)
     to_json(record)
     return record

@@ -173,8 +173,7 @@ def test_strangers_on_a_tcp_port_change_nothing(agents: Agents) -> None:
     assert receiver_record["strangers"] > 5
     assert receiver_record["peer_port"] == sender_record["local_port"]
     # A busy machine sends less than the rate, but nothing of the strangers is counted.
-    assert 0 < receiver_record["total_bytes"] <= sender_record["total_bytes"]
-    assert receiver_record["total_bytes"] > 0.9 * sender_record["total_bytes"]
+    assert receiver_record["total_bytes"] == sender_record["total_bytes"] > 0
     rate_bit_per_s = 8e9 * receiver_record["received_bytes"] / receiver_record["elapsed_ns"]
     assert receiver_record["throughput_bit_per_s"] == pytest.approx(rate_bit_per_s)
 

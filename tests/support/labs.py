@@ -61,18 +61,9 @@ def run_matrix(
     read back.
     """
     (folder / "matrix.yaml").write_text(matrix)
-    words = [
-        "run",
-        "matrix.yaml",
-        "--hosts",
-        str(of.hosts_file),
-        "--into",
-        "run",
-        "--no-report",
-        *options,
-    ]
+    words = ["run", "matrix.yaml", "--hosts", str(of.hosts_file), "--into", "run", "--no-report"]
     process = subprocess.run(
-        [sys.executable, "-m", "netlab", *words],
+        [sys.executable, "-m", "netlab", *words, *options],
         cwd=folder,
         capture_output=True,
         text=True,

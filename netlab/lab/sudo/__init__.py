@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError
+from netlab.lab.network import processes
 from netlab.lab.plan import SECOND, LabHost
-from netlab.lab.programs import SEARCH_PATH, program, run, succeeds
+from netlab.lab.programs import SEARCH_PATH, program, succeeds
 from netlab.lab.sudo.helper import PROGRAMS
 
 FOLDER = "/run/netlab-host/sudo"
@@ -70,7 +71,7 @@ def wish_of(host: LabHost) -> Mapping[str, Any]:
 def helper_lives(host: LabHost) -> bool:
     """Whether the host's helper runs."""
     path = f"{FOLDER}/helper.py".encode()
-    for pid in run("ip", "netns", "pids", host.namespace).split():
+    for pid in processes(host.namespace):
         try:
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except OSError:

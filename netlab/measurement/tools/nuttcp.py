@@ -18,7 +18,6 @@ from netlab.imports.nuttcp import parse_nuttcp
 from netlab.measurement.tools.tool import ToolTrial
 from netlab.measurement.tools.words import (
     FOR_BOTH,
-    LISTENS_ON_ALL,
     ONE_THREAD,
     Setup,
     duration_of,
@@ -79,7 +78,7 @@ class NuttcpTool:
     def remarks(self, setup: Setup) -> Iterator[str]:
         """Sentences that state what the tool does differently from the settings."""
         stream = stream_of(setup)
-        yield LISTENS_ON_ALL
+        yield "its server listens on all addresses of the host"
         if stream.streams > 1:
             yield ONE_THREAD
         if setup.protocol == "UDP" and stream.direction == "server-sends":

@@ -17,7 +17,6 @@ FOR_BOTH = frozenset({"message_bytes", "duration_s"})
 
 ONE_THREAD = "its streams share one thread at each end"
 ONE_MESSAGE_A_CALL = "its receiver takes at most one message a receive call"
-LISTENS_ON_ALL = "its server listens on all addresses of the host"
 WAITS_FOR_THE_LOST = (
     "waits for a lost request or answer until the end of the test, and does not count it as lost"
 )

@@ -154,7 +154,7 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
             break
         panels.append(_grid_panel(grid, link, None if has_ceilings else most))
     title = _("Share of the wire ceiling, %") if has_ceilings else _("Throughput")
-    # If the figures are shares of the ceiling, the title says so, and the legend need not.
+    # The title already names shares of the ceiling, so the legend does not repeat them.
     of_what = "" if has_ceilings else _("% of the highest value of this run")
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 

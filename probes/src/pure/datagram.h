@@ -1,5 +1,5 @@
-/* Makes the headers of a stream's datagrams from the headers of one that the system sent. Lengths
- * and checksums are computed anew (RFC 791, 768, 8200, 1071). */
+/* Makes the headers of a stream's datagrams from the headers of one that the system sent. It
+ * computes each datagram's lengths and checksums (RFC 791, 768, 8200, 1071). */
 #ifndef DATAGRAM_H
 #define DATAGRAM_H
 
