@@ -14,7 +14,8 @@ program on a host.
     │   ├── HostRefused         4   the host answered and refused netlab: waiting does not help
     │   │   └── HostKeyError    4   the host's key is unknown or is not the pinned one
     │   │       └── UnknownHostKey  4   the host's key is unknown: the user may confirm it
-    │   └── HostGone            4   the host answered before and does not answer any more
+    │   ├── HostGone            4   the host answered before and does not answer any more
+    │   └── ClusterLost         4   the scheduler of a cluster does not answer any more
     ├── ExpectationError        5   an expectation of the matrix is not met
     ├── LockedError             6   another run writes the folder, or uses one of the hosts
     ├── ProbeError              3   a probe answered with an error word; the trial's record keeps it
@@ -104,6 +105,10 @@ class UnknownHostKey(HostKeyError):
 
 class HostGone(HostError):
     """A host answered before and does not answer any more."""
+
+
+class ClusterLost(HostError):
+    """The scheduler of a cluster answered before and does not answer any more."""
 
 
 class ExpectationError(NetlabError):

@@ -35,6 +35,7 @@ PLANTED = {
     "lab": ("lab/shaping.py", FUNCTION, "netlab.ethernet"),
     "pure": ("experiment/cells.py", FUNCTION, "socket"),
     "paramiko": ("runner/session.py", FOR_TYPES, "paramiko"),
+    "dask": ("runner/hosts/trial_place.py", FUNCTION, "distributed"),
     "matplotlib": ("report/page/opening.py", FUNCTION, "matplotlib"),
     "pandas": ("compare/judge.py", FOR_TYPES, "pandas"),
     "pydantic": ("experiment/hosts.py", FUNCTION, "pydantic"),

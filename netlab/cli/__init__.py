@@ -164,6 +164,13 @@ def cli() -> None:
     is_flag=True,
     help="Measure nothing if a host is missing for any of the cells.",
 )
+@click.option(
+    "--cluster",
+    metavar="WHERE",
+    help="Measure at dask workers: tls://SCHEDULER:PORT, local:N on this machine, or dask "
+    "(its configuration).",
+)
+@click.option("--insecure", is_flag=True, help="Allow a scheduler elsewhere without TLS.")
 @JSON
 @REPORT
 @loudness_options
@@ -178,6 +185,8 @@ def run(
     wait: float,
     patience: float,
     strict: bool,
+    cluster: str | None,
+    insecure: bool,
     as_json: bool,
     with_report: bool,
 ) -> None:
@@ -198,6 +207,8 @@ def run(
         wait_s=wait,
         patience_s=patience,
         strict=strict,
+        cluster=cluster,
+        insecure=insecure,
     )
     _measure(options, as_json=as_json, with_report=with_report)
 

@@ -104,4 +104,5 @@ def host_of(name: str, model: Any) -> Host:
         mirror=model.mirror and Mirror(model.mirror.address, model.mirror.port),
         serves={name: Service(*place) for name, place in model.serves.items()},
         shares=model.shares,
+        site=model.site,
     )

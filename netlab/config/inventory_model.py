@@ -72,6 +72,12 @@ def _shares(value: Any) -> Any:
     return tuple(dict.fromkeys(names))
 
 
+def _site(value: Any) -> Any:
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise ValueError(f"{value!r} is not a name of a site: use letters, digits, . _ -")
+    return value
+
+
 def _host_key(value: Any) -> Any:
     form = r"(ssh-|ecdsa-|sk-)[a-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?|SHA256:[A-Za-z0-9+/]{43}=?"
     if not isinstance(value, str) or not re.fullmatch(form, value):
@@ -128,6 +134,7 @@ class HostModel(Section):
     mirror: MirrorModel | None = None
     serves: Annotated[dict[str, Any], BeforeValidator(_servers)] = Field(default_factory=dict)
     shares: Annotated[tuple[str, ...], BeforeValidator(_shares)] = ()
+    site: Annotated[str, BeforeValidator(_site)] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -83,6 +83,8 @@ class Host:
     without login."""
     shares: tuple[str, ...] = ()
     """Names of links and switches that its traffic shares with other hosts."""
+    site: str | None = None
+    """Name of the site whose controllers reach it, for `netlab run --cluster`."""
     only_network: str | None = None
     """The only network in which the host is reached, if its role names one, as in ``nas@lan``."""
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from netlab.experiment.kinds import Stream, TestSettings
 from netlab.remote.agent import Agent, ClockOffset
@@ -25,8 +26,14 @@ the start."""
 AHEAD_A_TRIAL_S = 0.005
 """Addition to ``START_AHEAD_S`` for each further trial of a round."""
 
+EXCHANGES_AHEAD = 3
+"""Number of exchanges with the slowest agent that fit between the requests and the start."""
+
 SETTLE_S = 0.1
 """Minimum time for which all flows send before their common window opens."""
+
+
+Offset = TypeVar("Offset", ClockOffset, ClockOffset | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,9 @@ class CommonWindow:
     """Offset of each agent's clock from the controller's."""
     trials: int = 1
     """Number of trials in the window."""
+    drift_offsets: Sequence[ClockOffset | None] = ()
+    """Offsets from this process's clock, if another controller set the window by its own clock:
+    drift is measured against these, and not for an agent whose offset is ``None``."""
 
     def knows(self, *agents: Agent) -> bool:
         """Whether the clocks of all these agents were measured; false after a reconnection."""
@@ -65,14 +75,14 @@ class CommonWindow:
 
     def in_clock_of(self, agent: Agent) -> Window:
         """The window by an agent's clock."""
-        offset_ns = self._offset_of(agent).offset_ns
+        offset_ns = self.offset_of(agent).offset_ns
         return Window(
             self.start_ns + offset_ns, self.open_ns + offset_ns, self.close_ns + offset_ns
         )
 
     def bound_ns(self, *agents: Agent) -> int:
         """Largest possible error, in ns, of a time converted to one of these agents' clocks."""
-        return max(self._offset_of(agent).bound_ns for agent in agents)
+        return max(self.offset_of(agent).bound_ns for agent in agents)
 
     def drift_ns(self, *agents: Agent) -> int:
         """The drift, in ns, of these agents' clocks against the controller's clock since the window
@@ -81,13 +91,20 @@ class CommonWindow:
         """
         drifts = [0]
         for agent in agents:
-            old_offset, new_offset = self._offset_of(agent), agent.clock_offset()
+            old_offset = self._at(agent, self.drift_offsets or self.offsets)
+            if old_offset is None:
+                continue
+            new_offset = agent.clock_offset()
             moved_ns = abs(new_offset.offset_ns - old_offset.offset_ns)
             drifts.append(moved_ns - new_offset.bound_ns - old_offset.bound_ns)
         return max(drifts)
 
-    def _offset_of(self, agent: Agent) -> ClockOffset:
-        pairs = zip(self.agents, self.offsets, strict=True)
+    def offset_of(self, agent: Agent) -> ClockOffset:
+        """The offset of an agent's clock from the clock by which the window is set."""
+        return self._at(agent, self.offsets)
+
+    def _at(self, agent: Agent, offsets: Sequence[Offset]) -> Offset:
+        pairs = zip(self.agents, offsets, strict=True)
         return next(offset for member, offset in pairs if member is agent)
 
 
@@ -126,7 +143,8 @@ def common_window(
     ask = map if executor is None else executor.map
     offsets = list(ask(lambda agent: agent.clock_offset(), unique_agents))
     slowest_ns = 2 * max(offset.bound_ns for offset in offsets)
-    start_ns = time.monotonic_ns() + round(_ahead_s(streams) * 1e9) + slowest_ns
+    ahead_ns = round(_ahead_s(streams) * 1e9) + EXCHANGES_AHEAD * slowest_ns
+    start_ns = time.monotonic_ns() + ahead_ns
     open_ns = start_ns + round(_settle_s(streams) * 1e9)
     close_ns = open_ns + round((streams[0].duration_s or 0) * 1e9)
     return CommonWindow(start_ns, open_ns, close_ns, unique_agents, offsets, len(streams))

@@ -22,12 +22,12 @@ from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, same_host
 from netlab.runner.absence import Absence
-from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.fact_notes import FactNotes
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.hosts.host_notes import host_descriptions, peers_of, routes_of
 from netlab.runner.hosts.leftovers import HostLeftovers, leftovers_of
 from netlab.runner.hosts.path_checks import PathChecks, groups_without_overlap
+from netlab.runner.hosts.trial_place import TrialPlace
 from netlab.runner.observers import active_observers
 from netlab.runner.preflight import Preflight, ends_without_agent, preflight, preflight_service
 from netlab.runner.skip_reasons import (
@@ -75,16 +75,14 @@ class HostPool:
         wait_s: float,
         keep: KeepTraceback,
         notify: Callable[[str], None] | None = None,
-        open_agents: AgentGroup | None = None,
+        place: TrialPlace | None = None,
     ) -> None:
-        """``notify`` gets messages about slow steps, ``keep`` gets exceptions that are defects of
-        netlab; several threads call both. ``open_agents``: agents that need no new login.
-        """
+        """See ``HostAgents``."""
         self._inventory = inventory
         self._pairings = tuple(pairings)
         self._notify = notify or (lambda _sentence: None)
         self._hosts = HostAgents(
-            inventory, owner, wait_s=wait_s, keep=keep, notify=notify, open_agents=open_agents
+            inventory, owner, wait_s=wait_s, keep=keep, notify=notify, place=place
         )
         self._pairs: dict[str, tuple[Host, Host]] = {}
         self._ways = PathChecks(self._pairs, self._try, self._notify, keep=keep)

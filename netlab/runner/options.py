@@ -41,6 +41,10 @@ class Options:
     """Time to wait for a lost host, counted from its loss, if nothing else is left to measure."""
     strict: bool = False
     """Measure nothing if a host of any cell is missing."""
+    cluster: str | None = None
+    """The words of `--cluster`; ``None``: this process measures."""
+    insecure: bool = False
+    """Whether the scheduler may be on another machine without TLS."""
 
 
 def resume_command(folder: Path) -> str:
@@ -62,6 +66,8 @@ def data_of(options: Options, folder: Path) -> dict[str, Any]:
         "wait_s": options.wait_s,
         "patience_s": options.patience_s,
         "strict": options.strict,
+        "cluster": options.cluster,
+        "insecure": options.insecure,
     }
 
 
@@ -114,7 +120,13 @@ def _options(note: Note, folder: Path, hosts: Path | None, *, is_complete: bool)
         wait_s=float(data["wait_s"]),
         patience_s=float(data["patience_s"]),
         strict=bool(data["strict"]),
+        cluster=_word(data.get("cluster")),
+        insecure=bool(data.get("insecure", False)),
     )
+
+
+def _word(word: object) -> str | None:
+    return None if word is None else str(word)
 
 
 def _words(words: Sequence[Any]) -> tuple[str, ...]:

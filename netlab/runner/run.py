@@ -15,7 +15,14 @@ from pathlib import Path
 
 from netlab.config.inventory_of import inventory_for
 from netlab.config.matrix_file import load_matrix
-from netlab.errors import HostError, IncompleteRun, Interrupted, LockedError, UsageError
+from netlab.errors import (
+    ClusterLost,
+    HostError,
+    IncompleteRun,
+    Interrupted,
+    LockedError,
+    UsageError,
+)
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, expand
@@ -27,6 +34,7 @@ from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
 from netlab.runner.host_pool import HostPool
 from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.hosts.trial_place import TrialPlace, trial_place
 from netlab.runner.options import NOTE, Options, data_of, resume_command
 from netlab.runner.planning.choice import check_redo, chosen_of, redo_of
 from netlab.runner.planning.possible import possible_of
@@ -92,6 +100,9 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
             try:
                 request = _Wanted(session_cells, trials, redo, agents)
                 unreachable = _measure(options, matrix, inventory, request, folder, progress)
+            except ClusterLost as lost:
+                sentence = f"{lost}; to resume: {resume_command(folder.path)}"
+                raise ClusterLost(sentence) from None
             except (HostError, LockedError):
                 folder.discard_if_unused()
                 raise
@@ -142,16 +153,12 @@ def _measure(
     of the session.
     """
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
-    owner, wait_s = _owner(folder), options.wait_s
-    with HostPool(
-        inventory,
-        pairings,
-        owner=owner,
-        wait_s=wait_s,
-        keep=lambda error, name: keep_traceback(error, folder.path, name),
-        notify=progress.notify,
-        open_agents=work.agents,
-    ) as pool:
+    with (
+        trial_place(
+            options.cluster, progress.notify, insecure=options.insecure, group=work.agents
+        ) as place,
+        _pool(options, inventory, pairings, folder, progress, place) as pool,
+    ):
         if options.strict and pool.missing:
             raise HostError("--strict: " + "; ".join(pool.missing))
         _note_session(folder, options, matrix, pool)
@@ -179,6 +186,7 @@ def _measure(
             retries=options.retries,
             patience_s=options.patience_s,
             on_hosts=note_new_hosts,
+            place=place,
             states=SessionStates(matrix.variants),
         )
         session.measure()
@@ -187,6 +195,27 @@ def _measure(
         with shielded():
             folder.note("session-end")
         return pool.unreachable
+
+
+def _pool(
+    options: Options,
+    inventory: Inventory,
+    pairings: tuple[str, ...],
+    folder: RunFolder,
+    progress: Progress,
+    place: TrialPlace,
+) -> HostPool:
+    """The hosts of a session, not connected yet."""
+    place.arrange(pair for pairing in pairings for pair in inventory.candidates(pairing)[:1])
+    return HostPool(
+        inventory,
+        pairings,
+        owner=_owner(folder),
+        wait_s=options.wait_s,
+        keep=lambda error, name: keep_traceback(error, folder.path, name),
+        notify=progress.notify,
+        place=place,
+    )
 
 
 def _owner(folder: RunFolder) -> LockOwner:

@@ -4,12 +4,11 @@ A trial is one execution of a cell (a combination of settings between two hosts)
 the stored result or failure. A block is the trials with the same number, one of each cell. A round
 is the trials of a block that run at the same time.
 
-Each record is written before the next trial begins. Only the sync of the record to the disk
-overlaps the next trial. If the machine fails before the sync ends, the record may be lost; the
-next session (`netlab resume`) then measures the trial again.
+Each record is written before the next trial begins; only its sync to the disk overlaps the next
+trial. If the machine fails before the sync ends, the next session measures the trial again.
 
-A block is chosen when it begins, from the trials that are due by the records in the run folder. If
-a cell is measured until it is precise, it gets another trial only if its records require one.
+A block is chosen when it begins, from the trials that are due by the records in the run folder. A
+cell that is measured until it is precise gets another trial only if its records require one.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.measurement.common_window import CommonWindow, common_window, is_common
-from netlab.measurement.engines import engine_of
 from netlab.runner.absence import PATIENCE_S
 from netlab.runner.daemon_executor import DaemonExecutor
 from netlab.runner.due_trials import disturbed, outstanding, participants_of
 from netlab.runner.ending import shielded
 from netlab.runner.flags import flag
 from netlab.runner.host_pool import HostPool
+from netlab.runner.hosts.trial_place import ThisProcess, TrialPlace
 from netlab.runner.measured_again import RepeatRule, stopped_for_good
 from netlab.runner.progress import Progress
 from netlab.runner.skip_reasons import interrupted
@@ -53,7 +52,6 @@ LOSSES_MOST = 5
 
 LAST_RECORDS_S = 0.5
 """Time for running trials to end after their agents have ended."""
-
 LEAST_WAIT_S = 0.05
 
 
@@ -73,6 +71,8 @@ class Session:
     """Time to wait for a lost host, counted from its loss, if nothing else is left to measure."""
     on_hosts: Callable[[], None] = lambda: None
     """Called when hosts that were away are connected; they may be new to the session."""
+    place: TrialPlace = field(default_factory=ThisProcess)
+    """Where the trials are measured."""
     states: SessionStates
     """Brings the hosts' own settings into the states that the cells' variants name."""
     _begun: set[Trial] = field(default_factory=set)
@@ -163,8 +163,7 @@ class Session:
         self, futures: dict[Future[Record], Trial], finished: set[Future[Record]]
     ) -> None:
         """Keep the records of trials that have a result or finished before the agents were ended.
-
-        All other trials count as interrupted, because the end of their agents stopped them.
+        All other trials count as interrupted: the end of their agents stopped them.
         """
         wait(futures, LAST_RECORDS_S)
         for future, trial in list(futures.items()):
@@ -187,7 +186,10 @@ class Session:
         return True
 
     def _ask_again(self) -> None:
-        """Try to reach the hosts that are away, and note the facts of those that came back."""
+        """Try to reach the hosts that are away, and note the facts of those that came back.
+        ClusterLost if the scheduler of a cluster is lost.
+        """
+        self.place.check()
         with self._defects_kept("hosts"):
             self.pool.ask_again()
             returned = self.pool.returned()
@@ -393,6 +395,6 @@ class Session:
             mirrors=self.matrix.mirrors,
             link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
         )
-        record = engine_of(trial.cell).measure(trial, ends, attempt, self.progress.live)
+        record = self.place.measure(trial, ends, attempt, self.progress.live)
         self.pool.check_path_again(record, trial.cell)
         return replace(record, values={**record.values, **state.values}) if state.values else record

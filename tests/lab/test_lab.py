@@ -179,7 +179,9 @@ class TestALab:
         self, two_labs: tuple[lab.LabState, lab.LabState]
     ) -> None:
         name = two_labs[0].name
-        with pytest.raises(UsageError, match=f"the lab {name} is up: run `netlab lab down --name {name}`"):
+        with pytest.raises(
+            UsageError, match=f"the lab {name} is up: run `netlab lab down --name {name}`"
+        ):
             lab.up(LabOptions(name=name))
         assert lab.status(name).up
 

@@ -20,9 +20,9 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import engine_of
 from netlab.remote.agent import Agent
-from netlab.runner import session as room
 from netlab.runner.due_trials import counts, outstanding
 from netlab.runner.host_pool import HostPool
+from netlab.runner.hosts import trial_place
 from netlab.runner.progress import Progress
 from netlab.runner.run import plan_of
 from netlab.runner.session import Session
@@ -161,7 +161,9 @@ class Bench:
         matrix = self.matrix
         cells = expand(matrix)
         self.monkeypatch.setattr(
-            room, "engine_of", lambda cell: pool if cell.test in pool.tests else engine_of(cell)
+            trial_place,
+            "engine_of",
+            lambda cell: pool if cell.test in pool.tests else engine_of(cell),
         )
         progress = Progress()
         with RunFolder.open_for_writing(

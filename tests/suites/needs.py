@@ -209,6 +209,8 @@ NEEDS = {
         "MkDocs and its theme: pip install '.[site]'",
     ),
     "groff": Need(_program("groff"), "groff: apt-get install groff-base"),
+    "openssl": Need(_program("openssl"), "openssl: apt-get install openssl"),
+    "dask": Need(_module("distributed"), "dask.distributed: pip install '.[cluster]'"),
     "pyarrow": Need(_module("pyarrow"), "pyarrow: pip install '.[parquet]'"),
 }
 

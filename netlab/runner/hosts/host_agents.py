@@ -23,12 +23,11 @@ from netlab.errors import (
 )
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
-from netlab.remote.connections import Connections
 from netlab.remote.host_lock import LockOwner, lock_host
 from netlab.runner.absence import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence
 from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
-from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.orphans import Identity, Orphans
+from netlab.runner.hosts.trial_place import ThisProcess, TrialPlace
 from netlab.runner.trial_faults import KeepTraceback
 
 LEASE_S = 12.0
@@ -62,10 +61,10 @@ class HostAgents:
         wait_s: float,
         keep: KeepTraceback,
         notify: Callable[[str], None] | None = None,
-        open_agents: AgentGroup | None = None,
+        place: TrialPlace | None = None,
     ) -> None:
         """``notify`` gets messages about slow steps, ``keep`` gets exceptions that are defects of
-        netlab; several threads call both. ``open_agents``: agents that need no new login.
+        netlab; several threads call both. ``place`` opens the agents; by default, this process.
         """
         self.agents: dict[str, Agent] = {}
         """Host name → agent; a lost agent stays until a new one replaces it."""
@@ -81,8 +80,8 @@ class HostAgents:
         """Host → a mutex, so that one thread at a time locks the host, even if the host has several
         names in the inventory."""
         self._orphans = Orphans()
-        self._opened = open_agents
-        self._connections = open_agents.connections if open_agents else Connections()
+        self._place = place or ThisProcess()
+        self._connections = self._place.connections
         self._executor = DaemonExecutor(AT_ONCE)
         self._asked: dict[str, Future[Agent | NetlabError]] = {}
         self._guard = threading.Lock()
@@ -112,7 +111,7 @@ class HostAgents:
         """
         refusals: dict[str, HostRefused] = {}
         usage_errors: list[UsageError] = []
-        for host, result in zip(hosts, self._executor.map(self._first, hosts), strict=True):
+        for host, result in zip(hosts, self._executor.map(self._open, hosts), strict=True):
             if isinstance(result, Agent):
                 self.agents[host.name] = result
                 continue
@@ -125,14 +124,10 @@ class HostAgents:
             raise usage_errors[0]
         return refusals
 
-    def _first(self, host: Host) -> Agent | HostError | UsageError:
-        agent = self._opened.hand_over(host) if self._opened else None
-        return agent or self._open(host)
-
     def _open(self, host: Host) -> Agent | HostError | UsageError:
         """An agent on a host, or the error."""
         try:
-            agent = Agent.open(host, self._notify, connections=self._connections)
+            agent = self._place.open_agent(host, self._notify)
         except (HostError, UsageError) as error:
             return error
         except Interrupted:

@@ -1,0 +1,1 @@
+"""Controllers at several sites: dask workers that open agents on their hosts and measure."""

@@ -1,0 +1,105 @@
+"""Tasks of a dask worker: opens the agent of a host, measures a trial.
+
+Tasks take plain data and return plain data. A trial uses the agents that the worker keeps for the
+run (resident.py), and over a relay those of another worker.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from uuid import uuid4
+
+import distributed
+
+from netlab.errors import HostGone, NetlabError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Host
+from netlab.experiment.records import to_json
+from netlab.measurement.ends import SoFar
+from netlab.measurement.engines import engine_of
+from netlab.remote.agent import Agent
+from netlab.runner.cluster.calls import WorkerCalls
+from netlab.runner.cluster.channels import Totals
+from netlab.runner.cluster.orders import Done, Opened, TrialOrder
+from netlab.runner.cluster.relay import Relay, RelayedTransport
+from netlab.runner.cluster.resident import SPINE, ResidentRun
+from netlab.runner.cluster.sessions import resident_of
+
+_PEERS: dict[tuple[str, str], Relay] = {}
+"""(token of a session, address of another worker) → relay to it."""
+_FAR: dict[tuple[str, str], Agent] = {}
+"""(token of a session, host's name) → agent of another worker."""
+_GUARD = Lock()
+_LOG = "distributed.worker"
+
+
+def open_host(run: str, host: Host) -> Opened:
+    """Open an agent on a host."""
+    distributed.secede()  # a login may wait long: other calls need this thread
+    events: list[str] = []
+    try:
+        agent = resident_of(run).open(host, events.append)
+    except NetlabError as error:
+        return Opened(type(error).__name__, str(error), events=tuple(events))
+    return Opened(probe_path=agent.probe_path, events=tuple(events))
+
+
+def measure(order: TrialOrder) -> Done:
+    """Measure one trial."""
+    distributed.secede()  # a worker with one thread still measures several pairs at once
+    done = partial(Done, order.token)
+    try:
+        resident = resident_of(order.run)
+        worker = distributed.get_worker().address
+        ends = order.ends(partial(_agent_for, resident, order), worker)
+        engine = engine_of(order.trial.cell)
+        record = engine.measure(order.trial, ends, order.attempt, _Live(resident, order.token))
+        return done("record", to_json(record))
+    except HostGone as gone:
+        return done("host-gone", str(gone))
+    except Exception:
+        return done("defect", traceback.format_exc())
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """Reports the totals of a trial so far to the run."""
+
+    resident: ResidentRun
+    token: str
+
+    def __call__(self, _cell: Cell, so_far: SoFar) -> None:
+        totals = Totals(
+            self.token, so_far.flow, so_far.payload_bytes, so_far.elapsed_s, so_far.messages
+        )
+        self.resident.mailbox(SPINE).put("", totals)
+
+
+def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
+    """The agent on a host: this worker's own, or that of another worker over a relay."""
+    address = order.workers[name]
+    if address == distributed.get_worker().address:
+        return resident.agent(name)
+    with _GUARD:
+        key = (order.run, name)
+        agent = _FAR.get(key)
+        if agent is not None and not agent.gone:
+            return agent
+        transport = RelayedTransport(_peer(resident, order.run, address), name)
+        _FAR[key] = agent = Agent(order.hosts[name], transport, transport.start(None))
+    agent.greet(None)
+    return agent
+
+
+def _peer(resident: ResidentRun, run: str, address: str) -> Relay:
+    """The relay to another worker."""
+    relay = _PEERS.get((run, address))
+    if relay is None or relay.why_lost is not None:
+        client = distributed.get_client()
+        calls = WorkerCalls(client, address, run)
+        relay = _PEERS[run, address] = Relay(calls, f"worker-{uuid4().hex[:8]}", address)
+        resident.call_at_end(relay.close)
+    return relay

@@ -1,0 +1,48 @@
+"""The words of `--cluster`."""
+
+from __future__ import annotations
+
+import pytest
+
+from netlab.errors import UsageError
+from netlab.runner.cluster.open import cluster_address
+
+
+@pytest.mark.parametrize(
+    ("words", "scheduler", "workers"),
+    [
+        ("tls://scheduler.example:8786", "tls://scheduler.example:8786", 0),
+        ("tls://[2001:db8::1]:8786", "tls://[2001:db8::1]:8786", 0),
+        ("tcp://127.0.0.1:8786", "tcp://127.0.0.1:8786", 0),
+        ("tcp://[::1]:1", "tcp://[::1]:1", 0),
+        ("tcp://localhost:65535", "tcp://localhost:65535", 0),
+        ("local:1", None, 1),
+        ("local:64", None, 64),
+    ],
+)
+def test_a_scheduler_or_a_number_of_workers(
+    words: str, scheduler: str | None, workers: int
+) -> None:
+    address = cluster_address(words)
+    assert (address.scheduler, address.local_workers) == (scheduler, workers)
+    assert str(address) == words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "", "local:", "local:0", "local:65", "local:-1", "local:4x", "tls://", "tls://host",
+        "tls://host:0", "tls://host:65536", "tls://a b:1", "http://host:1", "tls://host:1/x",
+        "tls://user@host:1", "host:8786", "tls://host:٣",
+    ],
+)  # fmt: skip
+def test_other_words_are_refused_with_what_is_possible(words: str) -> None:
+    with pytest.raises(UsageError, match="neither tls://HOST:PORT, nor local:N"):
+        cluster_address(words, insecure=True)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "scheduler.example", "[2001:db8::1]", "127.example"])
+def test_another_machine_without_tls_needs_a_word(host: str) -> None:
+    with pytest.raises(UsageError, match="can run programs on every worker"):
+        cluster_address(f"tcp://{host}:8786")
+    assert cluster_address(f"tcp://{host}:8786", insecure=True).scheduler == f"tcp://{host}:8786"

@@ -1,0 +1,219 @@
+"""Agents and programs at a worker, used over a relay: real probes of this machine, no dask."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from loop_worker import LoopWorker
+
+from netlab.errors import HostGone, ProbeError
+from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import LOOPBACK, Host
+from netlab.experiment.kinds import RoundTrip
+from netlab.experiment.records import Status
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import Ends
+from netlab.measurement.netprobe import NETPROBE
+from netlab.remote.agent import Agent
+from netlab.runner.cluster import channels, resident, sessions
+from netlab.runner.cluster.relay import Relay, RelayedTransport
+from netlab.runner.cluster.resident import SPINE
+from netlab.version import VERSION
+
+pytestmark = pytest.mark.needs("cc", "linux")
+
+HOST = Host(name="here", os="L", local=True, addresses={"loopback": LOOPBACK})
+
+
+@pytest.fixture
+def worker() -> Iterator[LoopWorker]:
+    worker = LoopWorker()
+    try:
+        yield worker
+    finally:
+        worker.end()
+
+
+def relayed(worker: LoopWorker, relay: Relay, name: str = "here") -> Agent:
+    transport = RelayedTransport(relay, name)
+    agent = Agent(HOST, transport, transport.start(None))
+    agent.greet(None)
+    return agent
+
+
+def wait_for(condition: Callable[[], bool], within_s: float = 10) -> None:
+    until_s = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_worker_says_its_version_and_begins_a_session_once(worker: LoopWorker) -> None:
+    assert worker.version == VERSION
+    before = worker.resident
+    worker.call(sessions.begin(worker.run))
+    assert worker.resident is before
+
+
+def test_a_relayed_agent_is_the_agent_of_the_worker(worker: LoopWorker) -> None:
+    own = worker.resident.open(HOST, print)
+    agent = relayed(worker, worker.relay())
+    assert agent.hello["pid"] == own.hello["pid"]
+    assert agent.identity == own.identity
+    assert agent.facts()["boot_id"] == own.facts()["boot_id"]
+    offset = agent.clock_offset()
+    assert abs(offset.offset_ns) <= offset.bound_ns + own.clock_offset().bound_ns
+
+
+def test_an_error_of_the_probe_keeps_its_word_and_its_detail(worker: LoopWorker) -> None:
+    own = worker.resident.open(HOST, print)
+    agent = relayed(worker, worker.relay())
+    errors = []
+    for one in (own, agent):
+        with pytest.raises(ProbeError) as caught:
+            one.ask("facts", to="not an address")
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+@pytest.mark.alone
+def test_a_trial_between_a_near_and_a_far_agent_has_a_result(worker: LoopWorker) -> None:
+    """The worker's own agent serves, an agent over a relay asks; `stop` names the right test."""
+    own = worker.resident.open(HOST, print)
+    far_host = Host(name="far", os="L", local=True, addresses={"loopback": LOOPBACK})
+    worker.resident.open(far_host, print)
+    far = relayed(worker, worker.relay("worker-1"), "far")
+    setup = RoundTrip(
+        protocol="UDP", message_bytes=64, count=50, duration_s=None, network="loopback"
+    )
+    cell = Cell(pairing="LL", test="round_trip", setup=setup)
+    ends = Ends(server=own, client=far, same_host=True)
+    for number in (1, 2):
+        record = NETPROBE.measure(Trial(cell, number), ends, 1, lambda *_: None)
+        assert record.status is Status.OK, record
+        assert record.values["transactions"] == 50
+
+
+def test_a_program_over_a_relay_reads_writes_and_ends(worker: LoopWorker) -> None:
+    worker.resident.open(HOST, print)
+    agent = relayed(worker, worker.relay())
+    process = agent.start_beside(["cat"])
+    process.write(b"one\n")
+    assert process.read() == b"one\n"
+    process.write(b"two\n")
+    process.close_input()
+    assert process.read() == b"two\n"
+    assert process.read() == process.read() == b""
+    assert process.wait(5) == 0 and process.is_connected()
+    failed = agent.start_beside(["ls", "/nowhere"])
+    assert failed.read() == b"" and failed.wait(5) == 2
+    assert "/nowhere" in failed.stderr_tail()
+
+
+def test_a_killed_program_ends_at_the_worker(worker: LoopWorker) -> None:
+    worker.resident.open(HOST, print)
+    process = relayed(worker, worker.relay()).start_beside(["sh", "-c", "echo $$; exec sleep 60"])
+    pid = int(process.read())
+    assert is_alive(pid)
+    process.kill()
+    wait_for(lambda: not is_alive(pid))
+    assert process.read() == b""
+
+
+def test_a_worker_that_is_lost_loses_its_hosts_at_once(worker: LoopWorker) -> None:
+    worker.resident.open(HOST, print)
+    relay = worker.relay()
+    agent = relayed(worker, relay)
+    program = agent.start_beside(["cat"])
+    worker.lost = True
+    wait_for(lambda: agent.gone)
+    assert agent.why_gone == "here: the connection ended"
+    assert not agent.died
+    assert relay.why_lost == "its worker tls://192.0.2.1:4242 is lost"
+    assert program.read() == b"" and not program.is_connected()
+    with pytest.raises(HostGone, match="here: its worker"):
+        RelayedTransport(relay, "here").start(["true"])
+
+
+def test_a_worker_that_does_not_know_the_run_says_why(worker: LoopWorker) -> None:
+    worker.resident.open(HOST, print)
+    relay = worker.relay()
+    agent = relayed(worker, relay)
+    worker.call(sessions.end(worker.run))
+    wait_for(lambda: agent.gone)
+    assert "it was restarted, or did not hear from the run" in str(relay.why_lost)
+
+
+def test_the_probe_ends_with_the_runs_channel_and_not_with_a_workers(worker: LoopWorker) -> None:
+    own = worker.resident.open(HOST, print)
+    pid = own.hello["pid"]
+    of_worker = relayed(worker, worker.relay("worker-1"))
+    of_run = relayed(worker, worker.relay())
+    of_worker.close()
+    assert of_run.facts() and is_alive(pid)
+    of_run.close()
+    wait_for(lambda: not is_alive(pid))
+
+
+def test_a_run_that_falls_silent_leaves_no_probe(
+    worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = worker.resident.open(HOST, print)
+    run = worker.resident
+    monkeypatch.setattr(resident, "LEASE_S", 0.5)
+    wait_for(lambda: run.ended)
+    wait_for(lambda: not is_alive(own.hello["pid"]))
+    with pytest.raises(HostGone):
+        sessions.resident_of(worker.run)
+
+
+def test_a_worker_that_falls_silent_loses_its_channels_and_no_host(
+    worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = worker.resident.open(HOST, print)
+    worker.relay()  # the run goes on asking
+    other = worker.relay("worker-1")
+    process = other.start("here", ["sh", "-c", "echo $$; exec sleep 60"])
+    pid = int(process.read())
+    other.close()
+    monkeypatch.setattr(resident, "LEASE_S", 1.0)
+    wait_for(lambda: not is_alive(pid))
+    assert is_alive(own.hello["pid"]) and not worker.resident.ended
+
+
+def test_output_that_nobody_takes_waits_at_the_worker(
+    worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "MAILBOX_MOST_BYTES", 1 << 16)
+    worker.resident.open(HOST, print)
+    mailbox = worker.resident.mailbox("slow")
+    worker.call(
+        sessions.relay_write(
+            worker.run, "slow", [("open", "1", "here", ["head", "-c", "1000000", "/dev/zero"])]
+        )
+    )
+    time.sleep(0.5)
+    sizes: list[int] = []
+    while sum(sizes) < 1_000_000:
+        items = worker.call(mailbox.take(5))
+        assert items
+        sizes.append(sum(len(item) for _, item in items if isinstance(item, bytes)))
+    assert sum(sizes) == 1_000_000
+    assert max(sizes) < 1 << 18  # the rest waited in the program's pipe
+
+
+def test_a_host_that_the_worker_has_not_opened_is_gone(worker: LoopWorker) -> None:
+    process = worker.relay(SPINE).start("elsewhere", None)
+    assert process.read() == b"" and not process.is_connected()
+    assert process.stderr_tail() == "elsewhere: its worker has no agent there"
