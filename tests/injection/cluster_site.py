@@ -20,7 +20,7 @@ from pathlib import Path
 
 from netlab.lab import LabState
 from netlab.lab.network import processes
-from netlab.lab.programs import run
+from netlab.lab.programs import run, succeeds
 
 PORT = 8786
 FIRST = 200
@@ -197,17 +197,16 @@ def cluster_site(
         yield site
     finally:
         for process in site.runs:
-            process.kill()
-            process.communicate()
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
         for node in site.nodes.values():
             if node.process is not None:
                 site.kill(node.name, signal.SIGCONT)
                 site.kill(node.name)
-            with suppress(Exception):
-                # With its namespace, the kernel would remove the interface some time later.
-                run("ip", "link", "delete", node.port)
-            with suppress(Exception):
-                run("ip", "netns", "delete", node.namespace)
+            # With its namespace, the kernel would remove the interface some time later.
+            succeeds("ip", "link", "delete", node.port)
+            succeeds("ip", "netns", "delete", node.namespace)
 
 
 def _make_namespace(bridge: str, node: Node, prefix: int) -> None:
