@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netlab.experiment.kinds import Stream, TestSettings
 from netlab.remote.agent import Agent, ClockOffset
@@ -58,10 +58,17 @@ class CommonWindow:
     """Offset of each agent's clock from the controller's."""
     trials: int = 1
     """Number of trials in the window."""
+    _offset_by_id: dict[int, ClockOffset] = field(init=False, repr=False, compare=False)
+    """The identity (`id`) of each agent → its offset: a window may have a thousand agents."""
+
+    def __post_init__(self) -> None:
+        offsets = zip(self.agents, self.offsets, strict=True)
+        by_id = {id(agent): offset for agent, offset in offsets}
+        object.__setattr__(self, "_offset_by_id", by_id)
 
     def knows(self, *agents: Agent) -> bool:
         """Whether the clocks of all these agents were measured; false after a reconnection."""
-        return all(any(agent is member for member in self.agents) for agent in agents)
+        return all(id(agent) in self._offset_by_id for agent in agents)
 
     def in_clock_of(self, agent: Agent) -> Window:
         """The window by an agent's clock."""
@@ -87,8 +94,7 @@ class CommonWindow:
         return max(drifts)
 
     def _offset_of(self, agent: Agent) -> ClockOffset:
-        pairs = zip(self.agents, self.offsets, strict=True)
-        return next(offset for member, offset in pairs if member is agent)
+        return self._offset_by_id[id(agent)]
 
 
 def is_common(setups: Sequence[TestSettings]) -> bool:

@@ -217,7 +217,7 @@ class Progress:
         messages and no rate, the minimum time that the link needs for the messages. 0 if unknown.
         """
         asked_s = window_s(cell.setup)
-        known_s = least_s(cell, self._link) if asked_s is None else asked_s
+        known_s = least_s(cell.setup, self._link) if asked_s is None else asked_s
         is_open = known_s is None or isinstance(cell.setup, SEARCHES)
         self._is_open_ended = self._is_open_ended or is_open
         return known_s or 0.0
