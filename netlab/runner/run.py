@@ -27,6 +27,7 @@ from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
 from netlab.runner.host_pool import HostPool
 from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.hosts.switching import switching_seldom
 from netlab.runner.options import NOTE, Options, data_of, resume_command
 from netlab.runner.planning.choice import check_redo, chosen_of, redo_of
 from netlab.runner.planning.possible import possible_of
@@ -142,16 +143,16 @@ def _measure(
     of the session.
     """
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
-    owner, wait_s = _owner(folder), options.wait_s
-    with HostPool(
+    new_pool = HostPool(
         inventory,
         pairings,
-        owner=owner,
-        wait_s=wait_s,
+        owner=_owner(folder),
+        wait_s=options.wait_s,
         keep=lambda error, name: keep_traceback(error, folder.path, name),
         notify=progress.notify,
         open_agents=work.agents,
-    ) as pool:
+    )
+    with switching_seldom(len(inventory.hosts)), new_pool as pool:
         if options.strict and pool.missing:
             raise HostError("--strict: " + "; ".join(pool.missing))
         _note_session(folder, options, matrix, pool)
