@@ -73,7 +73,7 @@ _name = click.option(
 )
 @click.option(
     "--linux",
-    type=click.IntRange(0, 6),
+    type=click.IntRange(0),
     metavar="N",
     help="Linux hosts.  [default: 2; at a router as many as its two ends leave]",
 )

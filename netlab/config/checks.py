@@ -108,7 +108,11 @@ def _faults_of_cells(
         {**{name: STANDING_IN[FIELD_OF[name]] for name in lacking(test.test, layer)}, **layer}
         for test, layer in zip(model.tests, layers, strict=True)
     ]
-    cells = expansion(model.pairing_names, tuple(grids_of(model, full_layers, set())))
+    grids = tuple(grids_of(model, full_layers, set()))
+    # If no rule names a pairing, every pairing has the cells of the first one.
+    is_by_pairing = any(grid.depends_on_pairing for grid in grids)
+    pairings = model.pairing_names if is_by_pairing else model.pairing_names[:1]
+    cells = expansion(pairings, grids)
     return [
         document.fault(_place_of(model, problem), problem.message)
         for problem in cells.problems

@@ -27,7 +27,10 @@ Model = TypeVar("Model", bound=BaseModel)
 class Section(BaseModel):
     """Base of every part of a file: unknown keys are faults, and no value is converted silently."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    # Deferred: only the models of whole files need validators; the parts are built into them.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,16 @@ class Document:
 
 def read_document(path: Path, faults: list[Fault] | None = None) -> Document:
     """Read a file and parse it with ``load_document``; UsageError if it cannot be read."""
+    return load_document(content_of(path), str(path), faults)
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file, at most one more than are allowed; UsageError if it cannot be read."""
     try:
         with path.open("rb") as file:
-            content = file.read(yaml12.MAX_BYTES + 1)
+            return file.read(yaml12.MAX_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    return load_document(content, str(path), faults)
 
 
 def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:

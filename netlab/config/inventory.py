@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,18 @@ if TYPE_CHECKING:
 
 def load_inventory(path: Path) -> Inventory:
     """The inventory in the ``hosts:`` and ``pairs:`` of an inventory file or a matrix."""
-    from netlab.config.document import read_document, validate
+    from netlab.config.document import content_of
+
+    return _inventory_of(content_of(path), path)
+
+
+@lru_cache(maxsize=2)
+def _inventory_of(content: bytes, path: Path) -> Inventory:
+    """The inventory in the content of a file. Kept, because several steps of a command read it."""
+    from netlab.config.document import load_document, validate
     from netlab.config.inventory_model import InventoryModel
 
-    document = read_document(path)
+    document = load_document(content, str(path))
     if "hosts" not in document.data:
         is_matrix = "tests" in document.data or "pairings" in document.data
         complaint = "is a matrix and has no `hosts:`" if is_matrix else "has no `hosts:`"

@@ -43,6 +43,7 @@ KINDS = {
 """The kinds of test. Every combination of the values of a test's settings is a cell."""
 
 MAX_REPEATS = 1000
+MAX_PAIRINGS = 20_000
 
 Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
 
@@ -202,7 +203,7 @@ class BetweenSection(Section):
 
 
 ListedPairings = Annotated[
-    list[Pairing], Field(min_length=1, max_length=1000), AfterValidator(distinct)
+    list[Pairing], Field(min_length=1, max_length=MAX_PAIRINGS), AfterValidator(distinct)
 ]
 
 Pairings = Annotated[

@@ -20,14 +20,13 @@ def refuse_unknown_hosts(matrix: Matrix, inventory: Inventory) -> None:
 
 def unknown_hosts(document: Document, inventory: Inventory) -> Iterator[Fault]:
     """A fault for each unknown host or network in ``pairings:`` and ``observe:``."""
+    hosts = {host.name: host for host in reversed(inventory.hosts)}
     for path, role in _named(document):
         try:
             word = role_of(role)
         except ValueError:
             continue  # the check of the model reports this fault
-        host = next(
-            (candidate for candidate in inventory.hosts if candidate.name == word.host), None
-        )
+        host = hosts.get(word.host)
         if host is None:
             names = [candidate.name for candidate in inventory.hosts]
             message = f"no host of {inventory.file} is called `{word.host}`"

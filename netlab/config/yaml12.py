@@ -9,8 +9,9 @@ further documents, and attacks (deep nesting, aliases that grow into millions of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -75,11 +76,24 @@ def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
     Raises MatrixError with every fault found. The document can still be used after some faults,
     such as a duplicate key. If ``faults`` is a list, it gets these faults; they are not raised.
     """
+    root, found = _read(text, file)
+    if root is None or (found and faults is None):
+        raise MatrixError([*found])
+    if faults is not None:
+        faults += found
+    return root
+
+
+@lru_cache(maxsize=2)
+def _read(text: str, file: str) -> tuple[Node | None, Sequence[Fault]]:
+    """The value in a text, ``None`` if it cannot be read, and every fault. Kept, because several
+    steps of a command read the same file, and PyYAML is slow.
+    """
     breaks = _Breaks.of(text)
     builder = _Builder(file, breaks)
     unreadable = _unreadable(text, file)
     if unreadable is not None:
-        raise MatrixError([unreadable])
+        return None, [unreadable]
     try:
         root = builder.document(yaml.parse(breaks.hidden(text), Loader=yaml.SafeLoader))
     except _TooMuch:
@@ -87,11 +101,7 @@ def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
     except yaml.MarkedYAMLError as error:
         builder.faults.append(_syntax_fault(error, text, file))
         root = None
-    if root is None or (builder.faults and faults is None):
-        raise MatrixError(builder.faults)
-    if faults is not None:
-        faults += builder.faults
-    return root
+    return root, builder.faults
 
 
 class _TooMuch(Exception):

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from netlab.experiment.feasibility import faults_of
@@ -37,6 +37,8 @@ class Cell:
     test: str
     """The kind of test: a key of ``SETUPS``."""
     setup: TestSettings
+    _key: str | None = field(default=None, init=False, repr=False, compare=False)
+    """The key, after its first use."""
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
@@ -46,10 +48,14 @@ class Cell:
     @property
     def key(self) -> str:
         """A readable key with a hash of the cell's content: ``LL-stream-tcp-64-16384-1a2b3c4d``."""
+        if self._key is not None:
+            return self._key
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-        return "-".join((self.pairing, self.test, *_key_words(self.setup), digest))
+        key = "-".join((self.pairing, self.test, *_key_words(self.setup), digest))
+        object.__setattr__(self, "_key", key)
+        return key
 
 
 def _key_words(setup: TestSettings) -> tuple[str, ...]:
@@ -186,8 +192,8 @@ def _setup(
 ) -> TestSettings:
     """The settings of a cell as an object; faults of them are added to ``problems``."""
     setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
-    for field, message in faults_of(setup):
-        fault = Problem(index, "setting", message, field=field, level=settings[field])
+    for name, message in faults_of(setup):
+        fault = Problem(index, "setting", message, field=name, level=settings[name])
         problems.setdefault(fault, fault)
     return setup
 

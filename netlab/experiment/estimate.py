@@ -15,12 +15,12 @@ predicted.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from netlab import ethernet
-from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import (
     SEARCHES,
     Connect,
@@ -111,22 +111,23 @@ def estimate(
     at_link_rate = counts = searching = unbounded = number = 0
     for round_ in rounds:
         times_s = [0.0]
-        for trial in round_.trials:
-            if isinstance(setup := trial.cell.setup, SEARCHES):
+        # The trials of a round mostly have the same settings, and so the same length.
+        for setup, trials in Counter(trial.cell.setup for trial in round_.trials).items():
+            if isinstance(setup, SEARCHES):
                 rate = None if link is None else link.rate_bit_per_s
                 bounds = bounds_of(setup, rate, len(round_.trials) if is_together(setup) else 1)
-                searching += 1
-                unbounded += bounds is None
+                searching += trials
+                unbounded += trials if bounds is None else 0
                 if bounds is not None:
                     times_s.append(bounds.least_s if at_least else bounds.most_s)
                 continue
             asked_s = window_s(setup)
-            known_s = least_s(trial.cell, link) if asked_s is None else asked_s
+            known_s = least_s(setup, link) if asked_s is None else asked_s
             times_s.append((known_s or 0.0) + _programs_s(setup))
             if known_s is None:
-                counts += 1
+                counts += trials
             elif asked_s is None:
-                at_link_rate += 1
+                at_link_rate += trials
         time_s += max(times_s) + overhead_s
         longest_s = max(longest_s, *times_s)
         number += 1
@@ -158,13 +159,12 @@ def window_s(setup: TestSettings) -> float | None:
     return setup.warm_up_s + 8 * setup.message_bytes * setup.count / setup.rate_bit_per_s
 
 
-def least_s(cell: Cell, link: Link | None) -> float | None:
+def least_s(setup: TestSettings, link: Link | None) -> float | None:
     """The least time of a search, or of a trial that ends after a count of messages.
 
     For a count of messages, the time assumes that only the link's rate limits them. Returns
     ``None`` for any other trial, and if the time depends on an unknown link.
     """
-    setup = cell.setup
     if isinstance(setup, SEARCHES):
         bounds = bounds_of(setup, None if link is None else link.rate_bit_per_s)
         return None if bounds is None else bounds.least_s

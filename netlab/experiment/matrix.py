@@ -121,7 +121,7 @@ class Matrix:
 
     def repeats_of(self, cell: Cell) -> int:
         """Trials of a cell; the maximum if a rule ``until`` ends them."""
-        return self.own_repeats.get(cell, self.repeats)
+        return self.own_repeats.get(cell, self.repeats) if self.own_repeats else self.repeats
 
     def fewest_of(self, cell: Cell) -> int:
         """The minimum number of trials of a cell."""

@@ -20,6 +20,9 @@ from netlab.messages import _
 SettingsClass = TypeVar("SettingsClass")
 RowArguments = ParamSpec("RowArguments")
 
+_HASH = "_hash"
+"""Attribute in which an object of settings keeps its hash."""
+
 Scalar = str | int | float | bool
 Level = Scalar | None
 """One value of a setting; ``None`` leaves the choice to the host (``socket_buffer: auto``)."""
@@ -164,6 +167,10 @@ class Settings:
     in_files = ""
     """The order of its fields in the files of runs; fields that are not named here follow."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process hashes text differently, so the hash does not go with a copy.
+        return {name: value for name, value in self.__dict__.items() if name != _HASH}
+
     @classmethod
     @cache
     def defaults(cls) -> Mapping[str, Level | Any]:
@@ -178,8 +185,8 @@ class Settings:
 
     def settings(self) -> dict[str, Scalar]:
         """All settings as flat keys with their units; ``None`` is left out."""
-        pairs = ((name, getattr(self, name)) for name in self.names())
-        return {name: value for name, value in pairs if value is not None}
+        given = self.__dict__
+        return {name: given[name] for name in self.names() if given[name] is not None}
 
     def passed_on(self, kind: type[Settings], *, but: Collection[str] = ()) -> dict[str, Any]:
         """The settings to pass on to a test of ``kind``: all that both have, except ``but``."""
@@ -189,8 +196,20 @@ class Settings:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(setting,))
 def of_settings(kind: type[SettingsClass]) -> type[SettingsClass]:
-    """Decorator of a class whose fields are settings."""
-    return dataclass(frozen=True, kw_only=True)(kind)
+    """Decorator of a class whose fields are settings. Its objects compute their hash once: every
+    cell has settings, a matrix may have tens of thousands of cells, and most steps look cells up.
+    """
+    made = dataclass(frozen=True, kw_only=True)(kind)
+    hash_of = made.__hash__
+
+    def kept_hash(self: Settings) -> int:
+        known: int | None = self.__dict__.get(_HASH)
+        if known is None:
+            known = self.__dict__[_HASH] = hash_of(self)
+        return known
+
+    made.__hash__ = kept_hash  # type: ignore[method-assign, assignment]
+    return made
 
 
 def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:

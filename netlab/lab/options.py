@@ -6,21 +6,28 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from netlab.errors import UsageError
 from netlab.units import format_rate, plain_figures
 
-MOST_LINUX_HOSTS = 6
+MOST_LINUX_HOSTS = 60
+"""All network namespaces of a machine share one table of neighbours, with 1024 entries for each IP
+version by default: it is full when each of 60 hosts has talked to 17 others within 5 s. Memory (8
+MB for each host) and addresses (126 in half of a /24) would be enough for more hosts."""
 MOST_WINDOWS_HOSTS = 4
-UIDS_A_LAB = 8
-"""Number of user ids reserved for a lab: one per host, and one more."""
+UIDS_A_LAB = 72
+"""Number of user ids reserved for a lab: more than a lab has hosts and routers."""
 ENDS_OF_A_ROUTER = 2
 TOPOLOGIES = ("cable", "star", "router")
 LEAST_IPV6_MTU_BYTES = 1280
 LEAST_CPU_SHARE = 0.01
 """Minimum share of one CPU: 1 ms in each period, the minimum that the kernel accepts."""
 MOST_CPU_SHARE = 64.0
+
+_SUFFIXES = [*ascii_lowercase, *(f"{a}{b}" for a in "abc" for b in ascii_lowercase)]
+"""Ends of the hosts' names: a to z, aa to az, ba …"""
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?")
 
@@ -37,7 +44,7 @@ def linux_of(in_all: int, windows: int, *, routed: bool) -> int:
     """Number of Linux hosts in a lab with ``in_all`` hosts (``--number``). Raises UsageError if no
     lab can have this number.
     """
-    least, most = 2 + windows, min(MOST_LINUX_HOSTS + windows, UIDS_A_LAB - 1)
+    least, most = 2 + windows, MOST_LINUX_HOSTS + windows
     if routed:
         least = most = ENDS_OF_A_ROUTER
     if max(least, windows) <= in_all <= most:
@@ -67,7 +74,7 @@ class LabOptions:
     windows: int = 0
     """Number of hosts with Windows programs, besides the Linux hosts; 0 to 4."""
     linux: int | None = None
-    """Number of Linux hosts, 2 to 6. None: 2, but with a router 2 minus the number of Windows
+    """Number of Linux hosts, 2 to 60. None: 2, but with a router 2 minus the number of Windows
     hosts."""
     second_rate: float | None = None
     """Rate in bit/s of a second cable, to a second switch; None: no second cable."""
@@ -106,7 +113,7 @@ class LabOptions:
         return tuple(
             (f"{system}-{suffix}", letter)
             for system, letter, count in (("linux", "L", linux), ("windows", "W", self.windows))
-            for suffix in "abcdef"[:count]
+            for suffix in _SUFFIXES[:count]
         )
 
     @property
@@ -147,9 +154,6 @@ class LabOptions:
             self._check_ends()
         elif self.linux is not None and not 2 <= self.linux <= MOST_LINUX_HOSTS:
             raise UsageError(f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts")
-        if len(self.hosts) >= UIDS_A_LAB:
-            hosts = f"--linux {self.linux} --windows {self.windows}"
-            raise UsageError(f"{hosts}: a lab has at most {UIDS_A_LAB - 1} hosts")
         self._check_device()
         self._check_named_hosts()
 

@@ -32,9 +32,10 @@ POOLS = (
 TEST_IPV6 = "fd6e:6c61:62{slot:02x}::/64"
 """Unique local addresses (RFC 4193) that spell "nlab"."""
 
-FIRST_UID = 59000
-"""First user id of the labs, below the ids that Debian and systemd assign. Each host has an id of
-its own, also across labs."""
+FIRST_UID = 70_000
+"""First user id of the labs. Neither systemd (65536 to 524287) nor Debian (65536 and more) assigns
+an id by itself from here up to 100000, where subordinate ids begin. Each host has an id of its own,
+also across labs."""
 SECOND = "second"
 """Name of the second test network, and of each host's interface in it."""
 ROUTER = "router"

@@ -13,11 +13,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 from netlab.experiment.kinds import Stream, TestSettings
-from netlab.remote.agent import Agent, ClockOffset
+from netlab.remote.agent import Agent
+from netlab.remote.upkeep.clock import ClockOffset
 
 START_AHEAD_S = 0.3
 """Time from the requests of the flows to their common start, so that the requests arrive before
@@ -29,11 +29,12 @@ AHEAD_A_TRIAL_S = 0.005
 EXCHANGES_AHEAD = 3
 """Number of exchanges with the slowest agent that fit between the requests and the start."""
 
+DRIFT_BOUNDS = 2
+"""To find a drift, an offset is measured until its bound is at most this many times the bound of
+the offset before the window."""
+
 SETTLE_S = 0.1
 """Minimum time for which all flows send before their common window opens."""
-
-
-Offset = TypeVar("Offset", ClockOffset, ClockOffset | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,17 @@ class CommonWindow:
     drift_offsets: Sequence[ClockOffset | None] = ()
     """Offsets from this process's clock, if another controller set the window by its own clock:
     drift is measured against these, and not for an agent whose offset is ``None``."""
+    _offset_by_id: dict[int, ClockOffset] = field(init=False, repr=False, compare=False)
+    """The identity (`id`) of each agent → its offset: a window may have a thousand agents."""
+
+    def __post_init__(self) -> None:
+        offsets = zip(self.agents, self.offsets, strict=True)
+        by_id = {id(agent): offset for agent, offset in offsets}
+        object.__setattr__(self, "_offset_by_id", by_id)
 
     def knows(self, *agents: Agent) -> bool:
         """Whether the clocks of all these agents were measured; false after a reconnection."""
-        return all(any(agent is member for member in self.agents) for agent in agents)
+        return all(id(agent) in self._offset_by_id for agent in agents)
 
     def in_clock_of(self, agent: Agent) -> Window:
         """The window by an agent's clock."""
@@ -91,20 +99,23 @@ class CommonWindow:
         """
         drifts = [0]
         for agent in agents:
-            old_offset = self._at(agent, self.drift_offsets or self.offsets)
+            old_offset = self._offset_for_drift(agent)
             if old_offset is None:
                 continue
-            new_offset = agent.clock_offset()
+            # All pairs of a round come here at once, so there are no more exchanges than needed.
+            new_offset = agent.clock_offset(enough_ns=DRIFT_BOUNDS * old_offset.bound_ns)
             moved_ns = abs(new_offset.offset_ns - old_offset.offset_ns)
             drifts.append(moved_ns - new_offset.bound_ns - old_offset.bound_ns)
         return max(drifts)
 
     def offset_of(self, agent: Agent) -> ClockOffset:
         """The offset of an agent's clock from the clock by which the window is set."""
-        return self._at(agent, self.offsets)
+        return self._offset_by_id[id(agent)]
 
-    def _at(self, agent: Agent, offsets: Sequence[Offset]) -> Offset:
-        pairs = zip(self.agents, offsets, strict=True)
+    def _offset_for_drift(self, agent: Agent) -> ClockOffset | None:
+        if not self.drift_offsets:
+            return self.offset_of(agent)
+        pairs = zip(self.agents, self.drift_offsets, strict=True)
         return next(offset for member, offset in pairs if member is agent)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from netlab.experiment.kinds import ROWS, TestSettings
-from netlab.experiment.settings import Ask, Level, SettingRow
+from netlab.experiment.settings import Ask, Level, SettingRow, Settings
 from netlab.remote.agent import Agent
 from netlab.remote.protocol import decimal
 
@@ -24,13 +25,28 @@ def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, An
     setting that the system of this end does not support is left out.
     """
     keys: dict[str, Any] = {}
-    for name in setup.names():
-        row, level = ROWS[name], getattr(setup, name)
+    kind: Any = type(setup)
+    for name, row, asks in _asked(kind, roles):
+        level = getattr(setup, name)
         if level is not None and heeds(row, setup.protocol, agent):
-            for ask in row.asks:
-                if set(ask.of.split()) & set(roles):
-                    keys |= _key(ask, row, level)
+            for ask in asks:
+                keys |= _key(ask, row, level)
     return keys
+
+
+@cache
+def _asked(
+    kind: type[Settings], roles: tuple[str, ...]
+) -> tuple[tuple[str, SettingRow, tuple[Ask, ...]], ...]:
+    """The settings of a kind of test that become keys for an end with these roles: name, row, and
+    the keys.
+    """
+    rows = ((name, ROWS[name]) for name in kind.names())
+    asked = (
+        (name, row, tuple(ask for ask in row.asks if not {*ask.of.split()}.isdisjoint(roles)))
+        for name, row in rows
+    )
+    return tuple(entry for entry in asked if entry[2])
 
 
 def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:

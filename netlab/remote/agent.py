@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 from netlab.errors import HostError, HostGone, ProbeError
@@ -16,6 +15,8 @@ from netlab.remote.connections import Connections
 from netlab.remote.pending import GONE, STREAMING, Inbox, Pending
 from netlab.remote.protocol import RecordReader, request_line
 from netlab.remote.transport import Process, Transport
+from netlab.remote.upkeep.clock import ClockOffset, fastest
+from netlab.remote.upkeep.heartbeats import HEARTBEATS
 from netlab.terminal import excerpt
 from netlab.version import VERSION
 
@@ -34,21 +35,10 @@ GOODBYE_S = 2.0
 """Time for the agent to end after a `quit`."""
 SKIPPED_MOST = 1 << 20
 """Maximum total number of bytes outside of records; a login's banner is shorter."""
-EXCHANGES = 16
 HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S = 16 << 20, 4 << 20
 HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S = 20_000, 5_000
 """Limits of what a host may send: enough for 64 tests with their longest records at once, or for
 answers to requests that follow each other as fast as possible."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClockOffset:
-    """The offset between an agent's monotonic clock and that of the controller (this machine)."""
-
-    offset_ns: int
-    """Add this to a time of the controller's clock to get the time of the agent's clock."""
-    bound_ns: int
-    """Largest possible error of the offset: half of the round trip."""
 
 
 class Agent:
@@ -84,14 +74,13 @@ class Agent:
         self._number = 0
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
-        self._heard_at = time.monotonic()
+        self._heard_at = self._sent_at = time.monotonic()
         self._gone: str | None = None
         self.died = False
         """Whether the probe ended while the connection to the host still existed."""
         self._closing = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._heart = threading.Thread(target=self._beat, daemon=True)
 
     @classmethod
     def open(
@@ -183,20 +172,12 @@ class Agent:
         """Start another program on the host. Over SSH, no word of ``argv`` may need quoting."""
         return self._transport.start(argv)
 
-    def clock_offset(self) -> ClockOffset:
-        """The offset of the agent's clock, from the fastest of at most 16 exchanges."""
-        give_up = time.monotonic() + CLOCK_S
-        best = self._clock_exchange(ANSWER_S)
-        for _ in range(EXCHANGES - 1):
-            left_s = give_up - time.monotonic()
-            if left_s <= 0:
-                break
-            try:
-                best = min(best, self._clock_exchange(left_s), key=lambda offset: offset.bound_ns)
-            except ProbeError as error:
-                if error.word != "no-answer":
-                    raise
-        return best
+    def clock_offset(self, enough_ns: int = 0) -> ClockOffset:
+        """The offset of the agent's clock, from the fastest of at most 16 exchanges. A bound of
+        ``enough_ns`` or less ends the exchanges.
+        """
+        exchange = self._clock_exchange
+        return fastest(exchange, first_s=ANSWER_S, all_s=CLOCK_S, enough_ns=enough_ns)
 
     def _clock_exchange(self, timeout_s: float) -> ClockOffset:
         begin_ns = time.monotonic_ns()
@@ -255,7 +236,7 @@ class Agent:
                 f"{name}: its probe is build {build_label}, not the one that netlab installed; "
                 "another program answers instead"
             )
-        self._heart.start()
+        HEARTBEATS.add(self._beat, HEARTBEAT_S)
 
     def _first_answer(
         self, on_event: Callable[[str], None] | None, hello_s: float
@@ -290,22 +271,36 @@ class Agent:
             return
         try:
             self._process.write(line)
+            self._sent_at = time.monotonic()
         finally:
             self._write_lock.release()
 
-    def _beat(self) -> None:
-        """Send heartbeats, without which the agent would exit; detect a host that is silent."""
-        while not self._closing.wait(HEARTBEAT_S):
-            silent_s = time.monotonic() - self._heard_at
-            if silent_s > self._silence_s:
-                self._mark_lost(f"{self.host.name}: silent for {silent_s:.0f} s")
-                self._process.kill()
-                return
-            try:
-                self._send(request_line("beat", "heartbeat", {}), HEARTBEAT_S)
-            except (OSError, ValueError) as error:
-                self._on_write_error(error)
-                return
+    def _beat(self, now_s: float) -> float | None:
+        """Send a heartbeat if nothing was sent for a while; detect a host that is silent. Returns
+        the seconds until the next call. Never waits: all agents share the calling thread.
+        """
+        if self._closing.is_set() or self._gone is not None:
+            return None
+        silent_s = now_s - self._heard_at
+        if silent_s > self._silence_s:
+            self._mark_lost(f"{self.host.name}: silent for {silent_s:.0f} s")
+            _in_thread(self._process.kill)
+            return None
+        left_s = self._sent_at + HEARTBEAT_S - now_s
+        if left_s > 0:  # a request is as good as a heartbeat
+            return left_s
+        # A host that has answered takes a line at once. Otherwise the write may block.
+        if self._heard_at >= self._sent_at:
+            self._send_heartbeat()
+        else:
+            _in_thread(self._send_heartbeat)
+        return HEARTBEAT_S
+
+    def _send_heartbeat(self) -> None:
+        try:
+            self._send(request_line("beat", "heartbeat", {}), 0)
+        except (OSError, ValueError) as error:
+            _in_thread(self._on_write_error, error)
 
     def _on_write_error(self, error: Exception) -> None:
         """Mark the host as lost. First wait for the reader, which may learn how the probe ended."""
@@ -390,6 +385,10 @@ class Agent:
             self._pending.clear()
         for pending in requests:
             pending.deliver({"type": GONE, "detail": self._gone})
+
+
+def _in_thread(call: Callable[..., None], *args: Any) -> None:
+    threading.Thread(target=call, args=args, daemon=True).start()
 
 
 def _ended(status: int | None) -> str:

@@ -44,6 +44,7 @@ KEYS_MOST = 512
 """Maximum number of keys in one record; a result has about 130. Each key is a column."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
+_NAME_MOST = 101
 _OF_TESTS = frozenset({"ready", "progress", "window", "trips", "result", "error"})
 _OF_PROGRAMS = frozenset({"started", "output", "result", "error"})
 _OF_LEFTOVERS = frozenset({"leftover", LEFTOVERS, "error"})
@@ -51,6 +52,7 @@ _OF_OTHERS = frozenset(
     {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "guard", "stop", "quit", "error"}
 )
 _KNOWN_TYPES = _OF_TESTS | _OF_PROGRAMS | _OF_LEFTOVERS | _OF_OTHERS
+_LED = TESTS | PROGRAMS
 _KNOWN_VERBS = TESTS | PROGRAMS | {LEFTOVERS} | _OF_OTHERS
 
 
@@ -77,10 +79,9 @@ class Answers:
     """The records that are valid as answers to one request."""
 
     def __init__(self, verb: str, keys: Mapping[str, Any]) -> None:
-        self.is_test = verb in TESTS | PROGRAMS
-        self.asked = " ".join([verb, *(f"{name}={value}" for name, value in keys.items())])
-        """The request in words."""
-        self._verb = verb
+        self.verb = verb
+        self.is_test = verb in _LED
+        self._keys = keys
         self._is_limited = self.is_test or verb == LEFTOVERS
         self._kinds = _types_for(verb)
         more = OUTPUT_RECORDS if verb in PROGRAMS else TRIPS_RECORDS if "trips" in keys else 0
@@ -91,13 +92,18 @@ class Answers:
             # With a `count`, a test may receive too few messages to have a throughput.
             self._wanted = (*self._wanted, "throughput_bit_per_s")
 
+    @property
+    def asked(self) -> str:
+        """The request in words."""
+        return " ".join([self.verb, *(f"{name}={value}" for name, value in self._keys.items())])
+
     def checked(self, record: Mapping[str, Any], now_s: float) -> Mapping[str, Any] | None:
         """Returns the record, or an ``error`` if it is invalid; ``None`` for an unknown type."""
         kind = record["type"]
-        if kind not in self._kinds and self._verb in _KNOWN_VERBS:
+        if kind not in self._kinds and self.verb in _KNOWN_VERBS:
             if kind not in _KNOWN_TYPES:
                 return None
-            return bad_answer(record, f"it answered `{self._verb}` with `{excerpt(kind)}`")
+            return bad_answer(record, f"it answered `{self.verb}` with `{excerpt(kind)}`")
         if self._is_limited and not self._allowance.takes(1, now_s):
             return bad_answer(record, "it sends too many records")
         keys = self._wanted if kind == "result" else _WANTED.get(kind, ())
@@ -124,18 +130,20 @@ def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> st
 
     ``keys``: the keys that the record must have.
     """
-    kind = excerpt(str(record["type"]))
     if len(record) > KEYS_MOST:
+        kind = excerpt(str(record["type"]))
         return f"its {kind} has {len(record)} keys; the limit is {KEYS_MOST}"
     for name, value in record.items():
-        if not _NAME.fullmatch(name):
-            return f"its {kind} has a key {excerpt(repr(name))}, which is not a valid name"
-        fits, words = _kind_of(record["type"], name)
+        # A longer name is not valid, and must not fill the cache of `_kind_of`.
+        fits, words = _kind_of(record["type"], name) if len(name) < _NAME_MOST else _NO_NAME
         if not fits(value):
+            kind = excerpt(str(record["type"]))
+            if not _NAME.fullmatch(name):
+                return f"its {kind} has a key {excerpt(repr(name))}, which is not a valid name"
             return f"its {kind} has {name} {_shown(value)}, which should be {words}"
     for name in keys:
         if name not in record:
-            return f"its {kind} has no {name}"
+            return f"its {excerpt(str(record['type']))} has no {name}"
     return _contradiction(record)
 
 
@@ -154,8 +162,8 @@ def _contradiction(record: Mapping[str, Any]) -> str | None:
         missing = [name for name in _OF_ENTRY if name not in record]
         return f"its leftover has no {missing[0]}" if missing else None
     elapsed_ns = record.get("elapsed_ns", 0)
-    for rate, count, scale in _RATES:
-        if record["type"] != "result" or rate not in record or count not in record:
+    for rate, count, scale in _RATES if record["type"] == "result" else ():
+        if rate not in record or count not in record:
             continue
         true = scale * record[count] / elapsed_ns if elapsed_ns else math.inf
         if not math.isclose(record[rate], true, rel_tol=1e-6):
@@ -163,10 +171,10 @@ def _contradiction(record: Mapping[str, Any]) -> str | None:
                 f"its result has {rate} {plain_figures(record[rate], 6)}, and {count} "
                 f"{record[count]} in {elapsed_ns} ns"
             )
-    for name, pairs in record.items():
-        if name.endswith("_histogram") and f"{name}_bits" in record:
+    for bits in record:
+        if bits.endswith(_OF_HISTOGRAM) and (name := bits.removesuffix("_bits")) in record:
             try:
-                from_pairs(pairs, record[f"{name}_bits"])
+                from_pairs(record[name], record[bits])
             except (TypeError, ValueError):
                 return f"its {record['type']} has {name}, which is no histogram"
     return None
@@ -180,6 +188,7 @@ _RATES = (
 """A rate, its count within `elapsed_ns`, and the factor from count/ns to the unit of the rate."""
 
 
+_OF_HISTOGRAM = "_histogram_bits"
 _OF_ENTRY = ("entry", "program", "deadline_ns", "written_wall_ns")
 """Keys that a `leftover` must have, unless it is damaged."""
 
@@ -255,6 +264,7 @@ _PORTS: tuple[Fits, str] = (
     lambda value: type(value) is str and _PORT_LIST.fullmatch(value) is not None,
     "ports with commas between",
 )
+_NO_NAME: tuple[Fits, str] = (lambda _value: False, "no key")
 _MEASURE: tuple[Fits, str] = (_is_measure, "a number, or a list of numbers")
 _FLAT: tuple[Fits, str] = (_is_flat, "a text, a number or a list of numbers")
 
@@ -325,8 +335,8 @@ def _kind_of(record_type: str, name: str) -> tuple[Fits, str]:
     """The check for the value of a key, and the name of its kind in a sentence."""
     if name == "protocol":
         return _COUNT if record_type == "hello" else _TEXT
-    if name in _KIND_OF:
-        return _KIND_OF[name]
+    if name in _KIND_OF or not _NAME.fullmatch(name):
+        return _KIND_OF.get(name, _NO_NAME)
     for pattern, kind in _BY_PATTERN:
         if pattern.fullmatch(name):
             return kind

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netlab.build.local import OnEvent, local_probe, probe_for
@@ -33,6 +34,8 @@ DEPLOY_S = 120.0
 UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
 """Name of a file that an interrupted upload left."""
 PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
+PROBE_KEPT_S = 10.0
+"""Time for which a probe that was found on this machine is used without another look at it."""
 UPLOAD_DAYS = 1
 PROBE_DAYS = 90
 """A probe that no run has used for this many days is removed: it belongs to an old version."""
@@ -64,21 +67,21 @@ def places(
     host, because the host may allow only one.
     """
     if host.local:
-        local = local_probe(on_event)
-        yield ProbePlace((str(local), "agent"), local.read_bytes(), str(local))
+        local = _found(local_probe, (), on_event)
+        yield ProbePlace((str(local.path), "agent"), local.binary, str(local.path))
         return
     from netlab.remote.ssh import SshTransport
 
     assert isinstance(transport, SshTransport)  # noqa: S101  (for the type checker)
     look = first_look(host, transport, CACHE, UPLOAD_DAYS)
     target = ask(host, transport) if look is None else look.platform
-    binary = _binary_for(host, target, on_event)
-    name = f"netprobe-{hashlib.sha256(binary).hexdigest()[:16]}"
+    probe = _probe_for(host, target, on_event)
+    binary, name = probe.binary, f"netprobe-{probe.digest[:16]}"
     if target.os == "W":
         yield from _windows_places(transport, target.shell, f"{name}.exe", binary, refusals)
         return
     if look is not None:
-        yield from _found_at_first(look, f"{CACHE}/{name}", binary)
+        yield from _found_at_first(look, f"{CACHE}/{name}", probe)
     files = _Files(host.name, transport, on_event)
     uid = files.user_id() if look is None else look.user_id
     for directory in (CACHE, *(f"{folder}/netlab-{uid}" for folder in FALLBACKS)):
@@ -91,14 +94,14 @@ def places(
         yield ProbePlace((path, "agent"), binary, path)
 
 
-def _found_at_first(look: FirstLook, path: str, binary: bytes) -> Iterator[ProbePlace]:
+def _found_at_first(look: FirstLook, path: str, probe: _Probe) -> Iterator[ProbePlace]:
     """Yields the place of the probe that an earlier run installed, if the first look found it."""
-    if not look.holds(path, binary):
+    if not look.holds(path, len(probe.binary), probe.digest):
         look.end()
         return
     process = look.become_agent(path)
     if process is not None:
-        yield ProbePlace((path, "agent"), binary, path, process)
+        yield ProbePlace((path, "agent"), probe.binary, path, process)
 
 
 class _Files:
@@ -184,13 +187,42 @@ def _windows_home(sftp: Sftp, name: str, binary: bytes, refusals: list[str]) -> 
         return None
 
 
-def _binary_for(host: Host, target: Platform, on_event: OnEvent) -> bytes:
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """A probe on this machine."""
+
+    path: Path
+    binary: bytes
+    digest: str
+    """SHA-256 of the binary, in hex."""
+    until_s: float
+    """Time of the monotonic clock until which it is used for further hosts."""
+
+
+_probes: dict[tuple[Callable[..., Path], tuple[str, ...]], _Probe] = {}
+
+
+def _found(find: Callable[..., Path], words: tuple[str, ...], on_event: OnEvent) -> _Probe:
+    """The probe that ``find`` finds. Hosts that are connected at the same time share it: a thousand
+    hosts need neither a thousand copies nor a thousand looks at the sources.
+    """
+    probe = _probes.get((find, words))
+    if probe is None or time.monotonic() > probe.until_s:
+        path = find(*words, on_event)
+        binary = path.read_bytes()
+        digest = hashlib.sha256(binary).hexdigest()
+        probe = _Probe(path, binary, digest, time.monotonic() + PROBE_KEPT_S)
+        _probes[find, words] = probe
+    return probe
+
+
+def _probe_for(host: Host, target: Platform, on_event: OnEvent) -> _Probe:
     if host.os and target.os != host.os:
         raise HostError(
             f"{host.name} runs {OS_NAMES[target.os]}, and the inventory says `os: {host.os}`"
         )
     try:
-        return probe_for(target.os, target.architecture, on_event).read_bytes()
+        return _found(probe_for, (target.os, target.architecture), on_event)
     except UsageError as error:
         # A person has to correct this fault on the controller: waiting for the host does not help.
         raise HostRefused(f"{host.name}: {error}") from None

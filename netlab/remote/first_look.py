@@ -8,7 +8,6 @@ netlab's program on the host). A host that does not answer as expected is asked 
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import stat
 from collections.abc import Mapping
@@ -60,8 +59,10 @@ class FirstLook:
     mark: str
     process: SshProcess
 
-    def holds(self, path: str, binary: bytes) -> bool:
-        """Whether the probe is installed as deploy.py would install it, and was used recently."""
+    def holds(self, path: str, size_bytes: int, digest: str) -> bool:
+        """Whether the probe is installed as deploy.py would install it, and was used recently.
+        ``digest``: SHA-256 of its content, in hex.
+        """
         folder, file = self.files.get(self.folder), self.files.get(path)
         if folder is None or file is None or path in self.old:
             return False
@@ -71,8 +72,8 @@ class FirstLook:
             and not folder.mode & 0o022
             and stat.S_ISREG(file.mode)
             and bool(file.mode & 0o100)
-            and file.size_bytes == len(binary)
-            and self.sums.get(path) == hashlib.sha256(binary).hexdigest()
+            and file.size_bytes == size_bytes
+            and self.sums.get(path) == digest
         )
 
     def become_agent(self, path: str) -> SshProcess | None:

@@ -28,7 +28,7 @@ ADVICE = {
 """(reason, key of the request) → what a person can change in the matrix. The probe itself reports
 what can be changed at the host."""
 
-LOGGED = ("hello", "facts", "lock", "unlock")
+LOGGED = frozenset({"hello", "facts", "lock", "unlock"})
 """Requests whose answers are logged. The other requests belong to a trial (a measurement), whose
 result is stored, or are sent again and again."""
 _LOG = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Pending:
 
     def deliver(self, record: Mapping[str, Any]) -> None:
         """Pass on a record; the reading thread calls it."""
-        if self.answers.asked.startswith(LOGGED):
+        if self.answers.verb in LOGGED and _LOG.isEnabledFor(logging.DEBUG):
             took = format_seconds(time.monotonic() - self._asked_at)
             summary = "an error" if record["type"] == "error" else f"{len(record)} keys"
             _LOG.debug("%s: asked %s: %s after %s", self._host, self.answers.asked, summary, took)

@@ -96,6 +96,11 @@ def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
     return {"type": "error", "id": match[1].decode("ascii"), "error": BAD_ANSWER, "detail": detail}
 
 
+_SAFE = "/:,.[]@+~=-_"
+_PLAIN = re.compile(r"[A-Za-z0-9/:,.\[\]@+~=_-]+", re.ASCII)
+
+
 def _encoded(value: Any) -> str:
     """A value as text, with spaces and control characters written as ``%XX``."""
-    return quote(str(value), safe="/:,.[]@+~=-_") or "%00"
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else quote(text, safe=_SAFE) or "%00"

@@ -29,7 +29,7 @@ from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
 from netlab.experiment.feasibility import SentMessages
 from netlab.experiment.kinds import PayloadSearch
 from netlab.measurement.ends import Ends
-from netlab.measurement.limit_search import SizeTry, find_limit
+from netlab.measurement.limit_search import Limit, SizeTry, find_limit
 from netlab.measurement.payload_path import Direction
 from netlab.measurement.payload_search import DOUBTS, whole_messages
 from netlab.measurement.requests import can
@@ -131,21 +131,11 @@ def _narrow(path: Direction) -> NarrowPath | None:
     if most_bytes <= LEAST_MESSAGE_BYTES["UDP"]:
         return None
     try:
-        path.exchange(LEAST_MESSAGE_BYTES["UDP"])
-        rtt_ns = path.results[LEAST_MESSAGE_BYTES["UDP"]][0].get("rtt_max_ns", 0)
-        timeout_s = min(FIRST_TIMEOUT_S, max(LEAST_TIMEOUT_S, ROUND_TRIPS * rtt_ns / 1e9))
-        path.setup = replace(path.setup, timeout_s=timeout_s)
-        attempt = whole_messages(path, interface_mtu_bytes)
-        limit = find_limit(
-            _within(WITHIN_S, most_bytes, attempt),
-            least_bytes=LEAST_MESSAGE_BYTES["UDP"],
-            most_bytes=most_bytes,
-            guesses=[most_bytes, *_usual_bytes(headers_bytes)],
-        )
-        if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
-            return None
+        limit = _limit_of(path, interface_mtu_bytes, most_bytes)
     except ProbeError:
         return None  # UDP does not pass: the check of the protocol, or each trial, reports this
+    if limit is None:
+        return None
     mtu_bytes = limit.message_bytes + headers_bytes
     is_reported = any(size_try.evidence == "icmp" for size_try in limit.tries)
     asking, answering = path.addresses
@@ -161,6 +151,28 @@ def _narrow(path: Direction) -> NarrowPath | None:
         pieces_pass=_passes(path, min(most_bytes + PIECES_BYTES, MAX_DATAGRAM_BYTES[version])),
         segments_pass=_segments_pass(path, mtu_bytes, interface_mtu_bytes),
     )
+
+
+def _limit_of(path: Direction, interface_mtu_bytes: int, most_bytes: int) -> Limit | None:
+    """The longest message that passes; ``None`` if a message of ``most_bytes`` passes, or if the
+    limit does not last. Raises ProbeError if no message passes.
+    """
+    attempt = whole_messages(path, interface_mtu_bytes)
+    if attempt(most_bytes).passed:
+        return None  # as on most paths, with one exchange
+    path.exchange(LEAST_MESSAGE_BYTES["UDP"])
+    rtt_ns = path.results[LEAST_MESSAGE_BYTES["UDP"]][0].get("rtt_max_ns", 0)
+    timeout_s = min(FIRST_TIMEOUT_S, max(LEAST_TIMEOUT_S, ROUND_TRIPS * rtt_ns / 1e9))
+    path.setup = replace(path.setup, timeout_s=timeout_s)
+    limit = find_limit(
+        _within(WITHIN_S, most_bytes, attempt),
+        least_bytes=LEAST_MESSAGE_BYTES["UDP"],
+        most_bytes=most_bytes,
+        guesses=[most_bytes, *_usual_bytes(IP_BYTES[path.setup.ip_version] + UDP_BYTES)],
+    )
+    if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
+        return None
+    return limit
 
 
 def _usual_bytes(headers_bytes: int) -> list[int]:

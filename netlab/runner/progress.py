@@ -74,7 +74,9 @@ class Progress:
         self._printed_at = 0.0
         self._trial_began: dict[tuple[str, int], float] = {}
         self._windows_s: dict[tuple[str, int], float] = {}
-        self._excess_s: list[float] = []
+        self._excess_s = 0.0
+        """Time by which the trials that ended were longer than their windows, in all."""
+        self._excesses = 0
         self._reported: set[str | None] = set()
         self._pause_s = 0.0
         self._link: Link | None = None
@@ -184,7 +186,8 @@ class Progress:
         began = self._trial_began.pop(key, None)
         took_s = None if began is None else time.monotonic() - began
         if took_s is not None:
-            self._excess_s.append(took_s - window_s)
+            self._excess_s += took_s - window_s
+            self._excesses += 1
         if is_expected:
             self._done += 1
             self._left_s -= window_s
@@ -217,7 +220,7 @@ class Progress:
         messages and no rate, the minimum time that the link needs for the messages. 0 if unknown.
         """
         asked_s = window_s(cell.setup)
-        known_s = least_s(cell, self._link) if asked_s is None else asked_s
+        known_s = least_s(cell.setup, self._link) if asked_s is None else asked_s
         is_open = known_s is None or isinstance(cell.setup, SEARCHES)
         self._is_open_ended = self._is_open_ended or is_open
         return known_s or 0.0
@@ -230,8 +233,7 @@ class Progress:
         return f"{least}the duration cannot be predicted"
 
     def _time_left_s(self) -> float:
-        excesses_s = self._excess_s
-        overhead_s = sum(excesses_s) / len(excesses_s) if excesses_s else OVERHEAD_S
+        overhead_s = self._excess_s / self._excesses if self._excesses else OVERHEAD_S
         return self._left_s + (max(overhead_s, 0.0) + self._pause_s) * len(self._windows_s)
 
     def _state(self, activity: str, now: str = "") -> str:

@@ -34,6 +34,7 @@ from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
 from netlab.runner.host_pool import HostPool
 from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.hosts.switching import switching_seldom
 from netlab.runner.hosts.trial_place import TrialPlace, trial_place
 from netlab.runner.options import NOTE, Options, data_of, resume_command
 from netlab.runner.planning.choice import check_redo, chosen_of, redo_of
@@ -154,6 +155,7 @@ def _measure(
     """
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
     with (
+        switching_seldom(len(inventory.hosts)),
         trial_place(
             options.cluster, progress.notify, insecure=options.insecure, group=work.agents
         ) as place,

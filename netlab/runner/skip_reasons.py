@@ -83,8 +83,10 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
     that it serves is enough for the cell.
     """
     server, client = pair
+    if server.has_agent:
+        return None
     engine = cell.settings.get("engine")
-    if server.has_agent or engine in server.serves:
+    if engine in server.serves:
         return None
     if engine is None and server.mirror is not None:
         lacking = _needs_agent(cell)

@@ -39,7 +39,7 @@ def test_a_search_is_what_the_standard_asks_for_where_nothing_is_said(tmp_path: 
     (cell,) = expand(load_matrix(tmp_path / "m.yaml"))
     assert cell.key.startswith("LL-throughput_search-udp-64-auto-")
     # Two trials at line rate, 0.1 s before each, and the pause between them.
-    assert least_s(cell, Link(1e9, 1500, vlan=False)) == 2 * 60.1 + 5
+    assert least_s(cell.setup, Link(1e9, 1500, vlan=False)) == 2 * 60.1 + 5
 
 
 def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -327,3 +331,25 @@ def test_each_kind_of_test_has_readable_keys_of_its_own() -> None:
         "LL-connect-tcp-64-auto",
         "LL-payload_search-udp-ipv6-auto",
     ]
+
+
+def test_a_cell_from_another_process_is_found_among_equal_cells() -> None:
+    cell = Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64))
+    assert cell in {cell}
+    code = (
+        "import pickle, sys\n"
+        "from netlab.experiment.cells import Cell\n"
+        "from netlab.experiment.kinds import Stream\n"
+        "here = Cell(pairing='LL', test='stream', setup=Stream(protocol='TCP', message_bytes=64))\n"
+        "there = pickle.load(sys.stdin.buffer)\n"
+        "print(there in {here}, there.key == here.key)"
+    )
+    for seed in ("1", "2"):
+        other = subprocess.run(
+            [sys.executable, "-c", code],
+            input=pickle.dumps(cell),
+            capture_output=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        )
+        assert other.stdout.split() == [b"True", b"True"]

@@ -195,7 +195,7 @@ def test_what_an_end_lacks_is_said_by_the_setting_that_asks_for_it(
 def test_the_time_it_takes_is_that_of_its_round_trips() -> None:
     cell = cell_of(idle_s=2.0, duration_s=10.0, after_s=3.0, request_timeout_s=1.0)
     assert window_s(cell.setup) == 16.5
-    assert least_s(cell, LINK) is None
+    assert least_s(cell.setup, LINK) is None
     rounds = [Round((Trial(cell, number),)) for number in (1, 2)]
     time = estimate(rounds, LINK, overhead_s=1.0, pause_s=0.5)
     assert (time.time_s, time.longest_s) == (2 * 17.5 + 0.5, 16.5)

@@ -164,12 +164,12 @@ def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatc
     ("words", "why"),
     [
         ("--number 4 --linux 3", "--number 4 and --linux 3: give one of them"),
-        ("--number 0", "--number 0: a lab has 2 to 6 hosts"),
-        ("--number -1", "--number -1: a lab has 2 to 6 hosts"),
-        ("--number 9", "--number 9: a lab has 2 to 6 hosts"),
+        ("--number 0", "--number 0: a lab has 2 to 60 hosts"),
+        ("--number -1", "--number -1: a lab has 2 to 60 hosts"),
+        ("--number 61", "--number 61: a lab has 2 to 60 hosts"),
         (
             "--number 2 --windows",
-            "--number 2 --windows 2: a lab has 4 to 7 hosts, at least two of them Linux",
+            "--number 2 --windows 2: a lab has 4 to 62 hosts, at least two of them Linux",
         ),
         (
             "--number 3 --topology router",
@@ -261,8 +261,8 @@ def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
         (LabOptions(rate=1e8, queue_frames=0), "1 frame or more"),
         (LabOptions(queue_frames=20), "--queue needs --rate"),
         (LabOptions(checksums="none"), "offloaded or software"),
-        (LabOptions(linux=1), "--linux 1: a lab has 2 to 6 Linux hosts"),
-        (LabOptions(linux=6, windows=4), "at most 7 hosts"),
+        (LabOptions(linux=1), "--linux 1: a lab has 2 to 60 Linux hosts"),
+        (LabOptions(linux=61), "--linux 61: a lab has 2 to 60 Linux hosts"),
         (LabOptions(second_rate=1), "--second 1 bit/s: a cable has 64 kbit/s"),
         (LabOptions(second_hosts=("linux-a",)), "--second-of needs --second"),
         (LabOptions(linux=3, rates={"linux-d": 1e7}), "--rate-of linux-d: no such host; this lab"),

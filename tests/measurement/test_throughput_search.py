@@ -34,7 +34,8 @@ from netlab.measurement.netprobe import NETPROBE
 from netlab.measurement.rfc2544 import offered_load, throughput_search
 from netlab.measurement.rfc2544.offered_load import OfferedLoad, offer
 from netlab.measurement.rfc2544.trial import TrialResult, TrialRunner, line_of
-from netlab.remote.agent import Agent, ClockOffset
+from netlab.remote.agent import Agent
+from netlab.remote.upkeep.clock import ClockOffset
 
 LINE_BIT_PER_S = 10e6
 """So slow that what holds this machine up for two milliseconds costs none of it: the bucket of a

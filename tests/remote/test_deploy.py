@@ -67,6 +67,6 @@ def test_a_system_that_is_not_known_is_quoted_and_never_guessed(
 
 def test_a_host_without_a_probe_for_it_is_reported() -> None:
     with pytest.raises(HostError, match=r"^far: there is no probe for .*riscv64.*, only for"):
-        deploy._binary_for(host(), Platform("L", "riscv64"), None)
+        deploy._probe_for(host(), Platform("L", "riscv64"), None)
     with pytest.raises(HostError, match=r"^far runs FreeBSD, and the inventory says `os: L`"):
-        deploy._binary_for(host(), Platform("F", "x86_64"), None)
+        deploy._probe_for(host(), Platform("F", "x86_64"), None)

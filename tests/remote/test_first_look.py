@@ -27,6 +27,7 @@ pytestmark = sshd.needs_sshd
 SHELLS = {"bash": "bash --posix", "dash": "dash", "busybox": "busybox ash"}
 """Its program → the command that reads as `sh` does."""
 BINARY = b"a probe"
+DIGEST = hashlib.sha256(BINARY).hexdigest()
 FOLDER = ".cache/netlab"
 PATH = f"{FOLDER}/netprobe-{'0' * 16}"
 
@@ -180,6 +181,6 @@ def seen(
 def test_a_probe_is_taken_only_where_it_would_be_put_like_that(
     look: Callable[[], FirstLook], holds: bool
 ) -> None:
-    assert look().holds(PATH, BINARY) is holds
-    assert not look().holds(PATH.replace("0", "1"), BINARY)
+    assert look().holds(PATH, len(BINARY), DIGEST) is holds
+    assert not look().holds(PATH.replace("0", "1"), len(BINARY), DIGEST)
     assert deploy.CACHE == FOLDER

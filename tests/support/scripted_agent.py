@@ -82,7 +82,7 @@ class Fake:
     def hello(self) -> Mapping[str, Any]:
         return {"capabilities": self.capabilities}
 
-    def clock_offset(self) -> Any:
+    def clock_offset(self, enough_ns: int = 0) -> Any:
         return SimpleNamespace(offset_ns=self.offset_ns, bound_ns=5)
 
     def facts(self, to: str | None = None) -> Mapping[str, Any]:

@@ -33,8 +33,8 @@ from netlab.measurement.flow import PROBE_SLACK_S, Flow
 from netlab.measurement.record import prefixed
 from netlab.measurement.round_trips.exchange import Exchange, exchange_of
 from netlab.measurement.stream import flow_values, flows_of
-from netlab.remote.agent import ClockOffset
 from netlab.remote.protocol import decimal
+from netlab.remote.upkeep.clock import ClockOffset
 
 AHEAD_S = 0.5
 """Time until the round trips begin, if the hosts answer without delay."""

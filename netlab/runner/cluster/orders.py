@@ -15,7 +15,8 @@ from netlab.experiment.matrix import NamedMirror
 from netlab.experiment.schedule import Trial
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.ends import Ends
-from netlab.remote.agent import Agent, ClockOffset
+from netlab.remote.agent import Agent
+from netlab.remote.upkeep.clock import ClockOffset
 
 
 @dataclass(frozen=True, slots=True)

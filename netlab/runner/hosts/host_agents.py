@@ -27,6 +27,7 @@ from netlab.remote.host_lock import LockOwner, lock_host
 from netlab.runner.absence import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence
 from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
 from netlab.runner.hosts.orphans import Identity, Orphans
+from netlab.runner.hosts.steps import counted
 from netlab.runner.hosts.trial_place import ThisProcess, TrialPlace
 from netlab.runner.trial_faults import KeepTraceback
 
@@ -111,7 +112,9 @@ class HostAgents:
         """
         refusals: dict[str, HostRefused] = {}
         usage_errors: list[UsageError] = []
-        for host, result in zip(hosts, self._executor.map(self._open, hosts), strict=True):
+        results = self._executor.map(self._open, hosts)
+        results = counted(results, len(hosts), "connecting: {} hosts", self._notify)
+        for host, result in zip(hosts, results, strict=True):
             if isinstance(result, Agent):
                 self.agents[host.name] = result
                 continue

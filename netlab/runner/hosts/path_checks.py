@@ -18,6 +18,7 @@ from netlab.experiment.round_robin import Match, earliest_fit, rounds_of
 from netlab.measurement.ends import address_of
 from netlab.runner.absence import FIRST_PAUSE_S, Absence
 from netlab.runner.daemon_executor import DaemonExecutor
+from netlab.runner.hosts.steps import counted
 from netlab.runner.preflight import Preflight
 from netlab.runner.skip_reasons import Unmeasured, no_way
 from netlab.runner.trial_faults import KeepTraceback
@@ -28,6 +29,10 @@ if the traffic would not take the test network."""
 
 Way = tuple[str, str, str, str]
 """Pairing, protocol, the server's and the client's address."""
+
+CHECKS_AT_ONCE = 256
+"""Maximum number of pairings that are checked at the same time: each check has a thread, which
+mostly waits for the hosts."""
 
 NO_PREFLIGHT = Preflight(blocked=(), warnings=())
 CUT = frozenset({"path-blocked", "wrong-path"})
@@ -78,16 +83,21 @@ class PathChecks:
         """
         warnings: dict[str, None] = {}
         faults: list[str] = []
-        executor = DaemonExecutor()
-        for pairings in together:
-            for pairing, result in zip(pairings, executor.map(self._try, pairings), strict=True):
-                if isinstance(result, Preflight):
-                    self._latest[pairing] = self._first[pairing] = result
-                    self._unchecked.discard(pairing)
-                    warnings |= dict.fromkeys(result.warnings)
-                else:
-                    self._unchecked.add(pairing)
-                    faults.append(result)
+        executor = DaemonExecutor(CHECKS_AT_ONCE)
+        tried = (
+            pair
+            for pairings in together
+            for pair in zip(pairings, executor.map(self._try, pairings), strict=True)
+        )
+        in_all = sum(map(len, together))
+        for pairing, result in counted(tried, in_all, "checking: {} pairings", self._notify):
+            if isinstance(result, Preflight):
+                self._latest[pairing] = self._first[pairing] = result
+                self._unchecked.discard(pairing)
+                warnings |= dict.fromkeys(result.warnings)
+            else:
+                self._unchecked.add(pairing)
+                faults.append(result)
         return [*warnings, *dict.fromkeys(faults)], faults
 
     def of(self, pairing: str) -> Preflight:

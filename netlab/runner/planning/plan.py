@@ -20,8 +20,8 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, estimate
-from netlab.experiment.hosts import HostPair, Inventory, kept_busy
-from netlab.experiment.kinds import Stream
+from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy
+from netlab.experiment.kinds import Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.schedule import Round, Trial, rounds
@@ -214,16 +214,29 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
     Each is returned with a sentence.
     """
     refusals = {}
+    faults: dict[tuple[str, str | None, TestSettings], str | None] = {}
     for cell in cells:
         pair = pairs[cell.pairing]
         beyond = beyond_server(cell, pair)
-        try:
-            _ = address_of(pair[0], cell), address_of(pair[1], cell)
-        except UsageError as error:
-            refusals[cell] = str(error)
+        for host in pair[::-1]:
+            # A host has many peers, but few settings that decide about its address.
+            key = host.name, host.only_network, cell.setup
+            if key not in faults:
+                faults[key] = _address_fault(host, cell)
+            if (fault := faults[key]) is not None:
+                refusals[cell] = fault
         if beyond is not None:
             refusals[cell] = beyond.detail
     return refusals
+
+
+def _address_fault(host: Host, cell: Cell) -> str | None:
+    """Why a host has no address for a cell; ``None`` if it has one."""
+    try:
+        address_of(host, cell)
+    except UsageError as error:
+        return str(error)
+    return None
 
 
 def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:

@@ -7,6 +7,7 @@ execution of a cell. A round is the trials that run at the same time.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from netlab.units import (
 
 if TYPE_CHECKING:
     from netlab.experiment.cells import Cell
+    from netlab.experiment.kinds import TestSettings
     from netlab.experiment.matrix import Link, NamedMirror
     from netlab.runner.planning.plan import Planned
 
@@ -58,21 +60,22 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
 
 def _table(plan: Planned, width: int | None) -> list[str]:
     """One line for each pairing and protocol, columns aligned."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    groups: dict[tuple[str, str, str], Counter[TestSettings]] = {}
     labels, ends = _pairings(plan)
-    for cell in plan.cells:
-        label = labels[cell.pairing]
-        groups.setdefault((label, cell.test, cell.setup.protocol), []).append(cell)
+    for (label, test, setup), cells in Counter(
+        (labels[cell.pairing], cell.test, cell.setup) for cell in plan.cells
+    ).items():
+        groups.setdefault((label, test, setup.protocol), Counter())[setup] += cells
     rows = [("pairing", "server, client", "test", "cells", "message sizes", "socket buffers")]
-    for (pairing, test, protocol), cells in groups.items():
-        sizes = dict.fromkeys(word for cell in cells for word in _message_size(cell))
-        buffers = dict.fromkeys(cell.setup.socket_buffer_bytes for cell in cells)
+    for (pairing, test, protocol), setups in groups.items():
+        sizes = dict.fromkeys(word for setup in setups for word in _message_size(setup))
+        buffers = dict.fromkeys(setup.socket_buffer_bytes for setup in setups)
         rows.append(
             (
                 pairing,
                 ends[pairing],
                 f"{test} {protocol}",
-                str(len(cells)),
+                str(setups.total()),
                 _listed(list(sizes)) if sizes else "searched",
                 _listed(["auto" if size is None else format_bytes(size) for size in buffers]),
             )
@@ -96,9 +99,9 @@ def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
     return labels, ends
 
 
-def _message_size(cell: Cell) -> tuple[str, ...]:
+def _message_size(setup: TestSettings) -> tuple[str, ...]:
     """The message size; empty if the test searches it."""
-    size = cell.settings.get("message_bytes")
+    size = setup.settings().get("message_bytes")
     return () if size is None else (str(size),)
 
 
@@ -156,23 +159,19 @@ def _refusals(plan: Planned) -> list[str]:
 def _sum(plan: Planned) -> str:
     """The numbers of cells and trials: ``416 cells x 1 trial = 416 trials in 416 rounds``."""
     matrix = plan.matrix
-    cells_to_measure = [cell for cell in plan.cells if cell not in plan.refused]
-    numbers = [(matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in cells_to_measure]
+    cells = [cell for cell in plan.cells if cell not in plan.refused]
+    numbers = dict.fromkeys((matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in cells)
     fewest, most = plan.trials_at_least, plan.trials
-    per_cell = " or ".join(
-        f"{low} to {high}" if low < high else str(high) for low, high in dict.fromkeys(numbers)
-    )
+    per_cell = " or ".join(f"{low} to {high}" if low < high else str(high) for low, high in numbers)
     trials = f"{fewest} to {most} trials" if fewest < most else many(most, "trial")
     rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
     if len(plan.fewest) == len(plan.rounds):
         rounds_ = many(len(plan.rounds), "round")
     blocks = f", in shuffled order (seed {matrix.seed})" if matrix.order == "shuffled" else ""
     word = "trial" if per_cell == "1" else "trials"
-    if not cells_to_measure:
+    if not cells:
         return "No cell can be measured"
-    return (
-        f"{many(len(cells_to_measure), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
-    )
+    return f"{many(len(cells), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
 
 
 def _tightness(plan: Planned) -> list[str]:

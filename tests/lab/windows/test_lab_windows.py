@@ -46,7 +46,7 @@ class TestAWindowsHost:
         assert b"Windows 10" in windows(four_hosts, f'reg query "{key}" /v ProductName').stdout
         output = windows(four_hosts, "echo %OS% %USERNAME% %COMPUTERNAME%& cd").stdout
         assert output.split() == [b"Windows_NT", b"netlab", b"WINDOWS-A", rb"C:\Users\netlab"]
-        assert all(host.uid >= 59000 for host in four_hosts.hosts)
+        assert all(host.uid >= 70_000 for host in four_hosts.hosts)
         process = windows(four_hosts, r"echo x > C:\windows\system32\x.txt")
         assert process.stderr.strip() == b"Access denied."
         assert b"LOGNAME" not in windows(four_hosts, "set").stdout

@@ -185,7 +185,7 @@ def test_a_host_for_which_there_is_no_probe_is_not_waited_for(
 
     monkeypatch.setattr(deploy, "probe_for", none)
     with pytest.raises(HostRefused, match=r"^a: there is no probe for linux-vax"):
-        deploy._binary_for(hosts("a")[0], Platform("L", "vax", Shell.POSIX), None)
+        deploy._probe_for(hosts("a")[0], Platform("L", "vax", Shell.POSIX), None)
 
 
 # Pools

@@ -136,10 +136,10 @@ def test_counted_trials_are_reckoned_at_the_links_rate_over_every_cable() -> Non
 def test_the_time_of_a_round_trip_is_the_documents_within_what_its_hosts_took() -> None:
     """100,000 took 63.8 s there, 637.6 us each; the cables alone are less, and most of it."""
     matrix = load_matrix(MATRICES / "nettest.yaml")
-    least = least_s(expand(matrix)[0], matrix.link)
+    least = least_s(expand(matrix)[0].setup, matrix.link)
     assert least is not None
     assert 0.7 * 63.761 < least < 63.761
-    blasts = [least_s(cell, matrix.link) for cell in expand(matrix)[1:]]
+    blasts = [least_s(cell.setup, matrix.link) for cell in expand(matrix)[1:]]
     # The document's clock ticks in hundredths, and its link's crystal is not ours.
     assert blasts == pytest.approx([123.316, 123.316], rel=0.003)
 
@@ -157,7 +157,7 @@ def test_several_requests_under_way_take_as_long_as_the_busier_way_or_the_mirror
     settings |= {"duration_s": None, "count": 1000}
     long_s, short_s = 1000 * 8 * 1538 / 1e8, 1000 * 8 * 84 / 1e8
     single_s, parallel_s, hold_s = (
-        least_s(cell_of(RoundTrip(**settings, **more)), link())
+        least_s(RoundTrip(**settings, **more), link())
         for more in ({}, {"outstanding": 64}, {"outstanding": 64, "mirror_hold_s": 0.01})
     )
     assert single_s == pytest.approx(long_s + short_s)
@@ -167,16 +167,16 @@ def test_several_requests_under_way_take_as_long_as_the_busier_way_or_the_mirror
 
 def test_connections_take_their_handshakes_and_searches_what_they_take_at_least() -> None:
     settings: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
-    connect = least_s(cell_of(Connect(**settings)), link())
-    round_trip = least_s(cell_of(RoundTrip(protocol="TCP", **settings)), link())
+    connect = least_s(Connect(**settings), link())
+    round_trip = least_s(RoundTrip(protocol="TCP", **settings), link())
     assert connect is not None
     assert round_trip is not None
     assert connect == pytest.approx(round_trip + 1000 * 2 * 8 * 84 / 1e8)
     swept = PayloadSearch(protocol="UDP", sweep=True, duration_s=0.5)
-    assert least_s(cell_of(swept), link()) == 14 * 0.5
-    assert least_s(cell_of(RoundTrip(protocol="TCP", **settings)), None) is None
+    assert least_s(swept, link()) == 14 * 0.5
+    assert least_s(RoundTrip(protocol="TCP", **settings), None) is None
     huge = RoundTrip(protocol="UDP", ip_version=6, **settings)
-    assert least_s(cell_of(huge), link(mtu_bytes=576)) is None
+    assert least_s(huge, link(mtu_bytes=576)) is None
 
 
 @given(
@@ -203,7 +203,7 @@ def test_more_messages_longer_ones_and_more_cables_never_take_less(
             count=count,
             outstanding=outstanding,
         )
-        duration_s = least_s(cell_of(setup), link(hops=hops))
+        duration_s = least_s(setup, link(hops=hops))
         assert duration_s is not None
         return duration_s
 

@@ -198,7 +198,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
         RIGHT,
         ("lab", "up", "--number", "0"),
         USAGE,
-        r"^--number 0: a lab has 2 to 6 hosts$",
+        r"^--number 0: a lab has 2 to 60 hosts$",
     ),
     "a lab that is not up": (
         RIGHT,

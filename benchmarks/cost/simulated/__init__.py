@@ -1,0 +1,1 @@
+"""Simulated hosts: agents that answer as netprobe does, without a network between them."""

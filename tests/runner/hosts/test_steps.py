@@ -1,0 +1,21 @@
+"""Messages about a step that takes long because there are many hosts."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from netlab.runner.hosts.steps import counted
+
+
+def test_a_long_step_says_every_ten_seconds_how_far_it_is() -> None:
+    said: list[str] = []
+    seconds = count(0, 4)
+    items = counted(range(10), 10, "connecting: {} hosts", said.append, lambda: next(seconds))
+    assert list(items) == list(range(10))
+    assert said == [f"connecting: {number} of 10 hosts" for number in (3, 6, 9)]
+
+
+def test_a_short_step_says_nothing() -> None:
+    said: list[str] = []
+    assert list(counted("abc", 3, "connecting: {} hosts", said.append, lambda: 0.0)) == [*"abc"]
+    assert said == []
