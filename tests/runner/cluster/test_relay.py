@@ -151,7 +151,7 @@ def test_a_worker_that_does_not_know_the_run_says_why(worker: LoopWorker) -> Non
     relay = worker.relay()
     agent = relayed(worker, relay)
     worker.call(sessions.end(worker.run))
-    wait_for(lambda: agent.gone)
+    wait_for(lambda: agent.gone and relay.why_lost is not None)
     assert "it was restarted, or did not hear from the run" in str(relay.why_lost)
 
 
