@@ -209,6 +209,7 @@ NEEDS = {
         "MkDocs and its theme: pip install '.[site]'",
     ),
     "groff": Need(_program("groff"), "groff: apt-get install groff-base"),
+    "ruptures": Need(_module("ruptures"), "ruptures: pip install '.[history]'"),
     "pyarrow": Need(_module("pyarrow"), "pyarrow: pip install '.[parquet]'"),
 }
 
