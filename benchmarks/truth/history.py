@@ -3,7 +3,8 @@
 First, histories are drawn: stationary ones with six shapes of noise; the same with drift; a step of
 2 % at day 200 of 365 with drift; several steps of 1 to 5 % with gaps. The noise has a standard
 deviation of 0.4 %. Then 365 run folders are written, and netlab's command must find the one step in
-them. `--histories` sets the number of histories for each shape of noise.
+them. `--histories` sets the number of histories for each shape of noise. It needs the extra
+`history` of netlab.
 """
 
 from __future__ import annotations

@@ -40,6 +40,8 @@ from netlab.stats.student_t import t_quantile
 
 SIGNIFICANCE = 0.002
 """Maximum p value of a change point."""
+MOST_SIDE = 250
+"""Maximum number of figures on each side that are tested; the test of more takes much memory."""
 PENALTY = 3.0
 CLIPPED = 3.0
 MOST_CORRELATION = 0.6
@@ -216,6 +218,7 @@ def _divided(x: Array, y: Array) -> tuple[list[int], list[tuple[int, float]]]:
         breaks = []
         for at in ends:
             start, end = _around(at, [0, *ends, len(x)])
+            start, end = max(start, at - MOST_SIDE), min(end, at + MOST_SIDE)
             if (start, at, end) not in known:
                 found = break_of(x[start:end], white[start:end], at - start, chance)
                 known[start, at, end] = found

@@ -6,6 +6,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchmarks.truth.drawn_histories import DRIFTS, NOISES, Drawn, draw, drawn_steps, score
 from netlab.errors import UsageError
@@ -94,6 +96,12 @@ def test_outliers_of_the_history_widen_the_range() -> None:
 
 
 @needs_ruptures
+def test_only_the_last_figures_on_each_side_are_tested_in_a_long_history() -> None:
+    (point,) = course_of(with_step(6, runs=700, at=400).figures).change_points
+    assert abs(point.index - 400) <= 5
+
+
+@needs_ruptures
 def test_the_same_history_has_the_same_change_points() -> None:
     figures = with_step(4, noise="Student, 3 degrees").figures
     assert course_of(figures).change_points == course_of(figures).change_points
@@ -130,3 +138,25 @@ def test_few_figures_are_one_segment_and_need_no_library(monkeypatch: pytest.Mon
 def test_a_figure_must_be_positive(figure: float) -> None:
     with pytest.raises(ValueError, match="finite and above 0"):
         course_of([94.0, figure])
+
+
+@needs_ruptures
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.one_of(st.none(), st.floats(1e-6, 1e12, allow_subnormal=False)), max_size=45),
+    st.lists(st.sampled_from([1.0, 2.0]), min_size=5, max_size=5),
+)
+def test_any_figures_have_a_course(figures: list[float | None], repeated: list[float]) -> None:
+    for history in (figures, [*figures, *repeated * 3]):
+        course = course_of(history)
+        assert [level is None for level in course.levels] == [y is None for y in history]
+        for point in course.change_points:
+            counts = [
+                sum(y is not None for y in side)
+                for side in (history[: point.index], history[point.index :])
+            ]
+            assert min(counts) >= 5
+            assert history[point.index] is not None
+            assert abs(point.change_share) >= 0.004
+        expected = course.expected()
+        assert expected is None or 0 <= expected.low <= expected.level <= expected.high

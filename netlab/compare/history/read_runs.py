@@ -6,6 +6,7 @@ pairing (server and client) and settings; a trial is one measurement of a cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -101,7 +102,7 @@ def dated_run(run: Run) -> DatedRun:
         cells[identity[key]] = replace(trials[0], values={})
         for quantity in (*quantities_of(trials[0]), STACK):
             figures = [quantity.in_unit(trial) for trial in trials]
-            known = [figure for figure in figures if figure is not None and figure > 0]
+            known = [figure for figure in figures if figure is not None and 0 < figure < math.inf]
             if known:
                 medians[identity[key], quantity.name] = median(known)
     return DatedRun(

@@ -16,6 +16,7 @@ from benchmarks.truth.written_histories import (
     write_history,
     write_run,
 )
+from netlab.results.quantities import FRAMES, INCREASE, PAYLOAD, ROUND_TRIP, STACK, TRANSACTION
 
 needs_ruptures = pytest.mark.needs("ruptures")
 
@@ -100,3 +101,10 @@ def test_few_runs_cannot_be_judged_and_need_no_library(
     code, out, _ = netlab(capfdbinary, *words)
     assert code == 3
     assert "throughput: fewer than 5 runs since the last change" in out
+
+
+def test_more_is_worse_only_for_times() -> None:
+    worse = {q.name for q in (ROUND_TRIP, TRANSACTION, STACK, INCREASE) if q.more_is_worse}
+    assert len(worse) == 4
+    assert not PAYLOAD.more_is_worse
+    assert not FRAMES.more_is_worse
