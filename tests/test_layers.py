@@ -42,6 +42,7 @@ PLANTED = {
     "click": ("runner/planning/plan.py", FOR_TYPES, "click"),
     "babel": ("results/labels.py", FUNCTION, "babel"),
     "jinja2": ("report/write/text.py", FUNCTION, "jinja2"),
+    "ruptures": ("compare/judge.py", FUNCTION, "ruptures"),
     "yaml": ("store/run_folder.py", FOR_TYPES, "yaml"),
 }
 """Contract → a file that is to break it, how it imports for that, and what."""

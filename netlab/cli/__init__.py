@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from netlab.cli.compare import check, compare
+from netlab.cli.history import history
 from netlab.cli.imports import import_
 from netlab.cli.init import init
 from netlab.cli.lab import lab
@@ -324,6 +325,7 @@ def hosts(file: Path, as_json: bool) -> None:
 cli.add_command(check)
 cli.add_command(compare)
 cli.add_command(export)
+cli.add_command(history)
 cli.add_command(lab)
 cli.add_command(import_)
 cli.add_command(init)

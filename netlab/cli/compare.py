@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +12,21 @@ from netlab.cli.output import Loudness, loudness, show, width, write_output
 from netlab.cli.report import FORMAT_HELP
 from netlab.errors import UsageError
 
+if TYPE_CHECKING:
+    from netlab.compare.history.held_against import HeldRun
+    from netlab.results.run import Run
 
-def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> float:
+_HISTORY = "history:"
+"""Beginning of a ``--baseline`` that names a history."""
+_OF_A_RUN, _OF_A_HISTORY = 0.05, 0.005
+"""Default of ``--no-worse-by``."""
+
+
+def _share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
     from netlab.units import parse_share
 
+    if text is None:
+        return None
     try:
         share = parse_share(text)
     except ValueError as error:
@@ -96,7 +108,7 @@ def compare(
     else:
         comparison = compare_runs(run, load(contender), anyway=anyway, margin=margin)
     if form == "text":
-        _write_text(as_text(comparison, width() if output is None else None), output)
+        write_text(as_text(comparison, width() if output is None else None), output)
     else:
         write_output(output, WRITERS[form](comparison).encode())
 
@@ -113,16 +125,16 @@ def compare(
 @click.option(
     "--baseline",
     type=FOLDER,
-    metavar="RUN",
-    help="The run that `baseline:` expectations are compared with.",
+    metavar="BASELINE",
+    help="What `baseline:` expectations are compared with: a run, or history:RUNS, the runs in "
+    "a folder.",
 )
 @click.option(
     "--no-worse-by",
     metavar="SHARE",
-    default="5 %",
-    show_default=True,
     callback=_share,
-    help="How much worse than --baseline a cell may be, if the matrix sets no limit for it.",
+    help="How much worse than --baseline a cell may be, if the matrix sets no limit for it.  "
+    "[default: 5 %; of a history 0.5 %]",
 )
 @JSON
 @output_option()
@@ -131,7 +143,7 @@ def check(
     folder: Path,
     expect_file: Path | None,
     baseline: Path | None,
-    no_worse_by: float,
+    no_worse_by: float | None,
     as_json: bool,
     output: Path | None,
 ) -> None:
@@ -151,21 +163,34 @@ def check(
     from netlab.report.text.finding_sentences import finding_sentences
     from netlab.results.run import load
 
+    run = load(folder)
+    with_history = baseline is not None and str(baseline).startswith(_HISTORY)
     verdict = check_run(
-        load(folder),
-        None if baseline is None else load(baseline),
-        no_worse_by=no_worse_by,
+        run,
+        None if baseline is None else _held(run, baseline) if with_history else load(baseline),
+        no_worse_by=no_worse_by or (_OF_A_HISTORY if with_history else _OF_A_RUN),
         expect=expect_file,
         say=finding_sentences,
     )
     if as_json:
         write_output(output, verdict.as_json().encode())
     elif output is not None or loudness() is not Loudness.QUIET:
-        _write_text(verdict.as_text(), output)
+        write_text(verdict.as_text(), output)
     verdict.raise_for_unmet()
 
 
-def _write_text(text: str, output: Path | None) -> None:
+def _held(run: Run, baseline: Path) -> HeldRun:
+    """The run with the history that ``history:RUNS`` names."""
+    from netlab.compare.history.held_against import HeldRun
+    from netlab.compare.history.history import history_of
+    from netlab.compare.history.read_runs import dated_run, read_runs
+
+    folder = Path(str(baseline).removeprefix(_HISTORY))
+    dated = dated_run(run)
+    return HeldRun(baseline, dated, history_of(read_runs([folder], without=run.path), dated))
+
+
+def write_text(text: str, output: Path | None) -> None:
     """Write UTF-8 with line feeds on every system; on a terminal, fit the lines to its width."""
     if output is None and width() is not None:
         show(text.rstrip("\n"))

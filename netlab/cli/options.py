@@ -15,6 +15,7 @@ import click
 from netlab.cli.completion import chosen_words
 from netlab.cli.output import Loudness, set_loudness
 from netlab.errors import UsageError
+from netlab.report.language.catalogues import languages
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -130,6 +131,14 @@ JSON = click.option(
     "as_json",
     is_flag=True,
     help="Print JSON instead of text; while measuring, one line per record.",
+)
+LANG = click.option(
+    "--lang",
+    "language",
+    type=click.Choice(languages()),
+    default="en",
+    show_default=True,
+    help="Language of the tables and charts: headings, axes, decimal marker.",
 )
 REDO = click.option(
     "--redo",

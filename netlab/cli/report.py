@@ -9,10 +9,9 @@ from pathlib import Path
 
 import click
 
-from netlab.cli.options import JSON, RUN, loudness_options, output_option
+from netlab.cli.options import JSON, LANG, RUN, loudness_options, output_option
 from netlab.cli.output import Loudness, loudness, notify, show, width, write_output
 from netlab.errors import Interrupted, UsageError
-from netlab.report.language.catalogues import languages
 from netlab.runner.ending import interruptible
 
 LOWEST_PRIORITY = 19
@@ -21,14 +20,7 @@ FORMAT_HELP = "Output format."
 
 @click.command()
 @RUN
-@click.option(
-    "--lang",
-    "language",
-    type=click.Choice(languages()),
-    default="en",
-    show_default=True,
-    help="Language of the tables and charts: headings, axes, decimal marker.",
-)
+@LANG
 @click.option(
     "--narrow",
     is_flag=True,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, by_cell, namer, plain_cell
 from netlab.compare.check_figures import LimitedFigure, limited_figures
 from netlab.compare.forbidden import FindingSentences, held_against_findings
+from netlab.compare.history.held_against import HeldRun
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.expectations import Expectation
@@ -67,6 +68,8 @@ class Checked:
     run: str
     baseline: str | None
     judgements: tuple[Judgement, ...]
+    remarks: tuple[str, ...] = ()
+    """Sentences about the history that the run is compared with."""
 
     @property
     def met(self) -> bool:
@@ -102,6 +105,7 @@ class Checked:
                 for judgement in of_expectation
                 if judgement.verdict == verdict
             ]
+        lines += ["", *self.remarks] if self.remarks else []
         return "\n".join(map(printable, lines))
 
     def as_json(self) -> str:
@@ -123,19 +127,21 @@ class Checked:
                 }
                 for judgement in self.judgements
             ],
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def check(
     run: Run,
-    baseline: Run | None = None,
+    baseline: Run | HeldRun | None = None,
     *,
     no_worse_by: float = 0.05,
     expect: Path | None = None,
     say: Callable[[Run], FindingSentences] | None = None,
 ) -> Checked:
-    """Check a run against the ``expect`` of the matrix in its folder, and against a baseline run.
+    """Check a run against the ``expect`` of the matrix in its folder, and against a baseline: a
+    run, or this run's history.
 
     ``expect`` is the path of a file; its section ``expect:`` is used instead of the one in the
     matrix. If no expectation mentions a baseline, the run may be worse than ``baseline`` by at most
@@ -149,7 +155,8 @@ def check(
     all_readings = readings(run)
     cells = by_cell(all_readings)
     name = namer([trials[0] for trials in cells.values()], {})
-    aligned = _aligned_with_baseline(run, baseline, all_readings)
+    held = baseline if isinstance(baseline, HeldRun) else None
+    aligned = None if isinstance(baseline, HeldRun) else _aligned(run, baseline, all_readings)
     judgements: list[Judgement] = []
     for expectation in expectations:
         about = [key for key in cells if expectation.is_about(plain_cell(cells[key][0]))]
@@ -162,19 +169,19 @@ def check(
             )
             continue
         for key in about:
-            verdict, words = (
-                _against_baseline(expectation, cells[key], aligned)
-                if expectation.what == "baseline"
-                else _against_limit(expectation, cells[key], run.plan.link)
-            )
+            if expectation.what != "baseline":
+                verdict, words = _against_limit(expectation, cells[key], run.plan.link)
+            elif held is not None:
+                verdict, words = held.judged(key, expectation.limit)
+            else:
+                verdict, words = _against_baseline(expectation, cells[key], aligned)
             judgements.append(Judgement(expectation, key, name(cells[key][0]), verdict, words))
-    return Checked(
-        str(run.path), None if baseline is None else str(baseline.path), tuple(judgements)
-    )
+    path = None if baseline is None else str(baseline.path)
+    return Checked(str(run.path), path, tuple(judgements), () if held is None else held.remarks)
 
 
 def _expected(
-    run: Run, baseline: Run | None, no_worse_by: float, expect: Path | None
+    run: Run, baseline: object, no_worse_by: float, expect: Path | None
 ) -> tuple[Expectation, ...]:
     expectations = _read_expectations(run, expect)
     if baseline is not None and all(expectation.what != "baseline" for expectation in expectations):
@@ -274,7 +281,7 @@ def _why_not(blank: Sequence[LimitedFigure], of: int) -> str:
 # Against a baseline
 
 
-def _aligned_with_baseline(
+def _aligned(
     run: Run, baseline: Run | None, all_readings: Sequence[Reading]
 ) -> Mapping[str, Sequence[AlignedPair]] | None:
     """Cell → its headline (main) figures, with the baseline's; ``None`` without a baseline."""
@@ -326,7 +333,7 @@ def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict
         return "cannot be judged", f"{name}: one trial gives no interval ({n})"
     between = f"{100 * (result.low - 1):+.2f} to {100 * (result.high - 1):+.2f} %, {n}"
     words = f"{name} {100 * (result.ratio - 1):+.2f} % ({between})"
-    if aligned.quantity.more == "longer":
+    if aligned.quantity.more_is_worse:
         is_no_worse, is_worse = result.high <= 1 + worse_by, result.low > 1 + worse_by
     else:
         is_no_worse, is_worse = result.low >= 1 - worse_by, result.high < 1 - worse_by

@@ -11,7 +11,7 @@ run lacks a setting because its version of netlab did not have it, the default c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE
@@ -51,7 +51,7 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
         [_MatchedCell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender)
     )
     old, new = _levels(old_cells), _levels(new_cells)
-    differences = [*_of_links(baseline.link, contender.link), *_of_kinds(old, new)]
+    differences = [*link_differences(baseline.link, contender.link), *_of_kinds(old, new)]
     names = dict.fromkeys(name for side in (old, new) for kind in side.values() for name in kind)
     differences += [phrase for name in names for phrase in _of_setting(name, old, new)]
     pairs = _pairs(old_cells, new_cells, _left_out(old, new))
@@ -67,7 +67,16 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
     return Agreement(tuple(dict.fromkeys(differences)) or remarks, pairs, remarks)
 
 
-def _of_links(old: Link | None, new: Link | None) -> Iterator[str]:
+def identities(plan: Plan) -> dict[str, Hashable]:
+    """Key of each cell → what identifies the cell in every run: its kind of test, its pairing and
+    its settings. A setting that an older netlab lacked has its default.
+    """
+    cells = (_MatchedCell.of(cell, plan) for cell in plan.cells)
+    return {cell.key: (cell.kind, frozenset(cell.settings.items())) for cell in cells}
+
+
+def link_differences(old: Link | None, new: Link | None) -> Iterator[str]:
+    """One phrase per difference of two links."""
     old_words, new_words = _link_words(old), _link_words(new)
     for name in old_words | new_words:
         words = old_words.get(name, "not stated"), new_words.get(name, "not stated")

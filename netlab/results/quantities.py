@@ -30,6 +30,11 @@ class Quantity:
     of: Callable[[Reading], float | None]
     """The figure of a reading in bit/s, ns, bytes or 1/s; ``None`` if it has none."""
 
+    @property
+    def more_is_worse(self) -> bool:
+        """Whether a greater value is worse: a longer time."""
+        return self.more in ("longer", "larger")
+
     def in_unit(self, reading: Reading) -> float | None:
         """The figure in ``unit``."""
         value = self.of(reading)

@@ -128,6 +128,7 @@ def test_quiet_and_verbose_are_no_two_things_at_once(tmp_path: Path) -> None:
         ("check", "{run}", "--baseline", "{run}", "--json"),
         ("compare", "{run}", "--by", "pairing", "--format", "csv"),
         ("export", "{run}"),
+        ("history", "{run}", "--format", "csv"),
         ("report", "{run}", "--json"),
     ],
     ids=lambda words: words[0],
@@ -141,5 +142,5 @@ def test_a_dash_is_standard_output_wherever_a_file_is_written(words: tuple[str, 
     assert dashed.stdout_bytes == bare.stdout_bytes
     assert dashed.exit_code == bare.exit_code
     assert set(options()["-o"]) == {
-        f"netlab {name}" for name in ("check", "compare", "export", "report")
+        f"netlab {name}" for name in ("check", "compare", "export", "history", "report")
     }

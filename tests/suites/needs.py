@@ -211,6 +211,7 @@ NEEDS = {
     "groff": Need(_program("groff"), "groff: apt-get install groff-base"),
     "openssl": Need(_program("openssl"), "openssl: apt-get install openssl"),
     "dask": Need(_module("distributed"), "dask.distributed: pip install '.[cluster]'"),
+    "ruptures": Need(_module("ruptures"), "ruptures: pip install '.[history]'"),
     "pyarrow": Need(_module("pyarrow"), "pyarrow: pip install '.[parquet]'"),
 }
 

@@ -29,7 +29,7 @@ def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) ->
         label=line.label,
         color=LOOKS[look % len(LOOKS)],
         linestyle=DASHES[look % len(DASHES)] if line.joined else "none",
-        marker=MARKERS[look % len(MARKERS)],
+        marker=MARKERS[look % len(MARKERS)] if line.marked else "",
         linewidth=form.line_pt,
         markersize=form.marker_pt,
         markerfacecolor=PAPER if look % 2 else None,

@@ -40,7 +40,8 @@ from netlab.version import VERSION
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
-_HERE = Path(__file__).parent
+HERE = Path(__file__).parent
+"""Folder of the templates and style sheets."""
 _KEPT = frozenset({"journal.jsonl", "matrix.yaml"})
 """Files of the run itself: every copy of the run has them."""
 STYLES = ("page.css", "vendor/uPlot.min.css", "charts.css")
@@ -90,7 +91,7 @@ def page(contents: Contents, wording: Wording) -> str:
     scripts = [name for name in SCRIPTS if charts or not name.startswith("vendor/")]
     script = "(() => {{\n{}\n}})();".format("\n".join(map(_text, scripts)))
     return (
-        environment(_HERE, wording)
+        environment(HERE, wording)
         .get_template("page.html.j2")
         .render(
             language=wording.language,
@@ -111,7 +112,7 @@ def page(contents: Contents, wording: Wording) -> str:
 
 def _text(name: str) -> str:
     """A file of this folder."""
-    return (_HERE / name).read_text(encoding="utf-8")
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:

@@ -152,6 +152,8 @@ class Curve:
     """(x, y) in the chart's units."""
     joined: bool = True
     """Whether a line joins the points."""
+    marked: bool = True
+    """Whether points have markers."""
     half_widths: tuple[float | None, ...] = ()
     """Half-width of each point's interval, in the chart's unit; ``None`` if it is unknown. Empty if
     no interval is known."""

@@ -1,0 +1,171 @@
+"""A history as one part of a report: sentences, a table of change points, charts. No I/O.
+
+A cell is one combination of test, pairing (server and client) and settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from netlab.compare.history.history import CellHistory, History
+from netlab.messages import Message, _, counted, joined
+from netlab.report.sections.comparisons import ratio_words
+from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
+from netlab.results.labels import figure
+from netlab.stats.breaks import LEAST_CHANGE, LEAST_RUNS
+from netlab.stats.change_points import SIGNIFICANCE, ChangePoint
+from netlab.units import format_share
+
+TITLE = _("History")
+_GAP_BESIDE_STEP = 0.5
+"""A step is drawn in the middle between two runs."""
+
+
+def part_of(history: History, *, with_charts: bool) -> Part:
+    """Sentences about the runs, the table of change points and, if wanted, a chart per history."""
+    return Part(
+        name="history",
+        title=TITLE,
+        paragraphs=(*_opening(history), *history.remarks, _METHOD),
+        sheets=tuple(_sheets(history)),
+        charts=tuple(_charts(history)) if with_charts else (),
+    )
+
+
+def _opening(history: History) -> Iterator[str]:
+    first, last = history.runs[0], history.runs[-1]
+    yield counted(
+        "{number} run, {first} ({first_day}) to {last} ({last_day}).",
+        "{number} runs, {first} ({first_day}) to {last} ({last_day}).",
+        len(history.runs),
+        first=first.name,
+        first_day=first.started_at.date(),
+        last=last.name,
+        last_day=last.started_at.date(),
+    )
+    short = [cell for cell in history.cells if not cell.can_change]
+    changed = [cell for cell in history.cells if cell.course.change_points]
+    steady = len(history.cells) - len(short) - len(changed)
+    if changed:
+        yield counted(
+            "{number} figure of a cell has change points.",
+            "{number} figures of cells have change points.",
+            len(changed),
+        )
+    if steady:
+        yield counted(
+            "{number} figure of a cell has no change point.",
+            "{number} figures of cells have no change point.",
+            steady,
+        )
+    if short:
+        yield counted(
+            "{number} figure of a cell is known in fewer than {least} runs, which are too few to "
+            "find a change point.",
+            "{number} figures of cells are known in fewer than {least} runs, which are too few to "
+            "find a change point.",
+            len(short),
+            least=2 * LEAST_RUNS,
+        )
+
+
+def _sheets(history: History) -> Iterator[Table]:
+    lines = [
+        _line(history, cell, point) for cell in history.cells for point in cell.course.change_points
+    ]
+    if lines:
+        yield Table(
+            title=_("Change points"),
+            corner=_("cell"),
+            columns=(
+                *(_("first run after the change"), _("start"), _("before"), _("after")),
+                *(_("change"), _("p value")),
+            ),
+            lines=tuple(lines),
+        )
+
+
+def _line(history: History, cell: CellHistory, point: ChangePoint) -> TableLine:
+    run, unit = history.runs[point.index], cell.quantity.unit
+    before, after = (
+        TableCell(joined(" ", [figure(value), unit]), value, unit)
+        for value in (point.before, point.after)
+    )
+    return TableLine(
+        joined(", ", [cell.label, cell.quantity.name]),
+        (
+            TableCell(run.name),
+            TableCell(Message("{day}", {"day": run.started_at.date()})),
+            before,
+            after,
+            TableCell(ratio_words(point.after / point.before, cell.quantity)),
+            TableCell(figure(point.p_value, 3), point.p_value),
+        ),
+        cell=cell.cell,
+    )
+
+
+# Charts
+
+
+def _charts(history: History) -> Iterator[Chart]:
+    """A chart for each cell and quantity with a figure; those with change points come first."""
+    drawn = [cell for cell in history.cells if cell.course.count]
+    for number, cell in enumerate(sorted(drawn, key=lambda c: not c.course.change_points), 1):
+        yield _chart(history, cell, f"history-{number}")
+
+
+def _chart(history: History, cell: CellHistory, name: str) -> Chart:
+    points = cell.course.change_points
+    title = joined(", ", [cell.label, cell.quantity.name])
+    words = [
+        _("{change} from {run} on", run=history.runs[point.index].name, change=_change(cell, point))
+        for point in points
+    ]
+    if words:
+        title = joined(": ", [title, joined("; ", words)])
+    places = [0, *(point.index for point in points), len(cell.figures) - 1]
+    ticks = tuple((float(at), history.runs[at].name) for at in dict.fromkeys(places))
+    return Chart(
+        name=name,
+        title=title,
+        x_label=_("run"),
+        x_ticks=ticks,
+        log_x=False,
+        lines=(
+            Curve(_("median of a run"), 0, tuple(enumerate(cell.figures)), joined=False),
+            Curve(_("level"), 1, tuple(_level(cell, points)), marked=False),
+        ),
+        quantity=cell.quantity.name,
+        unit=cell.quantity.unit,
+        from_zero=False,
+    )
+
+
+def _change(cell: CellHistory, point: ChangePoint) -> str:
+    return ratio_words(point.after / point.before, cell.quantity)
+
+
+def _level(
+    cell: CellHistory, points: Sequence[ChangePoint]
+) -> Iterator[tuple[float, float | None]]:
+    """The line of the levels, with a vertical stroke at each change point."""
+    steps = {point.index: point for point in points}
+    for at, level in enumerate(cell.course.levels):
+        if at in steps:
+            yield at - _GAP_BESIDE_STEP, steps[at].before
+            yield at - _GAP_BESIDE_STEP, steps[at].after
+        if level is not None:
+            yield float(at), level
+
+
+_METHOD = _(
+    "The figure of a run is the median of its trials. A change point is a sudden change with at "
+    "least {least} runs on each side, of {change} or more; a slow drift and single outliers are "
+    "none. PELT (Killick, Fearnhead and Eckley, 2012) divides the logarithms into straight lines. "
+    "A permutation test requires p ≤ {p} (as in Daly and others, 2020), and a jump must explain "
+    "the figures better than a bend.",
+    least=LEAST_RUNS,
+    change=format_share(LEAST_CHANGE),
+    p=str(SIGNIFICANCE),
+)
