@@ -37,6 +37,7 @@ PLANTED = {
     "paramiko": ("runner/session.py", FOR_TYPES, "paramiko"),
     "matplotlib": ("report/page/opening.py", FUNCTION, "matplotlib"),
     "pandas": ("compare/judge.py", FOR_TYPES, "pandas"),
+    "duckdb": ("results/export.py", FUNCTION, "duckdb"),
     "pyarrow": ("store/reader.py", FUNCTION, "pyarrow"),
     "pydantic": ("experiment/hosts.py", FUNCTION, "pydantic"),
     "click": ("runner/planning/plan.py", FOR_TYPES, "click"),

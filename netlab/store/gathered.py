@@ -36,13 +36,13 @@ class LatestRecords(MutableMapping[TrialKey, Record]):
 
     def __init__(self, index: TrialIndex, read: Callable[[int], Record]) -> None:
         """``read``: reads the record in a row of the index."""
-        self._index, self._read = index, read
+        self.index, self._read = index, read
         self.added: dict[TrialKey, Record] = {}
 
     def __getitem__(self, trial: TrialKey) -> Record:
         if trial in self.added:
             return self.added[trial]
-        row = self._index.row_of(trial)
+        row = self.index.row_of(trial)
         if row is None:
             raise KeyError(trial)
         return self._read(row)
@@ -54,15 +54,15 @@ class LatestRecords(MutableMapping[TrialKey, Record]):
         raise TypeError("a record is never removed")
 
     def __contains__(self, trial: object) -> bool:
-        return trial in self.added or self._index.row_of(trial) is not None
+        return trial in self.added or self.index.row_of(trial) is not None
 
     def __iter__(self) -> Iterator[TrialKey]:
-        yield from self._index.trials()
-        yield from (trial for trial in self.added if self._index.row_of(trial) is None)
+        yield from self.index.trials()
+        yield from (trial for trial in self.added if self.index.row_of(trial) is None)
 
     def __len__(self) -> int:
-        new = sum(self._index.row_of(trial) is None for trial in self.added)
-        return len(self._index) + new
+        new = sum(self.index.row_of(trial) is None for trial in self.added)
+        return len(self.index) + new
 
 
 @dataclass(slots=True)

@@ -209,6 +209,11 @@ NEEDS = {
         "MkDocs and its theme: pip install '.[site]'",
     ),
     "groff": Need(_program("groff"), "groff: apt-get install groff-base"),
+    "duckdb": Need(
+        lambda: _module("duckdb")() and _module("pyarrow")(),
+        "DuckDB and pyarrow: pip install '.[scan]'",
+    ),
+    "dask": Need(_module("dask"), "dask.dataframe: pip install 'dask[dataframe]'"),
     "pyarrow": Need(_module("pyarrow"), "pyarrow: pip install '.[parquet]'"),
 }
 

@@ -77,10 +77,11 @@ def compact(folder: Path, *, least_bytes: int = LEAST_BYTES, least_lines: int = 
 def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
     journal = folder / JOURNAL
     chain = chain_of(folder, journal)
-    recorded: set[TrialKey] = set()
+    recorded: dict[TrialKey, int] = {}
     while chain.segments:
         try:
-            recorded |= set(TrialIndex(folder, journal, plan, chain).trials())
+            index = TrialIndex(folder, journal, plan, chain)
+            recorded |= {trial: index.last_bytes(trial) for trial in index.trials()}
             break
         except DamagedSegment as error:
             chain = chain.broken_at(error.segment, error)
@@ -112,14 +113,14 @@ class _OpenPart:
     """A part of the journal that becomes a segment."""
 
     plan: Plan
-    recorded: set[TrialKey]
-    """The trials that have a record in this part or before it."""
+    recorded: dict[TrialKey, int]
+    """Trial → where its last record begins, in this part or before it."""
     begin_bytes: int
     first_line: int
     size_bytes: int = 0
     lines: int = 0
     damages: int = 0
-    repeated: int = 0
+    replaced: list[int] = field(default_factory=list)
     last: tuple[LinePlace, bytes] = field(init=False)
     """The last line; a part without lines never becomes a segment."""
     others: dict[int, LinePlace] = field(default_factory=dict)
@@ -178,8 +179,9 @@ class _OpenPart:
         self.others.pop(begun_line, None)  # the record says that the attempt began
         started = max(attempt, counted_attempt(record.attempt), self.started.get(trial, 0))
         self.started[trial] = started
-        self.repeated += trial in self.recorded
-        self.recorded.add(trial)
+        if trial in self.recorded:
+            self.replaced.append(self.recorded[trial])
+        self.recorded[trial] = place.begin_bytes
         row = row_of(self._cells[record.cell], record.trial, record)
         self.columns.add(
             {
@@ -216,7 +218,8 @@ class _OpenPart:
             first_line=self.first_line,
             lines=self.lines,
             rows=self.columns.rows,
-            repeated=self.repeated,
+            damages=self.damages,
+            replaced=tuple(self.replaced),
             last=place,
             last_crc32=checksum(piece),
             others=tuple(self.others.values()),

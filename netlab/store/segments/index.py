@@ -50,7 +50,8 @@ class TrialIndex:
         """Read the columns. Raises DamagedSegment."""
         import numpy as np
 
-        self._run, self._journal, self._plan, self._chain = run, journal, plan, chain
+        self._run, self._journal, self._plan = run, journal, plan
+        self.chain = chain
         most = [plan.most_of(cell) for cell in plan.cells]
         self._first = np.concatenate([[0], np.cumsum(most, dtype=np.int64)])
         self._cells = {cell.key: place for place, cell in enumerate(plan.cells)}
@@ -159,12 +160,6 @@ class TrialIndex:
         rows = np.sort(self._row_of[self._row_of >= 0])
         return (self._key(int(self._ordinals[row])) for row in rows[is_odd[rows]])
 
-    def superseded(self) -> np.ndarray[Any, Any]:
-        """Which rows are not the last record of their trial."""
-        import numpy as np
-
-        return np.asarray(self._row_of[self._ordinals] != np.arange(self.rows))
-
     def _key(self, ordinal: int) -> TrialKey:
         import numpy as np
 
@@ -261,13 +256,13 @@ class TrialIndex:
     def _ends(self) -> np.ndarray[Any, Any]:
         import numpy as np
 
-        return np.cumsum([segment.rows for segment in self._chain.segments])
+        return np.cumsum([segment.rows for segment in self.chain.segments])
 
     @cached_property
     def _outlines(self) -> list[dict[str, pa.ChunkedArray]]:
         """The columns of outlines, per segment; read at the first use. Raises DamagedSegment."""
         parts = []
-        for segment in self._chain.segments:
+        for segment in self.chain.segments:
             try:
                 with parquet_file(self._run, segment.name) as file:
                     present = file.schema_arrow.names

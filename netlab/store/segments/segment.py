@@ -75,8 +75,12 @@ class Segment:
     """Number of the first line."""
     lines: int
     rows: int
-    repeated: int
-    """Number of rows whose trial has an earlier row, in this segment or in an earlier one."""
+    damages: int
+    """Number of damaged lines, and of records that are malformed or of no planned trial."""
+    replaced: tuple[int, ...]
+    """Positions in the journal of earlier records, of this segment or of one before it, that rows
+    of this segment replace.
+    """
     last: LinePlace
     """The last line that it covers."""
     last_crc32: int
@@ -141,14 +145,16 @@ def segment_of(run: Path, name: str) -> Segment:
 
 
 def _segment(data: dict[str, Any]) -> Segment:
-    data = {**data, "last": _place(data["last"]), "others": tuple(map(_place, data["others"]))}
-    segment = Segment(**data)
-    numbers = (segment.begin_bytes, segment.end_bytes, segment.first_line, segment.lines)
+    last, others = _place(data["last"]), tuple(map(_place, data["others"]))
+    segment = Segment(**{**data, "last": last, "others": others, "replaced": (*data["replaced"],)})
+    numbers = (
+        *(segment.begin_bytes, segment.end_bytes, segment.first_line, segment.lines),
+        *(segment.rows, segment.damages, *segment.replaced, segment.last_crc32),
+    )
     places = (segment.last, *segment.others)
     lines = range(segment.first_line, segment.first_line + segment.lines)
     if (
-        any(type(number) is not int for number in (*numbers, segment.rows, segment.repeated))
-        or type(segment.last_crc32) is not int
+        any(type(number) is not int for number in numbers)
         or len(places) > _MOST_OTHERS
         or not 0 <= segment.begin_bytes < segment.end_bytes
         or any(place.line not in lines for place in places)
