@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from netlab.experiment.records import Record, Status, Value
@@ -34,9 +35,8 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
     A percentile is absent if there are too few values for it, or if the histogram is damaged.
     """
     by_column: dict[str, int] = {}
-    for name, pairs in values.items():
-        if not name.endswith("_histogram"):
-            continue
+    for name in _histograms(tuple(values)):
+        pairs = values[name]
         bits = values.get(f"{name}_bits")
         if not isinstance(pairs, list) or type(bits) is not int:
             continue
@@ -50,6 +50,11 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
             if value is not None:
                 by_column[f"{stem}_{word}_ns"] = value
     return by_column
+
+
+@lru_cache(maxsize=256)
+def _histograms(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.endswith("_histogram"))
 
 
 def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, list[Any]]:

@@ -18,21 +18,22 @@ class Columns:
     def __init__(self) -> None:
         self.rows = 0
         self._columns: dict[str, list[Any]] = {}
+        self._of_names: dict[tuple[str, ...], list[list[Any]]] = {}
+        """The columns of rows with these names, because many rows have the same names."""
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Add a row; absent names are NULL."""
-        columns = self._columns
-        for name, value in row.items():
-            column = columns.get(name)
-            if column is None:
-                column = columns[name] = [None] * self.rows
+        names = tuple(row)
+        columns = self._of_names.get(names)
+        if columns is None:
+            columns = [self._columns.setdefault(name, []) for name in names]
+            self._of_names[names] = columns
+        for column, value in zip(columns, row.values(), strict=True):
+            if len(column) < self.rows:
+                column.extend([None] * (self.rows - len(column)))
             # A series becomes text now, because its numbers take more memory.
             column.append(text_of(value) if type(value) is list else value)
         self.rows += 1
-        if len(row) < len(columns):
-            for column in columns.values():
-                if len(column) < self.rows:
-                    column.append(None)
 
     def table(self, always: Collection[str], own: Mapping[str, Dtype]) -> pa.Table:
         """The rows as a table: the columns ``always``, the others, sorted by name, and ``own``.
@@ -42,6 +43,8 @@ class Columns:
         import pyarrow as pa
 
         extra = sorted(self._columns.keys() - {*always, *own})
+        for column in self._columns.values():
+            column.extend([None] * (self.rows - len(column)))
         nothing = [None] * self.rows
         arrays = {}
         for name in (*always, *extra):

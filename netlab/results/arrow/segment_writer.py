@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -228,8 +229,14 @@ class _OpenPart:
 
 def _steal(record: Record) -> float | None:
     """The largest share of a host's CPU time that a hypervisor stole; ``None``: unknown."""
-    shares = (as_number(value) for name, value in record.values.items() if name.endswith(STEAL))
+    values = record.values
+    shares = (as_number(values[name]) for name in _steal_names(tuple(values)))
     return max((float(share) for share in shares if share is not None), default=None)
+
+
+@lru_cache(maxsize=256)
+def _steal_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.endswith(STEAL))
 
 
 def _write(folder: Path, part: _OpenPart) -> None:
