@@ -112,7 +112,7 @@ $(VENV)/tests: pyproject.toml .ci/set-up
 	@touch $(VENV)/runs $@
 
 $(VENV)/further: pyproject.toml .ci/set-up
-	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,cluster,cross,history,parquet,site,installers]"
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,cluster,cross,dataframe,history,parquet,scan,site,installers]"
 	@touch $(VENV)/runs $(VENV)/tests $(VENV)/cross $(VENV)/site $@
 
 $(VENV)/site: pyproject.toml .ci/set-up

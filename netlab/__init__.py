@@ -1,6 +1,7 @@
 """netlab measures what a network path and its hosts can do, and explains what limits them.
 
-``netlab.load(folder)`` reads a run, ``netlab.measure(server, client)`` measures between two hosts,
+``netlab.load(folder)`` reads a run, ``netlab.scan(folder, …)`` reads the tables of many runs,
+``netlab.measure(server, client)`` measures between two hosts,
 ``netlab.run(matrix)`` measures a matrix. Each returns a run:
 
 - ``frame`` is the run's table in tidy form, one row per trial (one measurement);
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
-    from netlab.api import load, measure, run
+    from netlab.api import load, measure, run, scan
 
-__all__ = ["__version__", "load", "measure", "run"]
+__all__ = ["__version__", "load", "measure", "run", "scan"]
 
 __version__ = VERSION
 

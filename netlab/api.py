@@ -17,6 +17,7 @@ from netlab.units import parse_bytes, parse_rate
 
 if TYPE_CHECKING:
     from netlab.report.notebook import LoadedRun
+    from netlab.results.arrow.scan import Scan
     from netlab.runner.start.networks import Common
     from netlab.runner.start.one_question import Between
     from netlab.runner.start.question import Question
@@ -35,6 +36,21 @@ def load(folder: File) -> LoadedRun:
     from netlab.results.run import read_checked
 
     return LoadedRun(read_checked(Path(folder)), in_english)
+
+
+def scan(*folders: File) -> Scan:
+    """The tables of run folders, and of all run folders in folders, as one lazy relation.
+
+    It has a row per trial with the columns of ``frame``, and the column ``run`` (the run folder).
+    ``scan(...).sql("SELECT … FROM runs")`` is the result of a query, and ``.df()`` makes it a
+    DataFrame.
+
+    Raises ``UsageError`` without DuckDB and pyarrow, and if a folder has no run, ``StoreError`` if
+    a run is damaged.
+    """
+    from netlab.results.arrow.scan import scan as scan_runs
+
+    return scan_runs([Path(folder) for folder in folders])
 
 
 def measure(

@@ -38,6 +38,8 @@ PLANTED = {
     "dask": ("runner/hosts/trial_place.py", FUNCTION, "distributed"),
     "matplotlib": ("report/page/opening.py", FUNCTION, "matplotlib"),
     "pandas": ("compare/judge.py", FOR_TYPES, "pandas"),
+    "duckdb": ("results/export.py", FUNCTION, "duckdb"),
+    "pyarrow": ("store/reader.py", FUNCTION, "pyarrow"),
     "pydantic": ("experiment/hosts.py", FUNCTION, "pydantic"),
     "click": ("runner/planning/plan.py", FOR_TYPES, "click"),
     "babel": ("results/labels.py", FUNCTION, "babel"),

@@ -9,9 +9,11 @@ from __future__ import annotations
 import io
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -117,8 +119,16 @@ def write_output(path: Path | None, data: bytes) -> None:
     if path is None or path == Path("-"):
         write_bytes(data)
         return
+    with output_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open the file of ``--output`` to write it. StoreError if it cannot be written."""
     try:
-        path.write_bytes(data)
+        with path.open("wb") as file:
+            yield file
     except FileNotFoundError:
         raise StoreError(f"--output {path}: the folder {path.parent} does not exist") from None
     except OSError as error:

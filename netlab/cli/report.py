@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from netlab.cli.options import JSON, LANG, RUN, loudness_options, output_option
-from netlab.cli.output import Loudness, loudness, notify, show, width, write_output
+from netlab.cli.output import Loudness, loudness, notify, output_file, show, width, write_output
 from netlab.errors import Interrupted, UsageError
 from netlab.runner.ending import interruptible
 
@@ -101,11 +101,19 @@ def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> N
 @output_option()
 def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
     """Write the table of RUN, one row per trial. Parquet needs --output FILE."""
-    from netlab.results.export import export as export_run
+    core = columns == "core"
+    if form != "parquet":
+        from netlab.results.export import export as export_run
 
-    if output in (None, Path("-")) and form == "parquet":
+        write_output(output, export_run(folder, form, core=core))
+        return
+    from netlab.results.arrow.parquet_export import parquet_export
+
+    if output is None or output == Path("-"):
         raise UsageError("parquet is binary: name a file with --output FILE")
-    write_output(output, export_run(folder, form, core=columns == "core"))
+    write = parquet_export(folder, core=core)
+    with output_file(output) as file:
+        write(file)
 
 
 def show_overview(folder: Path) -> None:

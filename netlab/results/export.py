@@ -1,8 +1,7 @@
-"""Export of a run's frame as CSV, JSON or Parquet, byte-identical on every machine and locale."""
+"""Export of a run's frame as CSV or JSON, byte-identical on every machine and locale."""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,22 +10,19 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import UsageError
-from netlab.results.columns import describe
 from netlab.results.core import core_names
 from netlab.results.run import load
 from netlab.spreadsheet import harmless
 
 
 def export(folder: Path, form: str, *, core: bool = False) -> bytes:
-    """The frame of the run in ``folder`` as ``csv``, ``json`` or ``parquet``.
+    """The frame of the run in ``folder`` as ``csv`` or ``json``; for Parquet, see ``arrow.export``.
 
     ``core``: only the columns of ``netlab.results.core.CORE`` that the run has.
 
     CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
     spreadsheet would execute gets an apostrophe in front. JSON: an array of flat objects in ASCII,
-    ``null`` for NA. Parquet: the same columns, with unit and meaning of each as metadata.
-    UsageError for another format, for a folder that is not a run folder, and for Parquet without
-    pyarrow.
+    ``null`` for NA. UsageError for another format, and for a folder that is not a run folder.
     """
     if form not in _WRITERS:
         raise UsageError(
@@ -65,26 +61,6 @@ def _json(frame: pd.DataFrame) -> bytes:
     return ("[\n" + ",\n".join(lines) + "\n]\n").encode("ascii")
 
 
-def _parquet(frame: pd.DataFrame) -> bytes:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ModuleNotFoundError:
-        raise UsageError(
-            "parquet needs pyarrow; install it with: pip install 'netlab-matrix[parquet]'"
-        ) from None
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    fields = [field.with_metadata(_metadata(field.name)) for field in table.schema]
-    out = io.BytesIO()
-    pq.write_table(table.cast(pa.schema(fields)), out)
-    return out.getvalue()
-
-
-def _metadata(name: str) -> dict[str, str]:
-    column = describe(name)
-    return {"unit": column.unit, "meaning": column.meaning}
-
-
 def _plain(value: Any) -> Any:
     """A cell of the frame as one of Python's own types; NA becomes None."""
     if value is pd.NA:
@@ -95,5 +71,4 @@ def _plain(value: Any) -> Any:
 _WRITERS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
     "csv": _csv,
     "json": _json,
-    "parquet": _parquet,
 }

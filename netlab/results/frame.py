@@ -11,10 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from netlab.experiment.records import Value
-from netlab.results.columns import PERCENTILES, columns_of
-from netlab.results.rows import column_of, rows_of
-from netlab.stats.histogram import from_pairs
+from netlab.results.columns import columns_of
+from netlab.results.rows import column_of, percentiles, rows_of
 from netlab.store.reader import StoredRun
 
 
@@ -28,30 +26,6 @@ def frame_of(stored: StoredRun) -> pd.DataFrame:
         ({**percentiles(row), **row} for row in rows_of(stored)),
         tests=dict.fromkeys(cell.test for cell in stored.plan.cells),
     )
-
-
-def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
-    """The percentiles of every ``…_histogram`` among a trial's values, such as ``rtt_p99_ns``.
-
-    A percentile is absent if there are too few values for it, or if the histogram is damaged.
-    """
-    by_column: dict[str, int] = {}
-    for name, pairs in values.items():
-        if not name.endswith("_histogram"):
-            continue
-        bits = values.get(f"{name}_bits")
-        if not isinstance(pairs, list) or type(bits) is not int:
-            continue
-        try:
-            histogram = from_pairs([*map(int, pairs)], bits)
-        except ValueError:
-            continue
-        stem = name.removesuffix("_histogram")
-        all_of_them = histogram.percentiles([*PERCENTILES.values()])
-        for word, value in zip(PERCENTILES, all_of_them, strict=True):
-            if value is not None:
-                by_column[f"{stem}_{word}_ns"] = value
-    return by_column
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) -> pd.DataFrame:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, Value
 from netlab.results.column import Dtype
-from netlab.results.columns import describe, is_documented
+from netlab.results.columns import PERCENTILES, describe, is_documented
+from netlab.stats.histogram import from_pairs
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun
 
@@ -24,7 +26,35 @@ def rows_of(stored: StoredRun) -> list[dict[str, Any]]:
     Pending trials are included as far as their number is known. Absent values are left out.
     The names are documented in ``netlab.results.columns``.
     """
-    return [_row(cell, trial, record) for cell, trial, record in stored.trials()]
+    return [row_of(cell, trial, record) for cell, trial, record in stored.trials()]
+
+
+def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
+    """The percentiles of every ``…_histogram`` among a trial's values, such as ``rtt_p99_ns``.
+
+    A percentile is absent if there are too few values for it, or if the histogram is damaged.
+    """
+    by_column: dict[str, int] = {}
+    for name in _histograms(tuple(values)):
+        pairs = values[name]
+        bits = values.get(f"{name}_bits")
+        if not isinstance(pairs, list) or type(bits) is not int:
+            continue
+        try:
+            histogram = from_pairs([*map(int, pairs)], bits)
+        except ValueError:
+            continue
+        stem = name.removesuffix("_histogram")
+        all_of_them = histogram.percentiles([*PERCENTILES.values()])
+        for word, value in zip(PERCENTILES, all_of_them, strict=True):
+            if value is not None:
+                by_column[f"{stem}_{word}_ns"] = value
+    return by_column
+
+
+@lru_cache(maxsize=256)
+def _histograms(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.endswith("_histogram"))
 
 
 def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, list[Any]]:
@@ -71,13 +101,13 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
         candidate for candidate in _NARROW_FIRST[start:] if _fit(entries, kinds, candidate)
     )
     if dtype == "string":
-        return dtype, list(map(_text, values))
+        return dtype, list(map(text_of, values))
     if dtype == "Float64" and int in kinds:
         return dtype, [None if value is None else float(value) for value in values]
     return dtype, values
 
 
-def _row(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
+def row_of(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
     """One row. Measured values never overwrite the settings or the names of the trial."""
     trial_names = _naming(cell, trial, record)
     if record is None:
@@ -134,7 +164,7 @@ def _fit(values: list[Any], kinds: set[type], dtype: Dtype) -> bool:
     return exact and all(map(math.isfinite, values))
 
 
-def _text(value: Any) -> Any:
+def text_of(value: Any) -> Any:
     """A value in a column of strings; series and numbers become JSON text."""
     if value is None:
         return None

@@ -6,7 +6,7 @@ a record holds the result of one trial. A session is one execution of netlab tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,7 +39,7 @@ class Run:
         return self.stored.plan
 
     @property
-    def records(self) -> tuple[Record, ...]:
+    def records(self) -> Sequence[Record]:
         """Every complete record, in the journal's order, including repeats and retries."""
         return self.stored.records
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import TestSettings
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial, is_together
 from netlab.experiment.stopping import StealRule
 from netlab.measurement.rendezvous import Participant, Rendezvous
@@ -54,12 +54,15 @@ def disturbed(
 def recorded_trials(
     folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` for whose latest record ``is_meant`` returns true."""
+    """The trials of ``cells`` for whose latest record ``is_meant`` returns true.
+
+    ``is_meant`` asks for trials in which data stopped, or a hypervisor took CPU time.
+    """
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number)
-        for (key, number), record in folder.latest.items()
-        if key in by_key and is_meant(record)
+        for key, number in folder.doubtful()
+        if key in by_key and is_meant(folder.latest[key, number])
     )
 
 
@@ -71,8 +74,7 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
         if cell.key not in keys:
             continue
         for number in range(1, folder.progress(cell).trials + 1):
-            record = folder.latest.get((cell.key, number))
-            word = str(Status.PENDING if record is None else record.status)
+            word = str(folder.status(cell.key, number))
             by_status[word] = by_status.get(word, 0) + 1
     return by_status
 

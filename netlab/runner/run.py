@@ -29,6 +29,7 @@ from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Trial
 from netlab.findings.finding import Kind
 from netlab.remote.host_lock import LockOwner
+from netlab.results.arrow.segment_writer import compact
 from netlab.results.value_types import RUN_CHECK
 from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
@@ -112,7 +113,20 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
                 raise Interrupted(signal.signal_number, sentence) from None
         state = counts(folder, session_cells)
         unreachable_hosts = unreachable if state.get("pending") else ()
-        return Outcome(folder.path, state, unreachable_hosts, resume_command(folder.path))
+        outcome = Outcome(folder.path, state, unreachable_hosts, resume_command(folder.path))
+    progress.warn(_compact(into))
+    return outcome
+
+
+def _compact(folder: Path) -> list[str]:
+    """Make segments of a long journal; a sentence if that fails. The run has ended by then, and its
+    journal is complete.
+    """
+    try:
+        compact(folder)
+    except Exception as error:
+        return [f"{folder}: no segments were made of the journal, which is complete: {error}"]
+    return []
 
 
 def _chosen(options: Options, cells: tuple[Cell, ...]) -> tuple[Cell, ...]:

@@ -114,6 +114,34 @@ def open_inside(path: Path) -> int:
     except OSError as error:
         _refuse_link(path)
         raise error from None
+    return _regular(descriptor, path)
+
+
+def open_below(root: Path, folder: str, name: str) -> int:
+    """As ``open_inside``, for a file in a subfolder, which must not be a link either."""
+    with folder_inside(root, folder) as inner:
+        try:
+            descriptor = inner.read(name)
+        except OSError as error:
+            _refuse_link(root / folder / name)
+            raise error from None
+    return _regular(descriptor, root / folder / name)
+
+
+def names_below(root: Path, folder: str) -> list[str]:
+    """The names in a subfolder of a run folder, sorted; empty if there is none. StoreError if it is
+    a link or the disk refuses.
+    """
+    try:
+        with folder_inside(root, folder) as inner:
+            return sorted(inner.names())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise disk_error(error, root / folder, "read the folder") from None
+
+
+def _regular(descriptor: int, path: Path) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise StoreError(f"{path}: not a regular file; restore it from a copy")
@@ -173,6 +201,17 @@ def write_private(root: Path, folder: str, name: str, data: bytes) -> None:
     except OSError as error:
         raise disk_error(error, root / folder, "create the folder") from None
     write_inside(root, f"{folder}/{name}", data)
+
+
+def remove_below(root: Path, folder: str, name: str) -> None:
+    """Remove a file of a subfolder, if it is there. StoreError if the disk refuses."""
+    try:
+        with folder_inside(root, folder) as inner:
+            inner.remove(name)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise disk_error(error, root / folder / name, "remove the file") from None
 
 
 def read_file(path: Path) -> bytes:

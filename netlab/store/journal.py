@@ -73,7 +73,7 @@ def encode_line(json_text: str) -> bytes:
 
 def decode(data: bytes) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
     """All intact lines of a journal's bytes, and every damaged place with its line number."""
-    return _separated(_scan(_pieces(io.BytesIO(data))))
+    return _separated(_scan(_pieces(io.BytesIO(data)), 1))
 
 
 def _separated(
@@ -84,38 +84,54 @@ def _separated(
     return lines, tuple(item for item in items if isinstance(item, Damage))
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Lines with their line feed; a line that is too long is cut, as if it ended there."""
+def _pieces(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The length in the file of each line, and the line with its line feed; a line that is too long
+    is cut, as if it ended there.
+    """
     while piece := file.readline(MAX_LINE_BYTES + 1):
         if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
-            yield piece
+            yield len(piece), piece
             continue
-        yield piece + b"\n"
-        while (part := file.readline(MAX_LINE_BYTES)) and not part.endswith(b"\n"):
-            pass
+        size_bytes = len(piece)
+        while part := file.readline(MAX_LINE_BYTES):
+            size_bytes += len(part)
+            if part.endswith(b"\n"):
+                break
+        yield size_bytes, piece + b"\n"
 
 
-def _scan(pieces: Iterable[bytes]) -> Iterator[JournalLine | Damage]:
-    """Intact lines and damages, in order, of pieces that end with their line feed."""
+def _scan(pieces: Iterable[tuple[int, bytes]], first: int) -> Iterator[JournalLine | Damage]:
+    """Intact lines and damages, in order, of pieces that end with their line feed.
+
+    ``first``: number of the first piece.
+    """
     reported = unreported = last = 0
-    for number, piece_and_feed in enumerate(pieces, start=1):
-        piece = piece_and_feed.removesuffix(b"\n")
-        line = _intact(piece, number)
-        if line is not None:
-            yield line
-            continue
-        torn = len(piece) == len(piece_and_feed)
-        if not piece:
-            continue  # empty: a writer added a line feed to a line that already had one
-        salvaged = list(_salvage(piece, number))
-        yield from salvaged
-        if reported < MAX_DAMAGES:
-            yield Damage(number, _describe(piece, len(salvaged), torn), torn)
-            reported, last = reported + 1, number
-        else:
-            unreported += 1
+    for number, (_size_bytes, piece) in enumerate(pieces, start=first):
+        for item in items_of(piece, number):
+            if isinstance(item, JournalLine) or reported < MAX_DAMAGES:
+                yield item
+                if isinstance(item, Damage):
+                    reported, last = reported + 1, number
+            else:
+                unreported += 1
     if unreported:
         yield Damage(last + 1, _("{lines} more damaged lines follow", lines=unreported))
+
+
+def items_of(piece: bytes, number: int) -> Iterator[JournalLine | Damage]:
+    """The intact lines in one line of the file, and its damage; nothing for an empty line.
+
+    ``piece``: the line with its line feed. ``number``: its number in the file.
+    """
+    body = piece.removesuffix(b"\n")
+    line = _intact(body, number)
+    if line is not None:
+        yield line
+    elif body:  # a writer may have added a line feed to a line that already had one
+        salvaged = list(_salvage(body, number))
+        yield from salvaged
+        torn = len(body) == len(piece)
+        yield Damage(number, _describe(body, len(salvaged), torn), torn)
 
 
 def _intact(piece: bytes, number: int) -> JournalLine | None:
@@ -308,12 +324,31 @@ def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...
     return _separated(scan_journal(path))
 
 
-def scan_journal(path: Path) -> Iterator[JournalLine | Damage]:
-    """As ``read_journal``, but one by one, so that a large journal is not in memory twice."""
+def scan_journal(
+    path: Path, begin_bytes: int = 0, first: int = 1
+) -> Iterator[JournalLine | Damage]:
+    """As ``read_journal``, but one by one, so that a large journal is not in memory twice.
+
+    ``begin_bytes``: where the line with the number ``first`` begins; earlier lines are left out.
+    """
     try:
         with os.fdopen(open_inside(path), "rb") as file:
-            yield from _scan(_pieces(file))
+            file.seek(begin_bytes)
+            yield from _scan(_pieces(file), first)
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise disk_error(error, path, "read the journal") from None
         yield Damage(1, _("the journal is missing"))
+
+
+def scan_pieces(path: Path, begin_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a journal from a position on: length in the file, and text with its line feed.
+
+    A line that is too long is cut. Raises StoreError if the journal cannot be read.
+    """
+    try:
+        with os.fdopen(open_inside(path), "rb") as file:
+            file.seek(begin_bytes)
+            yield from _pieces(file)
+    except OSError as error:
+        raise disk_error(error, path, "read the journal") from None

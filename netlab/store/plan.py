@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
@@ -62,6 +62,19 @@ class Plan:
     def most_of(self, cell: PlannedCell) -> int:
         """Maximum number of trials of a cell."""
         return cell.repeats or self.repeats
+
+
+class PlannedTrials(Container[object]):
+    """Every (cell, trial) that a plan may require."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._most = {cell.key: plan.most_of(cell) for cell in plan.cells}
+
+    def __contains__(self, trial: object) -> bool:
+        match trial:
+            case (str(cell), int(number)):
+                return 1 <= number <= self._most.get(cell, 0)
+        return False
 
 
 def to_text(plan: Plan, created_at: str) -> str:

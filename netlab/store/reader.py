@@ -8,25 +8,54 @@ session is one execution of netlab that measures; a run that is resumed has seve
 from __future__ import annotations
 
 import gc
-import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from netlab.errors import StoreError, UsageError
-from netlab.experiment.records import Record, Value, check_text, from_data
+from netlab.experiment.records import Record
 from netlab.experiment.stopping import CellProgress, progress_of
-from netlab.messages import _
 from netlab.store.files import disk_error, read_inside
-from netlab.store.journal import Damage, JournalLine, scan_journal
+from netlab.store.gathered import IN_VAIN, Gathered
+from netlab.store.journal import Damage, scan_journal
+from netlab.store.journal_items import (
+    Keep,
+    Note,
+    RunCheck,
+    TrialKey,
+    as_it_is,
+)
+from netlab.store.journal_reading import JournalReading
 from netlab.store.lock import holder
-from netlab.store.packed_values import all_shared, packed_values, shared
 from netlab.store.plan import Plan, PlannedCell, from_text
+from netlab.store.segments.chain import SegmentChain, chain_of
+from netlab.store.segments.index import DamagedSegment, TrialIndex
 from netlab.store.source_facts import stated_facts_of
+from netlab.store.whole_run import AllRecords, LatestOfAll, WholeRun
+
+__all__ = [
+    "HEADER",
+    "IN_VAIN",
+    "JOURNAL",
+    "LOCK",
+    "MATRIX",
+    "Gathered",
+    "Keep",
+    "Note",
+    "RunCheck",
+    "StoredRun",
+    "TrialKey",
+    "gather",
+    "holder_of",
+    "is_run_folder",
+    "progress_in",
+    "read",
+    "read_plan",
+]
 
 HEADER = "run.json"
 MATRIX = "matrix.yaml"
@@ -36,38 +65,6 @@ LOCK = "lock"
 MAX_HEADER_BYTES = 128 << 20
 MAX_MATRIX_BYTES = 2 << 20  # netlab.config accepts half of it
 """Maximum length of a matrix file; netlab writes no longer file."""
-MAX_NOTE_DEPTH = 16
-"""Deepest nesting of a note's data."""
-MAX_NUMBER = 2**31
-"""Numbers of trials and attempts are below this limit."""
-_MORE_ATTEMPTS = 1000
-"""An attempt number in a note is ignored if fewer attempts than this could follow it."""
-IN_VAIN = "in-vain"
-"""Kind of a note: an attempt had no result, but its trial has one of an earlier attempt."""
-
-TrialKey = tuple[str, int]
-"""A cell's key and the trial's number."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunCheck:
-    """Checks of file contents; they raise ValueError, with a sentence, for impossible contents."""
-
-    settings: Callable[[str, Mapping[str, Value]], None]
-    """Checks the settings of a test, which is given by its name."""
-    values: Callable[[Mapping[str, Value]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A line of the journal that is not a record: ``session``, ``facts``, ``attempt``, …"""
-
-    kind: str
-    at: str
-    """Wall clock of the machine that ran netlab, ISO 8601, UTC."""
-    data: Mapping[str, Any]
-    line: int
-    """Line number in the journal, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +74,15 @@ class StoredRun:
     path: Path
     plan: Plan
     created_at: str
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     """All intact records in the journal's order, including repeats and retries."""
     notes: tuple[Note, ...]
+    """All lines that are not records. If the journal has segments, the beginnings of attempts whose
+    record is in a segment are left out.
+    """
     damage: tuple[Damage, ...]
     latest: Mapping[TrialKey, Record]
     """The valid record of each planned trial: its last one."""
-    started: Mapping[TrialKey, int]
-    """Trial → number of its last attempt that was begun or recorded."""
     unfinished: Mapping[TrialKey, str]
     """Trial → when it began, for trials that the last session began and that have no record yet."""
 
@@ -104,59 +102,6 @@ class StoredRun:
                 yield cell, trial, self.latest.get((cell.key, trial))
 
 
-@dataclass(slots=True)
-class Gathered:
-    """The contents of the journal's lines."""
-
-    records: list[Record] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    damage: list[Damage] = field(default_factory=list)
-    latest: dict[TrialKey, Record] = field(default_factory=dict)
-    started: dict[TrialKey, int] = field(default_factory=dict)
-    unfinished: dict[TrialKey, str] = field(default_factory=dict)
-
-    def add_record(self, record: Record) -> None:
-        """Add a planned trial's record; it becomes the valid one."""
-        trial = (record.cell, record.trial)
-        self.records.append(record)
-        self.latest[trial] = record
-        self._start(trial, record.attempt)
-        self.unfinished.pop(trial, None)
-
-    def add_note(self, note: Note, trial_keys: frozenset[TrialKey]) -> None:
-        """Add a note. ``attempt`` begins a trial and ``in-vain`` ends it; a ``session`` ends all
-        trials that the previous session began.
-        """
-        self.notes.append(note)
-        if note.kind == "session":
-            self.unfinished.clear()
-        trial = note.data.get("cell"), note.data.get("trial")
-        if (
-            not isinstance(trial[0], str)
-            or not isinstance(trial[1], int)
-            or trial not in trial_keys
-        ):
-            return
-        if note.kind == "attempt":
-            self.unfinished[trial] = note.at
-            self._start(trial, note.data.get("attempt"))
-        elif note.kind == IN_VAIN:
-            self.unfinished.pop(trial, None)
-
-    def _start(self, trial: TrialKey, attempt: object) -> None:
-        # The numbers of later attempts must stay below MAX_NUMBER, so that they can be read back.
-        if type(attempt) is int and 0 < attempt < MAX_NUMBER - _MORE_ATTEMPTS:
-            self.started[trial] = max(attempt, self.started.get(trial, 0))
-
-
-Keep = Callable[[Record], Record]
-"""Reduces a record to the part that is kept in memory."""
-
-
-def _as_it_is(record: Record) -> Record:
-    return record
-
-
 def is_run_folder(path: Path) -> bool:
     """Whether the folder has a run's header (run.json), readable or not."""
     return os.path.lexists(path / HEADER)
@@ -167,25 +112,32 @@ def holder_of(path: Path) -> str | None:
     return holder(path / LOCK)
 
 
-def read(path: Path, check: RunCheck | None = None, keep: Keep = _as_it_is) -> StoredRun:
+def read(path: Path, check: RunCheck | None = None, keep: Keep = as_it_is) -> StoredRun:
     """Read a run folder, without a lock: another process may be writing to the folder.
 
     ``check`` checks the settings and values of cells and records, because a file may hold anything.
     ``keep`` reduces each record to the values that stay in memory. Raises UsageError if there is no
     run folder, StoreError if its header cannot be read or one of its files is a link. Damaged lines
     of the journal raise nothing: they are listed in ``damage``.
+
+    Records in segments are read from the journal when they are asked for: one by one, or all at
+    once.
     """
     plan, created_at = read_plan(path, check)
     gathered = gather(path, plan, check, keep)
+    records: Sequence[Record] = tuple(gathered.records)
+    latest: Mapping[TrialKey, Record] = MappingProxyType(gathered.latest)
+    if gathered.index is not None:
+        whole = WholeRun(gathered, partial(_gather_lines, path / JOURNAL, plan, check, keep))
+        records, latest = AllRecords(whole), LatestOfAll(whole)
     return StoredRun(
         path=path,
         plan=plan,
         created_at=created_at,
-        records=tuple(gathered.records),
+        records=records,
         notes=tuple(gathered.notes),
         damage=tuple(gathered.damage),
-        latest=MappingProxyType(gathered.latest),
-        started=MappingProxyType(gathered.started),
+        latest=latest,
         unfinished=MappingProxyType(gathered.unfinished),
     )
 
@@ -220,14 +172,38 @@ def _refuse_no_run(path: Path) -> None:
 
 
 def gather(
-    path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = _as_it_is
+    path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = as_it_is
 ) -> Gathered:
-    """Read the journal of a run folder with this plan; ``check`` and ``keep`` as for ``read``."""
-    gathered = Gathered()
+    """Read the journal of a run folder with this plan; ``check`` and ``keep`` as for ``read``.
+
+    The part of the journal that is in segments is known by their index. Segments have checked
+    records, so they are used with a check only.
+    """
+    journal = path / JOURNAL
+    chain = chain_of(path, journal) if check is not None else SegmentChain()
+    index = None
+    while chain.segments and index is None:
+        try:
+            index = TrialIndex(path, journal, plan, chain)
+        except DamagedSegment as error:
+            chain = chain.broken_at(error.segment, error)
+    reading = JournalReading(journal, plan, check, keep)
     with _without_collector():
-        _gather(path, plan, check, keep, gathered)
+        if index is not None:
+            reading.take_segments(chain, index)
+        reading.take_lines(scan_journal(journal, chain.end_bytes, chain.next_line))
+    gathered = reading.gathered
+    gathered.damage += chain.remarks
     gathered.damage.sort(key=lambda place: place.line)
     return gathered
+
+
+def _gather_lines(journal: Path, plan: Plan, check: RunCheck | None, keep: Keep) -> Gathered:
+    """Gather all lines of a journal, whether or not it has segments."""
+    reading = JournalReading(journal, plan, check, keep)
+    with _without_collector():
+        reading.take_lines(scan_journal(journal))
+    return reading.gathered
 
 
 @contextmanager
@@ -240,122 +216,6 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _gather(path: Path, plan: Plan, check: RunCheck | None, keep: Keep, gathered: Gathered) -> None:
-    trial_keys = planned_trials(plan)
-    cells = {cell.key: cell for cell in plan.cells}
-    run_name = None
-    for line in scan_journal(path / JOURNAL):
-        if isinstance(line, Damage):
-            gathered.damage.append(line)
-            continue
-        if line.data.get("kind") == "record":
-            try:
-                record = _record(line, cells, check, keep)
-            except ValueError as error:
-                message = _("not a record of this format: {error}", error=error)
-                gathered.damage.append(Damage(line.number, message))
-            else:
-                _gather_record(line, record, trial_keys, gathered)
-            continue
-        try:
-            note = _note(line)
-        except ValueError as error:
-            gathered.damage.append(Damage(line.number, str(error)))
-            continue
-        gathered.add_note(note, trial_keys)
-        if note.kind == "journal":
-            name = note.data.get("run")
-            # The first line names the run. Another name after records means that two files were
-            # joined. Another name before any record means that netlab was killed while it created
-            # the folder.
-            if gathered.records and run_name not in (None, name):
-                gathered.damage.append(
-                    Damage(line.number, _("the journal of another run begins here"))
-                )
-            elif not gathered.records:
-                run_name = name
-
-
-def _record(
-    line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep
-) -> Record:
-    """The record in a line. Raises ValueError with a sentence if the record is malformed."""
-    record = from_data(line.data, look_at_values=check is None)
-    if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
-        raise ValueError("the number of the trial or of the attempt is not from 1 to 2^31 - 1")
-    for name in (record.cell, record.pairing, record.server, record.client, record.test):
-        check_text(name)
-    cell = cells.get(record.cell)
-    # Later readers of the record rely on the test of its cell.
-    if cell is not None and (record.test, record.pairing) != (cell.test, cell.pairing):
-        raise ValueError(_("its test or its pairing differs from that of its cell"))
-    # The compact form is checked faster, because a series of machine numbers has one type.
-    record = _compact(record, cell)
-    if check is not None:
-        check.settings(record.test, record.settings)
-        check.values(record.values)
-    reduced = keep(record)
-    return record if reduced is record else _compact(reduced, cell)
-
-
-def _compact(record: Record, cell: PlannedCell | None) -> Record:
-    """The same record, sharing its texts and names with other records."""
-    return replace(
-        record,
-        cell=record.cell if cell is None else cell.key,
-        pairing=shared(record.pairing),
-        server=shared(record.server),
-        client=shared(record.client),
-        test=shared(record.test),
-        settings=packed_values(record.settings),
-        values=packed_values(record.values),
-    )
-
-
-def _gather_record(
-    line: JournalLine, record: Record, trial_keys: frozenset[TrialKey], gathered: Gathered
-) -> None:
-    if (record.cell, record.trial) in trial_keys:
-        gathered.add_record(record)
-        return
-    gathered.records.append(record)
-    trial_name = f"{record.cell}, trial {record.trial}"
-    gathered.damage.append(
-        Damage(line.number, _("a record of {where}, which is not in the plan", where=trial_name))
-    )
-
-
-def _note(line: JournalLine) -> Note:
-    """The note in a line. Raises ValueError with a sentence if the note is malformed."""
-    kind, at, data = (line.data.get(name) for name in ("kind", "at", "data"))
-    if not isinstance(kind, str) or not isinstance(at, str) or not isinstance(data, dict):
-        raise ValueError(_("neither a record nor a note"))
-    _check_note(data, MAX_NOTE_DEPTH)
-    if kind == "facts" and not isinstance(data.get("facts", {}), dict):
-        raise ValueError(_("a note of facts that contains no mapping"))
-    return Note(shared(kind), at, all_shared(data), line.number)
-
-
-def _check_note(value: object, depth: int) -> None:
-    """Raise ValueError for data that a page of the report cannot show."""
-    if isinstance(value, dict | list):
-        if not depth:
-            raise ValueError(_("a note nested more than {depth} levels deep", depth=MAX_NOTE_DEPTH))
-        for item in (*value, *value.values()) if isinstance(value, dict) else value:
-            _check_note(item, depth - 1)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(_("a note with a number that is infinite or not a number"))
-    elif isinstance(value, str):
-        check_text(value)
-
-
-def planned_trials(plan: Plan) -> frozenset[TrialKey]:
-    """Every (cell, trial) that the plan may require."""
-    return frozenset(
-        (cell.key, trial) for cell in plan.cells for trial in range(1, plan.most_of(cell) + 1)
-    )
 
 
 def progress_in(plan: Plan, cell: PlannedCell, latest: Mapping[TrialKey, Record]) -> CellProgress:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -18,12 +18,12 @@ from types import MappingProxyType
 
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, to_json, utc_now
+from netlab.experiment.records import Record, Status, to_json, utc_now
 from netlab.experiment.stopping import CellProgress, outline
 from netlab.store.files import disk_error, exists, make_folder, write_file
 from netlab.store.journal import Damage, Journal, read_journal
 from netlab.store.lock import WriterLock
-from netlab.store.plan import Plan, PlannedCell, plan_differences, to_text
+from netlab.store.plan import Plan, PlannedCell, PlannedTrials, plan_differences, to_text
 from netlab.store.reader import (
     HEADER,
     JOURNAL,
@@ -37,7 +37,6 @@ from netlab.store.reader import (
     gather,
     holder_of,
     is_run_folder,
-    planned_trials,
     progress_in,
     read,
     read_plan,
@@ -83,7 +82,7 @@ class RunFolder:
         self._journal = journal
         self._gathered = gathered
         self._clock = clock
-        self._planned = planned_trials(plan)
+        self._planned = PlannedTrials(plan)
         self._made = is_new
 
     @classmethod
@@ -136,8 +135,8 @@ class RunFolder:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """All intact records in the journal's order, each reduced to the values that
-        decide whether a cell needs more trials and whether a trial is repeated.
+        """The intact records that are not in segments, in the journal's order, each reduced to the
+        values that decide whether a cell needs more trials and whether a trial is repeated.
         """
         return tuple(self._gathered.records)
 
@@ -145,6 +144,16 @@ class RunFolder:
     def latest(self) -> Mapping[TrialKey, Record]:
         """(cell, trial) → the trial's last record, reduced as in ``records``."""
         return MappingProxyType(self._gathered.latest)
+
+    def status(self, cell: str, trial: int) -> Status:
+        """The status of a trial; pending if it is not measured yet."""
+        return self._gathered.status((cell, trial))
+
+    def doubtful(self) -> Iterator[TrialKey]:
+        """The recorded trials that may have to be repeated: in all others, no data stopped and no
+        hypervisor took CPU time from a host.
+        """
+        return self._gathered.doubtful()
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -171,20 +180,16 @@ class RunFolder:
             (cell.key, trial)
             for cell in self.plan.cells
             for trial in range(1, self.progress(cell).trials + 1)
-            if cell.key in redo or not self._is_done((cell.key, trial))
+            if cell.key in redo or not self._gathered.is_final((cell.key, trial))
         )
 
     def progress(self, cell: PlannedCell) -> CellProgress:
         """The progress of a planned cell."""
         return progress_in(self.plan, cell, self._gathered.latest)
 
-    def _is_done(self, trial: TrialKey) -> bool:
-        record = self._gathered.latest.get(trial)
-        return record is not None and record.is_final
-
     def next_attempt(self, cell: str, trial: int) -> int:
         """The number of the next attempt, from 1: one above the highest begun or recorded."""
-        return self._gathered.started.get((cell, trial), 0) + 1
+        return self._gathered.started((cell, trial)) + 1
 
     def append(self, record: Record, *, durable: bool = True) -> None:
         """Write a record; with ``durable`` it is on the disk when this returns.
@@ -221,7 +226,11 @@ class RunFolder:
 
     def discard_if_unused(self) -> None:
         """Remove the folder if ``open_for_writing`` created it and no measurement has begun."""
-        if not self._made or self.records or any(note.kind == "session" for note in self.notes):
+        if (
+            not self._made
+            or self._gathered.has_records
+            or any(note.kind == "session" for note in self.notes)
+        ):
             return
         # If another program put a file into the folder, this file and the folder stay.
         with suppress(OSError):

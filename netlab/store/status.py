@@ -7,16 +7,15 @@ a record holds the result of one trial.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.experiment.records import Record, Status
-from netlab.experiment.stopping import StealRule, StopRule
+from netlab.experiment.stopping import StealRule, StopRule, outline
 from netlab.store.journal import Damage
-from netlab.store.reader import RunCheck, StoredRun, holder_of, read
+from netlab.store.reader import Note, RunCheck, gather, holder_of, progress_in, read_plan
 from netlab.units import format_share, many
 
 _SHOWN = 5
@@ -158,18 +157,19 @@ def _scattered(keys: tuple[str, ...], until: StopRule) -> Iterator[str]:
 def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
     """The status of the run in ``path``; ``check`` and errors as ``read``."""
     writer = holder_of(path)
-    stored = read(path, check)
-    counts = _counts(stored)
-    quiet = _quiet_of(stored)
-    disturbed = (
-        [] if quiet is None else [r for r in stored.latest.values() if quiet.is_disturbed(r)]
-    )
-    courses = {cell.key: stored.progress(cell) for cell in stored.plan.cells}
+    plan, _ = read_plan(path, check)
+    gathered = gather(path, plan, check, outline)
+    courses = {cell.key: progress_in(plan, cell, gathered.latest) for cell in plan.cells}
+    counts = gathered.counts({key: course.trials for key, course in courses.items()})
+    quiet = _quiet_of(gathered.notes)
+    suspects = () if quiet is None else gathered.doubtful()
+    records = (gathered.latest[trial] for trial in suspects)
+    disturbed = [record for record in records if quiet is not None and quiet.is_disturbed(record)]
     # A line that a writer has not finished is not damaged.
-    damage = tuple(place for place in stored.damage if not (place.torn and writer))
+    damage = tuple(place for place in gathered.damage if not (place.torn and writer))
     return RunStatus(
         folder=path,
-        title=stored.plan.title,
+        title=plan.title,
         total=counts.total(),
         ok=counts[Status.OK],
         impossible=counts[Status.IMPOSSIBLE],
@@ -177,29 +177,23 @@ def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
         pending=counts[Status.PENDING],
         undecided=sum(not progress.ended for progress in courses.values()),
         not_tight=tuple(key for key, progress in courses.items() if progress.precise is False),
-        until=stored.plan.until,
+        until=plan.until,
         quiet=quiet,
         disturbed=len(disturbed),
         disturbed_again=sum(quiet is not None and quiet.asks_again(r) for r in disturbed),
         writer=writer,
         active=tuple(
-            Active(cell, trial, at) for (cell, trial), at in stored.unfinished.items() if writer
+            Active(cell, trial, at) for (cell, trial), at in gathered.unfinished.items() if writer
         ),
-        last=stored.records[-1] if stored.records else None,
+        last=gathered.last,
         damage=damage,
     )
 
 
-def _quiet_of(stored: StoredRun) -> StealRule | None:
+def _quiet_of(notes: Sequence[Note]) -> StealRule | None:
     """The last session's rule for disturbed trials; ``None`` if it has no readable rule."""
-    rules = [note.data.get("quiet") for note in stored.notes if note.kind == "session"]
+    rules = [note.data.get("quiet") for note in notes if note.kind == "session"]
     match rules[-1] if rules else None:
         case {"steal": float(steal), "tries": int(tries)}:
             return StealRule(steal=steal, tries=tries)
     return None
-
-
-def _counts(stored: StoredRun) -> Counter[Status]:
-    return Counter(
-        Status.PENDING if record is None else record.status for _, _, record in stored.trials()
-    )

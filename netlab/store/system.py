@@ -95,6 +95,13 @@ class Folder:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | _BYTES
         return os.open(self._at(name), flags, mode, dir_fd=self._descriptor)
 
+    def read(self, name: str) -> int:
+        """A descriptor to read a file in it that is not a link."""
+        if self._descriptor is None:
+            return open_file(self._path / name, os.O_RDONLY | NO_WAITING)
+        flags = os.O_RDONLY | NO_WAITING | _NO_LINK | _BYTES
+        return os.open(name, flags, dir_fd=self._descriptor)
+
     def replace(self, name: str, by: str) -> None:
         """Rename the file ``by`` to ``name``, replacing the file of that name."""
         descriptor = self._descriptor

@@ -40,7 +40,6 @@ def run_of(plan: Plan, records: Iterable[Record], notes: Sequence[Note] = ()) ->
             notes=tuple(notes),
             damage=(),
             latest={(record.cell, record.trial): record for record in run_records},
-            started={},
             unfinished={},
         )
     )

@@ -1,9 +1,8 @@
-"""export.py: the frame as CSV, JSON and Parquet, identical everywhere and harmless."""
+"""export.py: the frame as CSV and JSON, identical everywhere and harmless."""
 
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 import os
@@ -11,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from folders import FIXTURES, ROOT
 from made_runs import made_plan, made_record, ticking
@@ -81,38 +79,14 @@ def test_json_is_an_array_of_flat_objects_with_null_for_na() -> None:
     assert list(rows[0]) == list(load(FIXTURE).frame.columns)
 
 
-@pytest.mark.needs("pyarrow")
-def test_parquet_has_the_same_frame_and_the_units() -> None:
-    pq = importlib.import_module("pyarrow.parquet")
-    data = export(FIXTURE, "parquet")
-    frame = pd.read_parquet(io.BytesIO(data), dtype_backend="numpy_nullable")
-    run_frame = load(FIXTURE).frame
-    assert list(frame.columns) == list(run_frame.columns)
-    assert frame["throughput_bit_per_s"].isna().tolist() == [False, False, True, True]
-    for name in ("cell", "status", "trial", "throughput_bit_per_s", "elapsed_ns"):
-        assert frame[name].dropna().tolist() == run_frame[name].dropna().tolist()
-    schema = pq.read_schema(io.BytesIO(data))
-    assert schema.field("throughput_bit_per_s").metadata[b"unit"] == b"bit/s"
-
-
-def test_without_pyarrow_the_error_states_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=r"pip install 'netlab-matrix\[parquet\]'"):
-        export(FIXTURE, "parquet")
-
-
 def test_another_format_is_refused() -> None:
     with pytest.raises(
-        UsageError, match="xlsx: not a format of an export; the formats are csv, json, parquet"
+        UsageError, match="xlsx: not a format of an export; the formats are csv, json"
     ):
         export(FIXTURE, "xlsx")
 
 
-@pytest.mark.parametrize(
-    "form", ["csv", "json", pytest.param("parquet", marks=pytest.mark.needs("pyarrow"))]
-)
+@pytest.mark.parametrize("form", ["csv", "json"])
 def test_exports_of_the_same_run_are_byte_identical(form: str) -> None:
     assert export(FIXTURE, form) == export(FIXTURE, form)
 

@@ -16,7 +16,7 @@ from netlab.findings.analysis import load
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import make_folder
 from netlab.store.journal import encode_line
-from netlab.store.reader import MAX_NUMBER
+from netlab.store.journal_items import MAX_NUMBER
 from netlab.store.run_folder import RunFolder, read
 
 NOW = "2026-01-31T12:00:00Z"

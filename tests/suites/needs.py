@@ -210,8 +210,16 @@ NEEDS = {
     ),
     "groff": Need(_program("groff"), "groff: apt-get install groff-base"),
     "openssl": Need(_program("openssl"), "openssl: apt-get install openssl"),
-    "dask": Need(_module("distributed"), "dask.distributed: pip install '.[cluster]'"),
+    "distributed": Need(_module("distributed"), "dask.distributed: pip install '.[cluster]'"),
     "ruptures": Need(_module("ruptures"), "ruptures: pip install '.[history]'"),
+    "duckdb": Need(
+        lambda: _module("duckdb")() and _module("pyarrow")(),
+        "DuckDB and pyarrow: pip install '.[scan]'",
+    ),
+    "dask": Need(
+        lambda: _module("dask")() and _module("pandas")() and _module("pyarrow")(),
+        "dask.dataframe: pip install '.[dataframe]'",
+    ),
     "pyarrow": Need(_module("pyarrow"), "pyarrow: pip install '.[parquet]'"),
 }
 

@@ -19,7 +19,7 @@ from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import load
 from netlab.lab.options import LabOptions
 
-pytestmark = [*needs_a_lab, pytest.mark.needs("dask", "openssl")]
+pytestmark = [*needs_a_lab, pytest.mark.needs("distributed", "openssl")]
 
 MATRIX = """
 title: two sites

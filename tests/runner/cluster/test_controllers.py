@@ -19,7 +19,7 @@ from netlab.measurement.ends import Ends
 from netlab.runner.cluster import sessions
 from netlab.runner.daemon_executor import DaemonExecutor
 
-pytestmark = pytest.mark.needs("dask", "cc", "linux")
+pytestmark = pytest.mark.needs("distributed", "cc", "linux")
 
 
 def host(name: str, site: str | None = None) -> Host:

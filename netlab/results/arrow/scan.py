@@ -1,0 +1,163 @@
+"""The tables of one or many runs as one lazy relation of DuckDB: SQL, and pandas out.
+
+Segments are read only as far as a query needs them; the rest of each run is in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netlab.errors import UsageError
+from netlab.results.arrow.arrow_columns import Columns
+from netlab.results.arrow.run_parts import RunParts, parts_of
+from netlab.results.columns import columns_of
+from netlab.store.reader import is_run_folder
+from netlab.store.segments.segment import FOLDER, Private
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import pyarrow as pa
+
+_SEGMENTS = (
+    "SELECT * EXCLUDE (filename, _begin_bytes, _line_bytes, _started, _stopped, _steal) "
+    "FROM segments JOIN files USING (filename)"
+)
+_EXCEPT_REPLACED = " ANTI JOIN replaced USING (filename, _begin_bytes)"
+RUN = "run"
+"""The column with the path of the run folder."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The tables of runs: a row per trial, the column ``run`` (the run folder), and the columns of
+    ``frame``.
+    """
+
+    relation: duckdb.DuckDBPyRelation
+    """The whole table. It is read when a result is asked for, with its methods or in ``sql``."""
+    remarks: tuple[str, ...]
+    """Damage of journals, and segments that could not be used, in sentences."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.relation.columns)
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """The result of a query of the table ``runs``, lazily; ``.df()`` makes it a DataFrame.
+
+        Raises duckdb.Error for a wrong query.
+        """
+        result = self.relation.query("runs", query)
+        if result is None:
+            raise UsageError("netlab.scan: the query has no result; it should be a SELECT")
+        return result
+
+    def frame(self) -> pd.DataFrame:
+        """The whole table as a DataFrame with the data types of ``frame``."""
+        import pandas as pd
+
+        types = {
+            "bool": pd.BooleanDtype(),
+            "int64": pd.Int64Dtype(),
+            "double": pd.Float64Dtype(),
+            "string": pd.StringDtype(),
+        }
+        table = self.relation.to_arrow_table()
+        frame: pd.DataFrame = table.to_pandas(types_mapper=lambda kind: types.get(str(kind)))
+        return frame
+
+
+def scan(folders: Sequence[Path]) -> Scan:
+    """The tables of run folders, and of the run folders in folders, as one relation.
+
+    Raises UsageError without duckdb and pyarrow, and for a folder without a run; StoreError for an
+    unusable run.
+    """
+    try:
+        import duckdb
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        raise UsageError(
+            "netlab.scan needs duckdb and pyarrow; install them with: "
+            "pip install 'netlab-matrix[scan]'"
+        ) from None
+    parts = [parts_of(run) for folder in folders for run in _runs_in(folder)]
+    if not parts:
+        raise UsageError("netlab.scan needs a run folder")
+    connection = duckdb.connect()
+    tests = dict.fromkeys(cell.test for part in parts for cell in part.plan.cells)
+    selects = [*_of_segments(connection, parts, pa)]
+    rest = _rest(parts, tests)
+    if rest.num_rows or not selects:
+        connection.register("rest", rest)
+        selects.append("SELECT * FROM rest")
+    both = connection.sql(" UNION ALL BY NAME ".join(selects))
+    always = [RUN, *columns_of(tests)]
+    names = [*always, *sorted(set(both.columns) - set(always))]
+    relation = both.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+    return Scan(relation, tuple(remark for part in parts for remark in part.remarks))
+
+
+def _runs_in(folder: Path) -> Iterator[Path]:
+    """The folder itself, if it is a run folder or does not exist; else the runs in it."""
+    if is_run_folder(folder) or not folder.is_dir():
+        yield folder
+        return
+    runs = [run for run in sorted(folder.iterdir()) if is_run_folder(run)]
+    if not runs:
+        raise UsageError(f"{folder}: not a run folder, and no run folder is in it")
+    yield from runs
+
+
+def _of_segments(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[RunParts], pa: Any
+) -> Iterator[str]:
+    """A query for the rows in segments, if there are segments."""
+    files = [
+        (str(part.folder / FOLDER / segment.name), str(part.folder), segment)
+        for part in parts
+        for segment in part.segments
+    ]
+    if not files:
+        return
+    paths = [re.sub(r"([*?[])", r"[\1]", path) for path, _, _ in files]  # no patterns
+    segments = connection.read_parquet(paths, union_by_name=True, filename=True)
+    segments.create_view("segments")
+    connection.register(
+        "files",
+        pa.table({"filename": [path for path, _, _ in files], RUN: [run for _, run, _ in files]}),
+    )
+    replaced = [
+        (path, begin)
+        for part in parts
+        for begin in part.replaced
+        for path, run, segment in files
+        if run == str(part.folder) and segment.begin_bytes <= begin < segment.end_bytes
+    ]
+    query = _SEGMENTS
+    if replaced:
+        connection.register(
+            "replaced",
+            pa.table(
+                {
+                    "filename": [path for path, _ in replaced],
+                    Private.BEGIN: [begin for _, begin in replaced],
+                }
+            ),
+        )
+        query += _EXCEPT_REPLACED
+    yield query
+
+
+def _rest(parts: Sequence[RunParts], tests: dict[str, None]) -> pa.Table:
+    columns = Columns()
+    for part in parts:
+        for row in part.rows:
+            columns.add({**row, RUN: str(part.folder)})
+    return columns.table(columns_of(tests), {RUN: "string"})

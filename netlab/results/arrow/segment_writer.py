@@ -1,0 +1,259 @@
+"""Compaction: closed parts of a run's journal become segments, which are read faster.
+
+A segment is a Parquet file beside the journal (``netlab.store.segments``); it has the columns of
+the run's table. The journal stays as it is. Without pyarrow, nothing is written.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from netlab.errors import LockedError
+from netlab.experiment.interruptions import interruptions
+from netlab.experiment.records import Record, as_number
+from netlab.experiment.stopping import STEAL
+from netlab.results.arrow.arrow_columns import Columns
+from netlab.results.column import Dtype
+from netlab.results.columns import columns_of
+from netlab.results.rows import percentiles, row_of
+from netlab.results.value_types import RUN_CHECK
+from netlab.store.files import names_below, remove_below, write_private
+from netlab.store.gathered import counted_attempt
+from netlab.store.journal import MAX_DAMAGES, Damage, JournalLine, items_of, scan_pieces
+from netlab.store.journal_items import as_it_is, note_in, record_in
+from netlab.store.lock import WriterLock
+from netlab.store.plan import Plan, PlannedCell, PlannedTrials
+from netlab.store.reader import JOURNAL, LOCK, TrialKey, read_plan
+from netlab.store.segments.chain import chain_of
+from netlab.store.segments.index import DamagedSegment, TrialIndex
+from netlab.store.segments.segment import FOLDER, LinePlace, Private, Segment, checksum, range_of
+
+SEGMENT_BYTES = 256 << 20
+"""A segment is closed when it covers so many bytes of the journal, or so many lines."""
+SEGMENT_LINES = 200_000
+LEAST_BYTES = 64 << 20
+"""A shorter rest of a journal stays without a segment, because it is read in about a second."""
+LEAST_LINES = 50_000
+_OWN: Mapping[str, Dtype] = {
+    Private.BEGIN: "Int64",
+    Private.LENGTH: "Int64",
+    Private.STARTED: "Int64",
+    Private.STOPPED: "boolean",
+    Private.STEAL: "Float64",
+}
+_STATISTICS = (
+    *("cell", "trial", "status", "pairing", "test", "protocol", "message_bytes", "started_at"),
+    "throughput_bit_per_s",
+)
+"""Columns with statistics: those that a query selects rows by. Statistics of all columns would make
+each file slower to open.
+"""
+
+
+def compact(folder: Path, *, least_bytes: int = LEAST_BYTES, least_lines: int = LEAST_LINES) -> int:
+    """Make segments of the part of the journal that has none yet; return how many.
+
+    A last part that is shorter than ``least_bytes`` and ``least_lines`` stays without a segment.
+    Returns 0 while another process writes into the folder. Raises UsageError if there is no run
+    folder, StoreError if the disk refuses; what is already there stays whole.
+    """
+    if find_spec("pyarrow") is None:
+        return 0
+    plan, _ = read_plan(folder, RUN_CHECK)
+    try:
+        lock = WriterLock.acquire(folder / LOCK)
+    except LockedError:
+        return 0
+    try:
+        return _compact(folder, plan, least_bytes, least_lines)
+    finally:
+        lock.release()
+
+
+def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
+    journal = folder / JOURNAL
+    chain = chain_of(folder, journal)
+    recorded: dict[TrialKey, int] = {}
+    while chain.segments:
+        try:
+            index = TrialIndex(folder, journal, plan, chain)
+            recorded |= {trial: index.last_bytes(trial) for trial in index.trials()}
+            break
+        except DamagedSegment as error:
+            chain = chain.broken_at(error.segment, error)
+    stale = {name for name in names_below(folder, FOLDER) if range_of(name)}
+    for name in stale - {segment.name for segment in chain.segments}:
+        remove_below(folder, FOLDER, name)
+    part = _OpenPart(plan, recorded, chain.end_bytes, chain.next_line)
+    count = 0
+    for size_bytes, piece in scan_pieces(journal, chain.end_bytes):
+        if not piece.endswith(b"\n"):
+            break  # torn: a later write may complete the line
+        part.take(size_bytes, piece)
+        if part.size_bytes >= SEGMENT_BYTES or part.lines >= SEGMENT_LINES:
+            if part.damages > MAX_DAMAGES:
+                return count
+            _write(folder, part)
+            count += 1
+            part = _OpenPart(plan, recorded, part.end_bytes, part.next_line)
+    if (part.size_bytes >= least_bytes or part.lines >= least_lines) and part.lines:
+        if part.damages > MAX_DAMAGES:
+            return count
+        _write(folder, part)
+        count += 1
+    return count
+
+
+@dataclass(slots=True)
+class _OpenPart:
+    """A part of the journal that becomes a segment."""
+
+    plan: Plan
+    recorded: dict[TrialKey, int]
+    """Trial → where its last record begins, in this part or before it."""
+    begin_bytes: int
+    first_line: int
+    size_bytes: int = 0
+    lines: int = 0
+    damages: int = 0
+    replaced: list[int] = field(default_factory=list)
+    last: tuple[LinePlace, bytes] = field(init=False)
+    """The last line; a part without lines never becomes a segment."""
+    others: dict[int, LinePlace] = field(default_factory=dict)
+    """Number of a line → its place; see ``Segment.others``."""
+    columns: Columns = field(default_factory=Columns)
+    begun: dict[TrialKey, tuple[int, int]] = field(default_factory=dict)
+    """Trial → number of its last attempt without a record yet, and the line that began it."""
+    started: dict[TrialKey, int] = field(default_factory=dict)
+    """Trial → number of its last attempt that was begun or recorded in this part."""
+    _planned: Container[object] = field(init=False)
+    _cells: Mapping[str, PlannedCell] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._planned = PlannedTrials(self.plan)
+        self._cells = {cell.key: cell for cell in self.plan.cells}
+
+    @property
+    def end_bytes(self) -> int:
+        return self.begin_bytes + self.size_bytes
+
+    @property
+    def next_line(self) -> int:
+        return self.first_line + self.lines
+
+    def take(self, size_bytes: int, piece: bytes) -> None:
+        """Add a line: its length in the file, and the line with its line feed."""
+        place = LinePlace(line=self.next_line, begin_bytes=self.end_bytes, size_bytes=size_bytes)
+        is_other = False
+        for item in items_of(piece, place.line):
+            if isinstance(item, Damage):
+                self.damages += 1
+                is_other = True
+            elif item.data.get("kind") == "record":
+                is_other |= not self._take_record(item, place)
+            else:
+                is_other = True
+                self._take_attempt(item)
+        if is_other:
+            self.others[place.line] = place
+        self.size_bytes += size_bytes
+        self.lines += 1
+        self.last = place, piece
+
+    def _take_record(self, line: JournalLine, place: LinePlace) -> bool:
+        """Add the record in a line, if it is of a planned trial; return whether it is."""
+        try:
+            record = record_in(line, self._cells, RUN_CHECK, as_it_is)
+        except ValueError:
+            self.damages += 1
+            return False
+        trial = (record.cell, record.trial)
+        if trial not in self._planned:
+            self.damages += 1
+            return False
+        attempt, begun_line = self.begun.pop(trial, (0, 0))
+        self.others.pop(begun_line, None)  # the record says that the attempt began
+        started = max(attempt, counted_attempt(record.attempt), self.started.get(trial, 0))
+        self.started[trial] = started
+        if trial in self.recorded:
+            self.replaced.append(self.recorded[trial])
+        self.recorded[trial] = place.begin_bytes
+        row = row_of(self._cells[record.cell], record.trial, record)
+        self.columns.add(
+            {
+                **percentiles(row),
+                **row,
+                Private.BEGIN: place.begin_bytes,
+                Private.LENGTH: place.size_bytes,
+                Private.STARTED: started,
+                Private.STOPPED: any(interruptions(record)),
+                Private.STEAL: _steal(record),
+            }
+        )
+        return True
+
+    def _take_attempt(self, line: JournalLine) -> None:
+        """Remember the beginning of an attempt at a planned trial."""
+        try:
+            note = note_in(line)
+        except ValueError:
+            self.damages += 1
+            return
+        trial = (note.data.get("cell"), note.data.get("trial"))
+        if note.kind == "attempt" and trial in self._planned:
+            before, _line = self.begun.get(trial, (0, 0))  # type: ignore[arg-type]  # it is planned
+            attempt = max(before, counted_attempt(note.data.get("attempt")))
+            self.begun[trial] = attempt, line.number  # type: ignore[index]
+
+    def segment(self) -> Segment:
+        """What the segment of this part covers."""
+        place, piece = self.last
+        return Segment(
+            begin_bytes=self.begin_bytes,
+            end_bytes=self.end_bytes,
+            first_line=self.first_line,
+            lines=self.lines,
+            rows=self.columns.rows,
+            damages=self.damages,
+            replaced=tuple(self.replaced),
+            last=place,
+            last_crc32=checksum(piece),
+            others=tuple(self.others.values()),
+        )
+
+
+def _steal(record: Record) -> float | None:
+    """The largest share of a host's CPU time that a hypervisor stole; ``None``: unknown."""
+    values = record.values
+    shares = (as_number(values[name]) for name in _steal_names(tuple(values)))
+    return max((float(share) for share in shares if share is not None), default=None)
+
+
+@lru_cache(maxsize=256)
+def _steal_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.endswith(STEAL))
+
+
+def _write(folder: Path, part: _OpenPart) -> None:
+    import pyarrow.parquet as pq
+
+    segment = part.segment()
+    tests = dict.fromkeys(cell.test for cell in part.plan.cells)
+    table = part.columns.table(columns_of(tests), _OWN)
+    data = io.BytesIO()
+    with pq.ParquetWriter(
+        data,
+        table.schema,
+        compression="zstd",
+        write_statistics=[name for name in _STATISTICS if name in table.column_names],
+        write_page_checksum=True,
+        store_schema=False,
+    ) as writer:
+        writer.write_table(table, row_group_size=max(1, table.num_rows))
+        writer.add_key_value_metadata(segment.metadata())
+    write_private(folder, FOLDER, segment.name, data.getvalue())

@@ -1,0 +1,298 @@
+"""The index of the trials whose records are in segments: for each trial, its last record.
+
+It is built from a few columns of the segments, without a look at the journal. A record itself is
+read from its line in the journal.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netlab.experiment.records import REASONS, Record, Status
+from netlab.experiment.stopping import JUDGED, STEAL
+from netlab.messages import _
+from netlab.store.files import open_inside
+from netlab.store.journal import JournalLine, items_of
+from netlab.store.journal_items import TrialKey
+from netlab.store.plan import Plan
+from netlab.store.segments.chain import SegmentChain
+from netlab.store.segments.segment import PRIVATE, Private, Segment, parquet_file, read_columns
+from netlab.store.system import read_at
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+_STATUSES: tuple[Status, ...] = tuple(Status)
+_WORDS = ("status", "reason")
+_NUMBERS = ("trial", "errno", *PRIVATE)
+_OUTLINE = ("attempt", "detail", "server", "client", "started_at", *JUDGED)
+"""Further columns of an outline of a record."""
+
+
+class DamagedSegment(ValueError):
+    """A segment that cannot be read; the first argument is a clause about why."""
+
+    def __init__(self, clause: str, segment: Segment) -> None:
+        super().__init__(clause)
+        self.segment = segment
+
+
+class TrialIndex:
+    """The records in a chain of segments. A row is a record, in the order of the journal."""
+
+    def __init__(self, run: Path, journal: Path, plan: Plan, chain: SegmentChain) -> None:
+        """Read the columns. Raises DamagedSegment."""
+        import numpy as np
+
+        self._run, self._journal, self._plan = run, journal, plan
+        self.chain = chain
+        most = [plan.most_of(cell) for cell in plan.cells]
+        self._first = np.concatenate([[0], np.cumsum(most, dtype=np.int64)])
+        self._cells = {cell.key: place for place, cell in enumerate(plan.cells)}
+        parts = [self._part(segment) for segment in chain.segments]
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        self._columns = columns
+        self._ordinals = columns["ordinal"]
+        total = int(self._first[-1])
+        self._row_of = np.full(total, -1, dtype=np.int64)
+        self._row_of[self._ordinals] = np.arange(len(self._ordinals))  # the last one counts
+        self._started = np.zeros(total, dtype=np.int64)
+        np.maximum.at(self._started, self._ordinals, columns[Private.STARTED])
+
+    def _part(self, segment: Segment) -> dict[str, np.ndarray[Any, Any]]:
+        """The columns of one segment as arrays."""
+        try:
+            table = read_columns(self._run, segment, ["cell", *_WORDS, *_NUMBERS])
+            return self._arrays(table)
+        except DamagedSegment:
+            raise
+        except (ValueError, KeyError, TypeError) as error:
+            clause = error.args[0] if type(error) is ValueError else _("it is cut or damaged")
+            raise DamagedSegment(clause, segment) from None
+
+    def _arrays(self, table: pa.Table) -> dict[str, np.ndarray[Any, Any]]:
+        import numpy as np
+
+        cells, cell_codes = _words(table, "cell")
+        places = np.array([self._cells.get(name, -1) for name in cells], dtype=np.int64)[cell_codes]
+        trials = _whole(table, "trial")
+        if len(places) and (places.min() < 0 or trials.min() < 1):
+            raise ValueError(_("it has a trial that is not in the plan"))
+        ordinals = self._first[places] + trials - 1
+        if (ordinals >= self._first[places + 1]).any():
+            raise ValueError(_("it has a trial that is not in the plan"))
+        statuses, status_codes = _words(table, "status")
+        order = [*map(str, _STATUSES)]
+        status_places = np.array([order.index(word) for word in statuses], dtype=np.int8)
+        reasons, reason_codes = _words(table, "reason")
+        lasting = [word in REASONS and REASONS[word].lasting for word in reasons]
+        begins, sizes = (_whole(table, name) for name in (Private.BEGIN, Private.LENGTH))
+        if len(begins) and (begins.min() < 0 or sizes.min() < 1):
+            raise ValueError(_("it is cut or damaged"))
+        return {
+            "ordinal": ordinals,
+            "status": status_places[status_codes],
+            "lasting": np.array(lasting, dtype=bool)[reason_codes] & _is_null(table, "errno"),
+            Private.BEGIN: begins,
+            Private.LENGTH: sizes,
+            Private.STARTED: _whole(table, Private.STARTED),
+            Private.STOPPED: np.asarray(table[Private.STOPPED].to_numpy(), dtype=bool),
+            Private.STEAL: np.asarray(table[Private.STEAL].to_numpy(), dtype=float),
+        }
+
+    # Trials
+
+    def __len__(self) -> int:
+        """Number of trials that have a record."""
+        return int((self._row_of >= 0).sum())
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return len(self._ordinals)
+
+    @property
+    def begin_bytes(self) -> int:
+        """Where the first record begins in the journal."""
+        return int(self._columns[Private.BEGIN].min()) if self.rows else 2**63
+
+    def last_bytes(self, trial: TrialKey) -> int:
+        """Where the last record of a trial begins in the journal; -1: it has none."""
+        row = self.row_of(trial)
+        return -1 if row is None else int(self._columns[Private.BEGIN][row])
+
+    def key_of(self, row: int) -> TrialKey:
+        """The trial of a record."""
+        return self._key(int(self._ordinals[row]))
+
+    def row_of(self, trial: object) -> int | None:
+        """The row of the last record of a trial; ``None`` if it has none."""
+        ordinal = self._ordinal(trial)
+        row = -1 if ordinal is None else int(self._row_of[ordinal])
+        return None if row < 0 else row
+
+    def _ordinal(self, trial: object) -> int | None:
+        match trial:
+            case (str(cell), int(number)) if cell in self._cells:
+                place = self._cells[cell]
+                ordinal = int(self._first[place]) + number - 1
+                return ordinal if self._first[place] <= ordinal < self._first[place + 1] else None
+        return None
+
+    def trials(self) -> Iterator[TrialKey]:
+        """The trials that have a record, in the order of their first records."""
+        import numpy as np
+
+        ordinals, rows = np.unique(self._ordinals, return_index=True)
+        return map(self._key, ordinals[np.argsort(rows)].tolist())
+
+    def doubtful(self) -> Iterator[TrialKey]:
+        """The trials in whose last record data stopped, or a hypervisor took CPU time."""
+        import numpy as np
+
+        is_odd = self._columns[Private.STOPPED] | (self._columns[Private.STEAL] > 0)
+        rows = np.sort(self._row_of[self._row_of >= 0])
+        return (self._key(int(self._ordinals[row])) for row in rows[is_odd[rows]])
+
+    def _key(self, ordinal: int) -> TrialKey:
+        import numpy as np
+
+        place = int(np.searchsorted(self._first, ordinal, side="right")) - 1
+        return self._plan.cells[place].key, ordinal - int(self._first[place]) + 1
+
+    def started(self, trial: TrialKey) -> int:
+        """The highest number of an attempt at a trial that has a record; 0: none."""
+        ordinal = self._ordinal(trial)
+        return 0 if ordinal is None else int(self._started[ordinal])
+
+    # Records
+
+    def status(self, row: int) -> Status:
+        """The status of a record."""
+        return _STATUSES[int(self._columns["status"][row])]
+
+    def counts(self, trials: Mapping[str, int]) -> Counter[Status]:
+        """Number of trials by status; pending without a record. ``trials``: cell → number of its
+        trials that count, for all cells.
+        """
+        import numpy as np
+
+        codes = self._columns["status"][self._row_of]
+        codes[self._row_of < 0] = _STATUSES.index(Status.PENDING)
+        most = np.array([trials[cell.key] for cell in self._plan.cells], dtype=np.int64)
+        number = np.arange(len(codes)) - np.repeat(self._first[:-1], np.diff(self._first))
+        counted = np.bincount(codes[number < np.repeat(most, np.diff(self._first))], minlength=4)
+        return Counter(dict(zip(_STATUSES, map(int, counted), strict=True)))
+
+    def is_final(self, row: int) -> bool:
+        """As ``Record.is_final``."""
+        status = self.status(row)
+        lasting = bool(self._columns["lasting"][row])
+        return status is Status.OK or (status is Status.IMPOSSIBLE and lasting)
+
+    def lines(self, row: int) -> Iterator[JournalLine]:
+        """The intact lines at the place of a record in the journal, with the number 0."""
+        try:
+            descriptor = open_inside(self._journal)
+            try:
+                size, begin = (
+                    int(self._columns[name][row]) for name in (Private.LENGTH, Private.BEGIN)
+                )
+                piece = read_at(descriptor, size, begin)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            return
+        yield from (item for item in items_of(piece, 0) if isinstance(item, JournalLine))
+
+    def outline(self, row: int) -> Record:
+        """The record without its settings, and with the values only by which trials are repeated
+        and cells end. ``records.outline`` keeps all values if data stopped; this one does not.
+        """
+        place, of_row = self._segment_of(row)
+        known = {name: column[of_row].as_py() for name, column in self._outlines[place].items()}
+        cell_key, trial = self.key_of(row)
+        cell = self._plan.cells[self._cells[cell_key]]
+        values = {
+            name: value
+            for name, value in known.items()
+            if (name in JUDGED or name.endswith(STEAL)) and value is not None
+        }
+        return Record(
+            cell=cell_key,
+            trial=trial,
+            attempt=known["attempt"],
+            status=self.status(row),
+            pairing=cell.pairing,
+            server=known["server"] or "",
+            client=known["client"] or "",
+            test=cell.test,
+            started_at=known["started_at"] or "",
+            settings={},
+            values=values,
+            reason=known["reason"],
+            errno=known["errno"],
+            detail=known["detail"],
+        )
+
+    def has_stopped(self, row: int) -> bool:
+        """Whether data stopped in the trial of a record."""
+        return bool(self._columns[Private.STOPPED][row])
+
+    def _segment_of(self, row: int) -> tuple[int, int]:
+        """The place of a record's segment in the chain, and the row in it."""
+        import numpy as np
+
+        place = int(np.searchsorted(self._ends, row, side="right"))
+        return place, row - (int(self._ends[place - 1]) if place else 0)
+
+    @cached_property
+    def _ends(self) -> np.ndarray[Any, Any]:
+        import numpy as np
+
+        return np.cumsum([segment.rows for segment in self.chain.segments])
+
+    @cached_property
+    def _outlines(self) -> list[dict[str, pa.ChunkedArray]]:
+        """The columns of outlines, per segment; read at the first use. Raises DamagedSegment."""
+        parts = []
+        for segment in self.chain.segments:
+            try:
+                with parquet_file(self._run, segment.name) as file:
+                    present = file.schema_arrow.names
+                names = [*_OUTLINE, "reason", "errno"]
+                names += [name for name in present if name.endswith(STEAL)]
+                table = read_columns(self._run, segment, names)
+            except ValueError as error:
+                raise DamagedSegment(error.args[0], segment) from None
+            parts.append({name: table[name] for name in table.column_names})
+        return parts
+
+
+def _words(table: pa.Table, name: str) -> tuple[list[str], np.ndarray[Any, Any]]:
+    """The different texts of a column (NULL is empty), and the place of each row's text in them."""
+    import pyarrow.compute as pc
+
+    column = table[name].combine_chunks()
+    coded = pc.fill_null(column.cast("string"), "").dictionary_encode()
+    return coded.dictionary.to_pylist(), coded.indices.to_numpy()
+
+
+def _whole(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    if table[name].null_count:
+        raise ValueError(_("it is cut or damaged"))
+    return np.asarray(table[name].cast("int64").to_numpy(), dtype=np.int64)
+
+
+def _is_null(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    return np.asarray(table[name].is_null().to_numpy(), dtype=bool)

@@ -1,0 +1,234 @@
+"""Segments: a run with them reads as without them, and a bad segment is not used."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from folders import FIXTURES, ROOT
+from made_runs import made_plan, made_record, ticking
+
+from netlab.errors import StoreError
+from netlab.experiment.records import Status
+from netlab.results.arrow import segment_writer
+from netlab.results.arrow.segment_writer import compact
+from netlab.results.run import read_checked
+from netlab.results.value_types import RUN_CHECK
+from netlab.store.journal import encode_line
+from netlab.store.reader import StoredRun
+from netlab.store.run_folder import RunFolder
+from netlab.store.status import status_of
+
+pytestmark = pytest.mark.needs("pyarrow")
+
+LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
+RECORDED = (
+    FIXTURES / "run-v1",
+    FIXTURES / "run-v1-until",
+    ROOT / "reports" / "nettest",
+    ROOT / "reports" / "rfc2544-lab",
+)
+
+
+def open_run(path: Path) -> RunFolder:
+    return RunFolder.open_for_writing(path, made_plan(), clock=ticking(), check=RUN_CHECK)
+
+
+def whole(path: Path) -> int:
+    """Make segments of the whole journal."""
+    return compact(path, least_bytes=1, least_lines=1)
+
+
+def told(stored: StoredRun) -> object:
+    """All that a run tells, except for the beginnings of attempts."""
+    notes = [note for note in stored.notes if note.kind != "attempt"]
+    unfinished = dict(stored.unfinished)
+    return list(stored.records), dict(stored.latest), notes, stored.damage, unfinished
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of two sessions: with a failed and repeated trial, one that was begun, and damage."""
+    path = tmp_path / "run"
+    with open_run(path) as folder:
+        folder.note("session", hosts={})
+        folder.note("attempt", cell=LL.key, trial=1, attempt=1)
+        folder.append(made_record(LL, 1, status=Status.FAILED, reason="no-peer"))
+        folder.append(made_record(WL, 2))
+    with (path / "journal.jsonl").open("ab") as journal:
+        journal.write(b"00000000 {\n")
+        unplanned = made_record(replace(LL, key="another"))
+        journal.write(encode_line('{"kind":"record","at":"",' + text_of(unplanned)[1:]))
+    with open_run(path) as folder:
+        folder.note("session", hosts={})
+        folder.note("attempt", cell=LL.key, trial=1, attempt=2)
+        folder.append(made_record(LL, 1, attempt=2, values={"sender_host_steal_share": 0.5}))
+        folder.note("attempt", cell=WL.key, trial=1, attempt=4)
+    return path
+
+
+def text_of(record: object) -> str:
+    from netlab.experiment.records import Record, to_json
+
+    assert isinstance(record, Record)
+    return to_json(record)
+
+
+@pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
+def test_a_run_reads_the_same_with_segments(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(recorded, path)
+    before, status = told(read_checked(path)), status_of(path, RUN_CHECK).as_dict()
+    monkeypatch.setattr(segment_writer, "SEGMENT_LINES", 5)
+    assert whole(path) > 1
+    assert status_of(path, RUN_CHECK).as_dict() == status
+    assert told(read_checked(path)) == before
+
+
+def test_a_run_with_retries_damage_and_a_trial_under_way_is_the_same_with_segments(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, status = read_checked(run), status_of(run, RUN_CHECK).as_dict()
+    before = told(stored)
+    with open_run(run) as folder:
+        asked = folder.outstanding(), dict(folder.latest), list(folder.doubtful())
+        attempts = [folder.next_attempt(cell.key, 1) for cell in folder.plan.cells]
+    monkeypatch.setattr(segment_writer, "SEGMENT_LINES", 3)
+    assert whole(run) > 2
+    again = read_checked(run)
+    assert len(again.records) == len(stored.records)
+    assert again.latest[LL.key, 1] == stored.latest[LL.key, 1]
+    assert told(again) == before
+    assert status_of(run, RUN_CHECK).as_dict() == status
+    with open_run(run) as folder:
+        assert (folder.outstanding(), dict(folder.latest)) == asked[:2]
+        assert set(folder.doubtful()) <= set(asked[2])
+        assert [folder.next_attempt(cell.key, 1) for cell in folder.plan.cells] == attempts
+        assert attempts == [3, 1, 5, 1]
+
+
+def test_what_is_written_after_the_last_segment_counts(run: Path) -> None:
+    whole(run)
+    with open_run(run) as folder:
+        folder.append(made_record(WL, 1, attempt=5))
+        folder.append(made_record(LL, 1, attempt=3, status=Status.FAILED, reason="no-peer"))
+        assert folder.status(WL.key, 1) is Status.OK
+        assert folder.next_attempt(WL.key, 1) == 6
+        assert (LL.key, 1) in folder.outstanding()
+    state = status_of(run, RUN_CHECK)
+    assert (state.ok, state.failed, state.pending, state.total) == (2, 1, 5, 8)
+    assert read_checked(run).latest[WL.key, 1].attempt == 5
+    assert whole(run) == 1
+    assert status_of(run, RUN_CHECK).as_dict() == state.as_dict()
+
+
+def test_segments_are_for_their_owner_only_and_the_journal_stays_as_it_is(run: Path) -> None:
+    journal = (run / "journal.jsonl").read_bytes()
+    assert whole(run) == 1
+    (segment,) = (run / "segments").iterdir()
+    assert segment.stat().st_mode & 0o077 == 0
+    assert (run / "segments").stat().st_mode & 0o777 == 0o700
+    assert (run / "journal.jsonl").read_bytes() == journal
+    assert whole(run) == 0
+
+
+def test_a_short_journal_and_one_that_is_being_written_get_no_segment(run: Path) -> None:
+    assert compact(run) == 0
+    with open_run(run):
+        assert whole(run) == 0
+    assert not (run / "segments").exists()
+
+
+def cut(segment: Path) -> None:
+    segment.write_bytes(segment.read_bytes()[:-20])
+
+
+def other_format(segment: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(segment, (table := pq.read_table(segment)).schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"netlab": '{"schema":2}'})
+
+
+def no_segment(segment: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(segment), segment, store_schema=False)
+
+
+def damaged_page(segment: Path) -> None:
+    data = bytearray(segment.read_bytes())
+    for place in range(4, len(data) // 4):
+        data[place] ^= 0xFF
+    segment.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("damage", "clause"),
+    [
+        (cut, "it is cut or damaged"),
+        (damaged_page, "it is cut or damaged"),
+        (other_format, "its format has the version 2"),
+        (no_segment, "it is not a segment of netlab"),
+    ],
+)
+def test_a_bad_segment_is_named_in_a_sentence_and_the_journal_is_read(
+    run: Path, damage: object, clause: str
+) -> None:
+    assert callable(damage)
+    records = list(read_checked(run).records)
+    whole(run)
+    (segment,) = (run / "segments").iterdir()
+    damage(segment)
+    stored = read_checked(run)
+    assert list(stored.records) == records
+    assert str(stored.damage[0]) == (
+        f"line 1: the segment {segment.name} is not used, and the journal is read from here: "
+        f"{clause}"
+    )
+    assert whole(run) == 1  # it is made again
+    assert [str(place) for place in read_checked(run).damage if "segment" in str(place)] == []
+
+
+def test_a_journal_that_was_cut_or_changed_is_read_itself(run: Path) -> None:
+    whole(run)
+    journal = run / "journal.jsonl"
+    data = journal.read_bytes()
+    journal.write_bytes(data[: data.rindex(b"\n", 0, -1) + 1])
+    assert "shorter than the part that it covers" in str(read_checked(run).damage[0])
+    journal.write_bytes(data[:-10] + b"#" + data[-9:])
+    assert "the journal was changed since" in str(read_checked(run).damage[0])
+    assert len(read_checked(run).damage) == 4
+
+
+def test_a_record_that_was_changed_behind_its_segment_is_an_error_of_one_line(run: Path) -> None:
+    whole(run)
+    journal = run / "journal.jsonl"
+    journal.write_bytes(
+        journal.read_bytes().replace(b'"attempt":2,"status"', b'"attempt":7,"status"')
+    )
+    with pytest.raises(StoreError, match=r"trial 1, was changed or damaged .* remove the folder"):
+        _ = read_checked(run).latest[LL.key, 1]
+
+
+def test_a_link_in_place_of_segments_is_refused(run: Path, tmp_path: Path) -> None:
+    whole(run)
+    (run / "segments").rename(tmp_path / "elsewhere")
+    (run / "segments").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="netlab follows no link"):
+        read_checked(run)
+
+
+def test_without_pyarrow_the_journal_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = told(read_checked(run))
+    whole(run)
+    for module in ("netlab.store.segments.chain", "netlab.results.arrow.segment_writer"):
+        monkeypatch.setattr(f"{module}.find_spec", lambda _name: None)
+    assert told(read_checked(run)) == before
+    assert isinstance(read_checked(run).records, tuple)
+    assert whole(run) == 0
