@@ -13,8 +13,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from netlab import errors
@@ -33,6 +34,7 @@ from netlab.runner.cluster.orders import Done, Opened, order_of
 from netlab.runner.cluster.relay import Relay, RelayedTransport, loss
 from netlab.runner.cluster.resident import SPINE
 from netlab.runner.cluster.worker import measure, open_host
+from netlab.runner.daemon_executor import DaemonExecutor
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.5
 """Interval of looks at whether a worker that has a task is lost."""
+ANSWER_S = 20.0
+"""Time for the scheduler and for a worker to answer."""
+END_S = 2.0
+"""Time for all workers together to end the session."""
 KNOWN_S = 1.0
 """The scheduler's list of workers is asked for at most once in this time."""
 
@@ -61,6 +67,7 @@ class Controllers:
         self._places: dict[str, str] = {}
         self._sites: dict[str, frozenset[str]] = {}
         self._sites_at_s = -math.inf
+        self._beginnings: dict[str, threading.Lock] = {}
         self._guard = threading.RLock()
         self._closed = False
 
@@ -82,7 +89,8 @@ class Controllers:
     def open_agent(self, host: Host, on_event: Callable[[str], None]) -> Agent:
         """Open an agent at the worker of a host. Raises HostError and its subclasses."""
         relay, address = self._relay_for(host)
-        opened: Opened = self._result(self._submit(address, open_host, self._run, host), relay)
+        task = self._submit(address, open_host, self._run, host)
+        opened: Opened = self._result(task, relay, host.name)
         for sentence in opened.events:
             on_event(sentence)
         if opened.error:
@@ -120,7 +128,8 @@ class Controllers:
 
         relay.on_totals(token, show)
         try:
-            done: Done = self._result(self._submit(address, measure, order), relay)
+            task = self._submit(address, measure, order)
+            done: Done = self._result(task, relay, agent.host.name)
         finally:
             relay.on_totals(token, None)
         return _record_of(done, token)
@@ -135,13 +144,17 @@ class Controllers:
         if self._closed:
             return
         self._closed = True
-        for address, relay in list(self._relays.items()):
-            if relay.why_lost is None:
-                with suppress(Exception):
-                    WorkerCalls(self._client, address, self._run).end()
+        executor = DaemonExecutor()
+        relays = list(self._relays.items())
+        ends = [
+            executor.submit(WorkerCalls(self._client, address, self._run).end)
+            for address, relay in relays
+            if relay.why_lost is None
+        ]
+        wait(ends, END_S)
+        for _address, relay in relays:
             relay.close()
-        with suppress(Exception):
-            self._client.close(timeout=2)
+        wait([executor.submit(self._client.close, timeout=END_S)], END_S)
 
     # Workers
 
@@ -151,9 +164,9 @@ class Controllers:
             if time.monotonic() - self._sites_at_s > KNOWN_S:
                 self.check()  # dask itself would wait for the scheduler to come back
                 try:
-                    info = self._client.scheduler_info(n_workers=-1)
-                except Exception as error:
-                    raise HostError(f"the scheduler {self._address} is lost ({error})") from None
+                    info = _within(ANSWER_S, partial(self._client.scheduler_info, n_workers=-1))
+                except Exception:
+                    raise HostError(f"the scheduler {self._address} does not answer") from None
                 self._sites = {
                     address: frozenset(worker["resources"])
                     for address, worker in info["workers"].items()
@@ -192,6 +205,8 @@ class Controllers:
             if address is None or address not in self._candidates(host):
                 self._places.pop(host.name, None)
                 address = self._places[host.name] = self._choose(host, None, math.inf)
+            beginning = self._beginnings.setdefault(address, threading.Lock())
+        with beginning:  # a worker that does not answer delays its own hosts only
             relay = self._relays.get(address)
             if relay is None or relay.why_lost is not None:
                 relay = self._relays[address] = self._new_relay(host, address)
@@ -200,7 +215,7 @@ class Controllers:
     def _new_relay(self, host: Host, address: str) -> Relay:
         calls = WorkerCalls(self._client, address, self._run)
         try:
-            version = calls.begin()
+            version = _within(ANSWER_S, calls.begin)
         except (ImportError, AttributeError):
             self._refused.add(address)
             raise HostError(
@@ -230,20 +245,27 @@ class Controllers:
             raise HostGone(f"the scheduler {self._address} is lost ({error})") from None
         return task
 
-    def _result(self, future: Future[Any], relay: Relay) -> Any:
-        """The result of a task; HostGone if its worker is lost before."""
+    def _result(self, future: Future[Any], relay: Relay, host: str) -> Any:
+        """The result of a task; HostGone with the host's name if its worker is lost before."""
         while True:
             if relay.silent_s > SILENCE_S:
                 relay.lose(f"its worker {relay.label} is silent")
             if relay.why_lost is not None and not future.done():
                 future.cancel()
-                raise HostGone(relay.why_lost)
+                raise HostGone(f"{host}: {relay.why_lost}")
             try:
                 return future.result(LOOK_S)
             except TimeoutError:
                 continue
             except (CancelledError, Exception) as error:
-                raise HostGone(loss(relay.label, error)) from None
+                raise HostGone(f"{host}: {loss(relay.label, error)}") from None
+
+
+def _within(seconds: float, call: Callable[[], Any]) -> Any:
+    """The result of a call of dask; TimeoutError if it takes longer: dask itself may wait forever
+    for a process that does not answer.
+    """
+    return DaemonExecutor().submit(call).result(seconds)
 
 
 def _record_of(done: Done, token: str) -> Record:

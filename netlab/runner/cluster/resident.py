@@ -18,6 +18,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.connections import Connections
 from netlab.remote.transport import Process
 from netlab.runner.cluster.channels import AgentChannel, Mailbox, ProgramChannel
+from netlab.runner.cluster.relay import Relay
 
 LEASE_S = 12.0
 """A requester that takes nothing for this long is gone. It asks at least every 2 s."""
@@ -38,7 +39,10 @@ class ResidentRun:
         self._channels: dict[tuple[str, str], AgentChannel | ProgramChannel] = {}
         self._guard = threading.Lock()
         self._ended = threading.Event()
-        self._on_end: list[Callable[[], None]] = []
+        self.peers: dict[str, Relay] = {}
+        """Address of another worker → the relay to it."""
+        self.far_agents: dict[tuple[str, str], Agent] = {}
+        """(host's name, address of its worker) → the agent there, used over a relay."""
         self.hear(SPINE)
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -61,10 +65,6 @@ class ResidentRun:
         if agent is None:
             raise HostGone(f"{name}: its worker has no agent there")
         return agent
-
-    def call_at_end(self, call: Callable[[], None]) -> None:
-        """Call ``call`` when the run ends at this worker."""
-        self._on_end.append(call)
 
     @property
     def ended(self) -> bool:
@@ -115,8 +115,10 @@ class ResidentRun:
         if self._ended.is_set():
             return
         self._ended.set()
-        for call in self._on_end:
-            call()
+        for agent in list(self.far_agents.values()):
+            agent.release()
+        for relay in list(self.peers.values()):
+            relay.close()
         for channel in list(self._channels.values()):
             channel.kill()
         for name in list(self._agents):

@@ -28,12 +28,7 @@ from netlab.runner.cluster.relay import Relay, RelayedTransport
 from netlab.runner.cluster.resident import SPINE, ResidentRun
 from netlab.runner.cluster.sessions import resident_of
 
-_PEERS: dict[tuple[str, str], Relay] = {}
-"""(token of a session, address of another worker) → relay to it."""
-_FAR: dict[tuple[str, str], Agent] = {}
-"""(token of a session, host's name) → agent of another worker."""
 _GUARD = Lock()
-_LOG = "distributed.worker"
 
 
 def open_host(run: str, host: Host) -> Opened:
@@ -84,22 +79,20 @@ def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
     if address == distributed.get_worker().address:
         return resident.agent(name)
     with _GUARD:
-        key = (order.run, name)
-        agent = _FAR.get(key)
+        agent = resident.far_agents.get((name, address))
         if agent is not None and not agent.gone:
             return agent
         transport = RelayedTransport(_peer(resident, order.run, address), name)
-        _FAR[key] = agent = Agent(order.hosts[name], transport, transport.start(None))
+        agent = Agent(order.hosts[name], transport, transport.start(None))
+        resident.far_agents[name, address] = agent
     agent.greet(None)
     return agent
 
 
 def _peer(resident: ResidentRun, run: str, address: str) -> Relay:
     """The relay to another worker."""
-    relay = _PEERS.get((run, address))
+    relay = resident.peers.get(address)
     if relay is None or relay.why_lost is not None:
-        client = distributed.get_client()
-        calls = WorkerCalls(client, address, run)
-        relay = _PEERS[run, address] = Relay(calls, f"worker-{uuid4().hex[:8]}", address)
-        resident.call_at_end(relay.close)
+        calls = WorkerCalls(distributed.get_client(), address, run)
+        relay = resident.peers[address] = Relay(calls, f"worker-{uuid4().hex[:8]}", address)
     return relay
