@@ -136,11 +136,7 @@ def plan_of(
         present = [pairing for pairing in pairings if pairing not in possible.lacking]
         pairs = {pairing: inventory.pair(pairing) for pairing in present}
         feasible = _feasible(cells, possible, inventory, pairs, ask)
-    sentences = {cell.setup: cannot(cell) for cell in {cell.setup: cell for cell in cells}.values()}
-    beyond_engines = {
-        cell: sentence for cell in cells if (sentence := sentences[cell.setup]) is not None
-    }
-    refusals = beyond_engines | dict(feasible.refused)
+    refusals = _beyond_engines(cells) | dict(feasible.refused)
     ends = _ends(pairings, pairs)
 
     def busy(cell: Cell) -> frozenset[str]:
@@ -203,6 +199,13 @@ def _feasible(
     other_cells = [cell for cell in cells if cell not in refusals]
     beyond, notes = beyond_hosts(other_cells, inventory, answers)
     return _Feasible(refusals | beyond, possible.sentence, notes)
+
+
+def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
+    """Cells that the engine they name cannot measure on any host, each with a sentence."""
+    sentences = {cell.setup: cannot(cell) for cell in {cell.setup: cell for cell in cells}.values()}
+    refusals = ((cell, sentences[cell.setup]) for cell in cells)
+    return {cell: sentence for cell, sentence in refusals if sentence is not None}
 
 
 def _lead_s(setups: Sequence[TestSettings], *, common: bool) -> float:
