@@ -25,9 +25,10 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
     is checked. If another candidate that is an echo replaces it later, the cells get the status
     ``impossible``.
     """
+    has_mirrors = any(host.mirror is not None for host in inventory.hosts)
     mirrors = {
         pairing: server.name
-        for pairing in matrix.pairings
+        for pairing in (matrix.pairings if has_mirrors else ())
         if (pairs := inventory.candidates(pairing)) and (server := pairs[0][0]).mirror is not None
     }
     if not mirrors:

@@ -109,13 +109,13 @@ def estimate(
     """
     time_s = longest_s = 0.0
     at_link_rate = counts = searching = unbounded = number = 0
-    for round_ in rounds:
+    for setups, same in Counter(map(setups_of, rounds)).items():
         times_s = [0.0]
-        # The trials of a round mostly have the same settings, and so the same length.
-        for setup, trials in Counter(trial.cell.setup for trial in round_.trials).items():
+        for setup, of_round in Counter(setups).items():
+            trials = same * of_round
             if isinstance(setup, SEARCHES):
                 rate = None if link is None else link.rate_bit_per_s
-                bounds = bounds_of(setup, rate, len(round_.trials) if is_together(setup) else 1)
+                bounds = bounds_of(setup, rate, len(setups) if is_together(setup) else 1)
                 searching += trials
                 unbounded += trials if bounds is None else 0
                 if bounds is not None:
@@ -128,11 +128,18 @@ def estimate(
                 counts += trials
             elif asked_s is None:
                 at_link_rate += trials
-        time_s += max(times_s) + overhead_s
+        time_s += same * (max(times_s) + overhead_s)
         longest_s = max(longest_s, *times_s)
-        number += 1
+        number += same
     time_s += pause_s * max(0, number - 1)
     return Estimate(time_s, longest_s, at_link_rate, counts, searching, unbounded)
+
+
+def setups_of(round_: Round) -> tuple[TestSettings, ...]:
+    """The settings of the trials of a round. Many rounds have the same settings, and so the same
+    time.
+    """
+    return tuple([trial.cell.setup for trial in round_.trials])
 
 
 def _programs_s(setup: TestSettings) -> float:

@@ -42,8 +42,10 @@ class Match:
     @property
     def needs(self) -> frozenset[tuple[str, str]]:
         """Everything that the meeting occupies. A meeting within a machine uses no link."""
-        machines = {("machine", self.server_machine), ("machine", self.client_machine)}
-        return frozenset(machines | {("share", n) for n in self.shares if not self.inside})
+        machines = (("machine", self.server_machine), ("machine", self.client_machine))
+        if not self.shares or self.inside:
+            return frozenset(machines)
+        return frozenset((*machines, *(("share", name) for name in self.shares)))
 
 
 def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:

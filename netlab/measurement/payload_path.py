@@ -37,6 +37,8 @@ class Direction:
 
     setup: PayloadSearch
     ends: Ends
+    facts: Mapping[str, Any] | None = None
+    """Facts of the asking end with its route to the other end, if they are known already."""
     results: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
     """Size → results of both ends for its last successful exchange."""
 
@@ -79,9 +81,10 @@ class Direction:
     def interface_mtu_bytes(self) -> int | None:
         """MTU of the asking end's interface towards the other end; ``None`` if not reported."""
         try:
-            mtu_bytes = self.ends.client.facts(to=self.addresses[1]).get("interface_mtu_bytes")
+            facts = self.facts or self.ends.client.facts(to=self.addresses[1])
         except ProbeError:
             return None
+        mtu_bytes = facts.get("interface_mtu_bytes")
         return mtu_bytes if isinstance(mtu_bytes, int) else None
 
     def fragments(self, message_bytes: int) -> dict[str, Value]:

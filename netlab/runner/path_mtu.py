@@ -13,8 +13,9 @@ and over TCP.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.ethernet import (
@@ -108,14 +109,19 @@ class NarrowPath:
         return not (self.whole_passes if fits_interface else self.pieces_pass)
 
 
-def narrow_ways(ends: Ends, ip_version: IpVersion) -> tuple[NarrowPath, ...]:
+def narrow_ways(
+    ends: Ends, ip_version: IpVersion, facts: Sequence[Mapping[str, Any] | None] = (None, None)
+) -> tuple[NarrowPath, ...]:
     """Each of the two directions whose path MTU is below the MTU of the sender's interface.
 
+    ``facts``: the facts of the server and of the client with their routes, if they are known.
     A direction is left out if its sender cannot forbid fragments or does not report its MTU, or if
     the direction cannot be checked. Raises HostGone.
     """
     setup = PayloadSearch(protocol="UDP", ip_version=ip_version, timeout_s=FIRST_TIMEOUT_S)
-    ways = [_narrow(Direction(setup, direction)) for direction in (ends, ends.reversed())]
+    of_server, of_client = facts
+    directions = Direction(setup, ends, of_client), Direction(setup, ends.reversed(), of_server)
+    ways = [_narrow(direction) for direction in directions]
     return tuple(way for way in ways if way is not None)
 
 

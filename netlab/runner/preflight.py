@@ -125,7 +125,7 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
             else:
                 unproved.append((end.name, device, sentence))
         if "UDP" in passed:
-            narrow += _narrow_between(*ends, these_faults)
+            narrow += _narrow_between(*ends, these_faults, counters)
     # Windows may report the route of only one IP version. The counters of this version also prove
     # that the other version uses the test network, if both addresses are on the same device.
     warnings = [sentence for host, device, sentence in unproved if (host, device) not in proved]
@@ -145,9 +145,12 @@ def _lacks_address(end: RouteEnd) -> bool:
 
 
 def _narrow_between(
-    server: RouteEnd, client: RouteEnd, faults: list[Blocked | ReversedProtocol]
+    server: RouteEnd,
+    client: RouteEnd,
+    faults: list[Blocked | ReversedProtocol],
+    facts: list[Mapping[str, Any]],
 ) -> tuple[NarrowPath, ...]:
-    """The directions between two addresses whose path MTU is below the sender's interface MTU."""
+    """The directions with a path MTU below the sender's interface MTU. ``facts``: of both ends."""
     connectors = {
         fault.protocol: "server" for fault in faults if isinstance(fault, ReversedProtocol)
     }
@@ -158,7 +161,7 @@ def _narrow_between(
         connected_by=connectors,
         networks={"server": _network_of(server), "client": _network_of(client)},
     )
-    return narrow_ways(ends, _version_of(server.address))
+    return narrow_ways(ends, _version_of(server.address), facts)
 
 
 def _network_of(end: RouteEnd) -> str:

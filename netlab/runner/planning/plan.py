@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from netlab.config.inventory_of import inventory_for
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import Estimate, estimate
+from netlab.experiment.estimate import Estimate, estimate, setups_of
 from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy
 from netlab.experiment.kinds import Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
@@ -86,7 +86,9 @@ class Planned:
     def _estimate(self, schedule: tuple[Round, ...], *, at_least: bool = False) -> Estimate:
         link, pause_s = self.matrix.link, self.matrix.pause_s
         trials = estimate(schedule, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
-        leads_s = (_lead_s(round_, common=self.matrix.common_window) for round_ in schedule)
+        common = self.matrix.common_window
+        groups = Counter(map(setups_of, schedule))
+        leads_s = (same * _lead_s(setups, common=common) for setups, same in groups.items())
         return replace(trials, time_s=trials.time_s + sum(leads_s))
 
     @cached_property
@@ -134,12 +136,13 @@ def plan_of(
         present = [pairing for pairing in pairings if pairing not in possible.lacking]
         pairs = {pairing: inventory.pair(pairing) for pairing in present}
         feasible = _feasible(cells, possible, inventory, pairs, ask)
-    beyond_engines = {cell: sentence for cell in cells if (sentence := cannot(cell)) is not None}
-    refusals = beyond_engines | dict(feasible.refused)
+    refusals = _beyond_engines(cells) | dict(feasible.refused)
     ends = _ends(pairings, pairs)
-    busy = {pairing: kept_busy(pair) for pairing, pair in pairs.items()}
-    busy = busy or {pairing: frozenset(machines) for pairing, machines in ends.items()}
-    cells_to_measure = tuple(cell for cell in cells if cell not in refusals)
+
+    def busy(cell: Cell) -> frozenset[str]:
+        return kept_busy(pairs[cell.pairing]) if pairs else frozenset(ends[cell.pairing])
+
+    cells_to_measure = tuple(cell for cell in cells if cell not in refusals) if refusals else cells
     match_of = None if inventory is None else inventory.match
 
     def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
@@ -147,7 +150,7 @@ def plan_of(
             _trials(cells_to_measure, times),
             order=matrix.order,
             seed=matrix.seed,
-            hosts_of=lambda cell: busy[cell.pairing],
+            hosts_of=busy,
             parallel=matrix.parallel,
             match_of=match_of,
             common=matrix.common_window,
@@ -198,11 +201,17 @@ def _feasible(
     return _Feasible(refusals | beyond, possible.sentence, notes)
 
 
-def _lead_s(round_: Round, *, common: bool) -> float:
+def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
+    """Cells that the engine they name cannot measure on any host, each with a sentence."""
+    sentences = {cell.setup: cannot(cell) for cell in {cell.setup: cell for cell in cells}.values()}
+    refusals = ((cell, sentences[cell.setup]) for cell in cells)
+    return {cell: sentence for cell, sentence in refusals if sentence is not None}
+
+
+def _lead_s(setups: Sequence[TestSettings], *, common: bool) -> float:
     """Time in seconds that a common window (one measured time for all trials of a round) adds to a
-    round; 0 if the round has no common window.
+    round with these settings; 0 if the round has no common window.
     """
-    setups = [trial.cell.setup for trial in round_.trials]
     streams = [setup for setup in setups if isinstance(setup, Stream)]
     several = (common and len(setups) > 1) or any(s.direction == "both" for s in streams)
     return lead_s(streams) if several and is_common(setups) else 0.0

@@ -159,8 +159,11 @@ def _refusals(plan: Planned) -> list[str]:
 def _sum(plan: Planned) -> str:
     """The numbers of cells and trials: ``416 cells x 1 trial = 416 trials in 416 rounds``."""
     matrix = plan.matrix
-    cells = [cell for cell in plan.cells if cell not in plan.refused]
-    numbers = dict.fromkeys((matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in cells)
+    cells = (
+        [cell for cell in plan.cells if cell not in plan.refused] if plan.refused else plan.cells
+    )
+    differing = cells if matrix.own_repeats else cells[:1]
+    numbers = dict.fromkeys((matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in differing)
     fewest, most = plan.trials_at_least, plan.trials
     per_cell = " or ".join(f"{low} to {high}" if low < high else str(high) for low, high in numbers)
     trials = f"{fewest} to {most} trials" if fewest < most else many(most, "trial")
