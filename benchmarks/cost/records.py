@@ -65,7 +65,7 @@ def main() -> int:
             "segments of the rest": made,
             "netlab.load": [cost(sys.executable, "-c", LOAD, str(folder)) for _ in range(2)],
             "netlab status": [cost(*NETLAB, "status", str(folder)) for _ in range(2)],
-            "netlab resume": [cost(*NETLAB, "resume", str(folder), "--no-report")],
+            "netlab resume": [cost(*NETLAB, "resume", str(folder), "--no-report", "--quiet")],
             "scan": [cost(sys.executable, "-c", SCAN, str(links))],
             "dask": [cost(sys.executable, "-c", DASK, str(links))],
             "report": [cost(*NETLAB, "report", str(folder))] if arguments.report else [],

@@ -106,30 +106,30 @@ class Gathered:
 
     def status(self, trial: TrialKey) -> Status:
         """The status of a trial: that of its last record, or pending."""
-        record, row = self._found(trial)
-        if row is not None and self.index is not None:
-            return self.index.status(row)
+        record = self._read.get(trial)
+        if record is None and self.index is not None:
+            return self.index.status(trial) or Status.PENDING
         return Status.PENDING if record is None else record.status
 
     def is_final(self, trial: TrialKey) -> bool:
         """Whether a resumed run keeps the trial's record (``Record.is_final``)."""
-        record, row = self._found(trial)
-        if row is not None and self.index is not None:
-            return self.index.is_final(row)
+        record = self._read.get(trial)
+        if record is None and self.index is not None:
+            return self.index.is_final(trial)
         return record is not None and record.is_final
 
     def counts(self, trials: Mapping[str, int]) -> Counter[Status]:
         """Number of trials by status. ``trials``: cell → number of its trials, for all cells."""
         counts: Counter[Status] = Counter()
-        if self.index is None or not isinstance(self.latest, LatestRecords):
+        if self.index is None:
             for cell, number in trials.items():
                 counts.update(self.status((cell, trial)) for trial in range(1, number + 1))
             return counts
         counts = self.index.counts(trials)
-        for trial in self.latest.added:
-            row = self.index.row_of(trial)
-            counts[Status.PENDING if row is None else self.index.status(row)] -= 1
-            counts[self.status(trial)] += 1
+        for cell, trial in self._read:
+            if trial <= trials[cell]:
+                counts[self.index.status((cell, trial)) or Status.PENDING] -= 1
+                counts[self.status((cell, trial))] += 1
         return counts
 
     def doubtful(self) -> Iterator[TrialKey]:
@@ -142,12 +142,10 @@ class Gathered:
         old = (trial for trial in self.index.doubtful() if trial not in added)
         return iter((*old, *added))
 
-    def _found(self, trial: TrialKey) -> tuple[Record | None, int | None]:
-        """The trial's last record, or its row in the index."""
-        if self.index is None or not isinstance(self.latest, LatestRecords):
-            return self.latest.get(trial), None
-        added = self.latest.added.get(trial)
-        return added, None if added is not None else self.index.row_of(trial)
+    @property
+    def _read(self) -> Mapping[TrialKey, Record]:
+        """The last records of the lines that were read."""
+        return self.latest.added if isinstance(self.latest, LatestRecords) else self.latest
 
     def add_record(self, record: Record) -> None:
         """Add a planned trial's record; it becomes the valid one."""
