@@ -90,19 +90,21 @@ class Gathered:
     @property
     def record_count(self) -> int:
         """Number of intact records."""
-        return len(self.records) + (self.index.rows if self.index else 0)
+        return len(self.records) + (0 if self.index is None else self.index.rows)
 
     @property
     def last(self) -> Record | None:
         """The last record of a planned trial, or ``None``."""
         if self.newest is not None:
             return self.newest
-        return self.index.outline(self.index.rows - 1) if self.index and self.index.rows else None
+        if self.index is None or not self.index.rows:
+            return None
+        return self.index.outline(self.index.rows - 1)
 
     def started(self, trial: TrialKey) -> int:
         """Number of the trial's last attempt that was begun or recorded; 0: none."""
         own = self.begun.get(trial, 0)
-        return max(own, self.index.started(trial)) if self.index else own
+        return own if self.index is None else max(own, self.index.started(trial))
 
     def status(self, trial: TrialKey) -> Status:
         """The status of a trial: that of its last record, or pending."""

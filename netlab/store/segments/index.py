@@ -123,7 +123,7 @@ class TrialIndex:
 
     def __len__(self) -> int:
         """Number of trials that have a record."""
-        return int((self._row_of >= 0).sum())
+        return len(self._statuses) - self._statuses.count(_NO_RECORD)
 
     @property
     def rows(self) -> int:
