@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.cost.made_year import make_year
+from benchmarks.cost.made_year import TRIALS, make_year
 from benchmarks.cost.speed import LOAD, Cost, cost
 from benchmarks.stage import NETLAB, Verdict, finish, table
 from netlab.results.arrow.segment_writer import compact
@@ -49,6 +49,7 @@ print(compact(Path(sys.argv[1]), least_bytes=1, least_lines=1))
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("--records", type=int, default=RECORDS)
+    words.add_argument("--trials", type=int, default=TRIALS, help="trials of each cell")
     words.add_argument("--runs", type=int, default=RUNS, help="how often the run is linked")
     words.add_argument("--report", action="store_true", help="make the report as well")
     words.add_argument("--scratch", type=Path, help="a folder for the runs, which is kept")
@@ -57,7 +58,7 @@ def main() -> int:
         folder = Path(arguments.scratch or scratch) / "year" / "run"
         made = []
         if not folder.exists():
-            make_year(folder, arguments.records)
+            make_year(folder, arguments.records, trials=arguments.trials)
         if compact(folder) or not (folder / "segments").exists():
             made = [cost(sys.executable, "-c", COMPACT, str(folder))]
         links = link(folder, Path(scratch) / "links", arguments.runs)
@@ -65,7 +66,7 @@ def main() -> int:
             "segments of the rest": made,
             "netlab.load": [cost(sys.executable, "-c", LOAD, str(folder)) for _ in range(2)],
             "netlab status": [cost(*NETLAB, "status", str(folder)) for _ in range(2)],
-            "netlab resume": [cost(*NETLAB, "resume", str(folder), "--no-report")],
+            "netlab resume": [cost(*NETLAB, "resume", str(folder), "--no-report", "--quiet")],
             "scan": [cost(sys.executable, "-c", SCAN, str(links))],
             "dask": [cost(sys.executable, "-c", DASK, str(links))],
             "report": [cost(*NETLAB, "report", str(folder))] if arguments.report else [],

@@ -68,15 +68,8 @@ def recorded_trials(
 
 def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
     """Number of trials of ``cells`` by status; those not measured yet are pending."""
-    keys = {cell.key for cell in cells}
-    by_status: dict[str, int] = {}
-    for cell in folder.plan.cells:
-        if cell.key not in keys:
-            continue
-        for number in range(1, folder.progress(cell).trials + 1):
-            word = str(folder.status(cell.key, number))
-            by_status[word] = by_status.get(word, 0) + 1
-    return by_status
+    counted = folder.counts({cell.key for cell in cells})
+    return {str(status): count for status, count in counted.items()}
 
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:

@@ -90,46 +90,48 @@ class Gathered:
     @property
     def record_count(self) -> int:
         """Number of intact records."""
-        return len(self.records) + (self.index.rows if self.index else 0)
+        return len(self.records) + (0 if self.index is None else self.index.rows)
 
     @property
     def last(self) -> Record | None:
         """The last record of a planned trial, or ``None``."""
         if self.newest is not None:
             return self.newest
-        return self.index.outline(self.index.rows - 1) if self.index and self.index.rows else None
+        if self.index is None or not self.index.rows:
+            return None
+        return self.index.outline(self.index.rows - 1)
 
     def started(self, trial: TrialKey) -> int:
         """Number of the trial's last attempt that was begun or recorded; 0: none."""
         own = self.begun.get(trial, 0)
-        return max(own, self.index.started(trial)) if self.index else own
+        return own if self.index is None else max(own, self.index.started(trial))
 
     def status(self, trial: TrialKey) -> Status:
         """The status of a trial: that of its last record, or pending."""
-        record, row = self._found(trial)
-        if row is not None and self.index is not None:
-            return self.index.status(row)
+        record = self._read.get(trial)
+        if record is None and self.index is not None:
+            return self.index.status(trial) or Status.PENDING
         return Status.PENDING if record is None else record.status
 
     def is_final(self, trial: TrialKey) -> bool:
         """Whether a resumed run keeps the trial's record (``Record.is_final``)."""
-        record, row = self._found(trial)
-        if row is not None and self.index is not None:
-            return self.index.is_final(row)
+        record = self._read.get(trial)
+        if record is None and self.index is not None:
+            return self.index.is_final(trial)
         return record is not None and record.is_final
 
     def counts(self, trials: Mapping[str, int]) -> Counter[Status]:
         """Number of trials by status. ``trials``: cell → number of its trials, for all cells."""
         counts: Counter[Status] = Counter()
-        if self.index is None or not isinstance(self.latest, LatestRecords):
+        if self.index is None:
             for cell, number in trials.items():
                 counts.update(self.status((cell, trial)) for trial in range(1, number + 1))
             return counts
         counts = self.index.counts(trials)
-        for trial in self.latest.added:
-            row = self.index.row_of(trial)
-            counts[Status.PENDING if row is None else self.index.status(row)] -= 1
-            counts[self.status(trial)] += 1
+        for cell, trial in self._read:
+            if trial <= trials[cell]:
+                counts[self.index.status((cell, trial)) or Status.PENDING] -= 1
+                counts[self.status((cell, trial))] += 1
         return counts
 
     def doubtful(self) -> Iterator[TrialKey]:
@@ -142,12 +144,10 @@ class Gathered:
         old = (trial for trial in self.index.doubtful() if trial not in added)
         return iter((*old, *added))
 
-    def _found(self, trial: TrialKey) -> tuple[Record | None, int | None]:
-        """The trial's last record, or its row in the index."""
-        if self.index is None or not isinstance(self.latest, LatestRecords):
-            return self.latest.get(trial), None
-        added = self.latest.added.get(trial)
-        return added, None if added is not None else self.index.row_of(trial)
+    @property
+    def _read(self) -> Mapping[TrialKey, Record]:
+        """The last records of the lines that were read."""
+        return self.latest.added if isinstance(self.latest, LatestRecords) else self.latest
 
     def add_record(self, record: Record) -> None:
         """Add a planned trial's record; it becomes the valid one."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -145,9 +145,15 @@ class RunFolder:
         """(cell, trial) → the trial's last record, reduced as in ``records``."""
         return MappingProxyType(self._gathered.latest)
 
-    def status(self, cell: str, trial: int) -> Status:
-        """The status of a trial; pending if it is not measured yet."""
-        return self._gathered.status((cell, trial))
+    def counts(self, cells: Container[str]) -> dict[Status, int]:
+        """Number of trials of the cells with these keys by status; those not measured yet are
+        pending.
+        """
+        trials = {
+            cell.key: self.progress(cell).trials if cell.key in cells else 0
+            for cell in self.plan.cells
+        }
+        return {status: count for status, count in self._gathered.counts(trials).items() if count}
 
     def doubtful(self) -> Iterator[TrialKey]:
         """The recorded trials that may have to be repeated: in all others, no data stopped and no

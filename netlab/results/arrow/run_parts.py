@@ -19,7 +19,7 @@ from netlab.store.reader import JOURNAL, gather, progress_in, read_plan
 from netlab.store.segments.chain import SegmentChain, chain_of
 from netlab.store.segments.segment import Segment
 
-Row = Mapping[str, Any]
+TrialRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RunParts:
     """Segments whose rows belong to the table, except for those that are ``replaced``."""
     replaced: frozenset[int]
     """Positions in the journal of the records that later ones replaced."""
-    rows: list[Row]
+    rows: list[TrialRow]
     """The rows of trials that no segment has: recorded since, or not measured yet."""
     remarks: tuple[str, ...]
     """Damage of the journal, and segments that could not be used, in sentences."""
@@ -89,7 +89,7 @@ def _with_rest(folder: Path, plan: Plan, gathered: Gathered, latest: LatestRecor
     )
 
 
-def _rest(plan: Plan, latest: LatestRecords) -> Iterator[Row]:
+def _rest(plan: Plan, latest: LatestRecords) -> Iterator[TrialRow]:
     """The rows of the trials that no segment has."""
     for cell in plan.cells:
         for trial in range(1, progress_in(plan, cell, latest).trials + 1):
@@ -98,6 +98,6 @@ def _rest(plan: Plan, latest: LatestRecords) -> Iterator[Row]:
                 yield _row(cell, trial, record)
 
 
-def _row(cell: PlannedCell, trial: int, record: Record | None) -> Row:
+def _row(cell: PlannedCell, trial: int, record: Record | None) -> TrialRow:
     row = row_of(cell, trial, record)
     return {**percentiles(row), **row}

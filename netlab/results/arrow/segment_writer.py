@@ -78,14 +78,16 @@ def compact(folder: Path, *, least_bytes: int = LEAST_BYTES, least_lines: int = 
 def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
     journal = folder / JOURNAL
     chain = chain_of(folder, journal)
-    recorded: dict[TrialKey, int] = {}
-    while chain.segments:
+    index = None
+    while chain.segments and index is None:
         try:
             index = TrialIndex(folder, journal, plan, chain)
-            recorded |= {trial: index.last_bytes(trial) for trial in index.trials()}
-            break
         except DamagedSegment as error:
             chain = chain.broken_at(error.segment, error)
+    if _is_short(journal, chain.end_bytes, least_bytes, least_lines):
+        return 0
+    trials = () if index is None else index.trials()
+    recorded = {trial: index.last_bytes(trial) for trial in trials if index is not None}
     stale = {name for name in names_below(folder, FOLDER) if range_of(name)}
     for name in stale - {segment.name for segment in chain.segments}:
         remove_below(folder, FOLDER, name)
@@ -107,6 +109,17 @@ def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> in
         _write(folder, part)
         count += 1
     return count
+
+
+def _is_short(journal: Path, begin_bytes: int, least_bytes: int, least_lines: int) -> bool:
+    """Whether the rest of a journal is too short for a segment."""
+    least_bytes, least_lines = min(least_bytes, SEGMENT_BYTES), min(least_lines, SEGMENT_LINES)
+    size_bytes = 0
+    for lines, (piece_bytes, _piece) in enumerate(scan_pieces(journal, begin_bytes), 1):
+        size_bytes += piece_bytes
+        if size_bytes >= least_bytes or lines >= least_lines:
+            return False
+    return True
 
 
 @dataclass(slots=True)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _STATUSES: tuple[Status, ...] = tuple(Status)
+_NO_RECORD = 255
 _WORDS = ("status", "reason")
 _NUMBERS = ("trial", "errno", *PRIVATE)
 _OUTLINE = ("attempt", "detail", "server", "client", "started_at", *JUDGED)
@@ -55,6 +56,11 @@ class TrialIndex:
         most = [plan.most_of(cell) for cell in plan.cells]
         self._first = np.concatenate([[0], np.cumsum(most, dtype=np.int64)])
         self._cells = {cell.key: place for place, cell in enumerate(plan.cells)}
+        firsts = self._first.tolist()
+        self._ranges = {
+            cell.key: (first, number)
+            for cell, first, number in zip(plan.cells, firsts, most, strict=False)
+        }
         parts = [self._part(segment) for segment in chain.segments]
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         self._columns = columns
@@ -64,6 +70,13 @@ class TrialIndex:
         self._row_of[self._ordinals] = np.arange(len(self._ordinals))  # the last one counts
         self._started = np.zeros(total, dtype=np.int64)
         np.maximum.at(self._started, self._ordinals, columns[Private.STARTED])
+        # Bytes are looked up faster than items of an array.
+        statuses = columns["status"][self._row_of].astype(np.uint8)
+        statuses[self._row_of < 0] = _NO_RECORD
+        self._statuses = statuses.tobytes()
+        impossible = (columns["status"] == _STATUSES.index(Status.IMPOSSIBLE)) & columns["lasting"]
+        final = (columns["status"] == _STATUSES.index(Status.OK)) | impossible
+        self._final = (final[self._row_of] & (self._row_of >= 0)).tobytes()
 
     def _part(self, segment: Segment) -> dict[str, np.ndarray[Any, Any]]:
         """The columns of one segment as arrays."""
@@ -110,7 +123,7 @@ class TrialIndex:
 
     def __len__(self) -> int:
         """Number of trials that have a record."""
-        return int((self._row_of >= 0).sum())
+        return len(self._statuses) - self._statuses.count(_NO_RECORD)
 
     @property
     def rows(self) -> int:
@@ -139,10 +152,9 @@ class TrialIndex:
 
     def _ordinal(self, trial: object) -> int | None:
         match trial:
-            case (str(cell), int(number)) if cell in self._cells:
-                place = self._cells[cell]
-                ordinal = int(self._first[place]) + number - 1
-                return ordinal if self._first[place] <= ordinal < self._first[place + 1] else None
+            case (str(cell), int(number)):
+                first, most = self._ranges.get(cell, (0, 0))
+                return first + number - 1 if 1 <= number <= most else None
         return None
 
     def trials(self) -> Iterator[TrialKey]:
@@ -173,9 +185,11 @@ class TrialIndex:
 
     # Records
 
-    def status(self, row: int) -> Status:
-        """The status of a record."""
-        return _STATUSES[int(self._columns["status"][row])]
+    def status(self, trial: TrialKey) -> Status | None:
+        """The status of a trial's last record; ``None`` without one."""
+        ordinal = self._ordinal(trial)
+        code = _NO_RECORD if ordinal is None else self._statuses[ordinal]
+        return None if code == _NO_RECORD else _STATUSES[code]
 
     def counts(self, trials: Mapping[str, int]) -> Counter[Status]:
         """Number of trials by status; pending without a record. ``trials``: cell → number of its
@@ -190,11 +204,10 @@ class TrialIndex:
         counted = np.bincount(codes[number < np.repeat(most, np.diff(self._first))], minlength=4)
         return Counter(dict(zip(_STATUSES, map(int, counted), strict=True)))
 
-    def is_final(self, row: int) -> bool:
-        """As ``Record.is_final``."""
-        status = self.status(row)
-        lasting = bool(self._columns["lasting"][row])
-        return status is Status.OK or (status is Status.IMPOSSIBLE and lasting)
+    def is_final(self, trial: TrialKey) -> bool:
+        """Whether a trial's last record is final (``Record.is_final``); false without one."""
+        ordinal = self._ordinal(trial)
+        return ordinal is not None and bool(self._final[ordinal])
 
     def lines(self, row: int) -> Iterator[JournalLine]:
         """The intact lines at the place of a record in the journal, with the number 0."""
@@ -228,17 +241,17 @@ class TrialIndex:
             cell=cell_key,
             trial=trial,
             attempt=known["attempt"],
-            status=self.status(row),
+            status=_STATUSES[int(self._columns["status"][row])],
             pairing=cell.pairing,
-            server=known["server"] or "",
-            client=known["client"] or "",
+            server=known.get("server") or "",
+            client=known.get("client") or "",
             test=cell.test,
-            started_at=known["started_at"] or "",
+            started_at=known.get("started_at") or "",
             settings={},
             values=values,
             reason=known["reason"],
             errno=known["errno"],
-            detail=known["detail"],
+            detail=known.get("detail"),
         )
 
     def has_stopped(self, row: int) -> bool:
@@ -269,7 +282,8 @@ class TrialIndex:
                 names = [*_OUTLINE, "reason", "errno"]
                 names += [name for name in present if name.endswith(STEAL)]
                 table = read_columns(self._run, segment, names)
-            except ValueError as error:
+                _whole(table, "attempt")
+            except (ValueError, KeyError) as error:
                 raise DamagedSegment(error.args[0], segment) from None
             parts.append({name: table[name] for name in table.column_names})
         return parts

@@ -117,7 +117,7 @@ def parquet_file(run: Path, name: str) -> Iterator[pq.ParquetFile]:
     try:
         with os.fdopen(open_below(run, FOLDER, name), "rb") as file:
             yield pq.ParquetFile(file, page_checksum_verification=True)
-    except (pa.ArrowException, OSError, EOFError, MemoryError):
+    except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeError):
         raise ValueError(_("it is cut or damaged")) from None
 
 

@@ -116,7 +116,8 @@ def test_what_is_written_after_the_last_segment_counts(run: Path) -> None:
     with open_run(run) as folder:
         folder.append(made_record(WL, 1, attempt=5))
         folder.append(made_record(LL, 1, attempt=3, status=Status.FAILED, reason="no-peer"))
-        assert folder.status(WL.key, 1) is Status.OK
+        assert folder.counts({WL.key}) == {Status.OK: 2}
+        assert folder.counts({LL.key}) == {Status.FAILED: 1, Status.PENDING: 1}
         assert folder.next_attempt(WL.key, 1) == 6
         assert (LL.key, 1) in folder.outstanding()
     state = status_of(run, RUN_CHECK)
