@@ -36,7 +36,7 @@ from netlab.runner.ending import shielded
 from netlab.runner.host_pool import HostPool
 from netlab.runner.hosts.agent_group import AgentGroup
 from netlab.runner.hosts.switching import switching_seldom
-from netlab.runner.hosts.trial_place import TrialPlace, trial_place
+from netlab.runner.hosts.trial_place import TrialPlace, check_cluster, trial_place
 from netlab.runner.options import NOTE, Options, data_of, resume_command
 from netlab.runner.planning.choice import check_redo, chosen_of, redo_of
 from netlab.runner.planning.possible import possible_of
@@ -79,6 +79,7 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
     hosts need no new login. Raises HostError, LockedError, UsageError, and Interrupted after a
     signal.
     """
+    check_cluster(options.cluster, insecure=options.insecure)
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
     cells = expand(matrix)
     inventory = inventory_for(matrix, options.hosts or options.matrix)
@@ -105,7 +106,7 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
             except ClusterLost as lost:
                 sentence = f"{lost}; to resume: {resume_command(folder.path)}"
                 raise ClusterLost(sentence) from None
-            except (HostError, LockedError):
+            except (HostError, LockedError, UsageError):
                 folder.discard_if_unused()
                 raise
             except Interrupted as signal:

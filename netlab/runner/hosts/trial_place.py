@@ -66,6 +66,14 @@ class ThisProcess:
         """Nothing to check: each host is checked by itself."""
 
 
+def check_cluster(cluster: str | None, *, insecure: bool) -> None:
+    """UsageError if the words of `--cluster` are wrong."""
+    if cluster is not None:
+        from netlab.runner.cluster.open import cluster_address
+
+        cluster_address(cluster, insecure=insecure)
+
+
 @contextmanager
 def trial_place(
     cluster: str | None,
