@@ -187,10 +187,11 @@ class Controllers:
         """A worker for a host: that of its peer, if it has room, else the one with fewest hosts."""
         candidates = self._candidates(host)
         if not candidates:
-            where = f'the site {host.site} (dask worker --resources "{host.site}=1")'
+            if host.site is None:
+                raise HostError(f"{host.name}: no worker of {self._address} is there")
             raise HostError(
-                f"{host.name}: no worker of {self._address} "
-                + ("is there" if host.site is None else f"has {where}")
+                f"{host.name}: no worker of {self._address} has the site {host.site} "
+                f'(dask worker --resources "{host.site}=1")'
             )
         counts = Counter(self._places.values())
         near = self._places.get(peer.name) if peer is not None else None
