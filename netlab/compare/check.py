@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, by_cell, namer, plain_cell
 from netlab.compare.check_figures import LimitedFigure, limited_figures
+from netlab.compare.check_verdict import WORST_FIRST, CheckVerdict
 from netlab.compare.forbidden import FindingSentences, held_against_findings
 from netlab.compare.history.held_against import HeldRun
 from netlab.compare.runs import agreed_on
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
     from netlab.results.run import Run
 
-CheckVerdict = Literal["met", "not met", "cannot be judged"]
-
 SCHEMA = 1
 """Version of the JSON's structure."""
 
@@ -45,7 +44,6 @@ CONFIDENCE = 0.95
 """One-sided confidence of the verdicts "no worse than the baseline" and "worse"."""
 
 _VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
-_WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +309,7 @@ def _against_baseline(
         for trial in trials
         if any(trial.trial not in headline.contender for headline in headlines)
     ]
-    for verdict in _WORST_FIRST:
+    for verdict in WORST_FIRST:
         sentences = "; ".join(words for own_verdict, words in verdicts if own_verdict == verdict)
         if verdict == "met" and blank:
             return "cannot be judged", _why_not(blank, len(trials))

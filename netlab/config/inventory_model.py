@@ -61,20 +61,22 @@ def _port_range(value: Any) -> Any:
     return first, last
 
 
+def _check_name(name: object, thing: str) -> None:
+    """Raise ValueError unless ``name`` can be the name of a ``thing``."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not a name of a {thing}: use letters, digits, . _ -")
+
+
 def _shares(value: Any) -> Any:
     """Names of links and switches, such as ``uplink`` or ``[uplink, switch-2]``."""
     names = value if isinstance(value, list) else [value]
     for name in names:
-        if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise ValueError(
-                f"{name!r} is not a name of a link or switch: use letters, digits, . _ -"
-            )
+        _check_name(name, "link or switch")
     return tuple(dict.fromkeys(names))
 
 
 def _site(value: Any) -> Any:
-    if not isinstance(value, str) or not NAME.fullmatch(value):
-        raise ValueError(f"{value!r} is not a name of a site: use letters, digits, . _ -")
+    _check_name(value, "site")
     return value
 
 
@@ -208,8 +210,7 @@ def _pair(value: Any) -> Any:
 def _named(value: Any) -> Any:
     if isinstance(value, dict):
         for name in value:
-            if not NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is not a name of a host: use letters, digits, . _ -")
+            _check_name(name, "host")
     return value
 
 

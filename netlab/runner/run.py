@@ -171,9 +171,7 @@ def _measure(
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
     with (
         switching_seldom(len(inventory.hosts)),
-        trial_place(
-            options.cluster, progress.notify, insecure=options.insecure, group=work.agents
-        ) as place,
+        trial_place(options.cluster, insecure=options.insecure, group=work.agents) as place,
         _pool(options, inventory, pairings, folder, progress, place) as pool,
     ):
         if options.strict and pool.missing:

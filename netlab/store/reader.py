@@ -33,7 +33,7 @@ from netlab.store.journal_reading import JournalReading
 from netlab.store.lock import holder
 from netlab.store.plan import Plan, PlannedCell, from_text
 from netlab.store.segments.chain import SegmentChain, chain_of
-from netlab.store.segments.index import DamagedSegment, TrialIndex
+from netlab.store.segments.index import index_of
 from netlab.store.source_facts import stated_facts_of
 from netlab.store.whole_run import AllRecords, LatestOfAll, WholeRun
 
@@ -181,12 +181,7 @@ def gather(
     """
     journal = path / JOURNAL
     chain = chain_of(path, journal) if check is not None else SegmentChain()
-    index = None
-    while chain.segments and index is None:
-        try:
-            index = TrialIndex(path, journal, plan, chain)
-        except DamagedSegment as error:
-            chain = chain.broken_at(error.segment, error)
+    chain, index = index_of(path, journal, plan, chain)
     reading = JournalReading(journal, plan, check, keep)
     with _without_collector():
         if index is not None:

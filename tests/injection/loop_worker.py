@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from netlab.runner.cluster import sessions
 from netlab.runner.cluster.channels import Delivery
@@ -55,7 +55,10 @@ class LoopWorker:
         if self.lost:
             raise OSError("Stream is closed")
 
-    def end(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         for relay in self.relays:
             relay.close()
         self.call(sessions.end(self.run))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from netlab.compare.check_verdict import WORST_FIRST, CheckVerdict
 from netlab.compare.history.history import CellHistory, History
 from netlab.compare.history.read_runs import DatedRun
 from netlab.messages import _, joined
@@ -17,10 +17,6 @@ from netlab.results.labels import figure
 from netlab.results.quantities import STACK
 from netlab.stats.breaks import LEAST_RUNS
 from netlab.stats.change_points import ChangePoint, Expected
-
-Belongs = Literal["met", "not met", "cannot be judged"]
-
-_WORST_FIRST: tuple[Belongs, ...] = ("not met", "cannot be judged", "met")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class HeldRun:
         ]
         return (*points, *self.history.remarks)
 
-    def judged(self, cell: str, worse_by: float) -> tuple[Belongs, str]:
+    def judged(self, cell: str, worse_by: float) -> tuple[CheckVerdict, str]:
         """Whether a cell of the run is no worse than the last segment of its history.
 
         It is worse if a figure is outside of the range that the segment lets expect, and worse than
@@ -56,7 +52,7 @@ class HeldRun:
             _judge(history, figures.get((cell, history.quantity.name)), len(histories), worse_by)
             for history in own
         ]
-        for verdict in _WORST_FIRST:
+        for verdict in WORST_FIRST:
             sentences = [words for own_verdict, words in verdicts if own_verdict == verdict]
             if sentences:
                 return verdict, joined("; ", sentences)
@@ -71,7 +67,7 @@ class HeldRun:
 
 def _judge(
     history: CellHistory, value: float | None, judged: int, worse_by: float
-) -> tuple[Belongs, str]:
+) -> tuple[CheckVerdict, str]:
     quantity = history.quantity
     if value is None:
         return "cannot be judged", _("{quantity}: the run has no figure", quantity=quantity.name)

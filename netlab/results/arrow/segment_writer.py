@@ -30,7 +30,7 @@ from netlab.store.lock import WriterLock
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials
 from netlab.store.reader import JOURNAL, LOCK, TrialKey, read_plan
 from netlab.store.segments.chain import chain_of
-from netlab.store.segments.index import DamagedSegment, TrialIndex
+from netlab.store.segments.index import index_of
 from netlab.store.segments.segment import FOLDER, LinePlace, Private, Segment, checksum, range_of
 
 SEGMENT_BYTES = 256 << 20
@@ -77,13 +77,7 @@ def compact(folder: Path, *, least_bytes: int = LEAST_BYTES, least_lines: int = 
 
 def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
     journal = folder / JOURNAL
-    chain = chain_of(folder, journal)
-    index = None
-    while chain.segments and index is None:
-        try:
-            index = TrialIndex(folder, journal, plan, chain)
-        except DamagedSegment as error:
-            chain = chain.broken_at(error.segment, error)
+    chain, index = index_of(folder, journal, plan, chain_of(folder, journal))
     if _is_short(journal, chain.end_bytes, least_bytes, least_lines):
         return 0
     trials = () if index is None else index.trials()

@@ -53,14 +53,11 @@ KNOWN_S = 1.0
 class Controllers:
     """The workers of a cluster during one session of a run. Threads may share the object."""
 
-    def __init__(
-        self, client: distributed.Client, address: str, notify: Callable[[str], None]
-    ) -> None:
+    def __init__(self, client: distributed.Client, address: str) -> None:
         """``address``: the scheduler, for messages."""
         self.connections = Connections()
         self._client = client
         self._address = address
-        self._notify = notify
         self._run = secrets.token_hex(8)
         self._relays: dict[str, Relay] = {}
         self._refused: set[str] = set()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.errors import HostError, UsageError
+from netlab.runner.cluster.relay import first_line
 
 if TYPE_CHECKING:
     import distributed
@@ -87,7 +88,7 @@ def _configured(*, insecure: bool) -> str:
 
 
 @contextmanager
-def controllers_at(address: ClusterAddress, notify: Callable[[str], None]) -> Iterator[Controllers]:
+def controllers_at(address: ClusterAddress) -> Iterator[Controllers]:
     """The controllers of a cluster, until the context ends. HostError if it does not answer,
     UsageError if dask is not installed or has no certificates.
     """
@@ -96,7 +97,7 @@ def controllers_at(address: ClusterAddress, notify: Callable[[str], None]) -> It
         client = _client(address, stack)
         from netlab.runner.cluster.controllers import Controllers
 
-        controllers = Controllers(client, str(address), notify)
+        controllers = Controllers(client, str(address))
         stack.callback(controllers.close)
         try:
             client.wait_for_workers(address.local_workers or 1, timeout=CONNECT_S)
@@ -136,7 +137,7 @@ def _client(address: ClusterAddress, stack: ExitStack) -> distributed.Client:
             **options,
         )
     except (OSError, RuntimeError, ValueError) as error:
-        raise HostError(f"the scheduler {address} does not answer: {_first_line(error)}") from None
+        raise HostError(f"the scheduler {address} does not answer: {first_line(error)}") from None
     return client
 
 
@@ -184,8 +185,3 @@ def _local(workers: int, stack: ExitStack) -> distributed.Client:
     return distributed.Client(
         cluster, timeout=CONNECT_S, set_as_default=False, direct_to_workers=False
     )
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__

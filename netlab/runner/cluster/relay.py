@@ -146,9 +146,14 @@ def loss(label: str, error: Exception) -> str:
     that a person could use; one of the worker itself does.
     """
     is_connection = isinstance(error, OSError) or type(error).__module__.startswith("distributed")
-    lines = str(error).strip().splitlines()
-    reason = f" ({excerpt(lines[0], 200)})" if lines and not is_connection else ""
+    reason = "" if is_connection or not str(error).strip() else f" ({first_line(error)})"
     return f"its worker {label} is lost{reason}"
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's message, or the error's class if it has no message."""
+    lines = str(error).strip().splitlines()
+    return excerpt(lines[0], 200) if lines else type(error).__name__
 
 
 class RelayedProcess(Process):

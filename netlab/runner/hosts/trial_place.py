@@ -76,11 +76,7 @@ def check_cluster(cluster: str | None, *, insecure: bool) -> None:
 
 @contextmanager
 def trial_place(
-    cluster: str | None,
-    notify: Callable[[str], None],
-    *,
-    insecure: bool = False,
-    group: AgentGroup | None = None,
+    cluster: str | None, *, insecure: bool = False, group: AgentGroup | None = None
 ) -> Iterator[TrialPlace]:
     """The workers of ``cluster`` (the words of `--cluster`) until the context ends; ``None``: this
     process, with the agents of ``group``. Raises HostError, and UsageError for wrong words.
@@ -90,5 +86,5 @@ def trial_place(
         return
     from netlab.runner.cluster.open import cluster_address, controllers_at
 
-    with controllers_at(cluster_address(cluster, insecure=insecure), notify) as controllers:
+    with controllers_at(cluster_address(cluster, insecure=insecure)) as controllers:
         yield controllers

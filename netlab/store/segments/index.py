@@ -289,6 +289,20 @@ class TrialIndex:
         return parts
 
 
+def index_of(
+    run: Path, journal: Path, plan: Plan, chain: SegmentChain
+) -> tuple[SegmentChain, TrialIndex | None]:
+    """The chain up to its first segment that cannot be read, and the index of it; ``None`` if no
+    segment can be used.
+    """
+    while chain.segments:
+        try:
+            return chain, TrialIndex(run, journal, plan, chain)
+        except DamagedSegment as error:
+            chain = chain.broken_at(error.segment, error)
+    return chain, None
+
+
 def _words(table: pa.Table, name: str) -> tuple[list[str], np.ndarray[Any, Any]]:
     """The different texts of a column (NULL is empty), and the place of each row's text in them."""
     import pyarrow.compute as pc

@@ -54,11 +54,8 @@ class FakeClient:
 
 @pytest.fixture
 def worker() -> Iterator[LoopWorker]:
-    worker = LoopWorker()
-    try:
+    with LoopWorker() as worker:
         yield worker
-    finally:
-        worker.end()
 
 
 class Stage:
@@ -76,7 +73,7 @@ class Stage:
             distributed, "get_worker", lambda: type("Worker", (), {"address": "tls://a"})
         )
         self.client = FakeClient({f"tls://{name}": of for name, of in sites.items()}, worker)
-        self.controllers = Controllers(cast(Any, self.client), "tls://s:1", lambda _sentence: None)
+        self.controllers = Controllers(cast(Any, self.client), "tls://s:1")
 
     def places(self) -> dict[str, str]:
         return dict(self.controllers._places)

@@ -30,11 +30,8 @@ HOST = Host(name="here", os="L", local=True, addresses={"loopback": LOOPBACK})
 
 @pytest.fixture
 def worker() -> Iterator[LoopWorker]:
-    worker = LoopWorker()
-    try:
+    with LoopWorker() as worker:
         yield worker
-    finally:
-        worker.end()
 
 
 def relayed(worker: LoopWorker, relay: Relay, name: str = "here") -> Agent:
