@@ -48,12 +48,14 @@ from netlab.cli.output import (
 from netlab.cli.probes import probes
 from netlab.cli.report import export, report, show_overview, show_report
 from netlab.cli.streams import guard_streams, has_output, settle_streams
+from netlab.collector import without_collector
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.runner.ending import interruptible, raise_swallowed
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
     from netlab.runner.options import Options
+    from netlab.runner.planning.ask_hosts import AskHosts
 
 EXIT_CODES = """\b
 Exit codes
@@ -274,16 +276,21 @@ def plan(
 
     With --hosts, netlab asks each host what it can do, and names the cells that cannot be measured.
     """
-    from netlab.runner.planning.ask_hosts import asking
     from netlab.runner.planning.plan import plan_of
     from netlab.runner.planning.plan_text import plan_text
 
-    ask = None if hosts is None or offline else asking(notify)
-    expanded = plan_of(matrix, hosts, only, overrides, ask)
-    if as_json:
-        show_data(expanded.as_json())
-    else:
-        show(plan_text(expanded, with_cells=with_cells, width=width()))
+    ask: AskHosts | None = None
+    if hosts is not None and not offline:
+        from netlab.runner.planning.ask_hosts import asking
+
+        ask = asking(notify)
+    with without_collector():
+        expanded = plan_of(matrix, hosts, only, overrides, ask)
+        if as_json:
+            text = expanded.as_json()
+        else:
+            text = plan_text(expanded, with_cells=with_cells, width=width())
+    (show_data if as_json else show)(text)
     if expanded.cells and len(expanded.refused) == len(expanded.cells):
         raise UsageError(f"{matrix}: no cell can be measured")
 

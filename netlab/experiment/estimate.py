@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -73,6 +73,10 @@ _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
 """Wire bytes of a segment without payload: its headers and options fit into the shortest frame."""
 
 
+Setups = tuple[TestSettings, ...]
+"""The settings of the trials of a round."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The estimated time of some rounds."""
@@ -96,7 +100,7 @@ class Estimate:
 
 
 def estimate(
-    rounds: Iterable[Round],
+    rounds: Mapping[Setups, int],
     link: Link | None,
     *,
     overhead_s: float,
@@ -105,11 +109,12 @@ def estimate(
 ) -> Estimate:
     """The time of successive rounds, each with ``overhead_s``, and ``pause_s`` between two rounds.
 
+    ``rounds`` maps the settings of the trials of a round to the number of rounds with them.
     Searches count with their most time, or with their least time if ``at_least`` is true.
     """
     time_s = longest_s = 0.0
     at_link_rate = counts = searching = unbounded = number = 0
-    for setups, same in Counter(map(setups_of, rounds)).items():
+    for setups, same in rounds.items():
         times_s = [0.0]
         for setup, of_round in Counter(setups).items():
             trials = same * of_round
@@ -135,11 +140,11 @@ def estimate(
     return Estimate(time_s, longest_s, at_link_rate, counts, searching, unbounded)
 
 
-def setups_of(round_: Round) -> tuple[TestSettings, ...]:
-    """The settings of the trials of a round. Many rounds have the same settings, and so the same
-    time.
+def same_setups(rounds: Iterable[Round]) -> Counter[Setups]:
+    """The number of rounds with the same settings. Many rounds have the same settings, and so the
+    same time.
     """
-    return tuple([trial.cell.setup for trial in round_.trials])
+    return Counter(tuple([trial.cell.setup for trial in round_.trials]) for round_ in rounds)
 
 
 def _programs_s(setup: TestSettings) -> float:

@@ -40,12 +40,14 @@ class Match:
         return self.server_machine == self.client_machine
 
     @property
-    def needs(self) -> frozenset[tuple[str, str]]:
-        """Everything that the meeting occupies. A meeting within a machine uses no link."""
-        machines = (("machine", self.server_machine), ("machine", self.client_machine))
+    def needs(self) -> tuple[str | tuple[str, str], ...]:
+        """Everything that the meeting occupies: the machines by name, and links and switches as
+        ``("share", name)``. A meeting within a machine uses no link.
+        """
+        machines = (self.server_machine, self.client_machine)
         if not self.shares or self.inside:
-            return frozenset(machines)
-        return frozenset((*machines, *(("share", name) for name in self.shares)))
+            return machines
+        return (*machines, *(("share", name) for name in self.shares))
 
 
 def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
@@ -78,12 +80,13 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
     keyed: list[tuple[tuple[int, int, bool], Match]] = []
     for match in matches:
         ends = (match.server_machine, match.client_machine)
-        lower_seat, upper_seat = sorted(seats[name] for name in ends)
+        server_seat, client_seat = seats[ends[0]], seats[ends[1]]
+        lower_seat, upper_seat = min(server_seat, client_seat), max(server_seat, client_seat)
         circle = (2 * lower_seat if upper_seat == last else lower_seat + upper_seat) % max(1, last)
         again = times.get(ends, 0)
         times[ends] = again + 1
         # The server has the lower seat in half of a round's meetings: no host is always the server.
-        backward = (seats[ends[0]] == lower_seat) == ((lower_seat + upper_seat) % 2 == 0)
+        backward = (server_seat == lower_seat) == ((lower_seat + upper_seat) % 2 == 0)
         keyed.append(((again, circle, backward), match))
     keyed.sort(key=lambda pair: pair[0])
     return [match for _, match in keyed]

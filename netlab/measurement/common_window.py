@@ -14,10 +14,13 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from netlab.experiment.kinds import Stream, TestSettings
-from netlab.remote.agent import Agent
-from netlab.remote.upkeep.clock import ClockOffset
+
+if TYPE_CHECKING:
+    from netlab.remote.agent import Agent
+    from netlab.remote.upkeep.clock import ClockOffset
 
 START_AHEAD_S = 0.3
 """Time from the requests of the flows to their common start, so that the requests arrive before

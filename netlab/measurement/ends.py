@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
@@ -18,7 +18,9 @@ from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.experiment.matrix import NamedMirror
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.rendezvous import Participant
-from netlab.remote.agent import Agent
+
+if TYPE_CHECKING:
+    from netlab.remote.agent import Agent
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,14 @@ session is one execution of netlab that measures; a run that is resumed has seve
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from netlab.collector import without_collector
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.records import Record
 from netlab.experiment.stopping import CellProgress, progress_of
@@ -183,7 +182,7 @@ def gather(
     chain = chain_of(path, journal) if check is not None else SegmentChain()
     chain, index = index_of(path, journal, plan, chain)
     reading = JournalReading(journal, plan, check, keep)
-    with _without_collector():
+    with without_collector():
         if index is not None:
             reading.take_segments(chain, index)
         reading.take_lines(scan_journal(journal, chain.end_bytes, chain.next_line))
@@ -196,21 +195,9 @@ def gather(
 def _gather_lines(journal: Path, plan: Plan, check: RunCheck | None, keep: Keep) -> Gathered:
     """Gather all lines of a journal, whether or not it has segments."""
     reading = JournalReading(journal, plan, check, keep)
-    with _without_collector():
+    with without_collector():
         reading.take_lines(scan_journal(journal))
     return reading.gathered
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Pause the garbage collector, whose passes would free nothing: records have no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def progress_in(plan: Plan, cell: PlannedCell, latest: Mapping[TrialKey, Record]) -> CellProgress:

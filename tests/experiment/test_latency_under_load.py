@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import estimate, least_s, window_s
+from netlab.experiment.estimate import estimate, least_s, same_setups, window_s
 from netlab.experiment.feasibility import SentMessages, faults_of, sent_by
 from netlab.experiment.kinds import FIELDS, Connect, LatencyUnderLoad, RoundTrip, Stream
 from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
@@ -197,7 +197,7 @@ def test_the_time_it_takes_is_that_of_its_round_trips() -> None:
     assert window_s(cell.setup) == 16.5
     assert least_s(cell.setup, LINK) is None
     rounds = [Round((Trial(cell, number),)) for number in (1, 2)]
-    time = estimate(rounds, LINK, overhead_s=1.0, pause_s=0.5)
+    time = estimate(same_setups(rounds), LINK, overhead_s=1.0, pause_s=0.5)
     assert (time.time_s, time.longest_s) == (2 * 17.5 + 0.5, 16.5)
     assert (time.counted, time.searching) == (0, 0)
 

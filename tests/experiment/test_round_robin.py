@@ -33,7 +33,7 @@ def _fewest(matches: Sequence[Match]) -> int:
     if not matches:
         return 0
     loads = Counter(need for match in matches for need in match.needs)
-    machines = sum(kind == "machine" for kind, _ in loads)
+    machines = sum(isinstance(need, str) for need in loads)
     at_once = machines if matches[0].inside else machines // 2
     return max(*loads.values(), -(-len(matches) // at_once))
 

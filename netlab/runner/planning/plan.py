@@ -13,13 +13,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netlab.config.inventory_of import inventory_for
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import Estimate, estimate, setups_of
+from netlab.experiment.estimate import Estimate, Setups, estimate, same_setups
 from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy
 from netlab.experiment.kinds import Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
@@ -28,13 +28,13 @@ from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.findings.finding import Kind
 from netlab.measurement.common_window import is_common, lead_s
 from netlab.measurement.ends import address_of
-from netlab.measurement.engines import cannot
-from netlab.runner.planning.ask_hosts import AskHosts, beyond_hosts
 from netlab.runner.planning.choice import chosen_of
 from netlab.runner.planning.possible import Possible, possible_of
 from netlab.runner.planning.variant_commands import commands_of
 from netlab.runner.progress import OVERHEAD_S
-from netlab.runner.skip_reasons import beyond_server
+
+if TYPE_CHECKING:
+    from netlab.runner.planning.ask_hosts import AskHosts
 
 MachinesByPairing = Mapping[str, tuple[str, str]]
 """Pairing → machines of server and client."""
@@ -76,26 +76,25 @@ class Planned:
     @cached_property
     def time(self) -> Estimate:
         """Estimated time of the maximum number of trials."""
-        return self._estimate(self.rounds)
+        return self._estimate(same_setups(self.rounds))
 
     @cached_property
     def time_at_least(self) -> Estimate:
         """Estimated time of the minimum number of trials, with the shortest searches."""
-        return self._estimate(self.fewest, at_least=True)
-
-    def _estimate(self, schedule: tuple[Round, ...], *, at_least: bool = False) -> Estimate:
-        link, pause_s = self.matrix.link, self.matrix.pause_s
-        trials = estimate(schedule, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
-        common = self.matrix.common_window
-        groups = Counter(map(setups_of, schedule))
-        leads_s = (same * _lead_s(setups, common=common) for setups, same in groups.items())
-        return replace(trials, time_s=trials.time_s + sum(leads_s))
+        return self._estimate(same_setups(self.fewest), at_least=True)
 
     @cached_property
     def time_one_by_one(self) -> Estimate:
         """Estimated time of all trials if no two ran at the same time."""
-        apart = tuple(Round((trial,)) for round_ in self.rounds for trial in round_.trials)
-        return self._estimate(apart)
+        setups = Counter(trial.cell.setup for round_ in self.rounds for trial in round_.trials)
+        return self._estimate({(setup,): trials for setup, trials in setups.items()})
+
+    def _estimate(self, groups: Mapping[Setups, int], *, at_least: bool = False) -> Estimate:
+        link, pause_s = self.matrix.link, self.matrix.pause_s
+        trials = estimate(groups, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
+        common = self.matrix.common_window
+        leads_s = (same * _lead_s(setups, common=common) for setups, same in groups.items())
+        return replace(trials, time_s=trials.time_s + sum(leads_s))
 
     @property
     def together(self) -> list[tuple[str, ...]]:
@@ -195,6 +194,8 @@ def _feasible(
     }
     if ask is None:
         return _Feasible(refusals, possible.sentence, ())
+    from netlab.runner.planning.ask_hosts import beyond_hosts
+
     answers = ask(inventory.needed(pairs))
     other_cells = [cell for cell in cells if cell not in refusals]
     beyond, notes = beyond_hosts(other_cells, inventory, answers)
@@ -203,7 +204,12 @@ def _feasible(
 
 def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
     """Cells that the engine they name cannot measure on any host, each with a sentence."""
-    sentences = {cell.setup: cannot(cell) for cell in {cell.setup: cell for cell in cells}.values()}
+    by_setup = {cell.setup: cell for cell in cells}
+    if all(getattr(setup, "engine", None) is None for setup in by_setup):
+        return {}
+    from netlab.measurement.engines import cannot
+
+    sentences = {setup: cannot(cell) for setup, cell in by_setup.items()}
     refusals = ((cell, sentences[cell.setup]) for cell in cells)
     return {cell: sentence for cell, sentence in refusals if sentence is not None}
 
@@ -226,7 +232,6 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
     faults: dict[tuple[str, str | None, TestSettings], str | None] = {}
     for cell in cells:
         pair = pairs[cell.pairing]
-        beyond = beyond_server(cell, pair)
         for host in pair[::-1]:
             # A host has many peers, but few settings that decide about its address.
             key = host.name, host.only_network, cell.setup
@@ -234,9 +239,17 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
                 faults[key] = _address_fault(host, cell)
             if (fault := faults[key]) is not None:
                 refusals[cell] = fault
-        if beyond is not None:
-            refusals[cell] = beyond.detail
+        if not pair[0].has_agent and (detail := _beyond_server(cell, pair)) is not None:
+            refusals[cell] = detail
     return refusals
+
+
+def _beyond_server(cell: Cell, pair: HostPair) -> str | None:
+    """Why a server without an agent cannot serve a cell; ``None`` if it can."""
+    from netlab.runner.skip_reasons import beyond_server
+
+    beyond = beyond_server(cell, pair)
+    return None if beyond is None else beyond.detail
 
 
 def _address_fault(host: Host, cell: Cell) -> str | None:
