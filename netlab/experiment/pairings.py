@@ -87,11 +87,13 @@ def every_pairing(
     included, also each role with itself. ``never_clients`` are roles that can only be servers.
     """
     idle = frozenset(never_clients)
+    places = [(role, machines[role_of(role).host]) for role in roles]
+    clients = [(role, machine) for role, machine in places if role not in idle]
     return tuple(
-        named(server, client)
-        for server in roles
-        for client in roles
-        if client not in idle
-        and (inside or machines[role_of(server).host] != machines[role_of(client).host])
-        and not (server == client and server in idle)
+        [
+            f"{server}{SEPARATOR}{client}"
+            for server, server_machine in places
+            for client, client_machine in clients
+            if inside or server_machine != client_machine
+        ]
     )

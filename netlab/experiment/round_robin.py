@@ -42,10 +42,12 @@ class Match:
     @property
     def needs(self) -> tuple[str | tuple[str, str], ...]:
         """Everything that the meeting occupies: the machines by name, and links and switches as
-        ``("share", name)``. A meeting within a machine uses no link.
+        ``("share", name)``, each once. A meeting within a machine uses no link.
         """
+        if self.inside:
+            return (self.server_machine,)
         machines = (self.server_machine, self.client_machine)
-        if not self.shares or self.inside:
+        if not self.shares:
             return machines
         return (*machines, *(("share", name) for name in self.shares))
 

@@ -157,6 +157,6 @@ def _tournament(block: Sequence[Trial], match_of: Callable[[str], Match]) -> lis
         together: dict[object, list[Trial]] = {}
         for meeting in matching:
             for trial in trials[meeting.pairing]:
-                together.setdefault((trial.cell.test, trial.cell.setup), []).append(trial)
+                together.setdefault(trial.cell.setup, []).append(trial)
         result += [Round(tuple(group)) for group in together.values()]
     return result

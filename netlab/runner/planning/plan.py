@@ -229,12 +229,13 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
     Each is returned with a sentence.
     """
     refusals = {}
-    faults: dict[tuple[str, str | None, TestSettings], str | None] = {}
+    faults_by_setup: dict[TestSettings, dict[tuple[str, str | None], str | None]] = {}
     for cell in cells:
         pair = pairs[cell.pairing]
+        # A host has many peers, but few settings that decide about its address.
+        faults = faults_by_setup.setdefault(cell.setup, {})
         for host in pair[::-1]:
-            # A host has many peers, but few settings that decide about its address.
-            key = host.name, host.only_network, cell.setup
+            key = host.name, host.only_network
             if key not in faults:
                 faults[key] = _address_fault(host, cell)
             if (fault := faults[key]) is not None:
@@ -325,11 +326,12 @@ def _ends(pairings: Collection[str], pairs: Mapping[str, HostPair]) -> dict[str,
     """Pairing → the machines that it uses; without known hosts, two machines of each system."""
     ends = {}
     for pairing in pairings:
-        server, client = labels_of(pairing)
         if pairing in pairs:
             first, second = pairs[pairing]
             ends[pairing] = first.machine_name, second.machine_name
-        elif is_by_name(pairing):
+            continue
+        server, client = labels_of(pairing)
+        if is_by_name(pairing):
             ends[pairing] = role_of(server).host, role_of(client).host
         else:
             ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
