@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from netlab.errors import UsageError
-from netlab.experiment.pairings import every_pairing, is_by_name, role_of, roles_of
+from netlab.experiment.pairings import every_pairing, is_by_name, labels_of, role_of, roles_of
 from netlab.experiment.round_robin import Match
 from netlab.messages import _
 
@@ -229,6 +229,8 @@ class Inventory:
 
         A role is one side of a pairing by name, such as ``nas`` or ``nas@lan``.
         """
+        if (known := self._hosts_by_name.get(text)) is not None:
+            return known
         try:
             role = role_of(text)
             host = self.host(role.host)
@@ -268,8 +270,10 @@ class Inventory:
         Raises UsageError if there is no choice.
         """
         server, client = self.pair(pairing)
-        shares = frozenset(server.shares + client.shares)
-        return Match(pairing, server.machine_name, client.machine_name, shares)
+        machines = server.machine_name, client.machine_name
+        if not server.shares and not client.shares:
+            return Match(pairing, *machines)
+        return Match(pairing, *machines, frozenset(server.shares + client.shares))
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
         """The pair of hosts; no pair if the client has no agent.
@@ -277,10 +281,12 @@ class Inventory:
         If the pairing names a network for one host only, and the other host has an address in this
         network, both hosts use this network.
         """
-        server_role, client_role = roles_of(pairing)
-        server, client = self.role(str(server_role)), self.role(str(client_role))
+        server_role, client_role = labels_of(pairing)
+        server, client = self.role(server_role), self.role(client_role)
         if not client.has_agent:
             return ()
+        if server.only_network is None and client.only_network is None:
+            return ((server, client),)
         return ((_within(server, client.only_network), _within(client, server.only_network)),)
 
     def why_not(self, pairing: str) -> str:

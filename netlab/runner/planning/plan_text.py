@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netlab.experiment.pairings import is_by_name, roles_of
+from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.runner.planning.variant_commands import lines_of
 from netlab.terminal import table_lines
 from netlab.units import (
@@ -89,14 +89,16 @@ def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
     Pairings that name their two hosts share one line if there are more than ``MAX_TOGETHER``.
     """
     by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
-    labels = {pairing: pairing for pairing in plan.ends}
-    ends = {pairing: ", ".join(names) for pairing, names in plan.ends.items()}
+    shared: dict[str, str] = {}
+    own_ends: dict[str, str] = {}
     if len(by_name) > MAX_TOGETHER:
         label = f"{len(by_name)} by name"
-        hosts = {role.host for pairing in by_name for role in roles_of(pairing)}
-        labels |= dict.fromkeys(by_name, label)
-        ends[label] = f"{len(hosts)} hosts"
-    return labels, ends
+        roles = {role for pairing in by_name for role in labels_of(pairing)}
+        shared = dict.fromkeys(by_name, label)
+        own_ends[label] = f"{len({role_of(role).host for role in roles})} hosts"
+    own = [pairing for pairing in plan.ends if pairing not in shared]
+    own_ends |= {pairing: ", ".join(plan.ends[pairing]) for pairing in own}
+    return shared | dict(zip(own, own, strict=True)), own_ends
 
 
 def _message_size(setup: TestSettings) -> tuple[str, ...]:
