@@ -270,10 +270,8 @@ class Inventory:
         Raises UsageError if there is no choice.
         """
         server, client = self.pair(pairing)
-        machines = server.machine_name, client.machine_name
-        if not server.shares and not client.shares:
-            return Match(pairing, *machines)
-        return Match(pairing, *machines, frozenset(server.shares + client.shares))
+        shares = frozenset(server.shares + client.shares)
+        return Match(pairing, server.machine_name, client.machine_name, shares)
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
         """The pair of hosts; no pair if the client has no agent.
@@ -285,8 +283,6 @@ class Inventory:
         server, client = self.role(server_role), self.role(client_role)
         if not client.has_agent:
             return ()
-        if server.only_network is None and client.only_network is None:
-            return ((server, client),)
         return ((_within(server, client.only_network), _within(client, server.only_network)),)
 
     def why_not(self, pairing: str) -> str:

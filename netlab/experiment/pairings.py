@@ -91,7 +91,7 @@ def every_pairing(
     clients = [(role, machine) for role, machine in places if role not in idle]
     return tuple(
         [
-            f"{server}{SEPARATOR}{client}"
+            named(server, client)
             for server, server_machine in places
             for client, client_machine in clients
             if inside or server_machine != client_machine

@@ -7,11 +7,13 @@ the other tools are imported only when a cell names such a tool, because most ru
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import RoundTrip, Stream
-from netlab.measurement.engine import Engine
-from netlab.measurement.netprobe import NETPROBE
+
+if TYPE_CHECKING:
+    from netlab.measurement.engine import Engine
 
 
 def cannot(cell: Cell) -> str | None:
@@ -30,6 +32,9 @@ def engine_of(cell: Cell) -> Engine:
     """The engine that measures a cell."""
     setup = cell.setup
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
+        # Imported late: a plan asks `cannot` only, and needs no code that talks to hosts.
+        from netlab.measurement.netprobe import NETPROBE
+
         return NETPROBE
     return _tool_engine(setup.engine)
 

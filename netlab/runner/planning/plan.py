@@ -28,6 +28,7 @@ from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.findings.finding import Kind
 from netlab.measurement.common_window import is_common, lead_s
 from netlab.measurement.ends import address_of
+from netlab.measurement.engines import cannot
 from netlab.runner.planning.choice import chosen_of
 from netlab.runner.planning.possible import Possible, possible_of
 from netlab.runner.planning.variant_commands import commands_of
@@ -205,10 +206,6 @@ def _feasible(
 def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
     """Cells that the engine they name cannot measure on any host, each with a sentence."""
     by_setup = {cell.setup: cell for cell in cells}
-    if all(getattr(setup, "engine", None) is None for setup in by_setup):
-        return {}
-    from netlab.measurement.engines import cannot
-
     sentences = {setup: cannot(cell) for setup, cell in by_setup.items()}
     refusals = ((cell, sentences[cell.setup]) for cell in cells)
     return {cell: sentence for cell, sentence in refusals if sentence is not None}
