@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <linux/ethtool.h>
 #include <linux/genetlink.h>
@@ -204,12 +205,16 @@ int fsync(int descriptor)
     return ((int (*)(int))real("fsync"))(descriptor);
 }
 
-/* A host with no room for another process. */
+/* `fork`: a host with no room for another process. `late`: a busy host, on which the child runs long
+ * after the parent has gone on. */
 pid_t fork(void)
 {
     if (faulty("fork")) {
         errno = EAGAIN;
         return -1;
     }
-    return ((pid_t(*)(void))real("fork"))();
+    const pid_t process = ((pid_t(*)(void))real("fork"))();
+    if (process == 0 && faulty("late"))
+        usleep(200000);
+    return process;
 }

@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
+from faulty_probe import faulty_probe
 from netprobe_agents import PATIENCE_S, Agent, ended, gone, netprobe, printed, shell
 from undo_logs import Notes, by_hand, guard, keeper_of, keys_of, leftovers, notes, undo
 
-__all__ = ["netprobe", "notes"]
+__all__ = ["faulty_probe", "netprobe", "notes"]
 
 pytestmark = pytest.mark.needs("linux")
 
@@ -207,10 +208,11 @@ def test_a_keeper_that_was_killed_is_started_again_with_the_next_entry(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE])
-def test_a_keeper_outlives_every_signal_but_the_last(
-    netprobe: Path, notes: Notes, number: signal.Signals
+def test_a_keeper_outlives_every_signal_but_the_last_from_its_start(
+    faulty_probe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    agent = Agent(netprobe)
+    monkeypatch.setenv("FAULTY", "late")
+    agent = Agent(faulty_probe)
     guard(agent, *notes.command(1))
     os.kill(keeper_of(agent), number)
     agent.kill()

@@ -69,6 +69,19 @@ void posix_launch_end(struct posix_launch *launch)
     free(launch->environment);
 }
 
+pid_t posix_fork_keeper(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t process = fork();
+    const int error = errno;
+    if (process != 0)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return process;
+}
+
 /* ---- for a child as well: only async-signal-safe calls ---- */
 
 static char *put_bytes(char *into, const char *text, size_t length)

@@ -1,9 +1,11 @@
-/* Prepares what a forked child needs to become another program, and lets the child become it. */
+/* Prepares what a forked child needs to become another program, and lets the child become it. Also
+ * forks keepers, which must outlive their parent. */
 #ifndef POSIX_LAUNCH_H
 #define POSIX_LAUNCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* What a child needs, made before the fork. At the fork, other threads may hold locks of the C
  * library, so a child must not allocate memory. */
@@ -18,6 +20,9 @@ struct posix_launch {
  * failed. */
 int posix_launch_prepare(struct posix_launch *launch, size_t name_length);
 void posix_launch_end(struct posix_launch *launch);
+/* Forks a keeper: a child in which all signals stay blocked, so that from its first instruction only
+ * SIGKILL can end it. */
+pid_t posix_fork_keeper(void);
 
 /* ---- for a child as well: these functions make only async-signal-safe calls ---- */
 

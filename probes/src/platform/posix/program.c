@@ -142,11 +142,8 @@ static void await_group(pid_t group)
 static _Noreturn void become_keeper(const struct launch *launch, pid_t group)
 {
     const int undo = posix_undo_lifeline();
-    sigset_t all;
     char byte;
     setsid();
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
     dup2(launch->end[LIFELINE_READ], STDIN_FILENO);
     if (undo >= 0)
         dup2(undo, STDOUT_FILENO);
@@ -197,7 +194,7 @@ static int start_child(struct launch *launch, pid_t *child)
 
 static int start_keeper(const struct launch *launch, pid_t group, pid_t *keeper)
 {
-    *keeper = fork();
+    *keeper = posix_fork_keeper();
     if (*keeper == 0)
         become_keeper(launch, group);
     int error = posix_failed(*keeper);

@@ -159,16 +159,13 @@ static void undo_all(struct keeping *keeping)
 /* The lifeline is a pipe. Its writing end is open in the agent, and in the keepers of the agent's
  * programs (program.c) until these programs have ended. If the agent writes a byte, it has dealt
  * with the entries itself. If the pipe is closed without a byte, the keeper undoes the entries. The
- * keeper shares the agent's lock of the file and has no controlling terminal; only SIGKILL can end
- * it. */
+ * keeper shares the agent's lock of the file and has no controlling terminal. It is forked with all
+ * signals blocked, so from its first instruction only SIGKILL can end it. */
 static _Noreturn void become_undo_keeper(struct keeping *keeping)
 {
-    sigset_t all;
     char byte;
     ssize_t got;
     setsid();
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
     const int own[KEPT] = {keeping->lifeline[0], keeping->file, keeping->folder};
     for (int i = 0; i < KEPT; i++)
         if (dup2(own[i], i) < 0)
@@ -245,7 +242,7 @@ int plat_undo_keep(struct plat_undo_keeper *keeper, const struct plat_undo_folde
         return 0;
     forget(keeper);
     int error = open_keeping(&keeping, folder, file);
-    pid_t process = error == 0 ? fork() : -1;
+    pid_t process = error == 0 ? posix_fork_keeper() : -1;
     if (process == 0)
         become_undo_keeper(&keeping);
     if (error == 0)
