@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.config.commands.variant_model import fault_of_variant, variants_of
 from netlab.config.document import Document, KeyPath, PlacedFault, check, did_you_mean
-from netlab.config.matrix_model import KINDS, BetweenSection, MatrixFile
+from netlab.config.matrix_model import KINDS, BetweenSection, MatrixFile, model_for
 from netlab.config.merge import (
     STANDING_IN,
     Layer,
@@ -189,8 +189,8 @@ def _model(document: Document, faults: list[Fault]) -> MatrixFile:
 
     Raises MatrixError if too little of the file is left.
     """
-    result: MatrixFile | list[PlacedFault] = check(document, MatrixFile)
     data = copy.deepcopy(document.data)
+    result: MatrixFile | list[PlacedFault] = check(document, model_for(data), data=data)
     while isinstance(result, list):
         reported = {fault.path for fault in faults if fault.path}
         new = [_in_our_words(document, complaint) for complaint in result]
@@ -206,7 +206,7 @@ def _model(document: Document, faults: list[Fault]) -> MatrixFile:
             _take_out(data, complaint.path)
         if data == snapshot:
             raise MatrixError(faults)
-        result = check(document, MatrixFile, data=data)
+        result = check(document, model_for(data), data=data)
     return result
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from netlab.config.checks import places_of
 from netlab.config.document import check, load_document
-from netlab.config.matrix_model import MatrixFile
+from netlab.config.matrix_model import model_for
 from netlab.config.settings import NAME_OF
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Problem, expansion
@@ -52,7 +52,7 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
 
 def _faults(matrix: Matrix, problems: list[Problem]) -> list[Fault]:
     document = load_document(matrix.text, matrix.file)
-    model = check(document, MatrixFile)
+    model = check(document, model_for(document.data))
     # A level from `--set` is not in the file. Its fault is placed at the test.
     return [
         document.fault(

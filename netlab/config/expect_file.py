@@ -10,7 +10,7 @@ from pydantic import Field
 
 from netlab.config.document import Section, read_document, validate
 from netlab.config.goals import expectations_of, unknown_kinds
-from netlab.config.matrix_model import ExpectSection, MatrixFile
+from netlab.config.matrix_model import ExpectSection, MatrixFile, model_for
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.expectations import Expectation
 
@@ -31,7 +31,7 @@ def load_expectations(path: Path, kinds: Collection[str] | None = None) -> tuple
     document = read_document(path)
     model: ExpectFile | MatrixFile
     if "tests" in document.data:
-        model = validate(document, MatrixFile)
+        model = validate(document, model_for(document.data))
         if not model.expect:
             raise UsageError(f"{path}: a matrix without `expect:`, so there is nothing to check")
     else:

@@ -27,7 +27,7 @@ from netlab.config.commands.variant_model import variants_of
 from netlab.config.document import Document, check, load_document, read_document
 from netlab.config.goals import comparisons_of, expectations_of, idle, unknown_kinds
 from netlab.config.inventory import load_inventory
-from netlab.config.matrix_model import MatrixFile
+from netlab.config.matrix_model import MatrixFile, model_for
 from netlab.config.merge import grids_of, layers_of, most_repeats, scaled, too_many
 from netlab.config.overrides import Overrides, overrides_of
 from netlab.errors import Fault, MatrixError, UsageError
@@ -108,7 +108,8 @@ def expectations_in(
 
 
 def _model_of(matrix_text: str, file: str) -> MatrixFile:
-    model = check(load_document(matrix_text, file), MatrixFile)
+    document = load_document(matrix_text, file)
+    model = check(document, model_for(document.data))
     if isinstance(model, list):
         raise MatrixError([complaint.fault for complaint in model])
     return model

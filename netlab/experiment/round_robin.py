@@ -59,8 +59,10 @@ def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
     both directions alike. Several meetings of one pairing count separately. 200 hosts, each with
     every other in both directions, take 398 rounds of 100 meetings.
     """
-    outside = [match for match in matches if not match.inside]
-    inside = [match for match in matches if match.inside]
+    outside: list[Match] = []
+    inside: list[Match] = []
+    for match in matches:
+        (inside if match.inside else outside).append(match)
     needs = attrgetter("needs")
     return (*earliest_fit(_in_circle(outside), needs), *earliest_fit(inside, needs))
 
@@ -78,20 +80,19 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
     # A seat is a machine's number in the circle. If the number of machines is odd, one seat is
     # empty: the machine that would meet the empty seat pauses.
     last = len(seats) - 1 + len(seats) % 2
-    times: dict[tuple[str, str], int] = {}
-    keyed: list[tuple[tuple[int, int, bool], Match]] = []
+    times: dict[tuple[int, int], int] = {}
+    ranks: list[int] = []
     for match in matches:
-        ends = (match.server_machine, match.client_machine)
-        server_seat, client_seat = seats[ends[0]], seats[ends[1]]
-        lower_seat, upper_seat = min(server_seat, client_seat), max(server_seat, client_seat)
-        circle = (2 * lower_seat if upper_seat == last else lower_seat + upper_seat) % max(1, last)
-        again = times.get(ends, 0)
-        times[ends] = again + 1
+        server_seat, client_seat = seats[match.server_machine], seats[match.client_machine]
+        forward = server_seat < client_seat
+        lower, upper = (server_seat, client_seat) if forward else (client_seat, server_seat)
+        circle = (2 * lower if upper == last else lower + upper) % max(1, last)
+        again = times.get((server_seat, client_seat), 0)
+        times[server_seat, client_seat] = again + 1
         # The server has the lower seat in half of a round's meetings: no host is always the server.
-        backward = (server_seat == lower_seat) == ((lower_seat + upper_seat) % 2 == 0)
-        keyed.append(((again, circle, backward), match))
-    keyed.sort(key=lambda pair: pair[0])
-    return [match for _, match in keyed]
+        backward = forward == ((lower + upper) % 2 == 0)
+        ranks.append(2 * (again * len(seats) + circle) + backward)
+    return [matches[index] for index in sorted(range(len(ranks)), key=ranks.__getitem__)]
 
 
 def earliest_fit(

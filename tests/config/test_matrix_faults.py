@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import random
 import resource
 import time
 from typing import Any
 
 import pytest
+from folders import MATRICES
 from made_matrices import SMALL, faults, load, streams
 
+from netlab.config.document import check, read_document
+from netlab.config.matrix_model import MatrixFile, model_for
 from netlab.experiment.matrix import expand
 
 __all__ = ["faults", "load"]
@@ -226,3 +231,48 @@ def test_many_repeats_of_many_cells_are_refused(load: Any, faults: Any) -> None:
     assert faults(text + "repeats: 1000\n")[0].startswith(
         "8:10: repeats: 40,000,000 trials are too"
     )
+
+
+def spoilt(data: Any, drawn: random.Random, sections: list[Any]) -> Any:
+    """A copy of the data in which one key or entry is gone, renamed, or has another value."""
+    data = copy.deepcopy(data)
+    part = data
+    while True:
+        keys = [*(part if isinstance(part, dict) else range(len(part)))]
+        key = drawn.choice(keys)
+        deeper = part[key]
+        if isinstance(deeper, dict | list) and deeper and drawn.random() < 0.7:
+            part = deeper
+            continue
+        match drawn.randrange(3):
+            case 0:
+                del part[key]
+            case 1 if isinstance(part, dict):
+                part[drawn.choice(["defaults", "test", "tests", "expect", "rat"])] = part.pop(key)
+            case _:
+                part[key] = copy.deepcopy(drawn.choice(sections))
+        return data
+
+
+def test_a_matrix_with_validators_for_its_content_alone_has_the_same_faults() -> None:
+    drawn = random.Random(4)  # noqa: S311  (no secret)
+    documents = [read_document(file) for file in sorted(MATRICES.glob("*.yaml"))]
+    parts: list[Any] = [None, [], {}, 5, "x", ["stream"], {"test": "stream"}, {"test": ["stream"]}]
+    parts += [part for document in documents for part in document.data.values()]
+    faulty = 0
+    for _ in range(400):
+        document = drawn.choice(documents)
+        data = document.data
+        for _ in range(drawn.randrange(4)):
+            data = spoilt(data, drawn, parts)
+            if not data:
+                break
+        narrow = check(document, model_for(data), data=data)
+        whole = check(document, MatrixFile, data=data)
+        assert isinstance(narrow, list) == isinstance(whole, list)
+        faulty += isinstance(whole, list)
+        if isinstance(narrow, MatrixFile) and isinstance(whole, MatrixFile):
+            assert narrow.model_dump() == whole.model_dump()
+        else:
+            assert narrow == whole
+    assert 100 < faulty < 390
