@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +15,13 @@ from netlab.cli.output import Loudness, loudness, notify, output_file, show, wid
 from netlab.errors import Interrupted, UsageError
 from netlab.runner.ending import interruptible
 
+if TYPE_CHECKING:
+    from netlab.report import Report
+    from netlab.report.large.write import LargeReport
+
 LOWEST_PRIORITY = 19
+CELLS = "cells"
+"""Folder in the run folder for the report of single cells."""
 FORMAT_HELP = "Output format."
 
 
@@ -32,6 +39,13 @@ FORMAT_HELP = "Output format."
     is_flag=True,
     help="Keep the report current during the run; ends with the run or with Ctrl-C.",
 )
+@click.option(
+    "--cell",
+    "cells",
+    metavar="KEY",
+    multiple=True,
+    help="Only these cells, into the folder `cells` in RUN (may be repeated).",
+)
 @JSON
 @output_option("with --json standard output")
 @loudness_options
@@ -40,21 +54,27 @@ def report(
     language: str,
     narrow: bool,
     watching: bool,
+    cells: tuple[str, ...],
     as_json: bool,
     output: Path | None,
 ) -> None:
     """Make the report of RUN: tables, plots and index.html, in its folder.
 
     With --json, print the findings as an array of objects instead. If this machine takes part in
-    the measurement, --watch draws the page only after the run: drawing takes CPU time.
+    the measurement, --watch draws the page only after the run: drawing takes CPU time. The report
+    of a run with more than 50,000 trials has means, findings and heat maps; --cell makes the whole
+    report of single cells.
     """
     if as_json:
-        _write_findings(folder, output, page_words=narrow or watching or language != "en")
+        given = narrow or watching or language != "en" or bool(cells)
+        _write_findings(folder, output, page_words=given)
         return
     if output is not None:
         raise UsageError("--output is only for --json; the report is written into the run folder")
+    if cells and watching:
+        raise UsageError("--watch is for the report of the whole run, without --cell")
     if not watching:
-        show_report(folder, language=language, narrow=narrow)
+        show_report(folder, language=language, narrow=narrow, cells=cells)
         return
     from netlab.report.live import watch
 
@@ -74,7 +94,7 @@ def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> N
     ``page_words``: whether the user gave options that are for the report only, which is an error.
     """
     if page_words:
-        raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
+        raise UsageError("--lang, --narrow, --watch and --cell are for the report, not for --json")
     from netlab.findings.analysis import load
     from netlab.report.text.finding_sentences import findings_json
 
@@ -121,28 +141,26 @@ def show_overview(folder: Path) -> None:
     if loudness() is Loudness.QUIET:
         show(folder)
         return
-    from netlab.findings.analysis import load
-    from netlab.report import overview_text
-
-    show(overview_text(load(folder), width=width()))
+    show(_report_of(folder).overview_text(width()))
 
 
 def show_report(
-    folder: Path, *, as_json: bool = False, language: str = "en", narrow: bool = False
+    folder: Path,
+    *,
+    as_json: bool = False,
+    language: str = "en",
+    narrow: bool = False,
+    cells: tuple[str, ...] = (),
 ) -> None:
     """Make the report of a run folder, and print the means and the path of the report.
 
-    With ``--quiet``, only the path is printed. If standard output has JSON (``as_json``), the path
-    goes to standard error.
+    ``cells``: keys of the only cells of the report; none: all cells. With ``--quiet``, only the
+    path is printed. If standard output has JSON (``as_json``), the path goes to standard error.
     """
-    from netlab.findings.analysis import load
-    from netlab.report import Report
-    from netlab.report.language import wording_in
     from netlab.units import format_seconds
 
     start_s = time.monotonic()
-    evidence = load(folder)
-    result = Report(evidence, wording_in(language), narrow)
+    result = _report_of(folder, language, narrow=narrow, cells=cells)
     read_s = time.monotonic() - start_s
     page = result.write()
     wrote_s = time.monotonic() - start_s - read_s
@@ -155,3 +173,23 @@ def show_report(
     else:
         show(result.overview_text(width()))
         show(f"report: {page}")
+
+
+def _report_of(
+    folder: Path, language: str = "en", *, narrow: bool = False, cells: tuple[str, ...] = ()
+) -> Report | LargeReport:
+    """The report of a run, of some cells of it, or of a run with very many trials."""
+    from netlab.report.language import wording_in
+    from netlab.results.arrow.large_run import is_large
+
+    wording = wording_in(language)
+    if not cells and is_large(folder):
+        from netlab.report.large.write import report_of
+
+        return report_of(folder, wording, narrow=narrow)
+    from netlab.findings.analysis import load, load_cells
+    from netlab.report import Report
+
+    if cells:
+        return Report(load_cells(folder, cells), wording, narrow, CELLS)
+    return Report(load(folder), wording, narrow)

@@ -7,7 +7,7 @@ execution of a cell. A rule is a function that computes findings.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
@@ -26,6 +26,8 @@ from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.link_limits import OF_LINKS
 from netlab.findings.streams.trial_counts import cells_mostly
 from netlab.results.run import Run, read_checked
+from netlab.results.value_types import RUN_CHECK
+from netlab.store.reader import read_cells
 from netlab.store.source_facts import StatedFacts, stated_facts_of
 
 
@@ -64,6 +66,13 @@ def load(path: Path, say: Callable[[Run], Callable[[Finding], str]] | None = Non
     folder is unusable.
     """
     return Analysis(read_checked(path), say)
+
+
+def load_cells(path: Path, keys: Collection[str]) -> Analysis:
+    """Read only the cells with these keys of a run folder. Errors as ``load``; UsageError also for
+    a key of no cell.
+    """
+    return Analysis(read_cells(path, keys, RUN_CHECK))
 
 
 def findings(run: Analysis) -> tuple[Finding, ...]:

@@ -77,6 +77,8 @@ class Report:
     wording: Wording
     narrow: bool = False
     """Whether each chart is also drawn in the width of one column of a page."""
+    below: str = ""
+    """Folder in the run folder for the files; empty: the run folder itself."""
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -148,18 +150,32 @@ class Report:
                 *(run, self.readings, means, tabled, further),
                 *((*worded_diagrams, *of_further), left_out, cells, first),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
+                to_run="../" if self.below else "",
             )
             html = page(contents, worded)
             pictures = (*of_tables(), *of_parts())
         html = with_drawings(html, pictures)
         for picture in pictures:
             files |= {f"{CHARTS}/{name}": data for name, data in picture.files().items()}
-        _clear(run.path, keep=frozenset(files))
+        folder = self._folder()
+        clear_charts(folder, keep=frozenset(files))
         for name, data in files.items():
-            write_inside(run.path, name, data, mode=0o644)
+            write_inside(folder, name, data, mode=0o644)
         # The page is written last: once it exists, all files next to it are of the same run.
-        write_inside(run.path, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
-        return run.path / PAGE
+        write_inside(folder, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
+        return folder / PAGE
+
+    def _folder(self) -> Path:
+        """The folder of the report's files; it is made if it is missing."""
+        if not self.below:
+            return self.run.path
+        from netlab.store.files import disk_error, folder_inside
+
+        try:
+            with folder_inside(self.run.path, self.below, make=0o777):
+                return self.run.path / self.below
+        except OSError as error:
+            raise disk_error(error, self.run.path, "keep the report there") from None
 
     def _has_many_cells(self) -> bool:
         """Whether it saves time to make the page's data of the cells in a forked process.
@@ -312,7 +328,7 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
     ]
 
 
-def _clear(folder: Path, keep: frozenset[str]) -> None:
+def clear_charts(folder: Path, keep: frozenset[str]) -> None:
     """Create the charts' folder, and remove those files of an earlier report that are not in
     ``keep``.
 

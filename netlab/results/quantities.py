@@ -104,6 +104,22 @@ _THROUGHPUTS = {
     }.items()
 }
 
+_COLUMNS = {
+    "round_trip": {"rtt_mean_ns": ROUND_TRIP},
+    "connect": {"rtt_mean_ns": TRANSACTION},
+    "payload_search": {"payload_bytes": PAYLOAD},
+    "throughput_search": {"frames_per_s": FRAMES},
+    "latency_under_load": {"increase_ns": INCREASE},
+}
+_FLOWS = {f"{flow}throughput_bit_per_s": quantity for flow, quantity in _THROUGHPUTS.items()}
+
+
+def figure_columns(test: str) -> dict[str, Quantity]:
+    """The columns of the run's table with the headline figures of a kind of test."""
+    has_flows = test in ("stream", "latency_under_load")
+    return _COLUMNS.get(test, {}) | (_FLOWS if has_flows else {})
+
+
 _NAMED = ("protocol", "message_bytes")
 _NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 

@@ -8,8 +8,8 @@ session is one execution of netlab that measures; a run that is resumed has seve
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -53,6 +53,7 @@ __all__ = [
     "is_run_folder",
     "progress_in",
     "read",
+    "read_cells",
     "read_plan",
 ]
 
@@ -138,6 +139,36 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = as_it_is) -> St
         damage=tuple(gathered.damage),
         latest=latest,
         unfinished=MappingProxyType(gathered.unfinished),
+    )
+
+
+def read_cells(path: Path, keys: Collection[str], check: RunCheck | None = None) -> StoredRun:
+    """The part of a run folder that is about the cells with these keys; otherwise as ``read``.
+
+    Of records in segments, only those of these cells are read. ``records`` has the valid record of
+    each trial only, in the order of their beginnings. Raises UsageError for a key of no cell.
+    """
+    plan, created_at = read_plan(path, check)
+    cells = tuple(cell for cell in plan.cells if cell.key in keys)
+    for key in keys:
+        if all(cell.key != key for cell in cells):
+            raise UsageError(
+                f"{path}: no cell has the key {key!r}; `netlab plan --cells` lists them"
+            )
+    gathered = gather(path, plan, check)
+    trials = ((cell.key, n) for cell in cells for n in range(1, plan.most_of(cell) + 1))
+    latest = {trial: gathered.latest[trial] for trial in trials if trial in gathered.latest}
+    return StoredRun(
+        path=path,
+        plan=replace(plan, cells=cells),
+        created_at=created_at,
+        records=tuple(sorted(latest.values(), key=lambda record: record.started_at)),
+        notes=tuple(gathered.notes),
+        damage=tuple(gathered.damage),
+        latest=MappingProxyType(latest),
+        unfinished=MappingProxyType(
+            {trial: at for trial, at in gathered.unfinished.items() if trial[0] in keys}
+        ),
     )
 
 

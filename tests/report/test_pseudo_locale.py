@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html.parser
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pseudo_locale import RUNS, Pseudo, names_of, texts_of_latex, texts_of_markdown, unsaid
+from pseudo_locale import (
+    RUNS,
+    Pseudo,
+    Visible,
+    names_of,
+    texts_of_latex,
+    texts_of_markdown,
+    unsaid,
+)
 
 from netlab.findings.analysis import Analysis, load
 from netlab.report import in_tables, write_report
@@ -91,30 +98,6 @@ def test_no_text_of_tables_charts_and_parts_bypasses_the_catalogue(folder: Path)
         if unsaid(text, names)
     }
     assert not omissions, "\n".join(f"{place}: {text!r}" for (place, _), text in omissions.items())
-
-
-class Visible(html.parser.HTMLParser):
-    """The texts of a page that a reader sees or hears."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, str]] = []
-        self._open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in {"meta", "link", "br", "img", "input", "col", "hr"}:
-            self._open.append(tag)
-        for name, value in attrs:
-            if name in {"alt", "title", "aria-label", "placeholder"} and value:
-                self.found.append((f"{tag}@{name}", value))
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._open and self._open.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        if data.strip() and not {"script", "style", "code", "pre"} & {*self._open}:
-            self.found.append((">".join(self._open[-2:]), data.strip()))
 
 
 def is_cut(text: str, page_texts: list[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gettext
+import html.parser
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -27,7 +28,7 @@ RUNS = sorted(path.parent for folder in (FIXTURES, REPORTS) for path in folder.g
 
 NEUTRAL = re.compile(
     r"[-+−±]?\d[\d.,]*(e[-+]?\d+)?(/s)?|\d+/\d+|[-+±×%↔→–—/:;,.()=&|]|TCP|UDP|RFC|MTU|DSCP|IP|CPU|IPv[46]"
-    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|[\da-f:]*:[\da-f:]+|[A-Z]|[KMG]iB|[kM]?B|[kMGT]?bit/s|byte/s|[mµun]?s|min|h|/s|1/s|ppm|Linux|Windows|FreeBSD|macOS"
+    r"|\d{4}-\d\d-\d\d(T[\d:.]+Z)?|[\da-f:]*:[\da-f:]+|[A-Z]|[KMG]iB|[kM]?B|[kMGT]?bit/s|byte/s|[mµun]?s|min|h|/s|1/s|ppm|Linux|Windows|FreeBSD|macOS"
 )
 """Words of every language."""
 
@@ -181,3 +182,27 @@ def texts_of_markdown(document: str) -> Iterator[str]:
             words = re.sub(r"\\(.)|[*`]|!?\[", r"\1", text.lstrip("#- >")).strip("- :")
             if words:
                 yield words
+
+
+class Visible(html.parser.HTMLParser):
+    """The texts of a page that a reader sees or hears."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in {"meta", "link", "br", "img", "input", "col", "hr"}:
+            self._open.append(tag)
+        for name, value in attrs:
+            if name in {"alt", "title", "aria-label", "placeholder"} and value:
+                self.found.append((f"{tag}@{name}", value))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and not {"script", "style", "code", "pre"} & {*self._open}:
+            self.found.append((">".join(self._open[-2:]), data.strip()))

@@ -74,6 +74,8 @@ class Contents:
     """The contents of the top of the page."""
     files: frozenset[str]
     """Names of the files that are written next to the page."""
+    to_run: str = ""
+    """Address of the run folder from the page: empty, or ``../``."""
 
 
 def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
@@ -132,8 +134,8 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         "warnings": [(line, target(line)) for line in first.lines.warnings],
         "first_pictures": first.pictures,
         "facts": strip(run, contents.readings, hosts),
-        "downloads": downloads(run, contents.files),
-        "kept": _KEPT,
+        "downloads": downloads(run, contents.files, contents.to_run),
+        "kept": {contents.to_run + name for name in _KEPT},
     }
 
 

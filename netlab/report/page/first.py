@@ -145,8 +145,8 @@ def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str
     )
 
 
-def downloads(run: Run, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(address, name) of the files next to the page."""
+def downloads(run: Run, files: Iterable[str], to_run: str = "") -> tuple[tuple[str, str], ...]:
+    """(address, name) of the files next to the page, and of the run's own files in ``to_run``."""
     existing = frozenset(files)
     candidates = [
         ("tables.csv", _("tables, CSV")),
@@ -157,4 +157,8 @@ def downloads(run: Run, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
         ("matrix.yaml", _("matrix")),
     ]
     always = {"journal.jsonl", *(["matrix.yaml"] if run.plan.matrix_text else [])}
-    return tuple((address, name) for address, name in candidates if address in existing | always)
+    return tuple(
+        (f"{to_run}{address}" if address in always else address, name)
+        for address, name in candidates
+        if address in existing | always
+    )

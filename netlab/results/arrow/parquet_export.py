@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from netlab.errors import StoreError, UsageError
-from netlab.results.arrow.arrow_columns import Columns
+from netlab.errors import UsageError
+from netlab.results.arrow.part_tables import ROWS, rest_of, tables_of, tests_in
 from netlab.results.arrow.run_parts import RunParts, parts_of
 from netlab.results.columns import columns_of, describe
 from netlab.results.core import CORE
-from netlab.store.segments.segment import FOLDER, PRIVATE, Private, parquet_file
+from netlab.store.segments.segment import PRIVATE, parquet_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-ROWS = 20_000
-"""Rows of a row group."""
 
 
 def parquet_export(folder: Path, *, core: bool = False) -> Callable[[IO[bytes]], None]:
@@ -37,7 +34,7 @@ def parquet_export(folder: Path, *, core: bool = False) -> Callable[[IO[bytes]],
             "parquet needs pyarrow; install it with: pip install 'netlab-matrix[parquet]'"
         ) from None
     parts = parts_of(folder)
-    rest = _rest(parts)
+    rest = rest_of(parts)
     types = _types(parts, rest)
     names = [*types]
     if core:
@@ -51,7 +48,7 @@ def _write(parts: RunParts, rest: pa.Table, schema: pa.Schema, file: IO[bytes]) 
     import pyarrow.parquet as pq
 
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        for table in _tables(parts, rest, schema.names):
+        for table in tables_of(parts, rest, schema.names):
             arrays = [
                 table[field.name].cast(field.type)
                 if field.name in table.column_names
@@ -59,17 +56,6 @@ def _write(parts: RunParts, rest: pa.Table, schema: pa.Schema, file: IO[bytes]) 
                 for field in schema
             ]
             writer.write_table(pa.table(arrays, schema=schema), row_group_size=ROWS)
-
-
-def _rest(parts: RunParts) -> pa.Table:
-    columns = Columns()
-    for row in parts.rows:
-        columns.add(row)
-    return columns.table(columns_of(_tests(parts)), {})
-
-
-def _tests(parts: RunParts) -> dict[str, None]:
-    return dict.fromkeys(cell.test for cell in parts.plan.cells)
 
 
 def _types(parts: RunParts, rest: pa.Table) -> Mapping[str, pa.DataType]:
@@ -82,7 +68,7 @@ def _types(parts: RunParts, rest: pa.Table) -> Mapping[str, pa.DataType]:
     for field in (field for schema in schemas for field in schema if field.name not in PRIVATE):
         known = types.get(field.name, field.type)
         types[field.name] = max(known, field.type, key=_width)
-    always = columns_of(_tests(parts))
+    always = columns_of(tests_in(parts))
     return {name: types[name] for name in [*always, *sorted(types.keys() - always.keys())]}
 
 
@@ -91,32 +77,10 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _has_values(parts: RunParts, rest: pa.Table, name: str) -> bool:
-    tables = _tables(parts, rest, [name])
+    tables = tables_of(parts, rest, [name])
     return any(
         name in table.column_names and table[name].null_count < table.num_rows for table in tables
     )
-
-
-def _tables(parts: RunParts, rest: pa.Table, names: Sequence[str]) -> Iterator[pa.Table]:
-    """The columns ``names`` of all rows of the table, part by part."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    replaced = pa.array(sorted(parts.replaced), pa.int64())
-    for segment in parts.segments:
-        try:
-            with parquet_file(parts.folder, segment.name) as file:
-                present = set(file.schema_arrow.names)
-                wanted = [Private.BEGIN, *(name for name in names if name in present)]
-                for batch in file.iter_batches(batch_size=ROWS, columns=wanted):
-                    table = pa.Table.from_batches([batch])
-                    is_old = pc.is_in(table[Private.BEGIN], value_set=replaced)
-                    yield table.filter(pc.invert(is_old)).drop_columns([Private.BEGIN])
-        except ValueError as error:
-            path = parts.folder / FOLDER / segment.name
-            raise StoreError(f"{path}: {error}; remove it, and repeat the command") from None
-    if rest.num_rows or not parts.segments:
-        yield rest.select([name for name in names if name in rest.column_names])
 
 
 def _metadata(name: str) -> dict[str, str]:

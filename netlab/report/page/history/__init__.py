@@ -24,6 +24,7 @@ def history_page(history: History, wording: Wording) -> str:
         .get_template("history/history.html.j2")
         .render(
             language=wording.language,
+            title=part.title,
             part=part,
             charts=[*enumerate(part.charts)],
             style=(HERE / "page.css").read_text(encoding="utf-8"),

@@ -1,0 +1,145 @@
+"""The report of a run with very many trials: made of its segments, with the figures of its table.
+
+Recorded runs stand for large ones: the number of trials that makes a run large is set to a few.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from folders import REPORTS
+from pseudo_locale import Pseudo, Visible, names_of, unsaid
+
+from netlab.cli import cli
+from netlab.findings.analysis import load
+from netlab.report.language.translated import Translated
+from netlab.report.language.wording import Wording
+from netlab.report.large.write import CELLS, report_of
+from netlab.results.arrow import large_run as large
+from netlab.results.arrow.segment_writer import compact
+
+pytestmark = pytest.mark.needs("pyarrow")
+
+RUNS = sorted(path.parent for path in REPORTS.glob("*/run.json"))
+MOST_PAGE_BYTES = 5_000_000
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recorded run with segments, which counts as large."""
+    recorded: Path = getattr(request, "param", REPORTS / "lab-report-lab")
+    folder = tmp_path / "run"
+    shutil.copytree(recorded, folder)
+    monkeypatch.setattr(large, "LARGE_TRIALS", 3)
+    if "source" not in (folder / "run.json").read_text("utf-8").split('"cells"')[0]:
+        assert compact(folder, least_bytes=1, least_lines=1) == 1
+    return folder
+
+
+of_each_run = pytest.mark.parametrize("run", RUNS, indirect=True, ids=lambda path: path.name)
+
+
+@of_each_run
+def test_the_figures_of_each_cell_are_those_of_the_table(run: Path) -> None:
+    frame = load(run).frame
+    report = report_of(run, Wording())
+    report.write()
+    lines = [*csv.DictReader((run / CELLS).read_text("utf-8").splitlines())]
+    ok = frame[frame["status"] == "ok"]
+    expected: dict[tuple[str, str], pd.Series] = {
+        (str(cell), column): rows[column].dropna()
+        for cell, rows in ok.groupby("cell")
+        for column in {line["column"] for line in lines}
+        if column in rows and rows[column].notna().any()
+    }
+    assert lines
+    for line in lines:
+        own = expected.pop((line["cell"], line["column"]))
+        assert int(line["trials"]) == len(own)
+        assert float(line["mean"]) == pytest.approx(own.mean())
+        assert (float(line["lowest"]), float(line["highest"])) == (own.min(), own.max())
+        if len(own) > 1:
+            assert float(line["standard_deviation"]) == pytest.approx(own.std(), rel=1e-9, abs=1e-9)
+        else:
+            assert line["standard_deviation"] == ""
+    assert [key for key in expected if key[1] not in ("rtt_mean_ns", "increase_ns")] == []
+
+
+@of_each_run
+def test_the_page_and_the_tables_have_the_findings_and_a_mean_of_every_axis(run: Path) -> None:
+    report = report_of(run, Wording())
+    page = report.write()
+    assert page.stat().st_size < MOST_PAGE_BYTES
+    text = html.unescape(page.read_text("utf-8"))
+    assert "<script" not in text
+    for part in report.parts:
+        assert part.title in text
+        for sheet in (*part.sheets, *part.details):
+            assert sheet.title in text
+    # All cells are in the sample, so the findings are those of the whole run.
+    assert sorted(map(repr, report.sample.findings)) == sorted(map(repr, load(run).findings))
+    for chart in (chart for part in report.parts for chart in part.charts):
+        assert (run / "charts" / f"{chart.name}.svg").is_file()
+        assert len(chart.rows) <= 40 >= len(chart.columns)  # type: ignore[union-attr]  # heat maps
+    assert (run / "tables.md").read_text("utf-8").startswith("# ")
+    assert not (run / "tables.csv").exists()  # that of the report of a smaller run
+
+
+@of_each_run
+def test_no_text_of_the_page_bypasses_the_catalogue(run: Path) -> None:
+    names = names_of(load(run))
+    page = Visible()
+    page.feed(report_of(run, Translated("de", Pseudo())).write().read_text("utf-8"))
+    requested = {str(value) for cell in load(run).plan.cells for value in cell.settings.values()}
+    assert {text for _, text in page.found if unsaid(text, names | requested)} == set()
+
+
+def test_the_command_makes_this_report_if_the_run_is_large(run: Path) -> None:
+    result = CliRunner().invoke(cli, ["report", str(run)], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "Means by message size" in result.output
+    assert result.output.endswith(f"report: {run / 'index.html'}\n")
+    assert "made from the columns of its segments" in (run / "index.html").read_text("utf-8")
+
+
+def test_one_cell_has_the_whole_report_in_a_folder_of_its_own(run: Path) -> None:
+    cell = load(run).plan.cells[5]
+    words = ["report", str(run), "--cell", cell.key]
+    result = CliRunner().invoke(cli, words, catch_exceptions=False)
+    assert result.exit_code == 0
+    page = run / "cells" / "index.html"
+    assert result.output.endswith(f"report: {page}\n")
+    text = page.read_text("utf-8")
+    means = (page.parent / "tables.csv").read_text("utf-8").splitlines()[1:3]
+    frame = load(run).frame
+    own = frame[(frame["cell"] == cell.key) & (frame["status"] == "ok")]
+    mean, number = (float(line.rstrip(",").rpartition(",")[2]) for line in means)
+    assert mean == pytest.approx(own["throughput_bit_per_s"].mean() / 1e6, abs=0.005)
+    assert number == 1
+    links = [
+        link for link in re.findall(r'<a href="([^"#:]+)"', text) if "/" in link or "." in link
+    ]
+    assert {"../journal.jsonl", "../matrix.yaml", "tables.csv"} <= {*links}
+    assert all((page.parent / link).exists() for link in links)
+
+
+def test_a_report_of_cells_says_what_is_wrong(run: Path) -> None:
+    for words, message in (
+        (["--cell", "LL-none"], "no cell has the key 'LL-none'"),
+        (["--cell", "x", "--watch"], "--watch is for the report of the whole run"),
+        (["--cell", "x", "--json"], "are for the report, not for --json"),
+    ):
+        result = CliRunner().invoke(cli, ["report", str(run), *words])
+        assert message in str(result.exception)
+    (run / "cells").symlink_to(run.parent)
+    key = load(run).plan.cells[0].key
+    result = CliRunner().invoke(cli, ["report", str(run), "--cell", key])
+    assert "link" in str(result.exception)
+    assert not (run.parent / "index.html").exists()
