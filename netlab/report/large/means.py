@@ -14,9 +14,9 @@ from functools import cached_property
 
 from netlab.experiment.records import Value
 from netlab.messages import _, counted, joined
+from netlab.report.large.axes import CLIENT, PAIRING, SERVER, CellAxis, axes_of, values_of
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell, TableLine
 from netlab.results.arrow.large_run import CellFigures
-from netlab.results.axes import CLIENT, PAIRING, SERVER, Axis, axes_of, values_of
 from netlab.results.labels import figure, setting, setting_name, setting_value
 from netlab.results.quantities import Quantity
 from netlab.store.plan import PlannedCell
@@ -33,7 +33,8 @@ _COLUMNS = (
     _("coefficient of variation, median of the cells"),
 )
 
-Levels = Sequence[Value | None]
+Neighbours = Sequence[Value | None]
+"""Neighbouring levels of an axis."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class FigureGroup:
     """The cells with figures."""
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[CellAxis, ...]:
         """The axes of the cells, the one with the most levels first."""
         return tuple(sorted(axes_of(self.cells), key=lambda axis: -len(axis.levels)))
 
@@ -87,7 +88,7 @@ class FigureGroup:
     def _all(self) -> TableLine:
         return self._line(_("all"), self.cells)
 
-    def _over(self, axis: Axis) -> Table:
+    def _over(self, axis: CellAxis) -> Table:
         groups = axis.groups(MOST_LINES)
         name = axis_name(axis)
         lines = [
@@ -96,7 +97,7 @@ class FigureGroup:
         ]
         return self._table(_("Means by {axis}", axis=name), name, [*lines, self._all()])
 
-    def _by_group(self, axis: Axis, groups: Sequence[Levels]) -> list[list[PlannedCell]]:
+    def _by_group(self, axis: CellAxis, groups: Sequence[Neighbours]) -> list[list[PlannedCell]]:
         places = _places(groups)
         by_group: list[list[PlannedCell]] = [[] for _group in groups]
         for cell in self.cells:
@@ -124,7 +125,7 @@ class FigureGroup:
         scaled = value / self.quantity.scale
         return TableCell(figure(scaled), scaled, self.quantity.unit)
 
-    def _map(self, across: Axis, down: Axis) -> HeatMap:
+    def _map(self, across: CellAxis, down: CellAxis) -> HeatMap:
         """The means over two axes; a place is the mean of the cells in it."""
         columns, rows = across.groups(MOST_PLACES), down.groups(MOST_PLACES)
         column_of, row_of = _places(columns), _places(rows)
@@ -188,29 +189,29 @@ class FigureGroup:
         )
 
 
-def axis_name(axis: Axis) -> str:
+def axis_name(axis: CellAxis) -> str:
     """The name of an axis as a heading."""
     return _NAMES.get(axis.name) or setting_name(axis.name)
 
 
-def level_words(axis: Axis, level: Value | None) -> str:
+def level_words(axis: CellAxis, level: Value | None) -> str:
     """A level with the name of its axis, such as ``socket buffer 64 KiB``."""
     if axis.name in _NAMES:
         return joined(" ", [axis_name(axis), _level(axis, level)])
     return setting(axis.name, level)
 
 
-def levels_words(axis: Axis, levels: Levels) -> str:
+def levels_words(axis: CellAxis, levels: Neighbours) -> str:
     """Neighbouring levels of an axis, such as ``64 to 1472``."""
     first, last = _level(axis, levels[0]), _level(axis, levels[-1])
     return first if len(levels) == 1 else _("{first} to {last}", first=first, last=last)
 
 
-def _level(axis: Axis, level: Value | None) -> str:
+def _level(axis: CellAxis, level: Value | None) -> str:
     return str(level) if axis.name in _NAMES else setting_value(axis.name, level)
 
 
-def _places(groups: Sequence[Levels]) -> dict[Value | None, int]:
+def _places(groups: Sequence[Neighbours]) -> dict[Value | None, int]:
     """Level → number of its group."""
     return {level: place for place, levels in enumerate(groups) for level in levels}
 

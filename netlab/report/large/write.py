@@ -19,6 +19,7 @@ from netlab.report import CHARTS, FIGURES, PAGE, clear_charts
 from netlab.report.draw.parallel import drawing_of_several
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
 from netlab.report.language.wording import Wording
+from netlab.report.large.axes import thinned
 from netlab.report.large.means import FigureGroup
 from netlab.report.large.parts import groups_of, parts_of
 from netlab.report.page.large import large_page
@@ -26,7 +27,6 @@ from netlab.report.page.places import with_drawings
 from netlab.report.tables.elements import Part
 from netlab.report.write import latex, text
 from netlab.results.arrow.large_run import LargeRun, large_run
-from netlab.results.axes import thinned
 from netlab.spreadsheet import harmless
 from netlab.store.files import disk_error, write_inside
 from netlab.terminal import printable

@@ -18,7 +18,7 @@ PAIRING, SERVER, CLIENT = "pairing", "server", "client"
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class CellAxis:
     """An axis with its levels: numbers by size, words in the order of the plan."""
 
     name: str
@@ -43,7 +43,7 @@ def values_of(cell: PlannedCell) -> dict[str, Value | None]:
     return values
 
 
-def axes_of(cells: Iterable[PlannedCell]) -> tuple[Axis, ...]:
+def axes_of(cells: Iterable[PlannedCell]) -> tuple[CellAxis, ...]:
     """The axes of cells: everything that has at least two values."""
     levels: dict[str, dict[Value | None, None]] = {}
     count = 0
@@ -57,7 +57,7 @@ def axes_of(cells: Iterable[PlannedCell]) -> tuple[Axis, ...]:
         if number < count:  # an absent setting is a level, too
             levels[name][None] = None
     return tuple(
-        Axis(name, _in_order([*values])) for name, values in levels.items() if len(values) > 1
+        CellAxis(name, _in_order([*values])) for name, values in levels.items() if len(values) > 1
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from netlab.results.axes import CLIENT, PAIRING, SERVER, axes_of, thinned, values_of
+from netlab.report.large.axes import CLIENT, PAIRING, SERVER, axes_of, thinned, values_of
 from netlab.store.plan import PlannedCell
 
 
