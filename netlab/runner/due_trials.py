@@ -48,20 +48,24 @@ def disturbed(
         attempts = folder.next_attempt(record.cell, record.trial) - 1
         return again.asks(replace(record, attempt=attempts))
 
-    return recorded_trials(folder, cells, asks)
+    return recorded_trials(folder, cells, asks, None if quiet is None else quiet.steal)
 
 
 def recorded_trials(
-    folder: RunFolder, cells: tuple[Cell, ...], is_meant: Callable[[Record], bool]
+    folder: RunFolder,
+    cells: tuple[Cell, ...],
+    is_meant: Callable[[Record], bool],
+    most_steal: float | None,
 ) -> tuple[Trial, ...]:
     """The trials of ``cells`` for whose latest record ``is_meant`` returns true.
 
-    ``is_meant`` asks for trials in which data stopped, or a hypervisor took CPU time.
+    ``is_meant`` asks for trials in which data stopped, or in which a hypervisor took a larger share
+    of a host's CPU time than ``most_steal`` (``None``: any share is allowed).
     """
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number)
-        for key, number in folder.doubtful()
+        for key, number in folder.doubtful(most_steal)
         if key in by_key and is_meant(folder.latest[key, number])
     )
 

@@ -30,10 +30,10 @@ def flag(
     every attempt; and, once for each cell, about cells whose mean did not become precise.
     """
     if steal_rule is not None:
-        stayed = recorded_trials(folder, cells, steal_rule.is_disturbed)
+        stayed = recorded_trials(folder, cells, steal_rule.is_disturbed, steal_rule.steal)
         if stayed:
             progress.warn([f"{steal_rule.disturbed(len(stayed))}, in every attempt"])
-    stopped_trials = recorded_trials(folder, cells, lambda record: any(interruptions(record)))
+    stopped_trials = recorded_trials(folder, cells, lambda record: any(interruptions(record)), None)
     if stopped_trials:
         progress.warn([f"{in_which_data_stopped(len(stopped_trials))}: see the findings"])
     progress.warn(_imprecise(folder, cells))

@@ -134,14 +134,25 @@ class Gathered:
                 counts[self.status((cell, trial))] += 1
         return counts
 
-    def doubtful(self) -> Iterator[TrialKey]:
-        """The trials whose last record may ask for a repeat: in all others, no data stopped and no
-        CPU time was stolen.
+    def finished(self, trials: Mapping[str, int]) -> frozenset[str]:
+        """Cells whose trials all have a final record, of those that segments alone tell about.
+
+        ``trials``: cell → number of its trials.
+        """
+        if self.index is None:
+            return frozenset()
+        later = {cell for cell, _trial in self._read}
+        told = ((cell, number) for cell, number in trials.items() if cell not in later)
+        return frozenset(cell for cell, number in told if self.index.is_finished(cell, number))
+
+    def doubtful(self, most_steal: float | None) -> Iterator[TrialKey]:
+        """The trials whose last record may ask for a repeat: in all others, no data stopped, and no
+        larger share of CPU time than ``most_steal`` was stolen (``None``: any share is allowed).
         """
         if self.index is None or not isinstance(self.latest, LatestRecords):
             return iter(tuple(self.latest))
         added = self.latest.added
-        old = (trial for trial in self.index.doubtful() if trial not in added)
+        old = (trial for trial in self.index.doubtful(most_steal) if trial not in added)
         return iter((*old, *added))
 
     @property

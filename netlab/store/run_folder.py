@@ -155,11 +155,12 @@ class RunFolder:
         }
         return {status: count for status, count in self._gathered.counts(trials).items() if count}
 
-    def doubtful(self) -> Iterator[TrialKey]:
-        """The recorded trials that may have to be repeated: in all others, no data stopped and no
-        hypervisor took CPU time from a host.
+    def doubtful(self, most_steal: float | None) -> Iterator[TrialKey]:
+        """The recorded trials that may have to be repeated: in all others, no data stopped, and no
+        hypervisor took a larger share of a host's CPU time than ``most_steal`` (``None``: any share
+        is allowed).
         """
-        return self._gathered.doubtful()
+        return self._gathered.doubtful(most_steal)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -182,11 +183,14 @@ class RunFolder:
         unknown = sorted(redo - {cell.key for cell in self.plan.cells})
         if unknown:
             raise UsageError(f"{self.path}: the plan has no cell {', '.join(unknown)}")
+        trials = {cell.key: self.progress(cell).trials for cell in self.plan.cells}
+        finished = self._gathered.finished(trials) - redo
         return tuple(
-            (cell.key, trial)
-            for cell in self.plan.cells
-            for trial in range(1, self.progress(cell).trials + 1)
-            if cell.key in redo or not self._gathered.is_final((cell.key, trial))
+            (key, trial)
+            for key, number in trials.items()
+            if key not in finished
+            for trial in range(1, number + 1)
+            if key in redo or not self._gathered.is_final((key, trial))
         )
 
     def progress(self, cell: PlannedCell) -> CellProgress:

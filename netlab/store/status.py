@@ -162,7 +162,7 @@ def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
     courses = {cell.key: progress_in(plan, cell, gathered.latest) for cell in plan.cells}
     counts = gathered.counts({key: course.trials for key, course in courses.items()})
     quiet = _quiet_of(gathered.notes)
-    suspects = () if quiet is None else gathered.doubtful()
+    suspects = () if quiet is None else gathered.doubtful(quiet.steal)
     records = (gathered.latest[trial] for trial in suspects)
     disturbed = [record for record in records if quiet is not None and quiet.is_disturbed(record)]
     # A line that a writer has not finished is not damaged.

@@ -96,7 +96,7 @@ def test_a_run_with_retries_damage_and_a_trial_under_way_is_the_same_with_segmen
     stored, status = read_checked(run), status_of(run, RUN_CHECK).as_dict()
     before = told(stored)
     with open_run(run) as folder:
-        asked = folder.outstanding(), dict(folder.latest), list(folder.doubtful())
+        asked = folder.outstanding(), dict(folder.latest), list(folder.doubtful(0.25))
         attempts = [folder.next_attempt(cell.key, 1) for cell in folder.plan.cells]
     monkeypatch.setattr(segment_writer, "SEGMENT_LINES", 3)
     assert whole(run) > 2
@@ -107,7 +107,11 @@ def test_a_run_with_retries_damage_and_a_trial_under_way_is_the_same_with_segmen
     assert status_of(run, RUN_CHECK).as_dict() == status
     with open_run(run) as folder:
         assert (folder.outstanding(), dict(folder.latest)) == asked[:2]
-        assert set(folder.doubtful()) <= set(asked[2])
+        redo = frozenset({LL.key})
+        assert {(LL.key, trial) for trial in (1, 2)} <= {*folder.outstanding(redo)}
+        assert list(folder.doubtful(0.25)) == [(LL.key, 1)]
+        assert list(folder.doubtful(0.5)) == list(folder.doubtful(None)) == []
+        assert set(folder.doubtful(0.25)) <= set(asked[2])
         assert [folder.next_attempt(cell.key, 1) for cell in folder.plan.cells] == attempts
         assert attempts == [3, 1, 5, 1]
 
