@@ -82,10 +82,10 @@ def main() -> int:
 
 
 def link(folder: Path, into: Path, runs: int) -> Path:
-    """Link all files of the run into so many run folders."""
+    """Link the files of the run, and its segments, into so many run folders."""
     for number in range(runs):
         (into / str(number) / "segments").mkdir(parents=True)
-        for path in folder.rglob("*"):
+        for path in (*folder.iterdir(), *(folder / "segments").iterdir()):
             if path.is_file() and path.name != "lock":
                 os.link(path, into / str(number) / path.relative_to(folder))
     return into

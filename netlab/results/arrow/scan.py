@@ -6,11 +6,13 @@ Segments are read only as far as a query needs them; the rest of each run is in 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netlab.collector import without_collector
 from netlab.errors import UsageError
 from netlab.results.arrow.arrow_columns import Columns
 from netlab.results.arrow.run_parts import RunParts, parts_of
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SEGMENTS = (
-    "SELECT * EXCLUDE (filename, _begin_bytes, _line_bytes, _started, _stopped, _steal) "
-    "FROM segments JOIN files USING (filename)"
+    "SELECT * EXCLUDE (filename, _begin_bytes, _line_bytes, _started, _stopped, _steal), "
+    "left(filename, length(filename) - {below}) AS run FROM segments"
 )
+"""``below``: number of characters by which a segment's path is longer than that of its run."""
 _EXCEPT_REPLACED = " ANTI JOIN replaced USING (filename, _begin_bytes)"
 RUN = "run"
 """The column with the path of the run folder."""
@@ -87,7 +90,8 @@ def scan(folders: Sequence[Path]) -> Scan:
             "netlab.scan needs duckdb and pyarrow; install them with: "
             "pip install 'netlab-matrix[scan]'"
         ) from None
-    parts = [parts_of(run) for folder in folders for run in _runs_in(folder)]
+    with without_collector():
+        parts = [parts_of(run) for folder in folders for run in _runs_in(folder)]
     if not parts:
         raise UsageError("netlab.scan needs a run folder")
     connection = duckdb.connect()
@@ -119,28 +123,16 @@ def _of_segments(
     connection: duckdb.DuckDBPyConnection, parts: Sequence[RunParts], pa: Any
 ) -> Iterator[str]:
     """A query for the rows in segments, if there are segments."""
-    files = [
-        (str(part.folder / FOLDER / segment.name), str(part.folder), segment)
-        for part in parts
-        for segment in part.segments
-    ]
+    files = [str(part.folder / FOLDER / s.name) for part in parts for s in part.segments]
     if not files:
         return
-    paths = [re.sub(r"([*?[])", r"[\1]", path) for path, _, _ in files]  # no patterns
+    paths = [re.sub(r"([*?[])", r"[\1]", path) for path in files]  # no patterns
     segments = connection.read_parquet(paths, union_by_name=True, filename=True)
     segments.create_view("segments")
-    connection.register(
-        "files",
-        pa.table({"filename": [path for path, _, _ in files], RUN: [run for _, run, _ in files]}),
-    )
-    replaced = [
-        (path, begin)
-        for part in parts
-        for begin in part.replaced
-        for path, run, segment in files
-        if run == str(part.folder) and segment.begin_bytes <= begin < segment.end_bytes
-    ]
-    query = _SEGMENTS
+    replaced = [place for part in parts for place in _replaced_in(part)]
+    # All names of segments have the same length.
+    name = next(segment.name for part in parts for segment in part.segments)
+    query = _SEGMENTS.format(below=len(f"/{FOLDER}/{name}"))
     if replaced:
         connection.register(
             "replaced",
@@ -153,6 +145,16 @@ def _of_segments(
         )
         query += _EXCEPT_REPLACED
     yield query
+
+
+def _replaced_in(part: RunParts) -> Iterator[tuple[str, int]]:
+    """The file and the position of each record in a segment that a later record replaced."""
+    begins = [segment.begin_bytes for segment in part.segments]
+    paths = [str(part.folder / FOLDER / segment.name) for segment in part.segments]
+    for begin in part.replaced:
+        place = bisect_right(begins, begin) - 1
+        if place >= 0 and begin < part.segments[place].end_bytes:
+            yield paths[place], begin
 
 
 def _rest(parts: Sequence[RunParts], tests: dict[str, None]) -> pa.Table:
