@@ -181,11 +181,12 @@ def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
         matrix_text = read_inside(matrix, MAX_MATRIX_BYTES).decode("utf-8", "replace")
     header = read_inside(path / HEADER, MAX_HEADER_BYTES)
     try:
-        plan, created_at = from_text(header.decode("utf-8"), matrix_text)
-        stated_facts_of(plan)
-        if check is not None:
-            for cell in plan.cells:
-                check.settings(cell.test, cell.settings)
+        with without_collector():
+            plan, created_at = from_text(header.decode("utf-8"), matrix_text)
+            stated_facts_of(plan)
+            if check is not None:
+                for cell in plan.cells:
+                    check.settings(cell.test, cell.settings)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
     return plan, created_at
