@@ -108,6 +108,7 @@ def main() -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
+    gc.freeze()  # a last pass of the collector through all objects would free nothing in time
     sys.exit(settle_streams(code))
 
 
