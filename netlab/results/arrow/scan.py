@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _SEGMENTS = (
     "SELECT * EXCLUDE (filename, _begin_bytes, _line_bytes, _started, _stopped, _steal), "
-    "left(filename, length(filename) - {below}) AS run FROM segments"
+    "left(filename, length(filename) - {below}) AS run "
+    "FROM read_parquet([{paths}], union_by_name=true, filename=true)"
 )
 """``below``: number of characters by which a segment's path is longer than that of its run."""
 _EXCEPT_REPLACED = " ANTI JOIN replaced USING (filename, _begin_bytes)"
@@ -126,13 +127,13 @@ def _of_segments(
     files = [str(part.folder / FOLDER / s.name) for part in parts for s in part.segments]
     if not files:
         return
+    # The files are in the query itself: a view of them would read their columns twice more.
     paths = [re.sub(r"([*?[])", r"[\1]", path) for path in files]  # no patterns
-    segments = connection.read_parquet(paths, union_by_name=True, filename=True)
-    segments.create_view("segments")
+    quoted = ["'" + path.replace("'", "''") + "'" for path in paths]
     replaced = [place for part in parts for place in _replaced_in(part)]
     # All names of segments have the same length.
     name = next(segment.name for part in parts for segment in part.segments)
-    query = _SEGMENTS.format(below=len(f"/{FOLDER}/{name}"))
+    query = _SEGMENTS.format(below=len(f"/{FOLDER}/{name}"), paths=", ".join(quoted))
     if replaced:
         connection.register(
             "replaced",

@@ -89,7 +89,7 @@ def test_a_scan_has_the_rows_and_columns_of_each_frame(
 def test_a_run_that_is_written_and_that_has_repeats_is_scanned_as_far_as_it_is(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "[a]*run"
+    path = tmp_path / "[a]*'{run}"
     with RunFolder.open_for_writing(path, made_plan(), clock=ticking(), check=RUN_CHECK) as folder:
         folder.append(made_record(LL, 1, status=Status.FAILED, reason="no-peer"))
         folder.append(made_record(LL, 1, attempt=2))
