@@ -8,7 +8,6 @@ measurement of a cell, and a reading is the data of one trial.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -35,7 +34,9 @@ CHARTS = "charts"
 COLUMN = "column"
 """Folder in ``CHARTS`` with the same pictures in the width of one column of a two-column page."""
 
-_PICTURES = (".png", ".svg", ".pdf")
+TABLES = "tables.csv"
+CELLS = "cells.csv"
+"""File with the figures of every cell; only the report of a large run has it."""
 
 FIGURES = "figures.csv"
 """File with the numbers in the tables of ``Report.parts``; only the report writes this file."""
@@ -124,7 +125,7 @@ class Report:
         from netlab.report.page.places import with_drawings
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
-        from netlab.store.files import write_inside
+        from netlab.report.write.files import write_files
 
         run, worded, link = self.run, self.wording, self.run.plan.link
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
@@ -154,16 +155,8 @@ class Report:
             )
             html = page(contents, worded)
             pictures = (*of_tables(), *of_parts())
-        html = with_drawings(html, pictures)
-        for picture in pictures:
-            files |= {f"{CHARTS}/{name}": data for name, data in picture.files().items()}
-        folder = self._folder()
-        clear_charts(folder, keep=frozenset(files))
-        for name, data in files.items():
-            write_inside(folder, name, data, mode=0o644)
-        # The page is written last: once it exists, all files next to it are of the same run.
-        write_inside(folder, PAGE, _utf8(reloading(html, reload_s)), mode=0o644)
-        return folder / PAGE
+        html = reloading(with_drawings(html, pictures), reload_s)
+        return write_files(self._folder(), files, pictures, html)
 
     def _folder(self) -> Path:
         """The folder of the report's files; it is made if it is missing."""
@@ -215,29 +208,25 @@ class Report:
 
     def _for_programs(self, tables: Sequence[GridTable]) -> dict[str, bytes]:
         from netlab.report.write import text
+        from netlab.report.write.files import utf8
 
-        files = {"tables.csv": _utf8(text.comma_separated(tables))}
+        files = {TABLES: utf8(text.comma_separated(tables))}
         if any(part.sheets or part.details for part in self.parts):
-            files[FIGURES] = _utf8(text.figures(self.parts))
+            files[FIGURES] = utf8(text.figures(self.parts))
         return files
 
     def _for_people(self, material: _People) -> dict[str, bytes]:
         from netlab.report.page import link_words
         from netlab.report.write import latex, text
+        from netlab.report.write.files import utf8
 
         title, worded = self.run.plan.title, self.wording
         tables = _tables(material.sections)
-        words = latex.LatexWords(
-            language=worded.language.replace("_", "-"),
-            decimal_marker=worded.decimal_marker,
-            table=worded.table,
-            figure=worded.text(_("Figure")),
-        )
         set_in_latex = latex.document(
             *(title, tables, material.parts),
             overviews=material.means,
             charts=material.charts,
-            words=words,
+            words=latex.words_of(worded),
         )
         in_markdown = text.markdown(
             *(title, tables),
@@ -254,7 +243,7 @@ class Report:
             overviews=material.means,
             charts=material.charts,
         )
-        return {"tables.md": _utf8(in_markdown), "tables.tex": _utf8(set_in_latex)}
+        return {"tables.md": utf8(in_markdown), "tables.tex": utf8(set_in_latex)}
 
     def overview_text(self, width: int | None = None) -> str:
         """The tables of means for a terminal, below a line with the run's title and a summary.
@@ -312,11 +301,6 @@ def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
     return [table for section in sections for table in section.tables]
 
 
-def _utf8(text: str) -> bytes:
-    """UTF-8; a lone surrogate, which a host's answer may contain, becomes an escape sequence."""
-    return text.encode("utf-8", "backslashreplace")
-
-
 def in_tables(readings: Iterable[Reading]) -> list[Reading]:
     """The readings that tables of throughput show: streams, except those between named hosts."""
     from netlab.experiment.pairings import is_by_name
@@ -326,27 +310,3 @@ def in_tables(readings: Iterable[Reading]) -> list[Reading]:
         for reading in readings
         if reading.test == STREAM and not is_by_name(reading.pairing)
     ]
-
-
-def clear_charts(folder: Path, keep: frozenset[str]) -> None:
-    """Create the charts' folder, and remove those files of an earlier report that are not in
-    ``keep``.
-
-    Raises StoreError if the charts' folder is a symbolic link, because the target of the link does
-    not belong to the report.
-    """
-    from netlab.store.files import disk_error, folder_inside
-
-    try:
-        narrow = any(name.startswith(f"{CHARTS}/{COLUMN}/") for name in keep)
-        narrow = narrow or os.path.lexists(folder / CHARTS / COLUMN)
-        for below in ((CHARTS,), (CHARTS, COLUMN)) if narrow else ((CHARTS,),):
-            with folder_inside(folder, *below, make=0o777) as charts:
-                for name in charts.names():
-                    is_picture = name.endswith(_PICTURES)
-                    if is_picture and "/".join((*below, name)) not in keep:
-                        charts.remove(name)
-        if FIGURES not in keep:
-            (folder / FIGURES).unlink(missing_ok=True)
-    except OSError as error:
-        raise disk_error(error, folder, "keep the report there") from None

@@ -18,8 +18,7 @@ from netlab.compare.runs import Compared
 from netlab.messages import counted
 from netlab.report.sections.comparisons import in_words, sheet
 from netlab.report.tables.elements import Part, Table
-from netlab.report.write.text import markdown, plain
-from netlab.spreadsheet import harmless
+from netlab.report.write.text import csv_value, markdown, plain
 from netlab.stats import Verdict
 from netlab.terminal import printable
 from netlab.units import format_share
@@ -195,10 +194,4 @@ def _present(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return harmless(printable(" ".join(map(str, value))))
-    return repr(value) if isinstance(value, int | float) else harmless(printable(str(value)))
+    return csv_value(" ".join(map(str, value)) if isinstance(value, list) else value)

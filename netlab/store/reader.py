@@ -150,8 +150,9 @@ def read_cells(path: Path, keys: Collection[str], check: RunCheck | None = None)
     """
     plan, created_at = read_plan(path, check)
     cells = tuple(cell for cell in plan.cells if cell.key in keys)
+    known = {cell.key for cell in cells}
     for key in keys:
-        if all(cell.key != key for cell in cells):
+        if key not in known:
             raise UsageError(
                 f"{path}: no cell has the key {key!r}; `netlab plan --cells` lists them"
             )

@@ -14,8 +14,7 @@ from typing import Any
 from netlab.compare.history.history import CellHistory, History
 from netlab.report.history.parts import part_of
 from netlab.report.language.wording import Wording
-from netlab.report.write.text import markdown, plain
-from netlab.spreadsheet import harmless
+from netlab.report.write.text import csv_value, markdown, plain
 from netlab.terminal import printable
 
 SCHEMA = 1
@@ -52,7 +51,7 @@ def as_csv(history: History) -> str:
     writer.writeheader()
     for cell in history.cells:
         for row in _rows(history, cell):
-            writer.writerow({name: _text(row.get(name)) for name in _COLUMNS})
+            writer.writerow({name: csv_value(row.get(name)) for name in _COLUMNS})
     return out.getvalue()
 
 
@@ -118,11 +117,3 @@ def _rows(history: History, cell: CellHistory) -> Iterator[dict[str, Any]]:
                 "p": point.p_value,
             }
         yield row
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return repr(value) if isinstance(value, int | float) else harmless(printable(str(value)))

@@ -114,8 +114,8 @@ class FigureGroup:
         return TableLine(
             label,
             (
-                _number(len(own)),
-                _number(sum(figures.trials for figures in own)),
+                count_cell(len(own)),
+                count_cell(sum(figures.trials for figures in own)),
                 *map(self._place, (statistics.fmean(means), min(means), max(means))),
                 _share(variation),
             ),
@@ -181,7 +181,7 @@ class FigureGroup:
             cell.key,
             (
                 TableCell(words),
-                _number(own.trials),
+                count_cell(own.trials),
                 *map(self._place, (own.mean, own.least, own.most)),
                 _share(own.variation),
             ),
@@ -216,7 +216,8 @@ def _places(groups: Sequence[Neighbours]) -> dict[Value | None, int]:
     return {level: place for place, levels in enumerate(groups) for level in levels}
 
 
-def _number(number: int) -> TableCell:
+def count_cell(number: int) -> TableCell:
+    """A place with a whole number."""
     return TableCell(str(number), float(number))
 
 

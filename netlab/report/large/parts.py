@@ -7,14 +7,14 @@ measurement of a cell.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
-from netlab.report.large.means import MOST_EXTREMES, FigureGroup
-from netlab.report.tables.elements import Part, Table, TableCell, TableLine
+from netlab.report.large.means import MOST_EXTREMES, FigureGroup, count_cell
+from netlab.report.tables.elements import Part, Table, TableLine
 from netlab.report.text.summary import all_findings, leading
 from netlab.results.arrow.large_run import LARGE_TRIALS, LargeRun
 from netlab.results.quantities import figure_columns
@@ -58,7 +58,14 @@ def _trials(run: LargeRun) -> Part:
     ]
     cells = counted("{number} cell", "{number} cells", len(run.plan.cells))
     trials = counted("{number} trial", "{number} trials", counts.total())
-    words = [_("{cells}, {trials}: {numbers}.", cells=cells, trials=trials, numbers=_list(numbers))]
+    words = [
+        _(
+            "{cells}, {trials}: {numbers}.",
+            cells=cells,
+            trials=trials,
+            numbers=joined(", ", numbers),
+        )
+    ]
     if run.began_at:
         days = {"first": run.began_at[DAY], "last": run.ended_at[DAY]}
         words.append(_("Measured from {first} to {last}.", **days))
@@ -66,7 +73,9 @@ def _trials(run: LargeRun) -> Part:
         ((-statuses.get(Status.FAILED, 0), cell) for cell, statuses in run.statuses.items()),
     )[:MOST_EXTREMES]
     failed = [
-        TableLine(cell, (_number(-count), _number(sum(run.statuses[cell].values()))), cell=cell)
+        TableLine(
+            cell, (count_cell(-count), count_cell(sum(run.statuses[cell].values()))), cell=cell
+        )
         for count, cell in lines
         if count
     ]
@@ -92,14 +101,6 @@ def _findings(run: LargeRun, sample: Analysis) -> Part:
     if part is None:
         return Part(name="findings", title=_("Findings"), paragraphs=(about, _("None.")))
     return replace(part, paragraphs=(*leading(sample), about, *part.paragraphs))
-
-
-def _number(number: int) -> TableCell:
-    return TableCell(str(number), float(number))
-
-
-def _list(words: Sequence[str]) -> str:
-    return joined(", ", words)
 
 
 _HOW = _(

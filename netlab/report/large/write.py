@@ -14,8 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from netlab.findings.analysis import Analysis, load_cells
-from netlab.messages import _
-from netlab.report import CHARTS, FIGURES, PAGE, clear_charts
+from netlab.report import CELLS, FIGURES
 from netlab.report.draw.parallel import drawing_of_several
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
 from netlab.report.language.wording import Wording
@@ -26,15 +25,10 @@ from netlab.report.page.large import large_page
 from netlab.report.page.places import with_drawings
 from netlab.report.tables.elements import Part
 from netlab.report.write import latex, text
+from netlab.report.write.files import utf8, write_files
 from netlab.results.arrow.large_run import LargeRun, large_run
-from netlab.spreadsheet import harmless
-from netlab.store.files import disk_error, write_inside
 from netlab.terminal import printable
 
-CELLS = "cells.csv"
-"""File with the figures of every cell; only the report of a large run writes it."""
-_OTHERS = ("tables.csv",)
-"""Files of an earlier report, when the run had fewer trials."""
 SAMPLED_TRIALS = 5_000
 """Maximum number of trials that the findings are about."""
 _FIGURES = ("trials", "mean", "standard_deviation", "lowest", "highest")
@@ -60,8 +54,12 @@ class LargeReport:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The parts in the report's language."""
-        return tuple(map(self.wording.of_part, parts_of(self.run, self.sample)))
+        """All parts, not translated yet."""
+        return parts_of(self.run, self.sample)
+
+    @cached_property
+    def _worded(self) -> tuple[Part, ...]:
+        return tuple(map(self.wording.of_part, self.parts))
 
     def write(self) -> Path:
         """Write index.html, the tables (.md, .tex, .csv), cells.csv and the charts. Returns the
@@ -70,34 +68,22 @@ class LargeReport:
         folder, title, worded = self.run.folder, self.run.plan.title, self.wording
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
         with drawing_of_several(forms) as drawing:
-            pending = drawing(chart for part in self.parts for chart in part.charts)
-            words = latex.LatexWords(
-                language=worded.language.replace("_", "-"),
-                decimal_marker=worded.decimal_marker,
-                table=worded.table,
-                figure=worded.text(_("Figure")),
-            )
+            pending = drawing(chart for part in self._worded for chart in part.charts)
             files = {
-                "tables.md": _utf8(text.markdown(title, (), (), self.parts)),
-                "tables.tex": _utf8(latex.document(title, (), self.parts, words=words)),
-                FIGURES: _utf8(text.figures(parts_of(self.run, self.sample))),
-                CELLS: _utf8(cells_csv(self.run)),
+                "tables.md": utf8(text.markdown(title, (), (), self._worded)),
+                "tables.tex": utf8(
+                    latex.document(title, (), self._worded, words=latex.words_of(worded))
+                ),
+                FIGURES: utf8(text.figures(self.parts)),
+                CELLS: utf8(cells_csv(self.run)),
             }
-            html = large_page(title, self.parts, worded)
+            html = large_page(title, self._worded, worded)
             pictures = pending()
-        for picture in pictures:
-            files |= {f"{CHARTS}/{name}": data for name, data in picture.files().items()}
-        clear_charts(folder, keep=frozenset(files))
-        for name in _OTHERS:
-            _remove(folder / name)
-        for name, data in files.items():
-            write_inside(folder, name, data, mode=0o644)
-        write_inside(folder, PAGE, _utf8(with_drawings(html, pictures)), mode=0o644)
-        return folder / PAGE
+        return write_files(folder, files, pictures, with_drawings(html, pictures))
 
     def overview_text(self, width: int | None = None) -> str:
         """The tables for a terminal, below the run's title. Tables are no wider than ``width``."""
-        sheets = [text.plain(sheet, width) for part in self.parts for sheet in part.sheets]
+        sheets = [text.plain(sheet, width) for part in self._worded for sheet in part.sheets]
         return "\n\n".join([printable(self.run.plan.title), *sheets])
 
 
@@ -113,33 +99,13 @@ def cells_csv(run: LargeRun) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["cell", "test", "pairing", *names, "column", *_FIGURES])
     for group in groups_of(run):
-        writer.writerows(_lines(group, names))
+        writer.writerows(map(text.csv_value, line) for line in _lines(group, names))
     return out.getvalue()
 
 
 def _lines(group: FigureGroup, names: list[str]) -> Iterator[list[object]]:
     for cell in group.cells:
         own = group.figures[cell.key]
-        settings = [_cell_text(cell.settings.get(name)) for name in names]
-        deviation = "" if own.deviation is None else own.deviation
-        head = [cell.key, cell.test, harmless(printable(cell.pairing))]
-        yield [*head, *settings, group.column, own.trials, own.mean, deviation, own.least, own.most]
-
-
-def _cell_text(value: object) -> object:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if value is None or isinstance(value, int | float):
-        return "" if value is None else value
-    return harmless(printable(str(value)))
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise disk_error(error, path.parent, "keep the report there") from None
-
-
-def _utf8(content: str) -> bytes:
-    return content.encode("utf-8", "backslashreplace")
+        settings = [cell.settings.get(name) for name in names]
+        figures = [own.trials, own.mean, own.deviation, own.least, own.most]
+        yield [cell.key, cell.test, cell.pairing, *settings, group.column, *figures]

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from netlab.messages import _
+from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table, TableCell
 from netlab.report.write.latex_escape import latex_text, shown_characters
 from netlab.report.write.latex_figures import figures
@@ -168,6 +170,16 @@ class LatexWords:
     decimal_marker: str = "."
     table: str = "Table"
     figure: str = "Figure"
+
+
+def words_of(wording: Wording) -> LatexWords:
+    """What depends on the language of ``wording``."""
+    return LatexWords(
+        language=wording.language.replace("_", "-"),
+        decimal_marker=wording.decimal_marker,
+        table=wording.table,
+        figure=wording.text(_("Figure")),
+    )
 
 
 def document(

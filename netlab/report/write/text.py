@@ -161,6 +161,15 @@ def figures(parts: Iterable[Part]) -> str:
     return out.getvalue()
 
 
+def csv_value(value: object) -> str:
+    """A value in a CSV file: numbers with all digits, an unknown value empty, texts harmless."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, int | float) else harmless(printable(str(value)))
+
+
 def _cell(text: str) -> str:
     return harmless(printable(text).lstrip())
 

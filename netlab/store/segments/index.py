@@ -97,6 +97,7 @@ class TrialIndex:
         import pyarrow.compute as pc
 
         found = pc.index_in(table["cell"].cast("string"), value_set=self._keys)
+        # A cell that is not in the plan has the place -1.
         places = _array(found, "int64") - _array(found.is_null(), "int64")
         trials = _whole(table, "trial")
         if len(places) and (places.min() < 0 or trials.min() < 1):

@@ -19,9 +19,10 @@ from pseudo_locale import Pseudo, Visible, names_of, unsaid
 
 from netlab.cli import cli
 from netlab.findings.analysis import load
+from netlab.report import CELLS
 from netlab.report.language.translated import Translated
 from netlab.report.language.wording import Wording
-from netlab.report.large.write import CELLS, report_of
+from netlab.report.large.write import report_of
 from netlab.results.arrow import large_run as large
 from netlab.results.arrow.segment_writer import compact
 

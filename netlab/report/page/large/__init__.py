@@ -1,7 +1,4 @@
-"""The report of a run with very many trials → one HTML page that opens offline.
-
-The content security policy of the page allows only the page's own style sheet, and no script.
-"""
+"""The report of a run with very many trials → one HTML page that opens offline."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ from collections.abc import Sequence
 from itertools import count
 
 from netlab.report.language.wording import Wording
-from netlab.report.page import HERE
-from netlab.report.page.environment import environment
+from netlab.report.page.plain import plain_page
 from netlab.report.tables.elements import Part
-from netlab.version import VERSION
 
 
 def large_page(title: str, parts: Sequence[Part], wording: Wording) -> str:
@@ -21,15 +16,5 @@ def large_page(title: str, parts: Sequence[Part], wording: Wording) -> str:
     ``parts`` are in the language of ``wording``. All text from hosts and files is escaped.
     """
     numbers = count()
-    return (
-        environment(HERE, wording)
-        .get_template("large/large.html.j2")
-        .render(
-            language=wording.language,
-            title=title,
-            parts=[(part, [(next(numbers), chart) for chart in part.charts]) for part in parts],
-            style=(HERE / "page.css").read_text(encoding="utf-8"),
-            places={},
-            version=VERSION,
-        )
-    )
+    numbered = [(part, [(next(numbers), chart) for chart in part.charts]) for part in parts]
+    return plain_page("large/large.html.j2", title, wording, parts=numbered)
