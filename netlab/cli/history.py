@@ -49,7 +49,7 @@ def history(folders: tuple[Path, ...], form: str, language: str, output: Path | 
         case "text":
             write_text(as_text(result, wording, width() if output is None else None), output)
         case "html":
-            from netlab.report.page.history import history_page
+            from netlab.report.page.plain.history import history_page
 
             write_output(output, history_page(result, wording).encode("utf-8", "backslashreplace"))
         case "markdown":

@@ -21,8 +21,8 @@ from netlab.report.language.wording import Wording
 from netlab.report.large.axes import thinned
 from netlab.report.large.means import FigureGroup
 from netlab.report.large.parts import groups_of, parts_of
-from netlab.report.page.large import large_page
 from netlab.report.page.places import with_drawings
+from netlab.report.page.plain.large import large_page
 from netlab.report.tables.elements import Part
 from netlab.report.write import latex, text
 from netlab.report.write.files import utf8, write_files

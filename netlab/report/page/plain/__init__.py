@@ -5,6 +5,7 @@ The content security policy of such a page allows only the page's own style shee
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from netlab.report.language.wording import Wording
@@ -20,7 +21,7 @@ def plain_page(template: str, title: str, wording: Wording, **values: Any) -> st
     ``template``: a file in this folder; ``values`` are for it, in the language of ``wording``.
     """
     return (
-        environment(HERE, wording)
+        environment(Path(__file__).parent, wording)
         .get_template(template)
         .render(
             language=wording.language,

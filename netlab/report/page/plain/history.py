@@ -15,5 +15,5 @@ def history_page(history: History, wording: Wording) -> str:
     """The page as HTML in the language of ``wording``. All text from files is escaped."""
     part = wording.of_part(part_of(history, with_charts=True))
     charts = [*enumerate(part.charts)]
-    html = plain_page("history/history.html.j2", part.title, wording, part=part, charts=charts)
+    html = plain_page("history.html.j2", part.title, wording, part=part, charts=charts)
     return with_drawings(html, draw(part.charts, (PAGE_WIDE,)))

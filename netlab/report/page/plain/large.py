@@ -17,4 +17,4 @@ def large_page(title: str, parts: Sequence[Part], wording: Wording) -> str:
     """
     numbers = count()
     numbered = [(part, [(next(numbers), chart) for chart in part.charts]) for part in parts]
-    return plain_page("large/large.html.j2", title, wording, parts=numbered)
+    return plain_page("large.html.j2", title, wording, parts=numbered)
