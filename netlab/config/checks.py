@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.config.commands.variant_model import fault_of_variant, variants_of
 from netlab.config.document import Document, KeyPath, PlacedFault, check, did_you_mean
-from netlab.config.matrix_model import KINDS, BetweenSection, MatrixFile, model_for
+from netlab.config.matrix_model import BetweenSection, MatrixFile, model_for
 from netlab.config.merge import (
     STANDING_IN,
     Layer,
@@ -31,6 +31,7 @@ from netlab.config.merge import (
     too_long_frames,
     too_many,
 )
+from netlab.config.setting_models import KINDS
 from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, kinds_with
 from netlab.config.unknown_hosts import unknown_hosts
 from netlab.errors import Fault, MatrixError

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from netlab.config.document import Document, Section, did_you_mean
-from netlab.config.matrix_model import ExpectSection, MatrixFile
+from netlab.config.matrix_model import MatrixFile
 from netlab.config.merge import grids_of, layers_of, meant_by
+from netlab.config.setting_models import ExpectSection
 from netlab.config.settings import FIELD_OF
 from netlab.errors import Fault
 from netlab.experiment.cells import expansion

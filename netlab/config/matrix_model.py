@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeGuard, Union
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
@@ -14,147 +14,37 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 from netlab.config.commands.mirror_model import MirrorName, MirrorSection
 from netlab.config.commands.variant_model import VariantsSection
 from netlab.config.document import Section
-from netlab.config.expect_model import ExpectBounds
+from netlab.config.setting_models import (
+    ABSENT,
+    KINDS,
+    MAX_REPEATS,
+    RULES,
+    CompareSection,
+    ExpectSection,
+    Names,
+    Repeats,
+    compare_section,
+    defaults_section,
+    expect_section,
+    keys_of,
+    test_model,
+)
 from netlab.config.settings import (
     LOAD,
-    LOAD_KEYS,
     SETTINGS,
-    SETTINGS_OF,
     Confidence,
     HostName,
     Pairing,
     Rate,
     RoleName,
     RoundTripTime,
-    Setting,
     Steal,
     WarmUp,
     Within,
     distinct,
-    one_or_list,
 )
 
-KINDS = {
-    "stream": "Messages one way, or both ways at once.",
-    "round_trip": "Requests from the client, answered by the server's mirror: latency.",
-    "connect": "Transactions with a TCP connection each: the cost of connecting.",
-    "payload_search": "The largest payload that travels in one frame, and the path's MTU.",
-    "throughput_search": "The highest rate that passes without loss (RFC 2544).",
-    "latency_under_load": "Round trips before, during and after streams that fill the path.",
-}
-"""The kinds of test. Every combination of the values of a test's settings is a cell."""
-
-MAX_REPEATS = 1000
 MAX_PAIRINGS = 20_000
-
-Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
-
-_ABOUT_PAIRING = "Server first, such as WL."
-
-
-def _model_of(
-    name: str, about: str, settings: tuple[Setting, ...], *, axes: bool, **more: Any
-) -> type[Section]:
-    fields: dict[str, Any] = {
-        s.name: (s.axis if axes else s.value, Field(default=None, description=s.about))
-        for s in settings
-    }
-    model: type[Section] = create_model(name, __base__=Section, __doc__=about, **more, **fields)
-    return model
-
-
-def _rules(model: Any, about: str) -> Any:
-    listed: Any = list[model]
-    return (
-        Annotated[listed, Field(min_length=1, max_length=100)],
-        Field(default=None, description=about),
-    )
-
-
-def _rule(name: str, about: str, condition: type[Section], action: type[Section], word: str) -> Any:
-    """The model of a rule such as ``{when: …, with: …}`` or ``{when: …, set: …}``."""
-    key = "with_" if word == "with" else word
-    fields: dict[str, Any] = {"when": (condition, ...), key: (action, Field(alias=word))}
-    return create_model(name, __base__=Section, __doc__=about, **fields)
-
-
-def _test_model(test: str) -> type[Section]:
-    """The model of one kind of test: its settings, its rules, its repeats."""
-    kind = "".join(word.capitalize() for word in test.split("_"))
-    settings = SETTINGS_OF[test]
-    condition = _model_of(
-        f"{kind}When",
-        "Selects cells: each setting named here has one of the values given.",
-        settings,
-        axes=True,
-        pairing=(one_or_list(Pairing), Field(default=None, description=_ABOUT_PAIRING)),
-    )
-    values = _model_of(f"{kind}Values", "Settings, one value each.", settings, axes=False)
-    replace = _rule(
-        f"{kind}Replace",
-        "Replaces values that the axes give: UDP carries no 65536 bytes.",
-        condition,
-        values,
-        "with",
-    )
-    override = _rule(
-        f"{kind}Override",
-        "Changes settings of some cells: a longer duration for small messages.",
-        condition,
-        values,
-        "set",
-    )
-    kinds: Any = Literal[test]
-    more: dict[str, Any] = {}
-    if test == "latency_under_load":
-        load_settings = tuple(setting for setting in settings if setting.name in LOAD_KEYS)
-        settings = tuple(setting for setting in settings if setting.name not in LOAD_KEYS)
-        model = _model_of("Load", "The streams that fill the path.", load_settings, axes=True)
-        more[LOAD] = (model, Field(default=None, description="The streams that fill the path."))
-    return _model_of(
-        f"{kind}Test",
-        KINDS[test],
-        settings,
-        axes=True,
-        test=(kinds, Field(description="Kind of test.")),
-        repeats=(
-            Repeats,
-            Field(default=None, description="Trials per cell of this test; default: the matrix's."),
-        ),
-        replace=_rules(replace, "Applied first: values that replace others."),
-        exclude=_rules(condition, "Applied second: combinations that are not measured."),
-        override=_rules(override, "Applied last: settings of some cells; later rules win."),
-        **more,
-    )
-
-
-TESTS: dict[str, type[Section]] = {test: _test_model(test) for test in KINDS}
-
-Defaults = _model_of(
-    "Defaults", "Settings of every test that takes them and does not set them.", SETTINGS, axes=True
-)
-
-SideModel = _model_of(
-    "Side",
-    "The cells on one side of a comparison: one value of each setting named here.",
-    SETTINGS,
-    axes=False,
-    test=(Literal[tuple(KINDS)], Field(default=None, description="Kind of test.")),
-    pairing=(Pairing, Field(default=None, description=_ABOUT_PAIRING)),
-)
-
-
-ExpectWhen = _model_of(
-    "ExpectWhen",
-    "Selects cells: each setting named here has one of the values given.",
-    SETTINGS,
-    axes=True,
-    test=(
-        one_or_list(Literal[tuple(KINDS)]),
-        Field(default=None, description="Kind of test."),
-    ),
-    pairing=(one_or_list(Pairing), Field(default=None, description=_ABOUT_PAIRING)),
-)
 
 
 def _shape(value: object) -> str:
@@ -162,25 +52,6 @@ def _shape(value: object) -> str:
     if isinstance(value, list):
         return "list"
     return "word" if isinstance(value, str) else "section"
-
-
-class CompareSection(Section):
-    """Compares cells with those that differ from them only in the settings named."""
-
-    name: str = Field(min_length=1, max_length=100, description="Title of the comparison.")
-    baseline: SideModel  # type: ignore[valid-type]  # made of the table of settings
-    contender: SideModel  # type: ignore[valid-type]
-
-
-class ExpectSection(ExpectBounds):
-    """Expectations of some cells, for `netlab check`."""
-
-    when: ExpectWhen = Field(  # type: ignore[valid-type]  # made of the table of settings
-        default=None, description="Only these cells; default: all cells that have the quantity."
-    )
-    unless: ExpectWhen = Field(  # type: ignore[valid-type]
-        default=None, description="Except these cells."
-    )
 
 
 class BetweenSection(Section):
@@ -292,9 +163,9 @@ class Running(Section):
     )
 
 
-def _tests_of(kinds: Iterable[str]) -> Any:
+def _tests_of(kinds: Iterable[str], names: Names) -> Any:
     """The type of the list of tests, if all tests are of these kinds."""
-    models = tuple(TESTS[kind] for kind in kinds)
+    models = tuple(test_model(kind, names) for kind in kinds)
     test: Any = Union[models]  # noqa: UP007  (made at run time)
     if len(models) > 1:
         test = Annotated[test, Field(discriminator="test")]
@@ -304,6 +175,8 @@ def _tests_of(kinds: Iterable[str]) -> Any:
 
 class MatrixFile(Running):
     """A matrix: which tests run, between which systems, with which values."""
+
+    # The models that `model_for` makes of this one have the types of the settings.
 
     title: str = Field(
         default="",
@@ -334,13 +207,13 @@ class MatrixFile(Running):
         description="Groups of named states of the hosts' own settings; every test is measured in "
         "each combination, unless it has a `variant` of its own.",
     )
-    defaults: Defaults = Field(default=None)  # type: ignore[valid-type]
-    tests: _tests_of(KINDS)  # type: ignore[valid-type]  # made of the table of settings
-    compare: Annotated[list[CompareSection], Field(min_length=1, max_length=100)] = Field(
+    defaults: Any = Field(default=None)
+    tests: list[Any]
+    compare: list[CompareSection] = Field(
         default=None,  # type: ignore[arg-type]
         description="Comparisons in the report.",
     )
-    expect: Annotated[list[ExpectSection], Field(min_length=1, max_length=100)] = Field(
+    expect: list[ExpectSection] = Field(
         default=None,  # type: ignore[arg-type]
         description="Expectations that `netlab check` applies to the run.",
     )
@@ -361,25 +234,44 @@ _OPTIONAL = frozenset(
     if not field.is_required() and field.default is None
 )
 
+_EVERY_NAME = _OPTIONAL | {setting.name for setting in SETTINGS} | {LOAD, *RULES}
+
+
+def whole_model() -> type[MatrixFile]:
+    """The model of every matrix file, with all types."""
+    return _narrowed(frozenset(KINDS), _EVERY_NAME)
+
 
 def model_for(data: Mapping[str, Any]) -> type[MatrixFile]:
-    """The model of a matrix file with this content. It accepts and refuses the same as MatrixFile.
+    """The model of a matrix file with this content. It accepts and refuses the same as the whole
+    model.
 
-    It has validators only for the kinds of test and the optional sections that the content has.
-    Building the others takes longer than all else that a small command does.
+    It has types only of the kinds of test, the settings and the optional sections that the content
+    has. Making the others takes longer than all else that a small command does.
     """
     tests = data.get("tests")
     kinds = [test.get("test") for test in tests] if _are_sections(tests) else []
-    known = kinds and all(isinstance(kind, str) and kind in TESTS for kind in kinds)
-    return _narrowed(frozenset(kinds if known else TESTS), _OPTIONAL.difference(data))
+    known = kinds and all(isinstance(kind, str) and kind in KINDS for kind in kinds)
+    names = _EVERY_NAME.intersection(keys_of(data))
+    return _narrowed(frozenset(kinds if known else KINDS), names)
 
 
 def _are_sections(tests: object) -> TypeGuard[list[dict[str, object]]]:
     return isinstance(tests, list) and all(isinstance(test, dict) for test in tests)
 
 
-@cache
-def _narrowed(kinds: frozenset[str], absent: frozenset[str]) -> type[MatrixFile]:
-    fields: dict[str, Any] = dict.fromkeys(absent, (Any, None))
-    fields["tests"] = (_tests_of(kind for kind in TESTS if kind in kinds), ...)
-    return create_model("MatrixFile", __base__=MatrixFile, **fields)
+@lru_cache(maxsize=16)
+def _narrowed(kinds: frozenset[str], names: Names) -> type[MatrixFile]:
+    fields: dict[str, Any] = dict.fromkeys(_OPTIONAL - names, ABSENT)
+    fields["tests"] = (_tests_of((kind for kind in KINDS if kind in kinds), names), ...)
+    if "defaults" in names:
+        fields["defaults"] = (defaults_section(names), Field(default=None))
+    sections = {"compare": compare_section, "expect": expect_section}
+    for name in names & sections.keys():
+        section: Any = sections[name](names)
+        listed: Any = list[section]
+        fields[name] = (
+            Annotated[listed, Field(min_length=1, max_length=100)],
+            MatrixFile.model_fields[name],
+        )
+    return create_model("MatrixFile", __base__=MatrixFile, __doc__=MatrixFile.__doc__, **fields)

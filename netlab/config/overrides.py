@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import Field
 
 from netlab.config.document import Section, did_you_mean, load_document, validate
-from netlab.config.matrix_model import Defaults, ListedPairings, MatrixFile, Running
+from netlab.config.matrix_model import ListedPairings, MatrixFile, Running
+from netlab.config.setting_models import defaults_section
 from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.kinds import EXCLUSIVE, FIELDS
@@ -59,8 +60,9 @@ class Overrides:
 
 def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
     """Parse ``--set`` texts by name. UsageError with every fault, one per line."""
+    defaults = defaults_section(frozenset(texts))
     values: dict[type[Section], dict[str, Any]] = {
-        Defaults: {}, Running: {}, Listing: {}, Scaling: {}
+        defaults: {}, Running: {}, Listing: {}, Scaling: {}
     }  # fmt: skip
     wrong: list[str] = []
     for name, text in texts.items():
@@ -76,7 +78,7 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
             values[section][name] = getattr(validate(document, section), name)
         except MatrixError as error:
             wrong += [f"{fault.file}: {fault.message}" for fault in error.faults]
-    settings, run_settings = values[Defaults], values[Running]
+    settings, run_settings = values[defaults], values[Running]
     wrong += _idle(settings, model)
     pairs = [*((NAME_OF[a], NAME_OF[b], settings) for a, b in EXCLUSIVE)]
     for first, second, group in [*pairs, ("repeats", "until", run_settings)]:

@@ -12,9 +12,9 @@ SCHEMA_FILE = Path(__file__).parents[1] / "matrix.schema.json"
 
 def schema_text() -> str:
     """The schema, generated from the model of a matrix file, with a final line feed."""
-    from netlab.config.matrix_model import MatrixFile
+    from netlab.config.matrix_model import whole_model
 
-    schema = _each_once(_without_null_defaults(MatrixFile.model_json_schema(by_alias=True)))
+    schema = _each_once(_without_null_defaults(whole_model().model_json_schema(by_alias=True)))
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return json.dumps(head | schema, indent=1, ensure_ascii=False) + "\n"
 

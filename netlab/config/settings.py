@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args
 
 from pydantic import (
@@ -314,29 +314,33 @@ def _one_or_list_or_steps(value: Any, ends: Any) -> Any:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setting:
     """One setting: its name in the file, its field in the classes of ``kinds/``, its types."""
 
     name: str
     field: str
-    value: Any
-    """Type of one value."""
-    axis: Any
-    """Type of a value or an axis."""
     about: str
+    row: SettingRow
 
+    @cached_property
+    def value(self) -> Any:
+        """Type of one value."""
+        reads = self.row.reads
+        if isinstance(reads, CpuList):
+            return Annotated[str, BeforeValidator(_cpu_list(reads)), _json_of_cpus(reads)]
+        return _type_of(reads, self.row.type)
 
-def _setting(row: SettingRow) -> Setting:
-    if isinstance(row.reads, CpuList):
-        cpus: Any = Annotated[str, BeforeValidator(_cpu_list(row.reads)), _json_of_cpus(row.reads)]
-        return Setting(row.key, row.field, cpus, one_or_list(cpus, _shape_of_lists), row.about)
-    value = _type_of(row.reads, row.type)
-    numbers = row.reads.reads if isinstance(row.reads, Or) else row.reads
-    ends = _type_of(numbers, row.type)
-    steps = row.steps and isinstance(numbers, Whole | NumberWithUnit)
-    axis = _one_or_list_or_steps(value, ends) if steps else one_or_list(value)
-    return Setting(row.key, row.field, value, axis, row.about)
+    @cached_property
+    def axis(self) -> Any:
+        """Type of a value or an axis."""
+        reads = self.row.reads
+        if isinstance(reads, CpuList):
+            return one_or_list(self.value, _shape_of_lists)
+        numbers = reads.reads if isinstance(reads, Or) else reads
+        if self.row.steps and isinstance(numbers, Whole | NumberWithUnit):
+            return _one_or_list_or_steps(self.value, _type_of(numbers, self.row.type))
+        return one_or_list(self.value)
 
 
 _IN_SCHEMA = (
@@ -349,7 +353,7 @@ _IN_SCHEMA = (
 )
 """Order of the keys in the schema; newer keys follow."""
 
-_BY_KEY = {row.key: _setting(row) for row in ROWS.values()}
+_BY_KEY = {row.key: Setting(row.key, row.field, row.about, row) for row in ROWS.values()}
 
 SETTINGS = tuple(_BY_KEY[key] for key in dict.fromkeys([*_IN_SCHEMA.split(), *_BY_KEY]))
 """Every setting of every kind of test, each once. A matrix's ``defaults`` take all of them."""

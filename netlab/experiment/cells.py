@@ -158,12 +158,13 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
 
     A problem that occurs in several cells is listed once.
     """
+    by_pairing = any(grid.depends_on_pairing for grid in grids)
     cells: dict[Cell, int] = {}
     problems: dict[object, Problem] = {}
     matching_rules: set[tuple[int, str, int]] = set()
     indices_with_cells: set[int] = set()
     same_for_all: dict[int, list[TestSettings]] = {}
-    for pairing in pairings:
+    for pairing in pairings if by_pairing else pairings[:1]:
         for index, grid in enumerate(grids):
             setups = same_for_all.get(index)
             if setups is None:
@@ -184,7 +185,17 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
         faults += _idle_rules(index, grid, matching_rules)
         if index not in indices_with_cells:
             faults.append(Problem(index, "test", "every cell of the test is excluded"))
-    return Expansion(tuple(cells), tuple(cells.values()), tuple(faults))
+    all_cells, of_grids = tuple(cells), tuple(cells.values())
+    if not by_pairing:  # then the cells of the other pairings are those of the first one
+        all_cells += tuple(
+            [
+                Cell(pairing=pairing, test=cell.test, setup=cell.setup)
+                for pairing in pairings[1:]
+                for cell in cells
+            ]
+        )
+        of_grids *= len(pairings)
+    return Expansion(all_cells, of_grids, tuple(faults))
 
 
 def _setup(

@@ -198,10 +198,10 @@ class Inventory:
         the client, and an observed host is never server or client. A pairing by name means its two
         hosts, which may be on one machine or be the same host.
         """
+        if (known := self._pairs_by_name.get(pairing)) is not None:
+            return known
         if is_by_name(pairing):
-            found = self._pairs_by_name.get(pairing)
-            if found is None:
-                found = self._pairs_by_name[pairing] = self._by_name(pairing)
+            found = self._pairs_by_name[pairing] = self._by_name(pairing)
             return found
         if pairing in self.pairs:
             server, client = self.pairs[pairing]
@@ -269,9 +269,7 @@ class Inventory:
 
         Raises UsageError if there is no choice.
         """
-        server, client = self.pair(pairing)
-        shares = frozenset(server.shares + client.shares)
-        return Match(pairing, server.machine_name, client.machine_name, shares)
+        return match_of(pairing, self.pair(pairing))
 
     def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
         """The pair of hosts; no pair if the client has no agent.
@@ -334,6 +332,13 @@ def _within(host: Host, network: str | None) -> Host:
 def _a_host(letter: str) -> str:
     name = "host of another system" if letter == "X" else f"{OS_NAMES[letter]} host"
     return f"a {name}"
+
+
+def match_of(pairing: str, pair: HostPair) -> Match:
+    """A pairing with what its hosts, server and client, occupy: machines, shared links."""
+    server, client = pair
+    shares = frozenset(server.shares + client.shares)
+    return Match(pairing, server.machine_name, client.machine_name, shares)
 
 
 def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:

@@ -203,8 +203,9 @@ def of_settings(kind: type[SettingsClass]) -> type[SettingsClass]:
     hash_of = made.__hash__
 
     def kept_hash(self: Settings) -> int:
-        known: int | None = self.__dict__.get(_HASH)
-        if known is None:
+        try:
+            known: int = self.__dict__[_HASH]
+        except KeyError:
             known = self.__dict__[_HASH] = hash_of(self)
         return known
 

@@ -13,7 +13,7 @@ from folders import MATRICES
 from made_matrices import SMALL, faults, load, streams
 
 from netlab.config.document import check, read_document
-from netlab.config.matrix_model import MatrixFile, model_for
+from netlab.config.matrix_model import MatrixFile, model_for, whole_model
 from netlab.experiment.matrix import expand
 
 __all__ = ["faults", "load"]
@@ -268,7 +268,7 @@ def test_a_matrix_with_validators_for_its_content_alone_has_the_same_faults() ->
             if not data:
                 break
         narrow = check(document, model_for(data), data=data)
-        whole = check(document, MatrixFile, data=data)
+        whole = check(document, whole_model(), data=data)
         assert isinstance(narrow, list) == isinstance(whole, list)
         faulty += isinstance(whole, list)
         if isinstance(narrow, MatrixFile) and isinstance(whole, MatrixFile):

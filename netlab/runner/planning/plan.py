@@ -20,7 +20,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, Setups, estimate, same_setups
-from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy
+from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy, match_of
 from netlab.experiment.kinds import Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
@@ -77,18 +77,26 @@ class Planned:
     @cached_property
     def time(self) -> Estimate:
         """Estimated time of the maximum number of trials."""
-        return self._estimate(same_setups(self.rounds))
+        return self._estimate(self._same_setups)
 
     @cached_property
     def time_at_least(self) -> Estimate:
         """Estimated time of the minimum number of trials, with the shortest searches."""
-        return self._estimate(same_setups(self.fewest), at_least=True)
+        same = self._same_setups if self.fewest is self.rounds else same_setups(self.fewest)
+        return self._estimate(same, at_least=True)
 
     @cached_property
     def time_one_by_one(self) -> Estimate:
         """Estimated time of all trials if no two ran at the same time."""
-        setups = Counter(trial.cell.setup for round_ in self.rounds for trial in round_.trials)
-        return self._estimate({(setup,): trials for setup, trials in setups.items()})
+        alone: Counter[Setups] = Counter()
+        for setups, rounds_ in self._same_setups.items():
+            for setup, trials in Counter(setups).items():
+                alone[setup,] += trials * rounds_
+        return self._estimate(alone)
+
+    @cached_property
+    def _same_setups(self) -> Mapping[Setups, int]:
+        return same_setups(self.rounds)
 
     def _estimate(self, groups: Mapping[Setups, int], *, at_least: bool = False) -> Estimate:
         link, pause_s = self.matrix.link, self.matrix.pause_s
@@ -129,21 +137,20 @@ def plan_of(
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in cells)
     inventory = None if source is None else inventory_for(matrix, source)
-    pairs: dict[str, HostPair] = {}
+    pairs: Mapping[str, HostPair] = {}
     feasible = _Feasible({}, "", ())
     if inventory is not None:
         possible = possible_of(cells, inventory)
-        present = [pairing for pairing in pairings if pairing not in possible.lacking]
-        pairs = {pairing: inventory.pair(pairing) for pairing in present}
-        feasible = _feasible(cells, possible, inventory, pairs, ask)
+        feasible = _feasible(cells, possible, inventory, ask)
+        pairs = possible.pairs
     refusals = _beyond_engines(cells) | dict(feasible.refused)
+    refusals = {cell: refusals[cell] for cell in cells if cell in refusals} if refusals else {}
     ends = _ends(pairings, pairs)
 
     def busy(cell: Cell) -> frozenset[str]:
         return kept_busy(pairs[cell.pairing]) if pairs else frozenset(ends[cell.pairing])
 
     cells_to_measure = tuple(cell for cell in cells if cell not in refusals) if refusals else cells
-    match_of = None if inventory is None else inventory.match
 
     def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
         return rounds(
@@ -152,7 +159,7 @@ def plan_of(
             seed=matrix.seed,
             hosts_of=busy,
             parallel=matrix.parallel,
-            match_of=match_of,
+            match_of=(lambda pairing: match_of(pairing, pairs[pairing])) if pairs else None,
             common=matrix.common_window,
             switching=matrix.switching,
         )
@@ -185,11 +192,10 @@ def _feasible(
     cells: tuple[Cell, ...],
     possible: Possible,
     inventory: Inventory,
-    pairs: Mapping[str, HostPair],
     ask: AskHosts | None,
 ) -> _Feasible:
     lacking = possible.lacking
-    refusals = _refused(possible.cells, pairs)
+    refusals = _refused(possible.cells, possible.pairs)
     refusals |= {
         cell: f"needs {lacking[cell.pairing]}" for cell in cells if cell.pairing in lacking
     }
@@ -197,7 +203,7 @@ def _feasible(
         return _Feasible(refusals, possible.sentence, ())
     from netlab.runner.planning.ask_hosts import beyond_hosts
 
-    answers = ask(inventory.needed(pairs))
+    answers = ask(inventory.needed(possible.pairs))
     other_cells = [cell for cell in cells if cell not in refusals]
     beyond, notes = beyond_hosts(other_cells, inventory, answers)
     return _Feasible(refusals | beyond, possible.sentence, notes)
@@ -205,10 +211,20 @@ def _feasible(
 
 def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
     """Cells that the engine they name cannot measure on any host, each with a sentence."""
-    by_setup = {cell.setup: cell for cell in cells}
-    sentences = {setup: cannot(cell) for setup, cell in by_setup.items()}
-    refusals = ((cell, sentences[cell.setup]) for cell in cells)
-    return {cell: sentence for cell, sentence in refusals if sentence is not None}
+    refusals: dict[Cell, str] = {}
+    for same in _by_setup(cells):
+        sentence = cannot(same[0])
+        if sentence is not None:
+            refusals |= dict.fromkeys(same, sentence)
+    return refusals
+
+
+def _by_setup(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
+    """The cells, grouped by kind of test and settings."""
+    groups: dict[TestSettings, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.setup, []).append(cell)
+    return groups.values()
 
 
 def _lead_s(setups: Sequence[TestSettings], *, common: bool) -> float:
@@ -225,20 +241,20 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
 
     Each is returned with a sentence.
     """
-    refusals = {}
-    faults_by_setup: dict[TestSettings, dict[tuple[str, str | None], str | None]] = {}
-    for cell in cells:
-        pair = pairs[cell.pairing]
-        # A host has many peers, but few settings that decide about its address.
-        faults = faults_by_setup.setdefault(cell.setup, {})
-        for host in pair[::-1]:
-            key = host.name, host.only_network
-            if key not in faults:
-                faults[key] = _address_fault(host, cell)
-            if (fault := faults[key]) is not None:
-                refusals[cell] = fault
-        if not pair[0].has_agent and (detail := _beyond_server(cell, pair)) is not None:
-            refusals[cell] = detail
+    refusals: dict[Cell, str] = {}
+    # A host has many peers, but few settings that decide about its address.
+    hosts = {(host.name, host.only_network): host for pair in pairs.values() for host in pair}
+    for same in _by_setup(cells):
+        faults = {place: _address_fault(host, same[0]) for place, host in hosts.items()}
+        if not any(faults.values()) and all(host.has_agent for host in hosts.values()):
+            continue
+        for cell in same:
+            server, client = pairs[cell.pairing]
+            for host in (client, server):
+                if (fault := faults[host.name, host.only_network]) is not None:
+                    refusals[cell] = fault
+            if not server.has_agent and (detail := _beyond_server(cell, (server, client))):
+                refusals[cell] = detail
     return refusals
 
 
@@ -261,9 +277,14 @@ def _address_fault(host: Host, cell: Cell) -> str | None:
 
 def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
     """Every trial, block by block: a block has the trials with the same number."""
-    last = max(map(times, cells), default=0)
-    blocks = range(1, last + 1)
-    return [Trial(cell, number) for number in blocks for cell in cells if number <= times(cell)]
+    counts = [times(cell) for cell in cells]
+    blocks = range(1, max(counts, default=0) + 1)
+    return [
+        Trial(cell, number)
+        for number in blocks
+        for cell, count in zip(cells, counts, strict=True)
+        if number <= count
+    ]
 
 
 def plan_json(plan: Planned) -> dict[str, Any]:

@@ -6,13 +6,12 @@ a pairing, a kind of test and its settings.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Inventory
+from netlab.experiment.hosts import HostPair, Inventory
 from netlab.experiment.pairings import is_by_name
 from netlab.units import many
 
@@ -23,6 +22,8 @@ class Possible:
 
     cells: tuple[Cell, ...]
     """Cells that the inventory has hosts for."""
+    pairs: Mapping[str, HostPair]
+    """Pairing with hosts → its first choice of server and client."""
     lacking: Mapping[str, str]
     """Pairing without hosts → the hosts that the inventory lacks for this pairing, in words."""
     sentence: str
@@ -36,22 +37,24 @@ def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
     measured: then the command or a file is wrong. If only some cells can be measured, nothing is
     raised, because the matrix may be for a larger inventory.
     """
+    pairs: dict[str, HostPair] = {}
     lacking: dict[str, str] = {}
-    counts = Counter(cell.pairing for cell in cells)
-    for pairing in counts:
-        if inventory.candidates(pairing):
-            continue
-        if is_by_name(pairing):
+    for pairing in dict.fromkeys(cell.pairing for cell in cells):
+        candidates = inventory.candidates(pairing)
+        if candidates:
+            pairs[pairing] = candidates[0]
+        elif is_by_name(pairing):
             raise UsageError(f"{inventory.file}: {inventory.why_not(pairing)}")
-        lacking[pairing] = inventory.wanting(pairing)
-    present = [pairing for pairing in counts if pairing not in lacking]
-    if cells and not present:
+        else:
+            lacking[pairing] = inventory.wanting(pairing)
+    if cells and not pairs:
         raise UsageError(f"{inventory.file}: no cell can be measured: {_wants(lacking)}")
-    possible = tuple(cell for cell in cells if cell.pairing not in lacking)
     if not lacking:
-        return Possible(possible, {}, "")
-    share = f"{_listed(present)}: {len(possible)} of {many(len(cells), 'cell')}"
-    return Possible(possible, lacking, f"{inventory.file} has hosts for {share}; {_wants(lacking)}")
+        return Possible(tuple(cells), pairs, {}, "")
+    possible = tuple(cell for cell in cells if cell.pairing not in lacking)
+    share = f"{_listed(pairs)}: {len(possible)} of {many(len(cells), 'cell')}"
+    sentence = f"{inventory.file} has hosts for {share}; {_wants(lacking)}"
+    return Possible(possible, pairs, lacking, sentence)
 
 
 def _wants(lacking: Mapping[str, str]) -> str:
