@@ -7,11 +7,11 @@ else that a small command does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from netlab.config.document import Section
+from netlab.config.document import Model, Section
 from netlab.config.expect_model import ExpectBounds
 from netlab.config.settings import (
     LOAD,
@@ -42,8 +42,6 @@ Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
 
 _ABOUT_PAIRING = "Server first, such as WL."
 
-
-Part = TypeVar("Part", bound=Section)
 
 Names = frozenset[str]
 """Keys that a file has. A model for this file has validators only for them."""
@@ -191,10 +189,12 @@ def expect_section(names: Names) -> type[ExpectSection]:
     return _narrower(ExpectSection, when=when, unless=when)
 
 
-def _narrower(model: type[Part], **types: Any) -> type[Part]:
+def _narrower(model: type[Model], **types: Any) -> type[Model]:
     """The model with these types of its fields; the fields remain in their order."""
     fields: Any = {name: (type_, model.model_fields[name]) for name, type_ in types.items()}
-    made: type[Part] = create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)
+    made: type[Model] = create_model(
+        model.__name__, __base__=model, __doc__=model.__doc__, **fields
+    )
     return made
 
 
