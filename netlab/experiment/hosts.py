@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from netlab.errors import UsageError
-from netlab.experiment.pairings import every_pairing, is_by_name, labels_of, role_of, roles_of
+from netlab.experiment.pairings import SEPARATOR, every_pairing, is_by_name, role_of, roles_of
 from netlab.experiment.round_robin import Match
 from netlab.messages import _
 
@@ -200,8 +200,9 @@ class Inventory:
         """
         if (known := self._pairs_by_name.get(pairing)) is not None:
             return known
-        if is_by_name(pairing):
-            found = self._pairs_by_name[pairing] = self._by_name(pairing)
+        server_role, by_name, client_role = pairing.partition(SEPARATOR)
+        if by_name:
+            found = self._pairs_by_name[pairing] = self._by_name(server_role, client_role)
             return found
         if pairing in self.pairs:
             server, client = self.pairs[pairing]
@@ -271,16 +272,17 @@ class Inventory:
         """
         return match_of(pairing, self.pair(pairing))
 
-    def _by_name(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
+    def _by_name(self, server_role: str, client_role: str) -> tuple[tuple[Host, Host], ...]:
         """The pair of hosts; no pair if the client has no agent.
 
         If the pairing names a network for one host only, and the other host has an address in this
         network, both hosts use this network.
         """
-        server_role, client_role = labels_of(pairing)
         server, client = self.role(server_role), self.role(client_role)
         if not client.has_agent:
             return ()
+        if server.only_network is None is client.only_network:
+            return ((server, client),)
         return ((_within(server, client.only_network), _within(client, server.only_network)),)
 
     def why_not(self, pairing: str) -> str:
@@ -337,8 +339,9 @@ def _a_host(letter: str) -> str:
 def match_of(pairing: str, pair: HostPair) -> Match:
     """A pairing with what its hosts, server and client, occupy: machines, shared links."""
     server, client = pair
-    shares = frozenset(server.shares + client.shares)
-    return Match(pairing, server.machine_name, client.machine_name, shares)
+    shares = server.shares + client.shares
+    machines = server.machine_name, client.machine_name
+    return Match(pairing, *machines, frozenset(shares) if shares else frozenset())
 
 
 def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:

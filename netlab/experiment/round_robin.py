@@ -73,22 +73,23 @@ def _in_circle(matches: Sequence[Match]) -> list[Match]:
     If two machines meet several times in one direction, their second meetings come after all first
     meetings, and so on.
     """
-    names = dict.fromkeys(
-        machine for match in matches for machine in (match.server_machine, match.client_machine)
-    )
-    seats = {name: seat for seat, name in enumerate(names)}
+    seats: dict[str, int] = {}
+    pairs: list[tuple[int, int]] = []
+    for match in matches:
+        server_seat = seats.setdefault(match.server_machine, len(seats))
+        pairs.append((server_seat, seats.setdefault(match.client_machine, len(seats))))
     # A seat is a machine's number in the circle. If the number of machines is odd, one seat is
     # empty: the machine that would meet the empty seat pauses.
     last = len(seats) - 1 + len(seats) % 2
     times: dict[tuple[int, int], int] = {}
     ranks: list[int] = []
-    for match in matches:
-        server_seat, client_seat = seats[match.server_machine], seats[match.client_machine]
+    for pair in pairs:
+        server_seat, client_seat = pair
         forward = server_seat < client_seat
         lower, upper = (server_seat, client_seat) if forward else (client_seat, server_seat)
         circle = (2 * lower if upper == last else lower + upper) % max(1, last)
-        again = times.get((server_seat, client_seat), 0)
-        times[server_seat, client_seat] = again + 1
+        again = times.get(pair, 0)
+        times[pair] = again + 1
         # The server has the lower seat in half of a round's meetings: no host is always the server.
         backward = forward == ((lower + upper) % 2 == 0)
         ranks.append(2 * (again * len(seats) + circle) + backward)

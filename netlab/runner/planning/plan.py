@@ -24,6 +24,7 @@ from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy, match_
 from netlab.experiment.kinds import Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
+from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.findings.finding import Kind
 from netlab.measurement.common_window import is_common, lead_s
@@ -145,7 +146,8 @@ def plan_of(
         pairs = possible.pairs
     refusals = _beyond_engines(cells) | dict(feasible.refused)
     refusals = {cell: refusals[cell] for cell in cells if cell in refusals} if refusals else {}
-    ends = _ends(pairings, pairs)
+    matches = {pairing: match_of(pairing, pair) for pairing, pair in pairs.items()}
+    ends = _ends(pairings, matches)
 
     def busy(cell: Cell) -> frozenset[str]:
         return kept_busy(pairs[cell.pairing]) if pairs else frozenset(ends[cell.pairing])
@@ -159,7 +161,7 @@ def plan_of(
             seed=matrix.seed,
             hosts_of=busy,
             parallel=matrix.parallel,
-            match_of=(lambda pairing: match_of(pairing, pairs[pairing])) if pairs else None,
+            match_of=matches.__getitem__ if matches else None,
             common=matrix.common_window,
             switching=matrix.switching,
         )
@@ -340,13 +342,12 @@ def plan_json(plan: Planned) -> dict[str, Any]:
     }
 
 
-def _ends(pairings: Collection[str], pairs: Mapping[str, HostPair]) -> dict[str, tuple[str, str]]:
+def _ends(pairings: Collection[str], matches: Mapping[str, Match]) -> dict[str, tuple[str, str]]:
     """Pairing → the machines that it uses; without known hosts, two machines of each system."""
     ends = {}
     for pairing in pairings:
-        if pairing in pairs:
-            first, second = pairs[pairing]
-            ends[pairing] = first.machine_name, second.machine_name
+        if (match := matches.get(pairing)) is not None:
+            ends[pairing] = match.server_machine, match.client_machine
             continue
         server, client = labels_of(pairing)
         if is_by_name(pairing):
