@@ -30,7 +30,7 @@ def planned(folder: Path, number: int, patch: pytest.MonkeyPatch) -> Counter[str
     calls: Counter[str] = Counter()
     with patch.context() as here:
         for owner, name in (
-            (hosts, "labels_of"),
+            (hosts.Inventory, "_by_name"),
             (Stream, "settings"),
             (hosts.Host, "address"),
             (document, "load_document"),
@@ -52,7 +52,7 @@ def test_a_plan_reads_a_pairing_once_and_looks_at_settings_and_addresses_once_fo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few, many = (planned(tmp_path, number, monkeypatch) for number in (10, 40))
-    assert many["labels_of"] == 40 * 39
+    assert many["_by_name"] == 40 * 39
     assert few["settings"] == many["settings"] > 0
     assert many["address"] == 40
     assert few["load_document"] == many["load_document"]
