@@ -46,8 +46,8 @@ BUILDERS = (
 FIRST = (*LOCKING, *BUILDERS)
 SAMPLE = os.environ.get("NETLAB_SAMPLE")
 """Seed by which CI draws rows of tests that wait long; without it all rows are run."""
-FAULTS_DRAWN = 20
-"""Files of tests/faults that the sample has."""
+FILES_DRAWN = {"faults": 20, "measuring": 36}
+"""Files that the sample has: of tests/faults, and of the further tests that measure."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -102,8 +102,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling |
 
 
 def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
-    """What the sample leaves out: rows of tests marked ``sampled(most=…)``, files of tests/faults;
-    the seed names them.
+    """What the sample leaves out: rows of tests marked ``sampled(most=…)``, and whole files; the
+    seed names them.
     """
     rows: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -115,12 +115,21 @@ def not_drawn(items: list[pytest.Item]) -> set[pytest.Item]:
         most = len(test_rows) if marker is None else min(len(test_rows), marker.kwargs["most"])
         sample = random.Random(f"{SAMPLE} {test}").sample(test_rows, most)  # noqa: S311
         left_out |= {item for item in test_rows if item not in sample}
-    faults = [item for item in items if needs.suite_of(item) == "faults"]
-    files = sorted({item.path for item in faults})
-    if SAMPLE is not None and len(files) > FAULTS_DRAWN:
-        of_faults = random.Random(f"{SAMPLE} faults").sample(files, FAULTS_DRAWN)  # noqa: S311
-        left_out |= {item for item in faults if item.path not in of_faults}
+    for group, most in FILES_DRAWN.items():
+        waiting = [item for item in items if waits_long(item) == group]
+        files = sorted({item.path for item in waiting})
+        if SAMPLE is not None and len(files) > most:
+            drawn = random.Random(f"{SAMPLE} {group}").sample(files, most)  # noqa: S311
+            left_out |= {item for item in waiting if item.path not in drawn}
     return left_out
+
+
+def waits_long(item: pytest.Item) -> str | None:
+    """The group of files that a test belongs to, if the sample has only some of its files."""
+    suite = needs.suite_of(item)
+    if suite == "further" and needs.is_alone(item):
+        return "measuring"
+    return suite if suite in FILES_DRAWN else None
 
 
 @pytest.hookimpl(tryfirst=True)

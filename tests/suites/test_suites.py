@@ -215,21 +215,51 @@ def test_a_sample_has_as_many_rows_as_asked_and_is_the_same_for_the_same_seed(
     assert len(rows()) == 20
 
 
-def test_a_sample_of_the_faults_is_whole_files_and_the_same_for_the_same_seed() -> None:
+MEASURING = """
+import pytest
+
+pytestmark = [pytest.mark.needs("root"), pytest.mark.alone]
+
+def test_first(): pass
+def test_second(): pass
+"""
+
+
+def test_a_sample_of_what_measures_is_whole_files_and_the_same_for_the_same_seed(
+    session: Path,
+) -> None:
+    drawn, number = suites.FILES_DRAWN["measuring"], 2 * suites.FILES_DRAWN["measuring"]
+    for file in range(number):
+        (session / f"test_{file}.py").write_text(MEASURING)
+
     def files(**environment: str) -> set[str]:
+        words = (".", "--collect-only", "-q", "--suite", "further")
+        output = ended(session, MEASURING, *words, **environment)[2]
+        counts = dict(re.findall(r"^(test_\w+\.py): (\d+)$", output, re.MULTILINE))
+        assert set(counts.values()) == {"2"}, output
+        return set(counts)
+
+    first, second = files(NETLAB_SAMPLE="1"), files(NETLAB_SAMPLE="2")
+    assert len(first) == len(second) == drawn
+    assert first != second
+    assert files(NETLAB_SAMPLE="1") == first
+    assert len(files()) == number + 1
+
+
+def test_a_sample_of_the_faults_is_whole_files_and_the_same_for_the_same_seed() -> None:
+    def files(seed: str) -> set[str]:
         words = (sys.executable, "-m", "pytest", "tests/faults", "--collect-only", "-q")
-        settings = {key: value for key, value in os.environ.items() if key != "NETLAB_SAMPLE"}
         process = subprocess.run(
-            words, cwd=TESTS.parent, env=settings | environment,
+            words, cwd=TESTS.parent, env=os.environ | {"NETLAB_SAMPLE": seed},
             capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
         return set(re.findall(r"^(tests/faults/\S+?\.py):", process.stdout, re.MULTILINE))
 
-    first, second = files(NETLAB_SAMPLE="1"), files(NETLAB_SAMPLE="2")
-    assert len(first) == len(second) == suites.FAULTS_DRAWN
+    first, second = files("1"), files("2")
+    assert len(first) == len(second) == suites.FILES_DRAWN["faults"]
     assert first != second
-    assert files(NETLAB_SAMPLE="1") == first
-    assert len(files()) > 60
+    assert files("1") == first
+    assert len([*(TESTS / "faults").rglob("test_*.py")]) > 60
 
 
 WHO = """
