@@ -150,11 +150,12 @@ def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_fr
         "second": 12,
     }
     for network, network_shares in shares.items():
-        # A machine that computes other things only takes from a figure: the upper quartile stands
-        # for the cable.
+        # A machine that computes other things only takes from a figure: the best trial stands for
+        # the cable.
         quartile = statistics.quantiles(network_shares, n=4)[2]
-        assert quartile == pytest.approx(1, abs=0.005), (network, network_shares)
-        assert min(network_shares) > 0.65 and max(network_shares) < 1.02, (network, network_shares)
+        assert 0.995 < max(network_shares) < 1.02, (network, network_shares)
+        assert 0.985 < quartile < 1.005, (network, network_shares)
+        assert min(network_shares) > 0.65, (network, network_shares)
 
 
 def test_every_datagram_that_is_due_at_the_offered_rate_is_sent_or_skipped_and_none_is_lost(
