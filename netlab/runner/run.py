@@ -29,7 +29,7 @@ from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Trial
 from netlab.findings.finding import Kind
 from netlab.remote.host_lock import LockOwner
-from netlab.results.arrow.segment_writer import compact
+from netlab.results.arrow.background import BackgroundSegments
 from netlab.results.value_types import RUN_CHECK
 from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
@@ -110,21 +110,22 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
                 folder.discard_if_unused()
                 raise
             except Interrupted as signal:
+                progress.warn(_make_segments(into))
                 sentence = f"{signal}; to resume: {resume_command(folder.path)}"
                 raise Interrupted(signal.signal_number, sentence) from None
         state = counts(folder, session_cells)
         unreachable_hosts = unreachable if state.get("pending") else ()
         outcome = Outcome(folder.path, state, unreachable_hosts, resume_command(folder.path))
-    progress.warn(_compact(into))
+    progress.warn(_make_segments(into))
     return outcome
 
 
-def _compact(folder: Path) -> list[str]:
-    """Make segments of a long journal; a sentence if that fails. The run has ended by then, and its
-    journal is complete.
+def _make_segments(folder: Path) -> list[str]:
+    """Have segments made of a long journal; a sentence if that fails. The run has ended by then,
+    and its journal is complete.
     """
     try:
-        compact(folder)
+        BackgroundSegments(folder).on_end()
     except Exception as error:
         return [f"{folder}: no segments were made of the journal, which is complete: {error}"]
     return []
@@ -188,6 +189,12 @@ def _measure(
                 progress.measures_here = pool.measures_here
                 _note_session(folder, options, matrix, pool)
 
+        segments = BackgroundSegments(folder.path)
+
+        def note_record() -> None:
+            if not progress.measures_here:  # else a process beside the trials would disturb them
+                segments.on_record()
+
         pool.note_facts(folder, "before")
         pool.note_routes(folder)
         progress.impossible(pool.refusals(dict.fromkeys(trial.cell for trial in work.trials)))
@@ -201,6 +208,7 @@ def _measure(
             retries=options.retries,
             patience_s=options.patience_s,
             on_hosts=note_new_hosts,
+            on_record=note_record,
             place=place,
             states=SessionStates(matrix.variants),
         )

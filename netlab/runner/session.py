@@ -73,6 +73,8 @@ class Session:
     """Called when hosts that were away are connected; they may be new to the session."""
     place: TrialPlace = field(default_factory=ThisProcess)
     """Where the trials are measured."""
+    on_record: Callable[[], None] = lambda: None
+    """Called after each record that was written."""
     states: SessionStates
     """Brings the hosts' own settings into the states that the cells' variants name."""
     _begun: set[Trial] = field(default_factory=set)
@@ -130,6 +132,7 @@ class Session:
             record = append(self.folder, record, self.progress.warn)
             self._syncs[:] = [self.folder.sync_soon()]
         self.progress.record(record)
+        self.on_record()
 
     def _keeps_earlier_result(self, record: Record) -> bool:
         """Whether the earlier result stays because this repeat has no result.
@@ -342,8 +345,7 @@ class Session:
         setups = [trial.cell.setup for trial, agents in pairs.items() if agents]
         if len(setups) < 2 or not is_common(setups):
             return None
-        # If a host is lost here, the trial of this host reports the loss; each trial of the round
-        # then has its own window.
+        # If a host is lost here, its trial reports the loss, and each trial has its own window.
         with self._defects_kept("window"):
             agents = [agent for pair in pairs.values() for agent in pair]
             streams = [setup for setup in setups if isinstance(setup, Stream)]
@@ -379,10 +381,8 @@ class Session:
 
     def _measured(self, trial: Trial, attempt: int, around: Around) -> Record:
         state = around.state()
-        obstacle = self.states.obstacle_left(
-            self.pool.reason_not_to_measure(trial.cell), trial.cell
-        )
-        obstacle = obstacle or state.obstacle
+        reason = self.pool.reason_not_to_measure(trial.cell)
+        obstacle = self.states.obstacle_left(reason, trial.cell) or state.obstacle
         if obstacle is not None:
             return obstacle.record(trial, attempt)
         self.progress.trial(trial)

@@ -7,6 +7,7 @@ the run's table. The journal stays as it is. Without pyarrow, nothing is written
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,7 +29,7 @@ from netlab.store.journal import MAX_DAMAGES, Damage, JournalLine, items_of, sca
 from netlab.store.journal_items import as_it_is, note_in, record_in
 from netlab.store.lock import WriterLock
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials
-from netlab.store.reader import JOURNAL, LOCK, TrialKey, read_plan
+from netlab.store.reader import JOURNAL, TrialKey, read_plan
 from netlab.store.segments.chain import chain_of
 from netlab.store.segments.index import index_of
 from netlab.store.segments.segment import FOLDER, LinePlace, Private, Segment, checksum, range_of
@@ -39,6 +40,8 @@ SEGMENT_LINES = 200_000
 LEAST_BYTES = 64 << 20
 """A shorter rest of a journal stays without a segment, because it is read in about a second."""
 LEAST_LINES = 50_000
+SEGMENTS_LOCK = "segments.lock"
+"""Name of the lock in a run folder that only processes which make segments take."""
 _OWN: Mapping[str, Dtype] = {
     Private.BEGIN: "Int64",
     Private.LENGTH: "Int64",
@@ -55,24 +58,50 @@ each file slower to open.
 """
 
 
-def compact(folder: Path, *, least_bytes: int = LEAST_BYTES, least_lines: int = LEAST_LINES) -> int:
+def is_due(folder: Path) -> bool:
+    """Whether the part of the journal without a segment is long enough for one."""
+    if find_spec("pyarrow") is None:
+        return False
+    journal = folder / JOURNAL
+    return not _is_short(journal, chain_of(folder, journal).end_bytes, LEAST_BYTES, LEAST_LINES)
+
+
+def compact(
+    folder: Path,
+    *,
+    least_bytes: int = LEAST_BYTES,
+    least_lines: int = LEAST_LINES,
+    patience_s: float = 0.0,
+) -> int:
     """Make segments of the part of the journal that has none yet; return how many.
 
     A last part that is shorter than ``least_bytes`` and ``least_lines`` stays without a segment.
-    Returns 0 while another process writes into the folder. Raises UsageError if there is no run
-    folder, StoreError if the disk refuses; what is already there stays whole.
+    Another process may write records meanwhile. Returns 0 if, after ``patience_s``, still another
+    process makes segments of this run. Raises UsageError if there is no run folder, StoreError if
+    the disk refuses; what is already there stays whole.
     """
     if find_spec("pyarrow") is None:
         return 0
     plan, _ = read_plan(folder, RUN_CHECK)
-    try:
-        lock = WriterLock.acquire(folder / LOCK)
-    except LockedError:
+    lock = _lock(folder / SEGMENTS_LOCK, patience_s)
+    if lock is None:
         return 0
     try:
         return _compact(folder, plan, least_bytes, least_lines)
     finally:
         lock.release()
+
+
+def _lock(path: Path, patience_s: float) -> WriterLock | None:
+    """The lock of those who make segments; ``None`` if another process has it for too long."""
+    give_up_at = time.monotonic() + patience_s
+    while True:
+        try:
+            return WriterLock.acquire(path)
+        except LockedError:
+            if time.monotonic() >= give_up_at:
+                return None
+            time.sleep(1.0)
 
 
 def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
