@@ -183,11 +183,9 @@ def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
     header = read_inside(path / HEADER, MAX_HEADER_BYTES)
     try:
         with without_collector():
-            plan, created_at = from_text(header.decode("utf-8"), matrix_text)
+            settings = None if check is None else check.settings
+            plan, created_at = from_text(header.decode("utf-8"), matrix_text, settings)
             stated_facts_of(plan)
-            if check is not None:
-                for cell in plan.cells:
-                    check.settings(cell.test, cell.settings)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
     return plan, created_at
