@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_streams import netlab
+from pseudo_locale import Pseudo, Visible, unsaid
 
 from benchmarks.truth.drawn_histories import draw
 from benchmarks.truth.written_histories import (
@@ -24,7 +25,12 @@ from benchmarks.truth.written_histories import (
 from netlab.compare.history.history import History, history_of
 from netlab.compare.history.read_runs import read_runs
 from netlab.experiment.matrix import Link
+from netlab.report.history.parts import part_of
+from netlab.report.language.translated import Translated
+from netlab.report.page.plain.history import history_page
+from netlab.report.tables.elements import Chart
 from netlab.store.run_folder import RunFolder
+from netlab.version import VERSION
 
 needs_ruptures = pytest.mark.needs("ruptures")
 
@@ -107,6 +113,22 @@ def test_the_page_has_a_chart_for_each_cell_in_the_language(
     assert "Änderungspunkte" in html
     assert "weniger ab run-018" in html
     assert "<script" not in html
+
+
+@needs_ruptures
+def test_no_text_of_the_page_and_of_the_charts_bypasses_the_catalogue(nightly: Path) -> None:
+    wording = Translated("de", Pseudo())
+    history = of(nightly)
+    page = Visible()
+    page.feed(history_page(history, wording))
+    part = wording.of_part(part_of(history, with_charts=True))
+    texts = [text for _, text in page.found]
+    for chart in part.charts:
+        assert isinstance(chart, Chart)
+        texts += [chart.title, chart.x_label, *(line.label for line in chart.lines)]
+    names = frozenset({VERSION, *(run.name for run in history.runs)})
+    assert len(texts) > 30
+    assert {text for text in texts if unsaid(text, names)} == set()
 
 
 @needs_ruptures

@@ -5,13 +5,15 @@ The content security policy of such a page allows only the page's own style shee
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from netlab.report.language.wording import Wording
 from netlab.report.page import HERE
 from netlab.report.page.environment import environment
 from netlab.version import VERSION
+
+FOLDER = "plain"
+"""The folder of these pages' templates, in that of all templates."""
 
 
 def plain_page(template: str, title: str, wording: Wording, **values: Any) -> str:
@@ -21,8 +23,8 @@ def plain_page(template: str, title: str, wording: Wording, **values: Any) -> st
     ``template``: a file in this folder; ``values`` are for it, in the language of ``wording``.
     """
     return (
-        environment(Path(__file__).parent, wording)
-        .get_template(template)
+        environment(HERE, wording)
+        .get_template(f"{FOLDER}/{template}")
         .render(
             language=wording.language,
             title=title,
