@@ -14,6 +14,7 @@ from netlab.cli.options import JSON, LANG, RUN, loudness_options, output_option
 from netlab.cli.output import Loudness, loudness, notify, output_file, show, width, write_output
 from netlab.errors import Interrupted, UsageError
 from netlab.runner.ending import interruptible
+from netlab.units import many
 
 if TYPE_CHECKING:
     from netlab.report import Report
@@ -66,8 +67,8 @@ def report(
     report of single cells.
     """
     if as_json:
-        given = narrow or watching or language != "en" or bool(cells)
-        _write_findings(folder, output, page_words=given)
+        given = narrow or watching or language != "en"
+        _write_findings(folder, output, cells, page_words=given)
         return
     if output is not None:
         raise UsageError("--output is only for --json; the report is written into the run folder")
@@ -88,17 +89,34 @@ def report(
             raise
 
 
-def _write_findings(folder: Path, output: Path | None, *, page_words: bool) -> None:
-    """Write the findings as JSON, always in English.
+def _write_findings(
+    folder: Path, output: Path | None, cells: tuple[str, ...], *, page_words: bool
+) -> None:
+    """Write the findings as JSON, always in English: of these cells or, without any, of the run.
 
     ``page_words``: whether the user gave options that are for the report only, which is an error.
     """
     if page_words:
-        raise UsageError("--lang, --narrow, --watch and --cell are for the report, not for --json")
-    from netlab.findings.analysis import load
+        raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
+    from netlab.findings.analysis import load, load_cells
     from netlab.report.text.finding_sentences import findings_json
+    from netlab.results.arrow.large_run import is_large
 
-    write_output(output, findings_json(load(folder)))
+    if cells:
+        analysis = load_cells(folder, cells)
+    elif is_large(folder):
+        from netlab.report.large.write import sample_of
+        from netlab.store.reader import read_plan
+
+        plan, _ = read_plan(folder)
+        analysis = sample_of(folder, plan)
+        notify(
+            f"{folder}: the findings are about {many(len(analysis.plan.cells), 'cell')} of "
+            f"{len(plan.cells)}, evenly spaced on the axes"
+        )
+    else:
+        analysis = load(folder)
+    write_output(output, findings_json(analysis))
 
 
 @click.command()

@@ -20,9 +20,13 @@ from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
 from netlab.report.language import wording_in
+from netlab.report.language.wording import Wording
+from netlab.results.arrow.large_run import is_large
 from netlab.results.run import read_checked
+from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error, read_inside, write_inside
 from netlab.store.reader import JOURNAL, StoredRun, holder_of
+from netlab.store.status import status_of
 from netlab.store.this_machine import measures_here
 
 LOOKS_S = 0.5
@@ -74,11 +78,15 @@ def watch(
                         say(wording_in(language).text(_WAITS))
                     sleep(LOOKS_S)
                     continue
-                count = remaining(run.stored)
+                large = is_large(folder)
+                count = status_of(folder, RUN_CHECK).remaining if large else remaining(run.stored)
                 over = has_ended or not count
                 wording = wording_in(language)
                 reload_s = None if over else _reload_s(cost_s)
-                write_report(run, wording, narrow=narrow, reload_s=reload_s)
+                if large:
+                    _write_large(folder, wording, narrow=narrow, reload_s=reload_s)
+                else:
+                    write_report(run, wording, narrow=narrow, reload_s=reload_s)
                 shown_bytes, cost_s = size_bytes, clock() - begin_s
                 due_s = clock() + _pause_s(cost_s)
                 if over:
@@ -95,6 +103,14 @@ def _read(folder: Path, *, under_way: bool) -> Analysis:
     stored = read_checked(folder)
     damage = tuple(place for place in stored.damage if not (place.torn and under_way))
     return Analysis(replace(stored, damage=damage))
+
+
+def _write_large(folder: Path, wording: Wording, *, narrow: bool, reload_s: int | None) -> None:
+    """Write the report of a run with very many trials."""
+    from netlab.report.large.write import report_of
+
+    report_of(folder, wording, narrow=narrow).write()
+    _change_page(folder, reload_s)
 
 
 def remaining(stored: StoredRun) -> int:
@@ -137,10 +153,15 @@ def _size_bytes(folder: Path) -> int:
 
 def _settle(folder: Path) -> None:
     """Remove the request to reload from the page, if the page has one."""
+    _change_page(folder, None)
+
+
+def _change_page(folder: Path, reload_s: int | None) -> None:
+    """Put the request to reload into the page, or remove it."""
     page = folder / PAGE
     if page.is_file() and not page.is_symlink():
         # All other bytes stay unchanged: a page of another program may not be UTF-8.
         html = read_inside(page, _MAX_PAGE_BYTES).decode("utf-8", "surrogateescape")
-        quiet = reloading(html, None)
-        if quiet != html:
-            write_inside(folder, PAGE, quiet.encode("utf-8", "surrogateescape"), mode=0o644)
+        changed = reloading(html, reload_s)
+        if changed != html:
+            write_inside(folder, PAGE, changed.encode("utf-8", "surrogateescape"), mode=0o644)

@@ -27,6 +27,7 @@ from netlab.report.tables.elements import Part
 from netlab.report.write import latex, text
 from netlab.report.write.files import utf8, write_files
 from netlab.results.arrow.large_run import LargeRun, large_run
+from netlab.store.plan import Plan
 from netlab.terminal import printable
 
 SAMPLED_TRIALS = 5_000
@@ -46,11 +47,7 @@ class LargeReport:
     @cached_property
     def sample(self) -> Analysis:
         """Some cells with all their trials: the findings are about them."""
-        plan = self.run.plan
-        trials = max(1, sum(map(plan.most_of, plan.cells)) // max(1, len(plan.cells)))
-        cells = thinned(plan.cells, max(1, SAMPLED_TRIALS // trials))
-        keys = {cell.key for cell in cells}
-        return load_cells(self.run.folder, keys)
+        return sample_of(self.run.folder, self.run.plan)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -90,6 +87,16 @@ class LargeReport:
 def report_of(folder: Path, wording: Wording, *, narrow: bool = False) -> LargeReport:
     """The report of the run in a folder. Raises UsageError and StoreError."""
     return LargeReport(large_run(folder), wording, narrow)
+
+
+def sample_of(folder: Path, plan: Plan) -> Analysis:
+    """Some cells of a run with all their trials: at most `SAMPLED_TRIALS` trials, or one cell.
+
+    Raises UsageError and StoreError.
+    """
+    trials = max(1, sum(map(plan.most_of, plan.cells)) // max(1, len(plan.cells)))
+    cells = thinned(plan.cells, max(1, SAMPLED_TRIALS // trials))
+    return load_cells(folder, {cell.key for cell in cells})
 
 
 def cells_csv(run: LargeRun) -> str:

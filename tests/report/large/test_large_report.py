@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -18,13 +20,18 @@ from folders import REPORTS
 from pseudo_locale import Pseudo, Visible, names_of, unsaid
 
 from netlab.cli import cli
-from netlab.findings.analysis import load
+from netlab.findings.analysis import load, load_cells
 from netlab.report import CELLS
 from netlab.report.language.translated import Translated
 from netlab.report.language.wording import Wording
+from netlab.report.large import write
 from netlab.report.large.write import report_of
+from netlab.report.live import watch
+from netlab.report.text.finding_sentences import findings_json
 from netlab.results.arrow import large_run as large
 from netlab.results.arrow.segment_writer import compact
+from netlab.store.lock import WriterLock
+from netlab.store.status import status_of
 
 pytestmark = pytest.mark.needs("pyarrow")
 
@@ -131,11 +138,53 @@ def test_one_cell_has_the_whole_report_in_a_folder_of_its_own(run: Path) -> None
     assert all((page.parent / link).exists() for link in links)
 
 
+def test_the_findings_as_json_are_those_of_the_sample_and_are_read_of_no_other_cell(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "SAMPLED_TRIALS", 40)
+    monkeypatch.setattr("netlab.findings.analysis.load", None)  # it reads the whole run
+    sample = report_of(run, Wording()).sample
+    result = CliRunner().invoke(cli, ["report", str(run), "--json"], catch_exceptions=False)
+    assert json.loads(result.stdout) == json.loads(findings_json(sample))
+    assert (
+        f"the findings are about {len(sample.plan.cells)} cells of "
+        f"{len(large.large_run(run).plan.cells)}, evenly spaced on the axes"
+    ) in result.stderr
+    words = ["report", str(run), "--json", "--cell", sample.plan.cells[0].key]
+    result = CliRunner().invoke(cli, words, catch_exceptions=False)
+    own = load_cells(run, {sample.plan.cells[0].key})
+    assert json.loads(result.stdout) == json.loads(findings_json(own))
+
+
+def test_a_watched_run_gets_this_report_and_its_page_reloads_until_it_ends(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages: list[str] = []
+
+    def sleep(_seconds: float) -> None:
+        pages.append((run / "index.html").read_text("utf-8"))
+        lock.release()
+
+    lock = WriterLock.acquire(run / "lock")
+    monkeypatch.setattr("netlab.report.live.measures_here", lambda _stored: False)
+    monkeypatch.setattr(
+        "netlab.report.live.status_of",
+        lambda *words: replace(status_of(*words), pending=1, total=status_of(*words).total + 1),
+    )
+    messages: list[str] = []
+    watch(run, "en", messages.append, sleep=sleep)
+    assert "made from the columns of its segments" in pages[0]
+    assert '<meta http-equiv="refresh"' in pages[0]
+    assert '<meta http-equiv="refresh"' not in (run / "index.html").read_text("utf-8")
+    assert messages[0].endswith("trials left: 1")
+    assert "1 trial remains" in messages[-1]
+
+
 def test_a_report_of_cells_says_what_is_wrong(run: Path) -> None:
     for words, message in (
         (["--cell", "LL-none"], "no cell has the key 'LL-none'"),
         (["--cell", "x", "--watch"], "--watch is for the report of the whole run"),
-        (["--cell", "x", "--json"], "are for the report, not for --json"),
+        (["--cell", "x", "--json"], "no cell has the key 'x'"),
     ):
         result = CliRunner().invoke(cli, ["report", str(run), *words])
         assert message in str(result.exception)
