@@ -20,17 +20,23 @@ ROWS = 20_000
 """Maximum number of rows of a table."""
 
 
-def tests_in(parts: RunParts) -> dict[str, None]:
-    """The kinds of test of a run, each once."""
-    return dict.fromkeys(cell.test for cell in parts.plan.cells)
+RUN = "run"
+"""The column with the path of the run folder, in a table of several runs."""
 
 
-def rest_of(parts: RunParts) -> pa.Table:
-    """The rows that no segment has, with all their columns."""
+def tests_in(*runs: RunParts) -> dict[str, None]:
+    """The kinds of test of runs, each once."""
+    return dict.fromkeys(cell.test for parts in runs for cell in parts.plan.cells)
+
+
+def rest_of(*runs: RunParts, with_run: bool = False) -> pa.Table:
+    """The rows that no segment has, with all their columns; ``with_run``: and the column `RUN`."""
     columns = Columns()
-    for row in parts.rows:
-        columns.add(row)
-    return columns.table(columns_of(tests_in(parts)), {})
+    for parts in runs:
+        run = {RUN: str(parts.folder)} if with_run else {}
+        for row in parts.rows:
+            columns.add({**row, **run})
+    return columns.table(columns_of(tests_in(*runs)), {RUN: "string"} if with_run else {})
 
 
 def tables_of(parts: RunParts, rest: pa.Table, names: Sequence[str]) -> Iterator[pa.Table]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.collector import without_collector
 from netlab.errors import UsageError
-from netlab.results.arrow.arrow_columns import Columns
+from netlab.results.arrow.part_tables import RUN, rest_of, tests_in
 from netlab.results.arrow.run_parts import RunParts, parts_of
 from netlab.results.columns import columns_of
 from netlab.store.reader import is_run_folder
@@ -23,7 +23,6 @@ from netlab.store.segments.segment import FOLDER, Private
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
-    import pyarrow as pa
 
 _SEGMENTS = (
     "SELECT * EXCLUDE (filename, _begin_bytes, _line_bytes, _started, _stopped, _steal), "
@@ -32,8 +31,6 @@ _SEGMENTS = (
 )
 """``below``: number of characters by which a segment's path is longer than that of its run."""
 _EXCEPT_REPLACED = " ANTI JOIN replaced USING (filename, _begin_bytes)"
-RUN = "run"
-"""The column with the path of the run folder."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +93,13 @@ def scan(folders: Sequence[Path]) -> Scan:
     if not parts:
         raise UsageError("netlab.scan needs a run folder")
     connection = duckdb.connect()
-    tests = dict.fromkeys(cell.test for part in parts for cell in part.plan.cells)
     selects = [*_of_segments(connection, parts, pa)]
-    rest = _rest(parts, tests)
+    rest = rest_of(*parts, with_run=True)
     if rest.num_rows or not selects:
         connection.register("rest", rest)
         selects.append("SELECT * FROM rest")
     both = connection.sql(" UNION ALL BY NAME ".join(selects))
-    always = [RUN, *columns_of(tests)]
+    always = [RUN, *columns_of(tests_in(*parts))]
     names = [*always, *sorted(set(both.columns) - set(always))]
     relation = both.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
     return Scan(relation, tuple(remark for part in parts for remark in part.remarks))
@@ -156,11 +152,3 @@ def _replaced_in(part: RunParts) -> Iterator[tuple[str, int]]:
         place = bisect_right(begins, begin) - 1
         if place >= 0 and begin < part.segments[place].end_bytes:
             yield paths[place], begin
-
-
-def _rest(parts: Sequence[RunParts], tests: dict[str, None]) -> pa.Table:
-    columns = Columns()
-    for part in parts:
-        for row in part.rows:
-            columns.add({**row, RUN: str(part.folder)})
-    return columns.table(columns_of(tests), {RUN: "string"})
