@@ -27,7 +27,7 @@ from netlab.config.setting_models import (
     defaults_section,
     expect_section,
     keys_of,
-    test_model,
+    model_of_test,
 )
 from netlab.config.settings import (
     LOAD,
@@ -165,7 +165,7 @@ class Running(Section):
 
 def _tests_of(kinds: Iterable[str], names: Names) -> Any:
     """The type of the list of tests, if all tests are of these kinds."""
-    models = tuple(test_model(kind, names) for kind in kinds)
+    models = tuple(model_of_test(kind, names) for kind in kinds)
     test: Any = Union[models]  # noqa: UP007  (made at run time)
     if len(models) > 1:
         test = Annotated[test, Field(discriminator="test")]

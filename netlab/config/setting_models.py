@@ -78,7 +78,7 @@ def _rule(name: str, about: str, condition: type[Section], action: type[Section]
     return create_model(name, __base__=Section, __doc__=about, **fields)
 
 
-def test_model(test: str, names: Names) -> type[Section]:
+def model_of_test(test: str, names: Names) -> type[Section]:
     """The model of one kind of test: its settings, its rules, its repeats."""
     kind = "".join(word.capitalize() for word in test.split("_"))
     settings = SETTINGS_OF[test]
