@@ -73,14 +73,14 @@ class BackgroundSegments:
 
 def _started(folder: Path, least_bytes: int, least_lines: int) -> subprocess.Popen[bytes]:
     path = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
-    argv = [sys.executable, "-m", __name__, str(folder.resolve()), str(least_bytes)]
+    run = folder.resolve()
     process = subprocess.Popen(
-        [*argv, str(least_lines)],
+        [sys.executable, "-m", __name__, str(run), str(least_bytes), str(least_lines)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": path},
-        cwd=folder.anchor or None,
+        cwd=run.anchor,  # no other folder is kept in use
         # It lives on when the terminal closes.
         start_new_session=True,
         creationflags=getattr(subprocess, "DETACHED_PROCESS", 0)
