@@ -75,7 +75,7 @@ def _started(folder: Path, least_bytes: int, least_lines: int) -> subprocess.Pop
     path = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
     run = folder.resolve()
     process = subprocess.Popen(
-        [sys.executable, "-m", __name__, str(run), str(least_bytes), str(least_lines)],
+        [sys.executable, "-P", "-m", __name__, str(run), str(least_bytes), str(least_lines)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
