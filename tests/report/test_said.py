@@ -99,9 +99,9 @@ def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: 
     ("words", "message"),
     [
         (["--output", "x.json"], "--output is only for --json"),
-        (["--json", "--lang", "de"], "--lang, --narrow, --watch and --cell are for the report"),
-        (["--json", "--narrow"], "--lang, --narrow, --watch and --cell are for the report"),
-        (["--json", "--watch"], "--lang, --narrow, --watch and --cell are for the report"),
+        (["--json", "--lang", "de"], "--lang, --narrow and --watch are for the report"),
+        (["--json", "--narrow"], "--lang, --narrow and --watch are for the report"),
+        (["--json", "--watch"], "--lang, --narrow and --watch are for the report"),
         (["--lang", "tlh"], "is not one of"),
     ],
 )
