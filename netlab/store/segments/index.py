@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+_THREADS = min(4, os.cpu_count() or 1)
+"""Segments that are read at the same time: most of their reading needs no interpreter."""
 _STATUSES: tuple[Status, ...] = tuple(Status)
 _NO_RECORD = 255
 _WORDS = ("status", "reason")
@@ -62,7 +65,8 @@ class TrialIndex:
             for cell, first, number in zip(plan.cells, firsts, most, strict=False)
         }
         self._keys = _texts([*self._cells])
-        parts = [self._part(segment) for segment in chain.segments]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            parts = [*pool.map(self._part, chain.segments)]
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         self._columns = columns
         self._outlines: dict[int, dict[str, pa.ChunkedArray]] = {}
