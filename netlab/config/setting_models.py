@@ -41,7 +41,7 @@ MAX_REPEATS = 1000
 Repeats = Annotated[int, Field(ge=1, le=MAX_REPEATS)]
 
 _ABOUT_PAIRING = "Server first, such as WL."
-
+_ABOUT_WHEN = "Selects cells: each setting named here has one of the values given."
 
 Names = frozenset[str]
 """Keys that a file has. A model for this file has validators only for them."""
@@ -84,7 +84,7 @@ def model_of_test(test: str, names: Names) -> type[Section]:
     settings = SETTINGS_OF[test]
     condition = _model_of(
         f"{kind}When",
-        "Selects cells: each setting named here has one of the values given.",
+        _ABOUT_WHEN,
         settings,
         names,
         axes=True,
@@ -151,15 +151,8 @@ class CompareSection(Section):
 
 def compare_section(names: Names) -> type[CompareSection]:
     """The model of one part of ``compare:``, with types of the settings ``names``."""
-    side: Any = _model_of(
-        "Side",
-        "The cells on one side of a comparison: one value of each setting named here.",
-        SETTINGS,
-        names,
-        axes=False,
-        test=(Literal[tuple(KINDS)], Field(default=None, description="Kind of test.")),
-        pairing=(Pairing, Field(default=None, description=_ABOUT_PAIRING)),
-    )
+    about = "The cells on one side of a comparison: one value of each setting named here."
+    side = _cells_model("Side", about, names, axes=False)
     return _narrower(CompareSection, baseline=side, contender=side)
 
 
@@ -174,19 +167,25 @@ class ExpectSection(ExpectBounds):
 
 def expect_section(names: Names) -> type[ExpectSection]:
     """The model of one part of ``expect:``, with types of the settings ``names``."""
-    when: Any = _model_of(
-        "ExpectWhen",
-        "Selects cells: each setting named here has one of the values given.",
+    when = _cells_model("ExpectWhen", _ABOUT_WHEN, names, axes=True)
+    return _narrower(ExpectSection, when=when, unless=when)
+
+
+def _cells_model(name: str, about: str, names: Names, *, axes: bool) -> type[Section]:
+    """The model of a section that selects cells of any kind of test: by their settings, their kind
+    of test and their pairing. ``axes``: each may have several values.
+    """
+    kind: Any = Literal[tuple(KINDS)]
+    test, pairing = (one_or_list(kind), one_or_list(Pairing)) if axes else (kind, Pairing)
+    return _model_of(
+        name,
+        about,
         SETTINGS,
         names,
-        axes=True,
-        test=(
-            one_or_list(Literal[tuple(KINDS)]),
-            Field(default=None, description="Kind of test."),
-        ),
-        pairing=(one_or_list(Pairing), Field(default=None, description=_ABOUT_PAIRING)),
+        axes=axes,
+        test=(test, Field(default=None, description="Kind of test.")),
+        pairing=(pairing, Field(default=None, description=_ABOUT_PAIRING)),
     )
-    return _narrower(ExpectSection, when=when, unless=when)
 
 
 def _narrower(model: type[Model], **types: Any) -> type[Model]:

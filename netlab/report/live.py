@@ -20,7 +20,6 @@ from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
 from netlab.report.language import wording_in
-from netlab.report.language.wording import Wording
 from netlab.results.arrow.large_run import is_large
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
@@ -84,7 +83,9 @@ def watch(
                 wording = wording_in(language)
                 reload_s = None if over else _reload_s(cost_s)
                 if large:
-                    _write_large(folder, wording, narrow=narrow, reload_s=reload_s)
+                    from netlab.report.large.write import report_of
+
+                    report_of(folder, wording, narrow=narrow).write(reload_s=reload_s)
                 else:
                     write_report(run, wording, narrow=narrow, reload_s=reload_s)
                 shown_bytes, cost_s = size_bytes, clock() - begin_s
@@ -103,14 +104,6 @@ def _read(folder: Path, *, under_way: bool) -> Analysis:
     stored = read_checked(folder)
     damage = tuple(place for place in stored.damage if not (place.torn and under_way))
     return Analysis(replace(stored, damage=damage))
-
-
-def _write_large(folder: Path, wording: Wording, *, narrow: bool, reload_s: int | None) -> None:
-    """Write the report of a run with very many trials."""
-    from netlab.report.large.write import report_of
-
-    report_of(folder, wording, narrow=narrow).write()
-    _change_page(folder, reload_s)
 
 
 def remaining(stored: StoredRun) -> int:
@@ -153,15 +146,10 @@ def _size_bytes(folder: Path) -> int:
 
 def _settle(folder: Path) -> None:
     """Remove the request to reload from the page, if the page has one."""
-    _change_page(folder, None)
-
-
-def _change_page(folder: Path, reload_s: int | None) -> None:
-    """Put the request to reload into the page, or remove it."""
     page = folder / PAGE
     if page.is_file() and not page.is_symlink():
         # All other bytes stay unchanged: a page of another program may not be UTF-8.
         html = read_inside(page, _MAX_PAGE_BYTES).decode("utf-8", "surrogateescape")
-        changed = reloading(html, reload_s)
-        if changed != html:
-            write_inside(folder, PAGE, changed.encode("utf-8", "surrogateescape"), mode=0o644)
+        quiet = reloading(html, None)
+        if quiet != html:
+            write_inside(folder, PAGE, quiet.encode("utf-8", "surrogateescape"), mode=0o644)

@@ -29,7 +29,7 @@ from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Trial
 from netlab.findings.finding import Kind
 from netlab.remote.host_lock import LockOwner
-from netlab.results.arrow.background import BackgroundSegments
+from netlab.results.arrow.background import BackgroundSegments, start_if_due
 from netlab.results.value_types import RUN_CHECK
 from netlab.runner.due_trials import counts, disturbed, outstanding
 from netlab.runner.ending import shielded
@@ -125,7 +125,7 @@ def _make_segments(folder: Path) -> list[str]:
     and its journal is complete.
     """
     try:
-        BackgroundSegments(folder).on_end()
+        start_if_due(folder)
     except Exception as error:
         return [f"{folder}: no segments were made of the journal, which is complete: {error}"]
     return []

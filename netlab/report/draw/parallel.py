@@ -19,10 +19,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from threading import Condition, Thread
 from typing import IO
 
+from netlab.interpreter import with_this_netlab
 from netlab.report.draw.plot import Job, Picture, drawn_each, make_ready
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
@@ -35,8 +35,6 @@ _MOST = 4
 _CAN_BECOME_SEVERAL = sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "killpg")
 """On other systems a process that has loaded libraries must not be forked. There, only one process
 is started, and this process draws as well."""
-
-_PACKAGES = Path(__file__).parents[3]
 
 Pictures = Callable[[], tuple[Picture, ...]]
 """Returns the pictures of charts that were handed over, once all of them are drawn."""
@@ -190,14 +188,13 @@ class Drawers:
 
 
 def _started(pipes: Sequence[tuple[int, int]]) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-m", "netlab.report.draw.parallel", *(f"{r},{w}" for r, w in pipes)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         # Drawing needs no threads for linear algebra.
-        env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+        env={**with_this_netlab(), "OPENBLAS_NUM_THREADS": "1"},
         pass_fds=[fd for pair in pipes for fd in pair],
         # The process and its forks are one process group, so that all are killed together.
         process_group=0 if pipes else None,

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from netlab.findings.analysis import Analysis, load_cells
-from netlab.report import CELLS, FIGURES
+from netlab.report import CELLS, FIGURES, reloading
 from netlab.report.draw.parallel import drawing_of_several
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
 from netlab.report.language.wording import Wording
@@ -58,9 +58,9 @@ class LargeReport:
     def _worded(self) -> tuple[Part, ...]:
         return tuple(map(self.wording.of_part, self.parts))
 
-    def write(self) -> Path:
+    def write(self, *, reload_s: int | None = None) -> Path:
         """Write index.html, the tables (.md, .tex, .csv), cells.csv and the charts. Returns the
-        path of index.html. Raises StoreError if a file cannot be written.
+        path of index.html. ``reload_s`` and errors as in ``Report.write``.
         """
         folder, title, worded = self.run.folder, self.run.plan.title, self.wording
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
@@ -76,7 +76,8 @@ class LargeReport:
             }
             html = large_page(title, self._worded, worded)
             pictures = pending()
-        return write_files(folder, files, pictures, with_drawings(html, pictures))
+        html = reloading(with_drawings(html, pictures), reload_s)
+        return write_files(folder, files, pictures, html)
 
     def overview_text(self, width: int | None = None) -> str:
         """The tables for a terminal, below the run's title. Tables are no wider than ``width``."""

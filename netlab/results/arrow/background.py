@@ -14,6 +14,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from netlab.interpreter import with_this_netlab
 from netlab.results.arrow.segment_writer import (
     LEAST_BYTES,
     LEAST_LINES,
@@ -28,12 +29,20 @@ LOOK_AFTER = 500
 """Records after which the size of the journal is looked at again."""
 PATIENCE_S = 3600.0
 """Time that the process waits for another one that makes segments of the same run."""
-_PACKAGES = Path(__file__).parents[3]
+
+
+def start_if_due(folder: Path) -> None:
+    """Start the process if the journal of a run has enough lines without a segment.
+
+    OSError if it cannot be started.
+    """
+    if is_due(folder):
+        _started(folder, LEAST_BYTES, LEAST_LINES)
 
 
 class BackgroundSegments:
-    """Starts the process for one run: at the end of a session, and whenever a long session has
-    written enough for a whole segment.
+    """Starts the process for the run of a session whenever it has written enough for a whole
+    segment.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,28 +50,17 @@ class BackgroundSegments:
         self._process: subprocess.Popen[bytes] | None = None
         self._records = 0
         self._journal_bytes = self._size_bytes()
-        self._counted = 0
 
     def on_record(self) -> None:
         """Count a record that was written; start the process if a segment can be closed."""
         self._records += 1
-        self._counted += 1
-        if self._counted < LOOK_AFTER:
+        if self._records % LOOK_AFTER:
             return
-        self._counted = 0
-        grown_bytes = self._size_bytes() - self._journal_bytes
-        if grown_bytes >= SEGMENT_BYTES or self._records >= SEGMENT_LINES:
-            self._records, self._journal_bytes = 0, self._size_bytes()
+        size_bytes = self._size_bytes()
+        if size_bytes - self._journal_bytes >= SEGMENT_BYTES or self._records >= SEGMENT_LINES:
+            self._records, self._journal_bytes = 0, size_bytes
             if self._process is None or self._process.poll() is not None:
                 self._process = _started(self._folder, SEGMENT_BYTES, SEGMENT_LINES)
-
-    def on_end(self) -> None:
-        """Start the process if the journal has enough lines without a segment.
-
-        OSError if it cannot be started.
-        """
-        if is_due(self._folder):
-            self._process = _started(self._folder, LEAST_BYTES, LEAST_LINES)
 
     def _size_bytes(self) -> int:
         try:
@@ -72,14 +70,13 @@ class BackgroundSegments:
 
 
 def _started(folder: Path, least_bytes: int, least_lines: int) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
     run = folder.resolve()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", __name__, str(run), str(least_bytes), str(least_lines)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": path},
+        env=with_this_netlab(),
         cwd=run.anchor,  # no other folder is kept in use
         # It lives on when the terminal closes.
         start_new_session=True,
