@@ -1,4 +1,4 @@
-"""What all tests share. Which of them are run, and which again: suites.py, needs.py, tries.py."""
+"""What all tests share. Which of them a session runs: kinds.py, needs.py, guard.py."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from draws import NIGHT, drawn
 from hypothesis import HealthCheck, Phase, settings
 
-pytest_plugins = ["suites", "runners", "packages"]
+pytest_plugins = ["kinds", "guard", "runners", "packages"]
 
 if TYPE_CHECKING:
     from made_parts import Make
@@ -19,9 +20,16 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.store.plan import Plan
 
-# A busy machine is no reason for a property to fail.
+# Few cases, the same each time; at night many, others each night. A busy machine is no reason for a
+# property to fail.
 settings.register_profile(
-    "netlab", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "netlab",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    database=None,
+    derandomize=NIGHT is None,
+    max_examples=drawn(few=20, many=1000),
 )
 settings.load_profile("netlab")
 # For `make mutants`: the same examples each time, and no search for the simplest that fails.
@@ -29,7 +37,7 @@ settings.register_profile(
     "mutants",
     settings.get_profile("netlab"),
     derandomize=True,
-    database=None,
+    max_examples=100,
     phases=(Phase.explicit, Phase.generate),
 )
 

@@ -1,13 +1,8 @@
 """What tests need of a machine, in one table: how it is found out, what brings it, and who asks.
 
 A test names its needs with ``@pytest.mark.needs("root", "sshd")``, or by a fixture that has some.
-They settle which suite it belongs to and whether it is run alone, and skip it where one is missing:
-
-- suite ``plain``: needs that an ordinary account on any machine may meet (``make test``);
-- suite ``further``: everything else: root, a lab, another system, a browser, an optional program;
-- suite ``faults``: tests/faults, which wait long (``make reliability``).
-
-A test is in one suite and no other, on every machine.
+They settle whether it is a test of the lab (kinds.py) and whether it is run alone, and skip it
+where one is missing.
 """
 
 from __future__ import annotations
@@ -21,11 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 import pytest
-
-Suite = Literal["plain", "further", "faults"]
 
 STRICT = "NETLAB_CI" in os.environ
 """This machine has all that can be installed: what is missing there fails the test."""
@@ -35,7 +27,6 @@ EXCUSED = "this machine has no "
 SYSTEM_PATH = os.pathsep.join(
     [os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/local/sbin"]
 )
-FAULTS = Path(__file__).parents[1] / "faults"
 WINDOWS_PYTHON = Path(__file__).parents[2] / ".venv/windows/python/python.exe"
 AXE = Path(__file__).parents[2] / ".venv/axe/node_modules/axe-core/axe.min.js"
 
@@ -47,8 +38,8 @@ class Need:
     met: Callable[[], bool]
     what: str
     """What it is, and what brings it; if no package does, only what it is."""
-    plain: bool = False
-    """Whether `make test` asks for it: an ordinary account may have it."""
+    of_units: bool = False
+    """Whether a unit may have it: it starts nothing but a compiler, or is a library."""
     alone: bool = False
     """Whether tests with it measure, so that nothing else may run beside them."""
     unpackaged: bool = False
@@ -120,20 +111,22 @@ def _sshd() -> bool:
 
 
 NEEDS = {
-    "linux": Need(lambda: sys.platform == "linux", "Linux", plain=True, unpackaged=True),
+    "linux": Need(lambda: sys.platform == "linux", "Linux", of_units=True, unpackaged=True),
     "cc": Need(
         lambda: _program("make")() and _program("gcc", "clang")(),
         "make and a C compiler: apt-get install make gcc libc6-dev",
-        plain=True,
+        of_units=True,
     ),
-    "sshd": Need(_sshd, "OpenSSH's server: apt-get install openssh-server", plain=True),
+    "sshd": Need(_sshd, "OpenSSH's server: apt-get install openssh-server"),
     "default-route": Need(
         lambda: sys.platform == "linux" and "\t00000000\t" in Path("/proc/net/route").read_text(),
         "default route",
-        plain=True,
+        of_units=True,
         unpackaged=True,
     ),
-    "two-cpus": Need(lambda: (os.cpu_count() or 1) > 1, "second CPU", plain=True, unpackaged=True),
+    "two-cpus": Need(
+        lambda: (os.cpu_count() or 1) > 1, "second CPU", of_units=True, unpackaged=True
+    ),
     "root": Need(_root, "root on Linux"),
     "namespaces": Need(
         lambda: _root() and _program("ip")(),
@@ -149,7 +142,7 @@ NEEDS = {
         lambda: Path("/dev/net/tun").exists(), "interfaces of user space (TUN)", unpackaged=True
     ),
     "time-namespaces": Need(_time_namespaces, "time namespaces", unpackaged=True),
-    "emulation": Need(lambda: True, "programs of other systems", alone=True),
+    "emulation": Need(lambda: True, "programs of other systems"),
     "x86_64": Need(lambda: os.uname().machine == "x86_64", "processor of x86_64", unpackaged=True),
     "wine": Need(
         lambda: Path("/usr/lib/wine/wine64").exists() or _program("wine64")(),
@@ -250,19 +243,6 @@ def needs_of(item: pytest.Item) -> tuple[str, ...]:
     if unknown:
         raise pytest.UsageError(f"{item.nodeid} needs {unknown[0]!r}, which needs.py lacks")
     return tuple(dict.fromkeys(need_names))
-
-
-def suite_of(item: pytest.Item) -> Suite:
-    """The one suite that a test belongs to."""
-    if item.path.is_relative_to(FAULTS):
-        return "faults"
-    return "plain" if all(NEEDS[name].plain for name in needs_of(item)) else "further"
-
-
-def is_alone(item: pytest.Item) -> bool:
-    """Whether a test measures."""
-    marked = item.get_closest_marker("alone") is not None
-    return marked or any(NEEDS[name].alone for name in needs_of(item))
 
 
 def require(*names: str) -> None:
