@@ -72,7 +72,7 @@ def why(sheet: Table, cell: TableCell) -> str:
 
 
 @pytest.mark.parametrize("protocol", PRINTED)
-def test_the_documents_table_comes_out_as_it_was_printed_blanks_included(
+def test_the_report_reproduces_each_table_of_the_connection_kinds_document_with_its_blanks(
     part: Part, protocol: str
 ) -> None:
     sheet = table(part, protocol)
@@ -82,7 +82,7 @@ def test_the_documents_table_comes_out_as_it_was_printed_blanks_included(
     assert texts == [line.split() for line in PRINTED[protocol].splitlines()]
 
 
-def test_the_table_in_the_repository_is_the_document_and_nothing_else() -> None:
+def test_the_committed_connection_kinds_csv_has_exactly_the_figures_of_the_document() -> None:
     rows = list(csv.DictReader(TABLE.read_text("utf-8").splitlines()))
     figures = {(r["protocol"], r["client"], r["server"]): r["mbit_per_s"] or "-" for r in rows}
     assert len(rows) == len(figures) == 50
@@ -94,7 +94,9 @@ def test_the_table_in_the_repository_is_the_document_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("protocol", PRINTED)
-def test_what_never_left_the_pc_is_marked_and_in_no_mean(part: Part, protocol: str) -> None:
+def test_recorded_pairs_within_one_machine_are_marked_and_left_out_of_the_means(
+    part: Part, protocol: str
+) -> None:
     sheet = table(part, protocol)
     for client in HOSTS:
         for server in HOSTS:
@@ -105,20 +107,20 @@ def test_what_never_left_the_pc_is_marked_and_in_no_mean(part: Part, protocol: s
     assert place(sheet, "mean (pairs)", "mean (pairs)").text.endswith("(8)")
 
 
-def test_the_mean_over_the_cable_is_that_of_the_eight_pairs_that_used_it(part: Part) -> None:
+def test_the_mean_of_all_pairs_is_over_the_eight_pairs_that_used_the_cable(part: Part) -> None:
     cell = place(table(part, "TCP"), "mean (pairs)", "mean (pairs)")
     over_cable = [26.3, 92.8, 92.8, 93.7, 85.9, 85.8, 85.6, 86.0]
     assert cell.value == pytest.approx(sum(over_cable) / 8)
 
 
-def test_a_blank_says_that_the_document_has_no_value(part: Part) -> None:
+def test_a_blank_of_the_imported_document_has_the_reason_not_recorded(part: Part) -> None:
     sheet = table(part, "UDP")
     blank = place(sheet, "colinux-tap-router", "colinux-tap-bridge")
     assert blank.value is None
     assert "(not-recorded)" in why(sheet, blank)
 
 
-def test_the_one_udp_figure_that_no_cable_of_that_rate_carries_is_marked(part: Part) -> None:
+def test_the_one_udp_figure_above_every_wire_ceiling_of_the_cable_is_marked(part: Part) -> None:
     sheet = table(part, "UDP")
     marked = {
         (client, server)
@@ -130,7 +132,7 @@ def test_the_one_udp_figure_that_no_cable_of_that_rate_carries_is_marked(part: P
     assert place(sheet, "colinux-winpcap-bridge", "linux").text == "99.3"
 
 
-def test_the_pair_that_the_document_marks_is_the_one_that_does_not_go_with_the_others(
+def test_only_the_pair_that_the_document_doubts_is_marked_as_slower_than_its_hosts_allow(
     part: Part,
 ) -> None:
     marked = {
@@ -144,7 +146,7 @@ def test_the_pair_that_the_document_marks_is_the_one_that_does_not_go_with_the_o
     assert marked == {("TCP", "colinux-winpcap-bridge", "linux")}
 
 
-def test_directions_stand_side_by_side_and_one_trial_each_way_cannot_tell(part: Part) -> None:
+def test_one_trial_in_each_direction_shows_both_rates_and_no_verdict(part: Part) -> None:
     sheet = next(sheet for sheet in part.sheets if sheet.title.startswith("One direction"))
     assert len(sheet.lines) == 8
     assert {line.places[-1].text for line in sheet.lines} == {"cannot tell: one trial each way"}
@@ -153,7 +155,7 @@ def test_directions_stand_side_by_side_and_one_trial_each_way_cannot_tell(part: 
     assert [cell.text for cell in first.places[:2]] == ["26.30 Mbit/s", "85.90 Mbit/s"]
 
 
-def test_the_maps_scale_is_that_of_the_cable(part: Part) -> None:
+def test_the_colour_scale_of_a_heat_map_ends_at_the_highest_rate_over_the_cable(part: Part) -> None:
     tcp, udp = part.charts
     assert isinstance(tcp, HeatMap)
     assert isinstance(udp, HeatMap)
@@ -161,13 +163,15 @@ def test_the_maps_scale_is_that_of_the_cable(part: Part) -> None:
     assert tcp.inside[3][1] == 158
 
 
-def test_no_table_of_means_mixes_the_pairs_with_each_other(run: Analysis) -> None:
+def test_the_terminal_overview_of_named_pairs_prints_no_table_of_means(run: Analysis) -> None:
     text = overview_text(run)
     assert "50 cells: 38 ok, 12 pending" in text
     assert "mean throughput, Mbit/s (number of cells)" not in text
 
 
-def test_importing_the_table_again_gives_the_committed_run(run: Analysis, tmp_path: Path) -> None:
+def test_importing_the_connection_kinds_table_again_gives_the_committed_run(
+    run: Analysis, tmp_path: Path
+) -> None:
     into = import_pairs(
         TABLE,
         tmp_path / "again",
@@ -183,19 +187,19 @@ def test_importing_the_table_again_gives_the_committed_run(run: Analysis, tmp_pa
     assert again.records == run.records
 
 
-def test_the_committed_page_has_the_figures_of_the_committed_run() -> None:
+def test_the_committed_connection_kinds_page_has_the_figures_of_the_document() -> None:
     text = (FOLDER / "index.html").read_text("utf-8")
     assert [figure for figure in ("1177.6", "26.30", "85.90", "99.30") if figure not in text] == []
 
 
-def test_without_a_map_from_hosts_to_machines_only_a_host_with_itself_is_within_one(
+def test_an_import_without_a_machine_map_treats_only_a_host_with_itself_as_one_machine(
     tmp_path: Path,
 ) -> None:
     run = load(import_pairs(TABLE, tmp_path / "run"))
     assert run.frame["same_host"].sum() == 10
 
 
-def test_a_machine_of_hosts_that_are_not_there_is_refused(tmp_path: Path) -> None:
+def test_importing_pairs_with_a_machine_map_of_unknown_hosts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no host of connection-kinds\.csv is called 'windows'"):
         import_pairs(TABLE, tmp_path / "run", machines={"windows": "pc"})
 
@@ -214,14 +218,16 @@ def test_a_machine_of_hosts_that_are_not_there_is_refused(tmp_path: Path) -> Non
         ("TCP,,a,b,999999999", "is more than 100000000 Mbit/s"),
     ],
 )
-def test_a_row_that_is_wrong_is_refused_with_its_place(row: str, fault: str) -> None:
+def test_an_invalid_row_of_a_pairs_table_is_refused_with_its_line_and_fault(
+    row: str, fault: str
+) -> None:
     with pytest.raises(MatrixError) as caught:
         parse_pairs(HEADER + row + "\n", "t.csv")
     assert fault in str(caught.value)
     assert "t.csv:2:" in str(caught.value)
 
 
-def test_the_same_pair_twice_is_refused_and_the_other_way_round_is_another() -> None:
+def test_a_repeated_pair_is_refused_and_the_reverse_pair_is_accepted() -> None:
     assert len(parse_pairs(HEADER + "TCP,,a,b,1\nTCP,,b,a,1\nUDP,5,a,b,1\n", "t.csv")) == 3
     with pytest.raises(MatrixError, match="the same cell as in line 2"):
         parse_pairs(HEADER + "TCP,,a,b,1\n" * 2, "t.csv")

@@ -60,12 +60,12 @@ def column_texts(table: GridTable, column: TableColumn) -> Iterator[str]:
             yield row.places[table.keys.index(column)].text
 
 
-def test_the_document_prints_28_means_and_four_that_are_none() -> None:
+def test_the_lab_report_document_prints_28_means_and_leaves_four_blank() -> None:
     assert (len(PRINTED), len(MEASURED)) == (32, 28)
 
 
 @pytest.mark.parametrize(("mean_place", "mean"), MEASURED.items(), ids=str)
-def test_each_printed_mean_comes_out_of_its_cells_to_the_last_digit(
+def test_each_printed_mean_of_the_lab_report_is_reproduced_to_the_last_digit(
     mean_place: tuple[str, TableColumn],
     mean: str,
     parts: dict[str, TableSection],
@@ -76,7 +76,7 @@ def test_each_printed_mean_comes_out_of_its_cells_to_the_last_digit(
     assert place(overviews(layout)[0], pairing, column)[0] == mean
 
 
-def test_ww_udp_is_blank_with_a_reason_and_never_zero(
+def test_udp_between_two_windows_hosts_is_blank_with_a_reason_and_never_zero(
     parts: dict[str, TableSection], layout: Layout
 ) -> None:
     table = parts["WW"].tables[0]
@@ -91,7 +91,9 @@ def test_ww_udp_is_blank_with_a_reason_and_never_zero(
     )
 
 
-def test_the_number_of_cells_behind_each_mean_is_shown(parts: dict[str, TableSection]) -> None:
+def test_each_mean_of_the_lab_report_shows_the_number_of_cells_behind_the_mean(
+    parts: dict[str, TableSection],
+) -> None:
     assert place(parts["WL"].tables[0], "mean", TableColumn("UDP", 1500))[1] == 12
     assert place(parts["WL"].tables[0], "mean", TableColumn("UDP", 64512))[1] == 11
     assert place(parts["LW"].tables[0], "mean", TableColumn("UDP", 64512))[1] == 7
@@ -99,7 +101,9 @@ def test_the_number_of_cells_behind_each_mean_is_shown(parts: dict[str, TableSec
     assert place(parts["LL"].tables[0], "mean", TableColumn("TCP", 64))[1] == 13
 
 
-def test_the_gaps_are_where_the_document_has_them(parts: dict[str, TableSection]) -> None:
+def test_tables_of_the_lab_report_have_gaps_exactly_where_the_document_has_gaps(
+    parts: dict[str, TableSection],
+) -> None:
     def gaps(pairing: str, protocol: str, size: int) -> list[int]:
         table = parts[pairing].tables[0]
         texts = column_texts(table, TableColumn(protocol, size))
@@ -112,7 +116,7 @@ def test_the_gaps_are_where_the_document_has_them(parts: dict[str, TableSection]
     assert gaps("LL", "UDP", 64512) == []
 
 
-def test_one_bad_cell_pulls_the_mean_and_the_median_beside_it_shows_that(
+def test_the_median_beside_the_mean_exposes_a_single_bad_cell(
     parts: dict[str, TableSection],
 ) -> None:
     table, column = parts["WL"].tables[0], TableColumn("UDP", 1500)
@@ -121,12 +125,12 @@ def test_one_bad_cell_pulls_the_mean_and_the_median_beside_it_shows_that(
     assert place(table, "median", column)[0] == "92.38"
 
 
-def test_pairings_are_server_first(parts: dict[str, TableSection]) -> None:
+def test_pairings_are_named_server_first(parts: dict[str, TableSection]) -> None:
     assert parts["WL"].subtitle == "server Windows, client Linux"
     assert parts["LW"].subtitle == "server Linux, client Windows"
 
 
-def test_36_cells_lie_above_their_ceiling_by_the_clock_s_ticks_and_none_is_flagged(
+def test_cells_above_the_wire_ceiling_by_clock_ticks_only_are_not_marked(
     run: Analysis, layout: Layout, parts: dict[str, TableSection]
 ) -> None:
     above: list[float] = []
@@ -148,7 +152,7 @@ def test_36_cells_lie_above_their_ceiling_by_the_clock_s_ticks_and_none_is_flagg
     assert not [text for text in sentences if text.startswith("Above")]
 
 
-def test_the_ceilings_are_those_of_the_link_and_tcp_says_what_it_does_not_know(
+def test_wire_ceilings_are_those_of_the_link_and_a_footnote_states_unknown_tcp_options(
     parts: dict[str, TableSection],
 ) -> None:
     table = parts["LL"].tables[0]
@@ -157,7 +161,9 @@ def test_the_ceilings_are_those_of_the_link_and_tcp_says_what_it_does_not_know(
     assert "94.15 Mbit/s" in table.footnotes[0][1]
 
 
-def test_the_charts_are_the_document_s_and_gaps_stay_gaps(run: Analysis, layout: Layout) -> None:
+def test_charts_of_the_lab_report_show_the_printed_figures_and_leave_gaps_open(
+    run: Analysis, layout: Layout
+) -> None:
     charts, left_out = charts_of(layout, run.plan.link)
     assert (len(charts), left_out) == (10, 0)
     by_name = {chart.name: chart for chart in charts}
@@ -171,7 +177,7 @@ def test_the_charts_are_the_document_s_and_gaps_stay_gaps(run: Analysis, layout:
     assert dict(sizes.ceilings[0].points)[1473] == pytest.approx(100 * 1473 / 1622, abs=5e-4)
 
 
-def test_the_committed_page_has_all_means_and_charts_of_the_committed_run(
+def test_the_committed_lab_report_page_has_all_printed_means_and_its_folder_all_charts(
     run: Analysis, layout: Layout
 ) -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
@@ -180,7 +186,9 @@ def test_the_committed_page_has_all_means_and_charts_of_the_committed_run(
     assert {path.stem for path in (FOLDER / "charts").iterdir()} >= names
 
 
-def test_the_overview_for_a_terminal_has_the_means_and_the_coverage(run: Analysis) -> None:
+def test_the_terminal_overview_of_the_lab_report_prints_means_and_counts_of_cells(
+    run: Analysis,
+) -> None:
     text = overview_text(run)
     assert "416 cells: 346 ok, 70 pending" in text
     assert re.search(r"^WL .* 84\.82 \(12\) +92\.55 \(11\)$", text, re.MULTILINE)

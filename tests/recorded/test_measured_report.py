@@ -52,11 +52,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     return load(folder / "out")
 
 
-def test_every_trial_has_a_result(run: Analysis) -> None:
+def test_every_trial_of_every_kind_of_test_on_loopback_has_a_result(run: Analysis) -> None:
     assert set(run.frame["status"]) == {"ok"}, run.frame[["cell", "reason", "detail"]]
 
 
-def test_the_page_has_every_part(run: Analysis) -> None:
+def test_the_page_of_a_run_with_every_kind_of_test_has_every_section(run: Analysis) -> None:
     parts = parts_of(run, readings(run))
     # What is found depends on the machine.
     names = [part.name for part in parts if part.name not in ("findings", "limits")]
@@ -68,7 +68,7 @@ def test_the_page_has_every_part(run: Analysis) -> None:
     assert [name for name in names if f'<h2 id="{name}">' not in page] == []
 
 
-def test_the_frame_s_percentiles_and_means_agree_with_the_record_s_own_extremes(
+def test_percentiles_and_means_in_the_frame_agree_with_the_extremes_and_the_histogram(
     run: Analysis,
 ) -> None:
     rows = run.frame[run.frame["test"].isin(["round_trip", "connect"])]
@@ -82,7 +82,7 @@ def test_the_frame_s_percentiles_and_means_agree_with_the_record_s_own_extremes(
         assert histogram.mean == pytest.approx(row["rtt_mean_ns"], rel=0.01)
 
 
-def test_every_value_that_a_probe_said_is_described_in_the_documentation(run: Analysis) -> None:
+def test_every_value_of_the_probe_is_described_in_the_protocol_documentation(run: Analysis) -> None:
     protocol = (ROOT / "docs" / "protocol.md").read_text("utf-8")
     words = set(re.findall(r"[a-z0-9_]+", protocol))
     columns = columns_of(run.frame["test"].unique())
@@ -98,7 +98,9 @@ def plain(name: str) -> str:
     return name
 
 
-def test_what_the_host_s_stack_took_is_part_of_the_round_trip(run: Analysis) -> None:
+def test_the_measured_stack_time_of_the_mirror_is_shorter_than_the_round_trip(
+    run: Analysis,
+) -> None:
     rows = run.frame[run.frame["stack_time"].fillna(False)]
     stack = pd.to_numeric(rows["server_stack_mean_ns"])
     assert (stack.dropna() < pd.to_numeric(rows["rtt_mean_ns"])[stack.notna()]).all()

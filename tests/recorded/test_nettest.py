@@ -65,7 +65,7 @@ def counted(test: str, sheets: Mapping[str, Table]) -> Table:
 
 
 @pytest.mark.parametrize("test", PRINTED)
-def test_each_printed_mean_comes_out_of_the_repeats_to_the_last_digit(
+def test_each_printed_mean_of_nettest_is_reproduced_from_the_repeats_to_the_last_digit(
     test: str, sheets: dict[str, Table]
 ) -> None:
     cell = place(repeats_of(test, sheets), "elapsed, s", "mean")
@@ -73,7 +73,7 @@ def test_each_printed_mean_comes_out_of_the_repeats_to_the_last_digit(
 
 
 @pytest.mark.parametrize("test", PRINTED)
-def test_what_the_document_calls_var_is_the_mean_absolute_deviation_and_no_variance(
+def test_the_var_of_the_nettest_document_is_the_mean_absolute_deviation_and_no_variance(
     test: str, sheets: dict[str, Table]
 ) -> None:
     sheet = repeats_of(test, sheets)
@@ -87,7 +87,9 @@ def test_what_the_document_calls_var_is_the_mean_absolute_deviation_and_no_varia
     assert deviation.value == pytest.approx((variance.value or 0) ** 0.5)
 
 
-def test_the_round_trip_is_the_time_by_the_number_of_round_trips(sheets: dict[str, Table]) -> None:
+def test_a_round_trip_is_the_elapsed_time_divided_by_the_number_of_round_trips(
+    sheets: dict[str, Table],
+) -> None:
     row = place(repeats_of("tcp_ping", sheets), "elapsed / transactions, µs", "mean")
     assert row.text == PRINTED["tcp_ping"]["derived_value"] == "637.61"
     table = sheets["LL: time of a round trip"]
@@ -96,7 +98,7 @@ def test_the_round_trip_is_the_time_by_the_number_of_round_trips(sheets: dict[st
 
 
 @pytest.mark.parametrize("test", ["tcp_blast", "udp_blast"])
-def test_the_printed_byte_rate_leaves_out_the_gaps_and_the_right_one_stands_below_it(
+def test_the_report_shows_the_byte_rate_of_nettest_without_gaps_and_the_one_with_gaps(
     test: str, sheets: dict[str, Table]
 ) -> None:
     sheet = counted(test, sheets)
@@ -109,7 +111,7 @@ def test_the_printed_byte_rate_leaves_out_the_gaps_and_the_right_one_stands_belo
     assert sheet.footnotes == ()
 
 
-def test_payload_is_what_arrived_and_lost_packets_are_counted_repeat_by_repeat(
+def test_throughput_counts_received_payload_and_lost_messages_are_listed_by_repeat(
     sheets: dict[str, Table],
 ) -> None:
     sheet = repeats_of("udp_blast", sheets)
@@ -120,14 +122,14 @@ def test_payload_is_what_arrived_and_lost_packets_are_counted_repeat_by_repeat(
     assert received == pytest.approx(1472 * (15e6 - 311) / (15 * 123.316))
 
 
-def test_the_run_has_ten_repeats_of_tcp_and_fifteen_of_udp(run: Analysis) -> None:
+def test_the_recorded_nettest_run_has_ten_repeats_of_tcp_and_fifteen_of_udp(run: Analysis) -> None:
     counts = run.frame.groupby(["test", "protocol"])["trial"].max().to_dict()
     assert counts == {("round_trip", "TCP"): 10, ("stream", "TCP"): 10, ("stream", "UDP"): 15}
     assert set(run.frame["status"]) == {"ok"}
     assert set(run.frame["printed_elapsed_s"]) >= {"63.5", "123.27"}
 
 
-def test_importing_the_table_again_gives_the_committed_run(tmp_path: Path) -> None:
+def test_importing_the_nettest_table_again_gives_the_committed_run(tmp_path: Path) -> None:
     into = import_repeats(
         TABLE,
         tmp_path / "again",
@@ -142,13 +144,15 @@ def test_importing_the_table_again_gives_the_committed_run(tmp_path: Path) -> No
     assert again.records == committed.records
 
 
-def test_importing_into_the_same_folder_twice_changes_nothing(tmp_path: Path) -> None:
+def test_importing_a_table_of_repeats_twice_into_one_folder_adds_no_record(tmp_path: Path) -> None:
     for _ in range(2):
         import_repeats(TABLE, tmp_path / "run", imported_at=NOW)
     assert len(load(tmp_path / "run").records) == 35
 
 
-def test_the_committed_page_has_the_figures_that_the_committed_run_gives(tmp_path: Path) -> None:
+def test_the_committed_and_the_new_page_of_nettest_show_the_figures_of_the_document(
+    tmp_path: Path,
+) -> None:
     copy = tmp_path / "run"
     shutil.copytree(FOLDER, copy)
     for page in (write_report(load(copy)), FOLDER / "index.html"):
@@ -156,14 +160,16 @@ def test_the_committed_page_has_the_figures_that_the_committed_run_gives(tmp_pat
         assert [figure for figure in ("637.61", "12,374,712", "99.78") if figure not in text] == []
 
 
-def test_the_overview_for_a_terminal_has_the_documents_tables(run: Analysis) -> None:
+def test_the_terminal_overview_of_nettest_prints_its_repeats_and_byte_rates(run: Analysis) -> None:
     text = overview_text(run)
     assert "3 cells, 35 trials: 35 ok" in text
     assert re.search(r"^elapsed, s +63\.74 .* 63\.761 ", text, re.MULTILINE)
     assert "12,374,712" in text
 
 
-def test_an_empty_time_is_a_blank_with_a_reason(tmp_path: Path) -> None:
+def test_an_empty_time_in_an_imported_table_is_a_pending_trial_with_a_reason(
+    tmp_path: Path,
+) -> None:
     table = tmp_path / "table.csv"
     table.write_text(HEADER + "udp_blast,64,1000,1,,\nudp_blast,64,1000,2,1.5,3\n")
     run = load(import_repeats(table, tmp_path / "run"))
@@ -172,7 +178,7 @@ def test_an_empty_time_is_a_blank_with_a_reason(tmp_path: Path) -> None:
     assert run.frame["throughput_bit_per_s"][1] == pytest.approx(8 * 64 * 997 / 1.5)
 
 
-def test_udp_without_a_printed_loss_has_no_throughput_and_a_ping_that_lost_has_no_round_trip(
+def test_imported_udp_without_a_loss_count_has_no_throughput_and_lossy_pings_no_round_trip(
     tmp_path: Path,
 ) -> None:
     table = tmp_path / "table.csv"
@@ -200,19 +206,21 @@ def test_udp_without_a_printed_loss_has_no_throughput_and_a_ping_that_lost_has_n
         ("udp_blast,64,10,1,1.0,1.5", "'1.5' is not a whole number"),
     ],
 )
-def test_a_row_that_is_wrong_is_refused_with_its_place(row: str, fault: str) -> None:
+def test_an_invalid_row_of_a_repeats_table_is_refused_with_its_line_and_fault(
+    row: str, fault: str
+) -> None:
     with pytest.raises(MatrixError) as caught:
         parse_repeats(HEADER + row + "\n", "t.csv")
     assert fault in str(caught.value)
     assert "t.csv:2:" in str(caught.value)
 
 
-def test_the_same_trial_twice_is_refused() -> None:
+def test_a_repeated_trial_in_a_table_of_repeats_is_refused() -> None:
     with pytest.raises(MatrixError, match="the same trial as in line 2"):
         parse_repeats(HEADER + "tcp_ping,64,10,1,1.0,\n" * 2, "t.csv")
 
 
-def test_the_command_makes_the_run_and_its_report(tmp_path: Path) -> None:
+def test_the_import_command_writes_a_run_of_repeats_and_prints_its_tables(tmp_path: Path) -> None:
     words = ["import", "repeats", str(TABLE), "--into", str(tmp_path / "run"), "--mss", "1448"]
     outcome = CliRunner().invoke(cli, [*words, "--hops", "1", "--pairing", "WL"])
     assert outcome.exit_code == 0, outcome.output
@@ -222,6 +230,6 @@ def test_the_command_makes_the_run_and_its_report(tmp_path: Path) -> None:
     assert isinstance(wrong.exception, UsageError)
 
 
-def test_a_segment_longer_than_the_link_carries_is_refused(tmp_path: Path) -> None:
+def test_importing_an_mss_longer_than_the_link_carries_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="allows 1 to 1460"):
         import_repeats(TABLE, tmp_path / "run", link=Link(1e8, 1500), mss_bytes=1461)

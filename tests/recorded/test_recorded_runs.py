@@ -26,7 +26,7 @@ SCALED = {recording.name: 0.1 if recording.is_scaled else None for recording in 
 """Recorded run → the scale of its counts; None: of an experiment without counts."""
 
 
-def test_each_experiment_is_recorded_in_the_labs_that_can_show_it() -> None:
+def test_recordings_of_every_experiment_cover_its_labs_pairings_and_cells() -> None:
     shaped = {"nettest", "payload", "lab-report", "connection-kinds"}
     assert {f"{experiment}-lab" for experiment in shaped} <= set(RECORDED)
     assert {
@@ -44,7 +44,9 @@ def pairings_of(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_every_trial_is_ok_or_impossible_with_its_reason_and_the_scale_is_told(name: str) -> None:
+def test_recorded_trials_are_ok_or_impossible_with_a_reason_and_the_scale_is_stored(
+    name: str,
+) -> None:
     frame = load(REPORTS / name).frame
     assert set(frame["status"]) <= {"ok", "impossible"}
     assert not frame.loc[frame["status"] == "impossible", "reason"].isna().any()
@@ -66,12 +68,12 @@ def made_anew(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 DRAWING = re.compile(r'data:image/svg\+xml,[^"]+')
 
 
-def test_the_tables_of_a_recorded_run_are_what_its_records_give(made_anew: Path) -> None:
+def test_the_committed_markdown_tables_of_a_recorded_run_match_its_records(made_anew: Path) -> None:
     recorded_tables = REPORTS / made_anew.name / "tables.md"
     assert (made_anew / "tables.md").read_bytes() == recorded_tables.read_bytes()
 
 
-def test_the_page_of_a_recorded_run_is_what_its_records_give(made_anew: Path) -> None:
+def test_the_committed_page_of_a_recorded_run_matches_its_records(made_anew: Path) -> None:
     """Byte for byte where the same matplotlib draws the charts; else all but their drawings."""
     check_page(REPORTS / made_anew.name, made_anew)
 
@@ -89,7 +91,7 @@ def check_page(recorded: Path, fresh: Path) -> None:
     assert [drawing for drawing in DRAWING.findall(fresh_page) if drawing not in addresses] == []
 
 
-def test_the_lab_reports_page_and_charts_are_what_its_records_give(tmp_path: Path) -> None:
+def test_the_committed_charts_of_the_lab_report_match_its_records(tmp_path: Path) -> None:
     recorded, fresh = REPORTS / "lab-report", tmp_path / "lab-report"
     shutil.copytree(recorded, fresh, ignore=shutil.ignore_patterns("charts", "index.html"))
     write_report(load(fresh))

@@ -69,7 +69,7 @@ def why(sheet: Table, cell: TableCell) -> str:
     return " ".join(dict(sheet.footnotes)[letter] for letter in cell.notes)
 
 
-def test_a_row_is_a_client_and_a_column_a_server() -> None:
+def test_a_pair_table_has_a_row_per_client_and_a_column_per_server() -> None:
     sheet = sheet_of(section_of([reading("nas+desk", 90.0), reading("desk+nas", 50.0)]), "TCP 1448")
     assert place(sheet, "desk", "nas").value == 90.0
     assert place(sheet, "nas", "desk").value == 50.0
@@ -79,7 +79,7 @@ def test_a_row_is_a_client_and_a_column_a_server() -> None:
         assert why(sheet, blank) == NOT_REQUESTED[0].upper() + NOT_REQUESTED[1:]
 
 
-def test_within_a_machine_is_marked_and_in_no_mean_nor_on_the_maps_scale() -> None:
+def test_a_pair_table_marks_pairs_within_one_machine_and_leaves_them_out_of_means() -> None:
     section = section_of(
         [
             reading("a+a", 9000.0),
@@ -110,7 +110,7 @@ def test_a_failed_pair_is_blank_with_its_reason_and_in_no_mean() -> None:
     assert place(sheet, "mean (pairs)", "a").text == "90.00 (1)"
 
 
-def test_trials_are_averaged_and_counted_those_without_a_figure_left_out() -> None:
+def test_a_pair_shows_the_mean_and_number_of_its_trials_with_a_figure() -> None:
     trials = [reading("a+b", 90.0, 1), reading("a+b", 92.0, 2), reading("a+b", None, 3)]
     sheet = sheet_of(section_of(trials), "TCP")
     cell = place(sheet, "b", "a")
@@ -118,13 +118,13 @@ def test_trials_are_averaged_and_counted_those_without_a_figure_left_out() -> No
     assert "(path-blocked)" in why(sheet, cell)
 
 
-def test_what_lies_above_the_wire_ceiling_is_marked_as_that() -> None:
+def test_a_pair_above_the_wire_ceiling_is_marked() -> None:
     sheet = sheet_of(section_of([reading("a+b", 94.9), reading("b+a", 95.2)]), "TCP")
     assert place(sheet, "b", "a").notes == ()
     assert "above 94.93 Mbit/s" in why(sheet, place(sheet, "a", "b")).lower().replace("mb", "Mb")
 
 
-def test_each_protocol_and_size_has_a_table_and_a_map_and_the_offered_rate_is_in_its_name() -> None:
+def test_each_protocol_and_message_size_has_a_pair_table_named_with_the_offered_rate() -> None:
     udp = {"protocol": "UDP", "message_bytes": 1472, "rate_bit_per_s": 5e7}
     section = section_of([reading("a+b", 90.0), reading("a+b", 49.9, settings=udp)])
     assert [sheet.title.split(":")[0] for sheet in section.sheets] == [
@@ -134,7 +134,7 @@ def test_each_protocol_and_size_has_a_table_and_a_map_and_the_offered_rate_is_in
     assert len(section.charts) == 2
 
 
-def test_one_trial_each_way_cannot_tell_a_difference() -> None:
+def test_one_trial_in_each_direction_gives_no_verdict_on_the_directions() -> None:
     sheet = sheet_of(section_of([reading("a+b", 90.0), reading("b+a", 30.0)]), "One direction")
     (line,) = sheet.lines
     assert line.label == "a ↔ b"
@@ -142,7 +142,7 @@ def test_one_trial_each_way_cannot_tell_a_difference() -> None:
     assert line.places[-1].text == ONE_EACH
 
 
-def test_a_difference_beyond_noise_stands_first_and_one_within_it_is_not_called_one() -> None:
+def test_directions_that_differ_beyond_noise_come_first_and_others_get_no_difference() -> None:
     noise = (0.0, 0.3, -0.2, 0.1, -0.1)
     trials = [
         reading(pairing, mbit_per_s + noise[(trial + len(pairing)) % 5], trial)
@@ -156,21 +156,21 @@ def test_a_difference_beyond_noise_stands_first_and_one_within_it_is_not_called_
     assert "more" not in words["a ↔ bb"].split("(")[0]
 
 
-def test_within_a_machine_there_are_no_directions_to_compare() -> None:
+def test_directions_within_one_machine_are_not_compared() -> None:
     section = section_of(
         [reading("a+b", 90.0, same_host=True), reading("b+a", 30.0, same_host=True)]
     )
     assert [sheet.title for sheet in section.sheets if "direction" in sheet.title] == []
 
 
-def test_where_the_server_sends_the_data_go_the_other_way() -> None:
+def test_a_pair_whose_server_sends_is_listed_in_the_direction_of_its_data() -> None:
     back = {"direction": "server-sends"}
     section = section_of([reading("a+b", 90.0, settings=back), reading("b+a", 30.0, settings=back)])
     (line,) = sheet_of(section, "One direction").lines
     assert line.places[0].text == "90.00 Mbit/s"
 
 
-def test_offered_sent_and_received_stand_side_by_side_with_loss_and_jitter() -> None:
+def test_offered_sent_and_received_rates_are_listed_with_loss_and_jitter() -> None:
     udp = {"protocol": "UDP", "message_bytes": 1472, "rate_bit_per_s": 5e7}
     counts = {"sent_messages": 1000, "lost_messages": 100}
     values = {"sent_bit_per_s": 4.99e7, "receiver_jitter_ns": 12_000}
@@ -189,7 +189,7 @@ def test_offered_sent_and_received_stand_side_by_side_with_loss_and_jitter() -> 
     assert place(sheet, "a → b", "offered, Mbit/s").value == 50.0
 
 
-def test_what_was_offered_names_its_setup_where_there_are_several_and_who_sent() -> None:
+def test_rows_of_offered_rates_name_the_sender_and_with_several_setups_the_setup() -> None:
     udp: dict[str, Value] = {"protocol": "UDP", "rate_bit_per_s": 5e7}
     sizes: list[dict[str, Value]] = [{**udp, "message_bytes": size} for size in (64, 1472)]
     values = {"sent_bit_per_s": 4.99e7}
@@ -203,7 +203,7 @@ def test_what_was_offered_names_its_setup_where_there_are_several_and_who_sent()
     assert [line.label for line in sheet.lines] == ["a → b"]
 
 
-def test_a_trial_that_missed_its_window_is_marked() -> None:
+def test_a_trial_that_missed_its_common_window_is_marked_in_the_pair_table() -> None:
     together = {"common_window_trials": 2, "common_window": True, "clock_bound_ns": 30_000}
     section = section_of(
         [
@@ -216,7 +216,7 @@ def test_a_trial_that_missed_its_window_is_marked() -> None:
     assert "did not send over the whole" in why(sheet, place(sheet, "d", "c"))
 
 
-def test_a_pair_that_does_not_go_with_the_others_is_marked_and_few_or_even_ones_are_not() -> None:
+def test_a_pair_slower_than_other_pairs_of_its_hosts_is_marked_among_enough_pairs() -> None:
     pairs = [f"{server}+{client}" for server in "abc" for client in "abc" if server != client]
     even = [reading(pair, 90.0 + number / 10) for number, pair in enumerate(pairs)]
     slow = [*even[:-1], reading(pairs[-1], 26.3)]
@@ -231,14 +231,14 @@ def test_a_pair_that_does_not_go_with_the_others_is_marked_and_few_or_even_ones_
     assert all("with others" not in text.lower() for _, text in few.footnotes)
 
 
-def test_pairs_of_a_slow_host_are_not_marked_nor_is_the_good_one_beside_them() -> None:
+def test_no_pair_is_marked_as_slow_if_one_host_slows_all_of_its_pairs() -> None:
     pairs = [f"{server}+{client}" for server in "abc" for client in "abc" if server != client]
     slow = [reading(pair, 18.8 if "c" in pair else 94.1) for pair in pairs]
     sheet = sheet_of(section_of(slow), "TCP")
     assert all("with others" not in text.lower() for _, text in sheet.footnotes)
 
 
-def test_a_pair_whose_round_trips_are_longer_than_its_hosts_make_them_is_marked() -> None:
+def test_a_pair_with_longer_round_trips_than_its_hosts_explain_is_marked() -> None:
     hosts = dict(zip("abcde", (10.0, 20.0, 30.0, 10.0, 400.0), strict=True))
     pairs = [(server, client) for server in hosts for client in hosts if server != client]
     trials = [
@@ -265,20 +265,20 @@ def test_a_pair_whose_round_trips_are_longer_than_its_hosts_make_them_is_marked(
     assert marked == {("a", "b")}
 
 
-def test_what_stayed_within_a_machine_makes_no_other_pair_look_slow() -> None:
+def test_rates_within_one_machine_make_no_pair_over_the_cable_look_slow() -> None:
     inside = [reading(f"{name}+{name}", 9000.0) for name in "abcdefg"]
     sheet = sheet_of(section_of([*inside, reading("a+b", 90.0), reading("b+a", 80.0)]), "TCP")
     assert all("with others" not in text.lower() for _, text in sheet.footnotes)
 
 
-def test_pairs_by_letters_have_no_part_and_those_by_name_no_tables_of_a_pairing() -> None:
+def test_pairings_by_letters_have_no_pair_section_and_named_pairs_no_table_of_means() -> None:
     letters, names = reading("LL", 90.0), reading("a+b", 90.0)
     assert part([letters], LINK, imported=False) is None
     assert in_tables([letters, names]) == [letters]
 
 
 @pytest.mark.parametrize("hosts", [2, 60])
-def test_a_map_of_any_number_of_hosts_is_drawn_the_same_each_time(hosts: int) -> None:
+def test_a_heat_map_of_2_or_60_hosts_is_drawn_with_the_same_bytes_each_time(hosts: int) -> None:
     trials = [
         reading(f"host-{server:03}+host-{client:03}", 50.0 + (server * client) % 40)
         for server in range(hosts)
@@ -295,5 +295,5 @@ def test_a_map_of_any_number_of_hosts_is_drawn_the_same_each_time(hosts: int) ->
     assert (blue > red + 0.1).mean() > (0.3 if hosts > 20 else 0.05)
 
 
-def test_a_map_without_any_figure_is_not_drawn() -> None:
+def test_a_heat_map_without_a_figure_is_left_out() -> None:
     assert section_of([reading("a+b", None)]).charts == ()

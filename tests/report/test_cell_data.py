@@ -61,7 +61,7 @@ def streams(number: int) -> list[PlannedCell]:
     return [planned("stream", message_bytes=size) for size in range(64, 64 + number)]
 
 
-def test_every_cell_of_the_plan_is_there_in_its_order_with_all_that_was_measured() -> None:
+def test_page_data_have_every_cell_of_the_plan_in_order_with_all_measured_values() -> None:
     run = load(LIMITS)
     cells = unpacked(pieces_of(run, {run.plan.cells[0].key: (CellFinding("It is full."),)}))
     assert [cell["key"] for cell in cells] == [cell.key for cell in run.plan.cells]
@@ -75,7 +75,7 @@ def test_every_cell_of_the_plan_is_there_in_its_order_with_all_that_was_measured
             assert trial["began"] == record.started_at
 
 
-def test_a_trial_without_a_result_has_its_reason_and_no_figure(make: Make) -> None:
+def test_a_trial_without_a_result_has_a_reason_and_no_figure_in_the_page_data(make: Make) -> None:
     cell = planned("stream")
     run = make(plan_of([cell], 2), [failure(cell, 1, "no-traffic", detail="alpha: nothing came")])
     (cell_data,) = unpacked(pieces_of(run))
@@ -88,7 +88,7 @@ def test_a_trial_without_a_result_has_its_reason_and_no_figure(make: Make) -> No
     assert cell_data["charts"] == []
 
 
-def test_many_cells_are_cut_into_pieces_that_each_can_be_read_alone(make: Make) -> None:
+def test_page_data_of_many_cells_are_cut_into_pieces_that_can_be_read_alone(make: Make) -> None:
     cells = streams(40)
     values: dict[str, Any] = {"throughput_bit_per_s": 48e6, "note": "x" * (PIECE_CHARACTERS // 15)}
     run = make(plan_of(cells, 1), [result(cell, 1, values) for cell in cells])
@@ -98,7 +98,7 @@ def test_many_cells_are_cut_into_pieces_that_each_can_be_read_alone(make: Make) 
     assert pieces == pieces_of(run)
 
 
-def test_nothing_that_a_host_says_ends_the_script_element(make: Make) -> None:
+def test_no_text_of_a_host_ends_the_script_element_of_the_page_data(make: Make) -> None:
     cell = planned("stream", interface="</script>")
     run = make(plan_of([cell], 1), [result(cell, 1, {"server_note": "</script><!--\u2028&"})])
     text = script_json(pieces_of(run))
@@ -107,7 +107,9 @@ def test_nothing_that_a_host_says_ends_the_script_element(make: Make) -> None:
     assert "</script><!--" in gzip.decompress(base64.b64decode(data)).decode()
 
 
-def test_a_long_series_stands_there_by_its_length_and_is_drawn(make: Make) -> None:
+def test_a_histogram_is_replaced_by_its_length_in_the_page_data_and_drawn_as_a_chart(
+    make: Make,
+) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips(drawn_ns(300, 90, 1)))])
     (cell_data,) = unpacked(pieces_of(run))
@@ -129,7 +131,7 @@ def test_a_long_series_stands_there_by_its_length_and_is_drawn(make: Make) -> No
     counts=st.lists(st.integers(0, 10**9), min_size=1, max_size=50),
     last_share=st.floats(0.5, 1.499),
 )
-def test_intervals_come_to_as_many_bytes_as_they_had_whatever_is_left_of_the_window(
+def test_the_interval_rates_of_a_stream_add_up_to_its_received_bytes(
     interval_ns: int, counts: list[int], last_share: float
 ) -> None:
     last_ns = interval_ns * last_share
@@ -144,7 +146,7 @@ def test_intervals_come_to_as_many_bytes_as_they_had_whatever_is_left_of_the_win
     assert times[-1] <= elapsed_ns / 1e9 * (1 + 1e-5)
 
 
-def test_a_stream_both_ways_has_a_chart_a_direction(make: Make) -> None:
+def test_a_stream_in_both_directions_has_a_small_chart_per_direction(make: Make) -> None:
     cell = planned("stream", direction="both")
     values: dict[str, Any] = {
         f"{flow}receiver_{name}": value
@@ -168,7 +170,9 @@ SERIES: dict[str, Any] = {
 }
 
 
-def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) -> None:
+def test_congestion_window_round_trip_and_retransmissions_of_tcp_are_drawn_over_time(
+    make: Make,
+) -> None:
     cell = planned("stream", protocol="TCP")
     values = {f"sender_tcp_series_{name}": value for name, value in SERIES.items()}
     run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
@@ -187,7 +191,9 @@ def test_what_tcp_says_over_time_is_drawn_with_what_it_sent_again(make: Make) ->
     assert [y for _x, y in again["lines"][0]["points"]] == SERIES["retransmissions"]
 
 
-def test_of_a_system_that_tells_less_there_is_less_and_both_ways_have_their_own(make: Make) -> None:
+def test_only_reported_tcp_series_are_drawn_and_each_direction_has_charts_of_its_own(
+    make: Make,
+) -> None:
     cell = planned("stream", protocol="TCP", direction="both")
     series = {name: SERIES[name] for name in ("time_us", "rtt_us")}
     values = {f"to_client_sender_tcp_series_{name}": value for name, value in series.items()}
@@ -199,7 +205,7 @@ def test_of_a_system_that_tells_less_there_is_less_and_both_ways_have_their_own(
     assert titles == ["TCP’s congestion window to server", "TCP’s round trip to client"]
 
 
-def test_a_long_series_is_thinned_and_keeps_its_times(make: Make) -> None:
+def test_a_long_tcp_series_is_thinned_and_its_points_stay_at_their_times(make: Make) -> None:
     cell = planned("stream", protocol="TCP")
     count = 512
     values: dict[str, Any] = {
@@ -215,7 +221,9 @@ def test_a_long_series_is_thinned_and_keeps_its_times(make: Make) -> None:
     assert all(y == pytest.approx(100 * x) for x, y in [*line["points"], *marks["points"]])
 
 
-def test_the_wire_ceiling_is_drawn_where_the_link_is_known_and_touched(make: Make) -> None:
+def test_the_wire_ceiling_is_drawn_in_a_cell_chart_if_the_link_is_known_and_used(
+    make: Make,
+) -> None:
     cell = planned("stream", message_bytes=64)
     values: dict[str, Any] = {
         "receiver_interval_ns": 10**8,
@@ -229,7 +237,7 @@ def test_the_wire_ceiling_is_drawn_where_the_link_is_known_and_touched(make: Mak
     assert unpacked(pieces_of(unknown))[0]["charts"][0]["level"] is None
 
 
-def test_a_search_shows_every_rate_that_it_tried_by_whether_it_passed(make: Make) -> None:
+def test_a_throughput_search_chart_shows_every_rate_tried_by_its_verdict(make: Make) -> None:
     cell = planned("throughput_search", frame_bytes=64)
     values: dict[str, Any] = {"trial_line_share": [1.0, 0.5, 0.75], "trial_verdict": [1, 0, 2]}
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
@@ -240,7 +248,7 @@ def test_a_search_shows_every_rate_that_it_tried_by_whether_it_passed(make: Make
     ]
 
 
-def test_a_sweep_shows_its_saw_tooth(make: Make) -> None:
+def test_a_payload_sweep_is_drawn_as_separate_points_over_message_size(make: Make) -> None:
     (swept, _) = unpacked(pieces_of(make(*payload_run())))
     (chart,) = swept["charts"]
     assert chart["x"] == "message size, bytes"
@@ -262,13 +270,13 @@ def test_a_sweep_shows_its_saw_tooth(make: Make) -> None:
         {"sender_tcp_series_rtt_us": [5]},
     ],
 )
-def test_a_damaged_series_is_no_chart(make: Make, damage: dict[str, Any]) -> None:
+def test_a_damaged_series_is_not_drawn(make: Make, damage: dict[str, Any]) -> None:
     cell = planned("stream")
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
     assert small_charts([(readings(run)[0], damage)], {}) == ()
 
 
-def test_of_many_trials_as_many_are_drawn_as_can_be_told_apart(make: Make) -> None:
+def test_a_cell_chart_draws_a_limited_number_of_trials(make: Make) -> None:
     cell = planned("stream")
     values: dict[str, Any] = {"receiver_interval_ns": 10**8, "receiver_interval_bytes": [1, 2]}
     run = make(plan_of([cell], 20), [result(cell, n, values) for n in range(1, 21)])
@@ -280,7 +288,9 @@ def test_of_many_trials_as_many_are_drawn_as_can_be_told_apart(make: Make) -> No
 # The first sentences
 
 
-def test_the_first_sentences_name_each_kind_of_test_and_what_varied(make: Make) -> None:
+def test_the_first_sentences_name_the_kind_of_test_the_varied_settings_and_the_pairing(
+    make: Make,
+) -> None:
     run = make(*round_trip_run(3))
     subject, variation, pairing, period = opening(run.plan, readings(run))[:4]
     assert (
@@ -298,7 +308,7 @@ def test_the_first_sentences_name_each_kind_of_test_and_what_varied(make: Make) 
     assert period == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
 
 
-def test_an_import_is_said_to_be_one_and_its_time_is_not_made_up(make: Make) -> None:
+def test_the_first_sentences_of_an_import_name_the_document_and_no_time(make: Make) -> None:
     cell = planned("stream")
     plan = plan_of([cell], 1, source="table.csv")
     run = make(plan, [result(cell, 1, {"throughput_bit_per_s": 1e6}, started_at="")])
@@ -307,7 +317,7 @@ def test_an_import_is_said_to_be_one_and_its_time_is_not_made_up(make: Make) -> 
     assert "Each cell once." in text
 
 
-def test_trials_without_a_result_are_counted_by_how_they_ended(make: Make) -> None:
+def test_the_first_sentences_count_trials_without_a_result_by_status(make: Make) -> None:
     cells = streams(3)
     records = [result(cells[0], 1, {"throughput_bit_per_s": 1e6}), failure(cells[1])]
     run = make(plan_of(cells, 1), records)
@@ -316,7 +326,7 @@ def test_trials_without_a_result_are_counted_by_how_they_ended(make: Make) -> No
     )
 
 
-def test_hosts_by_name_are_counted_and_not_listed(make: Make) -> None:
+def test_the_first_sentences_count_named_hosts_without_a_list(make: Make) -> None:
     cells = [
         planned("stream", pairing) for pairing in ("nas+laptop", "laptop+nas", "nas+guest@tap")
     ]
@@ -330,7 +340,7 @@ def test_hosts_by_name_are_counted_and_not_listed(make: Make) -> None:
 # Loss and CPU
 
 
-def test_loss_and_cpu_of_both_ends_stand_side_by_side_and_are_drawn(make: Make) -> None:
+def test_loss_and_cpu_of_both_hosts_are_in_one_table_and_drawn(make: Make) -> None:
     cells = [planned("stream", message_bytes=size) for size in (64, 1472)]
     records = [
         result(
@@ -356,7 +366,7 @@ def test_loss_and_cpu_of_both_ends_stand_side_by_side_and_are_drawn(make: Make) 
     assert [chart.title for chart in part.charts] == ["UDP: CPU time", "UDP: messages lost"]
 
 
-def test_where_messages_were_lost_is_a_table_by_what_both_hosts_count(make: Make) -> None:
+def test_lost_messages_are_listed_by_the_place_where_the_hosts_counted_them(make: Make) -> None:
     cells = [planned("stream", message_bytes=size) for size in (64, 576, 1472)]
     drops = {
         "client_interface_dropped_frames": 3,
@@ -382,7 +392,7 @@ def test_where_messages_were_lost_is_a_table_by_what_both_hosts_count(make: Make
     assert lines == {"LL UDP 576": [50, 7, 40, None, 5, 3, 4]}
 
 
-def test_where_nobody_counted_there_is_no_part_about_loss_and_cpu(make: Make) -> None:
+def test_a_run_without_loss_and_cpu_counts_has_no_section_on_loss_and_cpu(make: Make) -> None:
     cell = planned("stream", protocol="TCP")
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 48e6})])
     with pytest.raises(StopIteration):

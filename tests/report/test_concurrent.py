@@ -86,7 +86,7 @@ def row(trials: Sequence[Reading]) -> tuple[str, dict[str, TableCell], str]:
     return line.label, places, " ".join(text for _, text in sheet.footnotes)
 
 
-def test_the_flows_of_a_round_are_added_up_and_those_of_two_rounds_never() -> None:
+def test_flows_of_one_round_are_added_up_and_flows_of_two_rounds_never() -> None:
     trials = [
         *(reading("a+b", 90.0), reading("c+d", 80.0)),
         *(reading("a+c", 50.0, window=2), reading("b+d", 40.0, window=2)),
@@ -106,7 +106,7 @@ def test_both_directions_of_one_pair_are_added_up() -> None:
     assert places["together, Mbit/s"].value == pytest.approx(181)
 
 
-def test_pairings_by_letters_are_named_with_what_each_was_measured_with() -> None:
+def test_rounds_of_pairings_by_letters_are_named_with_their_settings() -> None:
     small = {"message_bytes": 64}
     assert row([reading("LL", 9.0), reading("WW", 8.0)])[0] == "LL with WW, UDP 1472"
     assert row([reading("LL", 9.0), reading("WW", 8.0, settings=small)])[0] == (
@@ -124,7 +124,7 @@ def test_pairings_by_letters_are_named_with_what_each_was_measured_with() -> Non
         (reading("c+d", 80.0, values={"clock_drift_ns": None}), UNKNOWN),
     ],
 )
-def test_a_round_that_lacks_one_flow_has_no_sum_and_says_why(
+def test_a_round_without_one_of_its_flows_has_no_sum_and_states_why(
     partner: Reading | None, reason: str
 ) -> None:
     trials = [reading("a+b", 90.0), *([] if partner is None else [partner])]
@@ -134,7 +134,7 @@ def test_a_round_that_lacks_one_flow_has_no_sum_and_says_why(
     assert footnotes == reason[0].upper() + reason[1:]
 
 
-def test_a_round_without_a_sum_is_in_no_mean_of_the_others() -> None:
+def test_a_round_without_a_sum_is_left_out_of_the_mean_of_all_rounds() -> None:
     missed = {"common_window": False}
     trials = [
         *(reading("a+b", 90.0), reading("c+d", 80.0)),
@@ -146,14 +146,14 @@ def test_a_round_without_a_sum_is_in_no_mean_of_the_others() -> None:
     assert "did not send" in footnotes
 
 
-def test_what_ran_alone_or_within_a_machine_is_not_told() -> None:
+def test_trials_alone_or_within_one_machine_have_no_section_on_concurrent_trials() -> None:
     values = {"common_window_trials": 1}
     assert part([reading("a+b", 90.0, values=values)]) is None
     assert part([reading("a+a", 90.0, same_host=True), reading("b+b", 9.0)]) is None
     assert part([reading("a+b", 90.0, values={"common_window_open_ns": None})]) is None
 
 
-def test_it_says_how_well_the_window_was_known() -> None:
+def test_the_section_on_concurrent_trials_states_how_exactly_the_window_is_known() -> None:
     (sentence,) = section_of([reading("a+b", 90.0), reading("c+d", 80.0)]).paragraphs
     assert "2 trials in 1 round, up to 2 flows at once" in sentence
     assert "known to within 30.00 µs" in sentence
@@ -163,7 +163,7 @@ figures = st.lists(st.floats(0.1, 1e5), min_size=1, max_size=6)
 
 
 @given(st.lists(st.tuples(figures, st.booleans(), st.booleans()), min_size=1, max_size=5))
-def test_a_sum_is_that_of_its_whole_window_or_there_is_none(
+def test_the_sum_of_a_round_covers_all_of_its_flows_or_is_absent(
     rounds: list[tuple[list[float], bool, bool]],
 ) -> None:
     trials = []
@@ -202,7 +202,7 @@ CLOCKS = {"a": (0, 0), "b": (3600, 0), "c": (900, 0), "d": (17, 10_000), "e": (8
 
 
 @pytest.mark.alone
-def test_planted_offsets_do_not_keep_flows_from_being_added_up_and_a_planted_skew_does(
+def test_clock_offsets_do_not_prevent_sums_of_concurrent_flows_but_a_clock_skew_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = LocalTransport.start

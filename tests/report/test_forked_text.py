@@ -10,7 +10,7 @@ from netlab.report import forked_text as room
 from netlab.report.forked_text import forked_text
 
 
-def test_the_text_is_made_by_another_process_which_knows_what_this_one_knew() -> None:
+def test_a_forked_process_makes_the_text_from_the_state_at_the_fork() -> None:
     state = {"half": "\udc80", "who": str(os.getpid())}
     with forked_text(lambda: f"{state} {os.getpid()}", worth_it=True) as result:
         state_text = str(state)
@@ -21,7 +21,7 @@ def test_the_text_is_made_by_another_process_which_knows_what_this_one_knew() ->
 
 
 @pytest.mark.parametrize("can_copy", [False, True])
-def test_where_no_copy_is_had_or_worth_it_this_process_makes_the_text(
+def test_the_process_itself_makes_the_text_if_a_fork_is_impossible_or_not_worth_it(
     monkeypatch: pytest.MonkeyPatch, can_copy: bool
 ) -> None:
     monkeypatch.setattr(room, "_CAN_COPY", can_copy)
@@ -29,7 +29,7 @@ def test_where_no_copy_is_had_or_worth_it_this_process_makes_the_text(
         assert result() == str(os.getpid())
 
 
-def test_what_fails_in_the_copy_is_made_again_here_so_that_its_error_is_seen() -> None:
+def test_an_error_in_the_forked_process_is_raised_in_the_parent() -> None:
     with (
         forked_text(lambda: str(1 // 0), worth_it=True) as result,
         pytest.raises(ZeroDivisionError),
@@ -37,7 +37,7 @@ def test_what_fails_in_the_copy_is_made_again_here_so_that_its_error_is_seen() -
         result()
 
 
-def test_no_copy_stays_behind_when_the_block_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_forked_process_remains_after_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
     if not room._CAN_COPY:
         pytest.skip("no process is copied on this system")
     children, fork = [], os.fork

@@ -51,7 +51,7 @@ def translations(language: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_a_catalogue_has_the_texts_of_the_reports_and_no_others(language: str) -> None:
+def test_a_catalogue_has_exactly_the_texts_of_the_reports(language: str) -> None:
     script = runpy.run_path(str(ROOT / "docs" / "scripts" / "messages.py"))
     assert (FOLDER / f"{language}.po").read_bytes() == script["updated"](language), "make messages"
 
@@ -67,7 +67,7 @@ def test_every_text_of_a_catalogue_is_translated(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_what_a_catalogue_says_has_the_braces_of_its_message(language: str) -> None:
+def test_a_translation_has_the_placeholders_of_its_message(language: str) -> None:
     wrong = [text for message, text in translations(language) if braces(text) != braces(message)]
     assert wrong == []
     assert len([*translations(language)]) > 400
@@ -94,26 +94,28 @@ def test_every_setting_and_every_reason_has_german_words() -> None:
         ("server", "server"),
     ],
 )
-def test_messages_are_said_figures_spelled_and_names_kept(
+def test_the_german_wording_translates_messages_and_figures_and_leaves_names_unchanged(
     german: Wording, message: str, words: str
 ) -> None:
     assert german.text(message) == words
 
 
 @given(st.floats(min_value=0, max_value=1e9, allow_nan=False), st.integers(0, 4))
-def test_a_figure_keeps_its_digits_and_swaps_its_separators(value: float, decimals: int) -> None:
+def test_a_german_figure_has_the_same_digits_with_swapped_separators(
+    value: float, decimals: int
+) -> None:
     english = f"{value:,.{decimals}f}"
     spelled = wording_in("de").text(english)
     assert re.sub(r"\D", "", spelled) == re.sub(r"\D", "", english)
     assert spelled.translate(str.maketrans(",.", ".,")) == english
 
 
-def test_a_message_without_words_stays_english_with_all_that_is_in_it(german: Wording) -> None:
+def test_an_untranslated_message_stays_english_with_its_values(german: Wording) -> None:
     message = _("quantum foam of {size}", size="1.5 KiB")
     assert german.text(message) == "quantum foam of 1.5 KiB"
 
 
-def test_the_english_wording_changes_nothing() -> None:
+def test_the_english_wording_leaves_every_section_unchanged() -> None:
     run = load(REPORTS / "nettest")
     english = wording_in("en")
     assert type(english) is Wording
@@ -132,7 +134,7 @@ main()
 """
 
 
-def test_a_language_is_its_catalogue_alone(tmp_path: Path) -> None:
+def test_a_catalogue_file_alone_adds_a_language_to_the_reports(tmp_path: Path) -> None:
     french = 'msgid "Coverage"\nmsgstr "Couverture"\n'
     (tmp_path / "fr.po").write_text(
         f'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8"\n\n{french}'
@@ -145,7 +147,7 @@ def test_a_language_is_its_catalogue_alone(tmp_path: Path) -> None:
     assert "Couverture</h2>" in page
 
 
-def test_a_german_report_has_commas_for_people_and_the_same_csv_for_programs(
+def test_a_german_report_has_decimal_commas_and_the_csv_files_of_an_english_report(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "run"

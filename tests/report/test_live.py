@@ -83,7 +83,7 @@ def page_of(folder: Path) -> str:
 
 
 @pytest.mark.usefixtures("light")
-def test_the_page_follows_the_journal_and_is_at_rest_when_the_run_is_complete(
+def test_a_watched_page_follows_the_journal_and_stops_reloading_when_the_run_is_complete(
     folder: RunFolder,
 ) -> None:
     messages: list[str] = []
@@ -118,7 +118,7 @@ def test_the_page_follows_the_journal_and_is_at_rest_when_the_run_is_complete(
     ],
     ids=["local", "lab"],
 )
-def test_beside_a_run_that_measures_with_this_machine_nothing_is_drawn_or_read(
+def test_no_report_is_made_during_a_run_that_measures_with_this_machine(
     folder: RunFolder, host: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netlab.store.this_machine.machine_id", lambda: host["machine_id"])
@@ -147,7 +147,7 @@ def test_beside_a_run_that_measures_with_this_machine_nothing_is_drawn_or_read(
 
 
 @pytest.mark.usefixtures("light")
-def test_nothing_is_drawn_before_the_hosts_have_said_who_they_are(tmp_path: Path) -> None:
+def test_no_page_is_written_before_the_run_has_named_its_hosts(tmp_path: Path) -> None:
     with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as folder:
 
         def happens(nap: int) -> None:
@@ -165,7 +165,7 @@ def test_nothing_is_drawn_before_the_hosts_have_said_who_they_are(tmp_path: Path
 
 
 @pytest.mark.usefixtures("light")
-def test_a_journal_that_does_not_grow_makes_no_report(folder: RunFolder) -> None:
+def test_a_journal_that_does_not_grow_causes_no_new_report(folder: RunFolder) -> None:
     times_ns: list[int] = []
 
     def happens(nap: int) -> None:
@@ -180,7 +180,7 @@ def test_a_journal_that_does_not_grow_makes_no_report(folder: RunFolder) -> None
 
 
 @pytest.mark.parametrize("cost_s", [0.0, 8.0])
-def test_reports_take_no_more_than_their_share_of_the_time(
+def test_reports_of_a_watched_run_take_no_more_than_their_share_of_time(
     folder: RunFolder, cost_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts: list[float] = []
@@ -208,7 +208,7 @@ def test_reports_take_no_more_than_their_share_of_the_time(
     assert max(gaps) <= max(LEAST_PAUSE_S, cost_s / SHARE) + 2 * LOOKS_S
 
 
-def test_it_ends_when_the_writer_has_gone_though_trials_remain(folder: RunFolder) -> None:
+def test_watching_ends_when_the_writer_has_ended_although_trials_remain(folder: RunFolder) -> None:
     messages: list[str] = []
 
     def happens(nap: int) -> None:
@@ -224,7 +224,7 @@ def test_it_ends_when_the_writer_has_gone_though_trials_remain(folder: RunFolder
 
 
 @pytest.mark.usefixtures("light")
-def test_a_run_that_nobody_writes_yet_is_waited_for(tmp_path: Path) -> None:
+def test_watching_waits_for_a_run_that_nobody_writes_yet(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder.open_for_writing(path, made_plan()):
         pass
@@ -242,7 +242,7 @@ def test_a_run_that_nobody_writes_yet_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("light")
-def test_a_line_that_is_being_written_is_no_damage(folder: RunFolder) -> None:
+def test_a_journal_line_that_is_still_being_written_is_no_damage(folder: RunFolder) -> None:
     pages: list[str] = []
 
     def happens(nap: int) -> None:
@@ -259,12 +259,12 @@ def test_a_line_that_is_being_written_is_no_damage(folder: RunFolder) -> None:
     assert "torn" in page_of(folder.path)
 
 
-def test_where_there_is_no_run_it_says_so(tmp_path: Path) -> None:
+def test_watching_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a run folder"):
         watch(tmp_path, "en", lambda _: None)
 
 
-def test_a_reader_never_sees_half_a_page_and_ctrl_c_leaves_one_at_rest(folder: RunFolder) -> None:
+def test_a_reader_never_sees_half_a_page_and_ctrl_c_ends_the_reloading(folder: RunFolder) -> None:
     path = folder.path
     command = [sys.executable, "-m", "netlab", "report", str(path), "--watch", "--lang", "de"]
     watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -85,7 +85,7 @@ def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
-def test_no_text_of_a_cell_goes_round_the_catalogue(folder: Path) -> None:
+def test_no_text_of_an_opened_cell_bypasses_the_catalogue(folder: Path) -> None:
     run = load(folder)
     names = names_of(run)
     requested = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
@@ -98,7 +98,7 @@ def test_no_text_of_a_cell_goes_round_the_catalogue(folder: Path) -> None:
     assert not omissions, "\n".join(f"{place}: {text!r}" for (place, _), text in omissions.items())
 
 
-def test_what_the_page_itself_says_of_a_cell_is_all_said() -> None:
+def test_titles_axes_and_statuses_of_a_cell_come_from_the_catalogue() -> None:
     (cell, *_) = cells_in(load(FIXTURES / "limits-linux"))
     own = {"chart title", "chart x", "line", "status", "ends"}
     own_texts = [text for place, text in texts_of(cell) if place in own]
@@ -109,7 +109,7 @@ def test_what_the_page_itself_says_of_a_cell_is_all_said() -> None:
 
 
 @pytest.mark.parametrize("name", ["page.html.j2", "page_tables.html.j2"])
-def test_a_template_has_no_words_but_those_that_are_translated(name: str) -> None:
+def test_a_page_template_has_no_words_outside_translations(name: str) -> None:
     text = (PAGE / name).read_text("utf-8")
     text = re.sub(r"\{%-? trans.*?endtrans -?%\}", "", text, flags=re.DOTALL)
     text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", text, flags=re.DOTALL)
@@ -118,7 +118,7 @@ def test_a_template_has_no_words_but_those_that_are_translated(name: str) -> Non
     assert re.findall(r"[^\W\d_]{2,}", words) == []
 
 
-def test_a_template_says_nothing_but_through_the_catalogue_in_its_expressions() -> None:
+def test_expressions_of_a_page_template_have_no_untranslated_prose() -> None:
     for name in ("page.html.j2", "page_tables.html.j2"):
         text = (PAGE / name).read_text("utf-8")
         text = re.sub(r'gettext\("[^"]*"', "", text)
@@ -127,7 +127,7 @@ def test_a_template_says_nothing_but_through_the_catalogue_in_its_expressions() 
         assert [literal for literal in literals if PROSE.search(literal)] == []
 
 
-def test_the_script_has_no_words_of_its_own() -> None:
+def test_the_page_script_has_no_words_of_its_own() -> None:
     script = re.sub(r"/\*.*?\*/", "", script_text(), flags=re.DOTALL)
     script = re.sub(r"// .*", "", script)
     literals = re.findall(r'"([^"\n]*)"|`([^`]*)`', script)
@@ -136,7 +136,7 @@ def test_the_script_has_no_words_of_its_own() -> None:
     assert {literal for literal in words if PROSE.search(literal)} == CODE
 
 
-def test_the_script_asks_for_the_words_that_the_page_has_and_for_no_others() -> None:
+def test_the_page_script_asks_for_exactly_the_words_that_the_page_has() -> None:
     calls = CALLS.findall(script_text())
     assert {literal for call in calls for literal in call if literal} == set(
         json.loads(script_words(Wording()))
@@ -144,7 +144,7 @@ def test_the_script_asks_for_the_words_that_the_page_has_and_for_no_others() -> 
 
 
 @pytest.mark.needs("chromium")
-def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) -> None:
+def test_texts_that_the_page_script_shows_are_in_the_language_of_the_page(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "limits-linux", tmp_path / "run")
     run = load(tmp_path / "run")
     page = write_report(run, pseudo())
@@ -171,14 +171,14 @@ def test_what_the_script_shows_is_said_in_the_page_s_language(tmp_path: Path) ->
     assert any("mean" in text for text in texts if text)
 
 
-def test_a_day_is_written_as_the_language_does(tmp_path: Path) -> None:
+def test_a_date_is_written_in_the_format_of_the_language(tmp_path: Path) -> None:
     run = load(FIXTURES / "limits-linux")
     period = next(line for line in opening(run.plan, readings(run)) if line.startswith("Each"))
     year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", period)[0]
     assert f"{day}.{month}.{year}" in pseudo().text(period)
 
 
-def test_what_a_catalogue_says_is_text_and_no_markup(tmp_path: Path) -> None:
+def test_markup_in_a_catalogue_is_escaped_on_the_page(tmp_path: Path) -> None:
     class Hostile(Pseudo):
         def gettext(self, message: str) -> str:
             return '"><script>' + message

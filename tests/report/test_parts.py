@@ -18,7 +18,7 @@ from netlab.results.quantities import names_of
 from netlab.results.readings import readings
 
 
-def test_the_report_has_every_part_its_pictures_and_its_figures(make: Make) -> None:
+def test_a_report_of_round_trips_has_every_section_with_its_charts_and_figures(make: Make) -> None:
     run = make(*round_trip_run(3))
     page = write_report(run).read_text(encoding="utf-8")
     for name in ("round-trip", "comparisons", "repeats", "over-time"):
@@ -45,7 +45,9 @@ def test_the_report_has_every_part_its_pictures_and_its_figures(make: Make) -> N
     assert included == {name.removesuffix(".pdf") for name in files if name.endswith(".pdf")}
 
 
-def test_a_report_without_parts_leaves_no_figures_of_an_earlier_one(make: Make) -> None:
+def test_a_report_without_sections_removes_the_figures_file_of_an_earlier_report(
+    make: Make,
+) -> None:
     cell = planned("stream")
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
     (run.path / "figures.csv").write_text("old")
@@ -53,7 +55,7 @@ def test_a_report_without_parts_leaves_no_figures_of_an_earlier_one(make: Make) 
     assert not (run.path / "figures.csv").exists()
 
 
-def test_streams_and_round_trips_of_one_run_each_have_their_own_tables(make: Make) -> None:
+def test_streams_and_round_trips_of_one_run_have_tables_of_their_own(make: Make) -> None:
     cells = [planned("stream"), planned("round_trip")]
     records = [
         result(cells[0], 1, {"throughput_bit_per_s": 48e6}),
@@ -68,12 +70,12 @@ def test_streams_and_round_trips_of_one_run_each_have_their_own_tables(make: Mak
     assert '<h2 id="round-trip">' in page
 
 
-def test_the_page_says_what_limited_a_run_s_streams() -> None:
+def test_a_recorded_run_of_streams_has_a_section_on_limits() -> None:
     run = load(FIXTURES / "limits-linux")
     assert "limits" in [part.name for part in parts_of(run, readings(run))]
 
 
-def test_rendering_the_parts_twice_gives_the_same_bytes(make: Make) -> None:
+def test_two_reports_of_a_run_of_round_trips_have_the_same_bytes(make: Make) -> None:
     run = make(*round_trip_run(2))
 
     def render() -> dict[str, bytes]:
@@ -83,7 +85,7 @@ def test_rendering_the_parts_twice_gives_the_same_bytes(make: Make) -> None:
     assert render() == render()
 
 
-def test_names_tell_cells_apart_by_no_more_than_it_takes(make: Make) -> None:
+def test_names_of_cells_have_only_the_words_that_distinguish_the_cells(make: Make) -> None:
     plan, records = round_trip_run(1)
     names = names_of(readings(make(plan, records)))
     assert names[plan.cells[0].key] == BLOCKING_18
@@ -91,7 +93,7 @@ def test_names_tell_cells_apart_by_no_more_than_it_takes(make: Make) -> None:
     assert len(set(names.values())) == len(names)
 
 
-def test_whole_numbers_are_printed_as_such() -> None:
+def test_figures_are_printed_without_exponents_and_whole_numbers_without_decimals() -> None:
     assert figure(1.6e-7, 4) == "0.00000016"
     assert figure(5, 0) == "5"
     assert figure(0.0, 0) == "0"

@@ -31,7 +31,7 @@ RECEIVE: dict[str, Any] = {
 }
 
 
-def test_a_comparison_says_20_percent_for_short_and_twice_for_long(make: Make) -> None:
+def test_a_comparison_states_20_percent_for_short_and_twice_for_long_messages(make: Make) -> None:
     part = compare(make(*round_trip_run(5)), **RECEIVE)
     (sheet,) = part.sheets
     short = place(sheet, "UDP 18, mean round trip", "in words").text
@@ -43,13 +43,13 @@ def test_a_comparison_says_20_percent_for_short_and_twice_for_long(make: Make) -
     assert f"{long} for UDP 1472" in sentence
 
 
-def test_the_same_is_said_to_be_the_same_and_not_to_differ(make: Make) -> None:
+def test_equal_cells_are_reported_as_equivalent(make: Make) -> None:
     (sheet,) = compare(make(*round_trip_run(5)), **RECEIVE).sheets
     words = place(sheet, "UDP 18, mean time in the mirror’s stack", "in words").text
     assert words.startswith("equivalent within ±0.5 %")
 
 
-def test_what_scatters_is_not_shown_to_be_different_and_says_what_would_have_shown(
+def test_a_noisy_comparison_is_inconclusive_and_states_the_detectable_difference(
     make: Make,
 ) -> None:
     run = make(*scattered([100, 130, 90, 120], [110, 95, 125, 101]))
@@ -59,7 +59,7 @@ def test_what_scatters_is_not_shown_to_be_different_and_says_what_would_have_sho
     assert "; four of five such runs would show " in words
 
 
-def test_what_is_different_by_itself_and_not_among_many_is_said_as_that(make: Make) -> None:
+def test_a_difference_that_may_be_chance_among_many_comparisons_is_inconclusive(make: Make) -> None:
     sizes = range(100, 112)
     cells = [
         planned("round_trip", message_bytes=size, server_receive=word)
@@ -84,14 +84,14 @@ def test_what_is_different_by_itself_and_not_among_many_is_said_as_that(make: Ma
     assert words.startswith("inconclusive among so many comparisons (+")
 
 
-def test_one_trial_cannot_tell(make: Make) -> None:
+def test_a_comparison_of_single_trials_gives_a_ratio_but_no_interval_or_verdict(make: Make) -> None:
     (sheet,) = compare(make(*scattered([100], [200])), **RECEIVE).sheets
     assert place(sheet, "UDP 18", "in words").text.startswith("cannot tell")
     assert place(sheet, "UDP 18", "95 % interval").text == ""
     assert place(sheet, "UDP 18", "ratio").text == "2.000"
 
 
-def test_trials_are_paired_by_their_number_and_one_that_failed_leaves_its_pair_out(
+def test_a_comparison_pairs_trials_by_number_and_leaves_out_pairs_with_a_failure(
     make: Make,
 ) -> None:
     plan, records = scattered([100, 110, 120], [200, 220, 240])
@@ -103,7 +103,7 @@ def test_trials_are_paired_by_their_number_and_one_that_failed_leaves_its_pair_o
     assert "(no-answer)" in why(sheet, place(sheet, "UDP 18", "baseline"))
 
 
-def test_pairings_can_be_compared_as_any_setting(make: Make) -> None:
+def test_two_pairings_can_be_compared(make: Make) -> None:
     cells = [planned("round_trip", pairing) for pairing in ("LL", "WL")]
     records = [
         result(cell, trial, of_round_trips([(1000 if cell.pairing == "LL" else 1500) + trial] * 9))
@@ -116,7 +116,7 @@ def test_pairings_can_be_compared_as_any_setting(make: Make) -> None:
     assert place(part.sheets[0], "UDP 18", "in words").text.startswith("50 % longer")
 
 
-def test_a_comparison_without_two_such_cells_says_so(make: Make) -> None:
+def test_a_comparison_without_matching_cells_states_that_no_cells_differ(make: Make) -> None:
     part = compare(
         make(*scattered([100], [200])),
         baseline={"udp_checksum": True},
@@ -126,12 +126,12 @@ def test_a_comparison_without_two_such_cells_says_so(make: Make) -> None:
     assert part.sheets == ()
 
 
-def test_the_matrix_of_the_run_says_what_is_compared(make: Make) -> None:
+def test_the_report_makes_the_comparisons_of_the_matrix(make: Make) -> None:
     part = part_of(make(*round_trip_run(3)), "comparisons")
     assert part.sheets[0].title.startswith("A mirror that never sleeps: ")
 
 
-def test_a_comparison_may_be_added_after_the_run(make: Make) -> None:
+def test_a_comparison_can_be_added_to_the_matrix_after_the_run(make: Make) -> None:
     plan, records = round_trip_run(2)
     run = make(plan_of(plan.cells, 2, matrix_text="title: made up\n"), records)
     assert "comparisons" not in [part.name for part in parts_of(run, readings(run))]
@@ -141,7 +141,9 @@ def test_a_comparison_may_be_added_after_the_run(make: Make) -> None:
 
 
 @pytest.mark.parametrize("text", ["compare: [", MATRIX.replace("baseline", "base"), "compare: 3"])
-def test_a_matrix_that_cannot_be_read_compares_nothing_and_says_why(make: Make, text: str) -> None:
+def test_an_unreadable_matrix_gives_no_comparison_and_the_report_states_the_error(
+    make: Make, text: str
+) -> None:
     plan, records = scattered([100], [200])
     run = make(plan_of(plan.cells, 1, matrix_text=text), records)
     part = part_of(run, "comparisons")

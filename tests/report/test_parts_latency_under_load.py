@@ -47,7 +47,9 @@ def two_loads(make: Make, trials: int = 4) -> Analysis:
     return make(plan_of([up, down], trials), records)
 
 
-def test_a_row_a_load_has_the_medians_of_the_phases_and_their_increase(make: Make) -> None:
+def test_each_load_has_a_row_with_the_median_round_trip_per_phase_and_the_increase(
+    make: Make,
+) -> None:
     sheet, load, _rates = part_of(two_loads(make), NAME).sheets
     assert [line.label for line in sheet.lines] == ["TCP up", "TCP down"]
     assert place(sheet, "TCP up", "trials").text == "4/4"
@@ -65,13 +67,13 @@ def test_a_row_a_load_has_the_medians_of_the_phases_and_their_increase(make: Mak
     assert place(load, "TCP up", "of the wire ceiling, %").value == pytest.approx(94.81, rel=1e-3)
 
 
-def test_two_trials_have_no_interval_and_it_says_why(make: Make) -> None:
+def test_two_trials_of_a_load_have_no_interval_and_a_footnote_states_why(make: Make) -> None:
     sheet = part_of(two_loads(make, 2), NAME).sheets[0]
     cell_place = place(sheet, "TCP up", "± 95 %, ms")
     assert (cell_place.value, "Fewer than 3 trials" in why(sheet, cell_place)) == (None, True)
 
 
-def test_a_percentile_that_is_one_of_the_lost_is_blank_and_says_so(make: Make) -> None:
+def test_a_percentile_among_lost_requests_is_blank_with_a_footnote(make: Make) -> None:
     sheet = part_with(make, under_load_values(losing(trips(), 50))).sheets[0]
     late = place(sheet, "TCP up", "loaded, 99 %, ms")
     assert late.value is None
@@ -80,7 +82,7 @@ def test_a_percentile_that_is_one_of_the_lost_is_blank_and_says_so(make: Make) -
     assert place(sheet, "TCP up", "lost under load, %").value == 2
 
 
-def test_a_mean_leaves_out_no_trial_whose_requests_were_lost(make: Make) -> None:
+def test_a_mean_is_blank_if_one_trial_lost_at_least_half_of_its_requests(make: Make) -> None:
     cell = under_load_cell()
     records = [
         *under_load_records(cell, [100.0]),
@@ -95,7 +97,7 @@ def test_a_mean_leaves_out_no_trial_whose_requests_were_lost(make: Make) -> None
     assert place(sheet, "TCP up", "lost under load, %").value == 50
 
 
-def test_a_load_without_a_result_is_blank_with_its_reason_and_never_a_number(make: Make) -> None:
+def test_a_failed_load_is_blank_with_its_reason_and_never_a_number(make: Make) -> None:
     cell = under_load_cell()
     run = make(plan_of([cell], 1), [failure(cell, reason="peer-vanished")])
     part = part_of(run, NAME)
@@ -107,7 +109,9 @@ def test_a_load_without_a_result_is_blank_with_its_reason_and_never_a_number(mak
     assert "(peer-vanished)" in write_report(run).read_text(encoding="utf-8")
 
 
-def test_of_both_ways_each_has_its_throughput_loss_and_fairness(make: Make) -> None:
+def test_a_load_in_both_directions_shows_throughput_loss_and_fairness_per_direction(
+    make: Make,
+) -> None:
     flows = {"to_server_": 90.0, "to_client_": 45.0}
     values = under_load_values(trips(), flows=flows)
     for flow, losses in (("to_server_", 0), ("to_client_", 5)):
@@ -131,7 +135,7 @@ def test_of_both_ways_each_has_its_throughput_loss_and_fairness(make: Make) -> N
     ]
 
 
-def test_loads_of_two_protocols_say_what_the_other_lacks(make: Make) -> None:
+def test_tables_of_tcp_and_udp_loads_state_which_values_a_protocol_lacks(make: Make) -> None:
     tcp, udp = under_load_cell(), under_load_cell(protocol="UDP", rate_bit_per_s=1e8, streams=2)
     counts = {"sent_messages": 200, "lost_messages": 3, "fairness_index": 0.8}
     records = [
@@ -147,7 +151,9 @@ def test_loads_of_two_protocols_say_what_the_other_lacks(make: Make) -> None:
 # Connections
 
 
-def test_connections_have_a_table_of_their_own_with_the_rates_a_minute(make: Make) -> None:
+def test_connections_under_load_have_a_table_with_times_losses_and_rates_per_minute(
+    make: Make,
+) -> None:
     values = under_load_values(trips()) | connections()
     part = part_with(make, values | {"responsiveness_per_minute": 432.1})
     sheet = part.sheets[2]
@@ -161,7 +167,7 @@ def test_connections_have_a_table_of_their_own_with_the_rates_a_minute(make: Mak
     assert any("draft-ietf-ippm-responsiveness-09" in text for text in part.paragraphs)
 
 
-def test_where_rpm_is_not_known_it_says_why(make: Make) -> None:
+def test_an_unknown_rpm_has_a_footnote_with_the_reason(make: Make) -> None:
     long, short = under_load_cell(), under_load_cell(duration_s=10.0)
     udp = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
     values = under_load_values(trips()) | connections()
@@ -177,7 +183,7 @@ def test_where_rpm_is_not_known_it_says_why(make: Make) -> None:
     assert dict(sheet.footnotes)[letter] == "RPM needs a load of at least 20 s."
 
 
-def test_without_connections_the_rate_a_minute_is_left(make: Make) -> None:
+def test_a_load_without_connections_shows_only_the_round_trips_per_minute(make: Make) -> None:
     part = part_with(make, under_load_values(trips()), connect_rate_per_s=None)
     assert part.sheets[2].title == "LL: round trips per minute"
     assert part.sheets[2].columns == ("round trips per minute, loaded",)
@@ -186,7 +192,7 @@ def test_without_connections_the_rate_a_minute_is_left(make: Make) -> None:
 # Charts
 
 
-def test_round_trips_stand_above_the_load_on_one_axis_with_the_phases_shaded(make: Make) -> None:
+def test_round_trips_and_the_load_are_drawn_on_one_time_axis_with_shaded_phases(make: Make) -> None:
     (strip,) = strips_of(part_with(make, under_load_values(losing(trips(), 100))))
     assert [(band.label, band.from_x, band.until_x) for band in strip.bands] == [
         ("idle", 0, 1),
@@ -203,14 +209,14 @@ def test_round_trips_stand_above_the_load_on_one_axis_with_the_phases_shaded(mak
     assert "Shaded: idle, loaded, after." in strip.alt
 
 
-def test_where_nothing_comes_back_for_a_while_the_line_has_a_gap(make: Make) -> None:
+def test_the_line_of_round_trips_has_a_gap_where_no_answer_arrived(make: Make) -> None:
     (strip,) = strips_of(part_with(make, under_load_values(trips(loaded_ms=None))))
     line = strip.panels[0].lines[0]
     assert [x for x, y in line.points if y is None] == [1.0]
     assert strip.panels[0].unit == "µs"
 
 
-def test_of_several_trials_the_one_nearest_the_median_is_drawn_and_named(make: Make) -> None:
+def test_the_trial_nearest_the_median_is_drawn_and_named(make: Make) -> None:
     cell = under_load_cell()
     run = make(plan_of([cell], 3), under_load_records(cell, [120.0, 100.0, 104.0]))
     (strip,) = strips_of(part_of(run, NAME))
@@ -219,7 +225,7 @@ def test_of_several_trials_the_one_nearest_the_median_is_drawn_and_named(make: M
     )
 
 
-def test_a_load_that_never_drained_has_two_phases_and_a_blank(make: Make) -> None:
+def test_a_load_that_never_drained_has_no_phase_after_the_load(make: Make) -> None:
     values = under_load_values(trips())
     drain_names = ("drained_ns", "after_close_ns", "after_rtt_p50_ns")
     values = {name: value for name, value in values.items() if name not in drain_names}
@@ -230,14 +236,14 @@ def test_a_load_that_never_drained_has_two_phases_and_a_blank(make: Make) -> Non
     assert why(part.sheets[0], blank).startswith("No request was due after the load")
 
 
-def test_without_the_load_s_series_the_round_trips_stand_alone(make: Make) -> None:
+def test_round_trips_are_drawn_alone_if_the_load_has_no_series(make: Make) -> None:
     values = under_load_values(trips())
     del values["receiver_interval_bytes"]
     (strip,) = strips_of(part_with(make, values))
     assert [panel.title for panel in strip.panels] == ["round trip"]
 
 
-def test_a_probe_that_told_no_single_round_trips_has_its_figures_and_no_chart(make: Make) -> None:
+def test_a_load_record_without_single_round_trips_has_figures_but_no_chart(make: Make) -> None:
     values = under_load_values(trips())
     del values["trip_ns"]
     part = part_with(make, values)
@@ -246,7 +252,7 @@ def test_a_probe_that_told_no_single_round_trips_has_its_figures_and_no_chart(ma
     assert any("1 trial did not record single round trips" in text for text in part.paragraphs)
 
 
-def test_many_loads_have_a_chart_each_up_to_a_number_and_the_rest_is_said(make: Make) -> None:
+def test_a_limited_number_of_loads_is_drawn_and_the_others_are_counted(make: Make) -> None:
     cells = [under_load_cell(streams=number) for number in range(1, MOST + 3)]
     records = [record for cell in cells for record in under_load_records(cell, [100.0])]
     part = part_of(make(plan_of(cells, 1), records), NAME)
@@ -256,7 +262,7 @@ def test_many_loads_have_a_chart_each_up_to_a_number_and_the_rest_is_said(make: 
     assert any("2 further cells have no chart over time here" in text for text in part.paragraphs)
 
 
-def test_a_distribution_ends_below_all_where_requests_were_lost(make: Make) -> None:
+def test_the_distribution_of_round_trips_ends_below_100_percent_after_losses(make: Make) -> None:
     part = part_with(make, under_load_values(losing(trips(), 10)))
     chart = part.charts[-1]
     assert isinstance(chart, Chart)
@@ -267,7 +273,7 @@ def test_a_distribution_ends_below_all_where_requests_were_lost(make: Make) -> N
         assert xs == sorted(set(xs))
 
 
-def test_several_loads_have_a_panel_each_and_their_phases_side_by_side(make: Make) -> None:
+def test_several_loads_are_drawn_in_a_panel_each_with_a_line_per_phase(make: Make) -> None:
     chart = part_of(two_loads(make), NAME).charts[-1]
     assert isinstance(chart, Chart)
     assert [panel.title for panel in chart.panels] == ["TCP up", "TCP down"]
@@ -277,7 +283,7 @@ def test_several_loads_have_a_panel_each_and_their_phases_side_by_side(make: Mak
 # Files
 
 
-def test_the_files_of_a_report_have_it_all(make: Make) -> None:
+def test_all_files_of_a_report_have_the_section_on_latency_under_load(make: Make) -> None:
     run = two_loads(make)
     page = write_report(run).read_text(encoding="utf-8")
     assert f'<h2 id="{NAME}">' in page
@@ -291,7 +297,9 @@ def test_the_files_of_a_report_have_it_all(make: Make) -> None:
     assert "{charts/latency-over-time-2.pdf}" in (run.path / "tables.tex").read_text("utf-8")
 
 
-def test_times_that_are_all_short_are_read_in_one_unit_and_kept_in_the_other(make: Make) -> None:
+def test_short_times_are_in_microseconds_for_people_and_in_milliseconds_for_programs(
+    make: Make,
+) -> None:
     cell = under_load_cell()
     values = under_load_values(trips(loaded_ms=0.25))
     run = make(plan_of([cell], 1), [result(cell, 1, values)])

@@ -13,7 +13,9 @@ from netlab.report.tables.elements import Chart
 from netlab.results.readings import readings
 
 
-def test_a_search_shows_payload_path_mtu_and_how_it_is_known_each_way(make: Make) -> None:
+def test_a_payload_search_shows_payload_path_mtu_and_their_evidence_per_direction(
+    make: Make,
+) -> None:
     part = part_of(make(*payload_run()), "payload")
     (sheet,) = part.sheets
     assert place(sheet, "LL UDP", "payload").text == "1472"
@@ -24,7 +26,7 @@ def test_a_search_shows_payload_path_mtu_and_how_it_is_known_each_way(make: Make
     assert "(unreachable)" in why(sheet, place(sheet, "LL TCP", "payload"))
 
 
-def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
+def test_payload_searches_with_different_results_show_all_results(make: Make) -> None:
     cell = planned("payload_search")
     records = [result(cell, n, {"payload_bytes": size}) for n, size in ((1, 1472), (2, 1372))]
     run = make(plan_of([cell], 2), records)
@@ -33,7 +35,7 @@ def test_searches_that_differ_show_all_that_they_found(make: Make) -> None:
     assert (payload.text, payload.value) == ("1372, 1472", None)
 
 
-def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
+def test_captured_frames_are_shown_if_requested_and_a_footnote_states_why_none_were_seen(
     make: Make,
 ) -> None:
     cells = [planned("payload_search", capture=True, ip_version=version) for version in (4, 6)]
@@ -55,7 +57,7 @@ def test_captured_frames_are_shown_where_they_were_asked_for_and_else_why_not(
     assert "frames seen" not in plain.columns
 
 
-def test_fragments_of_one_byte_more_are_shown_where_they_were_counted(make: Make) -> None:
+def test_fragments_of_a_message_one_byte_too_long_are_shown_if_counted(make: Make) -> None:
     cells = [planned("payload_search", ip_version=version) for version in (4, 6)]
     values: dict[str, Any] = {
         "payload_bytes": 1472,
@@ -76,7 +78,7 @@ def test_fragments_of_one_byte_more_are_shown_where_they_were_counted(make: Make
     assert "reassembled from them" not in plain.columns
 
 
-def test_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:
+def test_message_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:
     plan, records = payload_run()
     values = {**records[0].values, "sweep_failed_message_bytes": [2944, 2945]}
     run = make(plan, [result(plan.cells[0], 1, values), records[1]])
@@ -84,7 +86,9 @@ def test_sizes_of_a_sweep_without_a_result_are_named(make: Make) -> None:
     assert "no result at 2944, 2945" in why(sheet, place(sheet, "LL UDP", "sizes tried"))
 
 
-def test_the_saw_tooth_has_its_ceiling_drawn_in_and_falls_at_the_payload(make: Make) -> None:
+def test_the_payload_chart_shows_the_ceiling_and_falls_after_the_largest_payload(
+    make: Make,
+) -> None:
     (chart,) = part_of(make(*payload_run()), "payload").charts
     assert isinstance(chart, Chart)
     points, ceiling = dict(chart.lines[0].points), dict(chart.ceilings[0].points)
@@ -95,7 +99,7 @@ def test_the_saw_tooth_has_its_ceiling_drawn_in_and_falls_at_the_payload(make: M
     assert not chart.from_zero
 
 
-def test_a_path_narrower_than_the_link_has_the_ceiling_of_the_path(make: Make) -> None:
+def test_a_path_with_a_smaller_mtu_than_the_link_has_the_ceiling_of_the_path(make: Make) -> None:
     plan, records = payload_run()
     narrow = {**records[0].values, "payload_bytes": 1372, "path_mtu_bytes": 1400}
     run = make(plan, [result(plan.cells[0], 1, narrow), records[1]])
@@ -105,5 +109,5 @@ def test_a_path_narrower_than_the_link_has_the_ceiling_of_the_path(make: Make) -
     assert ceiling[1472] == pytest.approx(100 * 1472 / sum((1396 + 38, 84 + 32 + 38)), abs=0.5)
 
 
-def test_a_run_without_a_search_has_no_such_part(make: Make) -> None:
+def test_a_run_without_a_payload_search_has_no_section_on_payloads(make: Make) -> None:
     assert payloads.part(readings(make(*round_trip_run(2))), LINK) is None

@@ -13,7 +13,7 @@ from netlab.report.tables.elements import Strip
 from netlab.results.readings import readings
 
 
-def test_every_repeat_has_a_column_and_the_deviations_stand_beside_them(make: Make) -> None:
+def test_every_repeat_has_a_column_followed_by_mean_and_deviations(make: Make) -> None:
     part = part_of(make(*round_trip_run(5)), "repeats")
     sheet = part.sheets[0]
     assert sheet.columns == (
@@ -26,7 +26,7 @@ def test_every_repeat_has_a_column_and_the_deviations_stand_beside_them(make: Ma
     assert place(sheet, "system time", "2").text == "0.345"
 
 
-def test_a_repeat_that_failed_is_a_blank_column_with_its_reason_and_in_no_mean(
+def test_a_failed_repeat_is_a_blank_column_with_its_reason_and_in_no_mean(
     make: Make,
 ) -> None:
     cell = planned("round_trip")
@@ -42,7 +42,7 @@ def test_a_repeat_that_failed_is_a_blank_column_with_its_reason_and_in_no_mean(
     assert place(sheet, "elapsed / transactions", "mean").value == pytest.approx(2.0)
 
 
-def test_more_repeats_than_fit_go_on_in_a_table_below(make: Make) -> None:
+def test_more_repeats_than_fit_continue_in_a_second_table(make: Make) -> None:
     cell = planned("round_trip")
     records = [result(cell, n, of_round_trips([1000 + n] * 10)) for n in range(1, 21)]
     sheets = part_of(make(plan_of([cell], 20), records), "repeats").sheets
@@ -51,7 +51,7 @@ def test_more_repeats_than_fit_go_on_in_a_table_below(make: Make) -> None:
     assert place(sheets[1], "elapsed / transactions", "mean").value == pytest.approx(1.0105)
 
 
-def test_a_run_without_repeats_has_no_such_part(make: Make) -> None:
+def test_a_run_without_repeats_has_no_sections_on_repeats_and_drift(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 9))])
     trials = readings(run)
@@ -59,7 +59,7 @@ def test_a_run_without_repeats_has_no_such_part(make: Make) -> None:
     assert drift.part(trials) is None
 
 
-def test_the_frames_of_a_stream_are_counted_with_and_without_gaps(make: Make) -> None:
+def test_frames_of_a_stream_are_counted_as_payload_without_gaps_and_with_gaps(make: Make) -> None:
     cell = planned("stream", message_bytes=1472, count=1000, duration_s=None)
     values = {"throughput_bit_per_s": 95e6, "elapsed_ns": 123_957_895, "sent_messages": 1000}
     run = make(
@@ -71,7 +71,9 @@ def test_the_frames_of_a_stream_are_counted_with_and_without_gaps(make: Make) ->
     assert shares == pytest.approx([95.0, 95 * 1526 / 1472, 95 * 1538 / 1472], rel=1e-6)
 
 
-def test_tcp_without_its_segment_size_has_no_frames_and_says_so(make: Make) -> None:
+def test_tcp_without_a_known_segment_size_has_no_frame_count_and_a_footnote_states_why(
+    make: Make,
+) -> None:
     cell = planned("stream", protocol="TCP", message_bytes=64)
     values = {"throughput_bit_per_s": 90e6, "elapsed_ns": 10**10}
     run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
@@ -80,7 +82,7 @@ def test_tcp_without_its_segment_size_has_no_frames_and_says_so(make: Make) -> N
     assert sheet.lines[0].places[2].text == "90.00"
 
 
-def test_a_cell_whose_mean_never_got_tight_is_named_and_one_that_did_is_not(make: Make) -> None:
+def test_only_a_cell_whose_mean_stayed_imprecise_after_all_trials_is_named(make: Make) -> None:
     cells = [planned("round_trip", message_bytes=size) for size in (18, 64)]
     until = StopRule(within=0.01, confidence=0.95, at_least=3, at_most=4)
     loose = [result(cells[0], n, of_round_trips([1000 * n] * 9)) for n in (1, 2, 3, 4)]
@@ -95,7 +97,7 @@ def test_a_cell_whose_mean_never_got_tight_is_named_and_one_that_did_is_not(make
     assert "3 to 4, until the 95 % interval is within 1 % of the mean" in page
 
 
-def test_cells_that_never_got_tight_are_named(make: Make) -> None:
+def test_cells_given_as_imprecise_are_counted_in_the_section_on_repeats(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 2), [result(cell, n, of_round_trips([1000] * 9)) for n in (1, 2)])
     part = repeats.part(readings(run), LINK, imported=False, never_tight=[cell.key])
@@ -103,7 +105,7 @@ def test_cells_that_never_got_tight_are_named(make: Make) -> None:
     assert any("1 cell reached the most trials allowed" in text for text in part.paragraphs)
 
 
-def test_rows_that_happen_to_be_equal_are_all_there(make: Make) -> None:
+def test_rows_of_repeats_with_equal_values_are_all_listed(make: Make) -> None:
     cell = planned("round_trip")
     values = of_round_trips([1000] * 9, client_user_ns=0, client_system_ns=0)
     run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
@@ -111,7 +113,7 @@ def test_rows_that_happen_to_be_equal_are_all_there(make: Make) -> None:
     assert {"user time, client, s", "system time, client, s", "lost messages"} <= set(labels)
 
 
-def test_drift_shows_as_a_line_that_rises_over_the_run(make: Make) -> None:
+def test_drift_is_drawn_as_a_line_that_rises_over_the_run(make: Make) -> None:
     cell = planned("round_trip")
     records = [result(cell, n, of_round_trips([1000 * (100 + n)] * 9)) for n in range(1, 6)]
     (strip,) = part_of(make(plan_of([cell], 5), records), "over-time").charts
@@ -126,14 +128,14 @@ def test_drift_shows_as_a_line_that_rises_over_the_run(make: Make) -> None:
     assert strip.x_label.startswith("seconds")
 
 
-def test_a_panel_is_a_group_of_cells_and_a_line_is_a_cell(make: Make) -> None:
+def test_the_drift_chart_has_a_panel_per_group_of_cells_and_a_line_per_cell(make: Make) -> None:
     (strip,) = part_of(make(*round_trip_run(3)), "over-time").charts
     assert isinstance(strip, Strip)
     assert [len(panel.lines) for panel in strip.panels] == [2, 2]
     assert strip.panels[0].title == "LL UDP 18 mean round trip"
 
 
-def test_trials_without_a_figure_are_no_points(make: Make) -> None:
+def test_trials_without_a_figure_are_no_points_of_the_drift_chart(make: Make) -> None:
     cell = planned("round_trip")
     records = [result(cell, n, of_round_trips([1000] * 9)) for n in (1, 2, 4)]
     run = make(plan_of([cell], 4), [*records, failure(cell, 3)])

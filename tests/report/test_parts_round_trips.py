@@ -17,7 +17,7 @@ from netlab.report.tables.elements import Chart
 from netlab.results.readings import FlowReading, Reading, readings
 
 
-def test_round_trips_have_their_mean_their_percentiles_and_transactions(make: Make) -> None:
+def test_round_trips_are_listed_with_mean_percentiles_and_losses(make: Make) -> None:
     plan, records = round_trip_run(3)
     (sheet, _) = part_of(make(plan, records), "round-trip").sheets
     means = [float(str(record.values["rtt_mean_ns"])) / 1e3 for record in records[:3]]
@@ -30,7 +30,7 @@ def test_round_trips_have_their_mean_their_percentiles_and_transactions(make: Ma
     assert place(sheet, BLOCKING_18, "lost, %").text == "0"
 
 
-def test_percentiles_are_those_of_all_trials_together_and_not_a_mean_of_percentiles(
+def test_percentiles_of_round_trips_are_computed_over_all_trials_together(
     make: Make,
 ) -> None:
     cell = planned("round_trip", count=100, duration_s=None)
@@ -41,7 +41,7 @@ def test_percentiles_are_those_of_all_trials_together_and_not_a_mean_of_percenti
     assert place(sheet, "UDP 18", "longest, µs").value == 9.0
 
 
-def test_a_percentile_that_so_few_cannot_tell_is_blank_with_the_number_needed(make: Make) -> None:
+def test_a_percentile_of_too_few_round_trips_is_blank_with_the_number_needed(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 500))])
     (sheet,) = part_of(run, "round-trip").sheets
@@ -50,7 +50,9 @@ def test_a_percentile_that_so_few_cannot_tell_is_blank_with_the_number_needed(ma
     assert "The 99.9 % percentile needs at least 1,000 round trips" in why(sheet, percentile)
 
 
-def test_a_test_without_an_answer_is_blank_with_its_reason_and_never_a_number(make: Make) -> None:
+def test_a_round_trip_cell_without_an_answer_is_blank_with_its_reason_and_never_a_number(
+    make: Make,
+) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [failure(cell)])
     (sheet,) = part_of(run, "round-trip").sheets
@@ -62,7 +64,7 @@ def test_a_test_without_an_answer_is_blank_with_its_reason_and_never_a_number(ma
     assert "(no-answer)" in page
 
 
-def test_lost_requests_are_a_share_of_all_that_ended(make: Make) -> None:
+def test_lost_requests_are_a_share_of_all_requests(make: Make) -> None:
     cell = planned("round_trip")
     values = of_round_trips([1000] * 75, lost_messages=25)
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
@@ -70,7 +72,7 @@ def test_lost_requests_are_a_share_of_all_that_ended(make: Make) -> None:
     assert place(sheet, "UDP 18", "lost, %").value == 25
 
 
-def test_open_loop_times_are_said_to_count_from_when_a_request_was_due(make: Make) -> None:
+def test_the_report_states_that_open_loop_times_count_from_the_due_time(make: Make) -> None:
     cell = planned("round_trip", message_rate_per_s=1000)
     values = of_round_trips([1000] * 9, client_latency_from="intended")
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
@@ -80,7 +82,7 @@ def test_open_loop_times_are_said_to_count_from_when_a_request_was_due(make: Mak
     assert not any("was due" in text for text in part_of(plain_run, "round-trip").paragraphs)
 
 
-def test_the_percentile_curve_has_a_line_a_cell_and_ends_where_its_values_end(make: Make) -> None:
+def test_the_percentile_chart_has_a_line_per_cell_that_ends_at_its_last_value(make: Make) -> None:
     (chart,) = part_of(make(*round_trip_run(3)), "round-trip").charts
     assert isinstance(chart, Chart)
     assert len(chart.lines) == 4
@@ -101,7 +103,7 @@ def test_the_percentile_curve_has_a_line_a_cell_and_ends_where_its_values_end(ma
     ]
 
 
-def test_connections_show_the_handshake_by_itself(make: Make) -> None:
+def test_connections_show_the_time_of_the_handshake(make: Make) -> None:
     cell = planned("connect", protocol="TCP", message_bytes=100)
     values = of_round_trips([5000] * 20, client_connect_mean_ns=2000)
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
@@ -150,14 +152,14 @@ def test_the_time_on_the_wire_is_that_of_both_frames_with_their_preambles() -> N
     )
 
 
-def test_where_the_wire_has_no_part_or_is_not_known_a_sentence_says_why() -> None:
+def test_an_unknown_time_on_the_wire_has_a_sentence_with_the_reason() -> None:
     assert "no cable" in str(timed(same_host=True))
     assert "not stated" in str(timed(link=None))
     assert "segment size" in str(timed("TCP"))
     assert "65508" in str(timed(size=65508))
 
 
-def test_a_round_trip_is_cut_into_wire_stack_and_rest_that_add_up(make: Make) -> None:
+def test_a_round_trip_is_divided_into_wire_stack_and_rest_that_add_up(make: Make) -> None:
     _, sheet = part_of(make(*round_trip_run(3)), "round-trip").sheets
     columns = ("on the wire, µs", "in the mirror’s stack, µs", "the rest, µs")
     shares = [place(sheet, BLOCKING_18, column).value or 0.0 for column in columns]
@@ -175,7 +177,7 @@ def test_a_round_trip_is_cut_into_wire_stack_and_rest_that_add_up(make: Make) ->
         ({"stack_timed": True}, "returned no timestamps"),
     ],
 )
-def test_where_the_mirror_takes_no_stamps_its_share_and_the_rest_are_blank_with_the_reason(
+def test_stack_time_and_rest_are_blank_with_the_reason_if_the_mirror_takes_no_timestamps(
     make: Make, values: dict[str, Any], reason: str
 ) -> None:
     cell = planned("round_trip", stack_time=True)
@@ -188,7 +190,7 @@ def test_where_the_mirror_takes_no_stamps_its_share_and_the_rest_are_blank_with_
     assert place(sheet, "UDP 18", "on the wire, µs").value is not None
 
 
-def test_a_round_trip_shorter_than_its_shares_leaves_no_rest_and_says_what_that_means(
+def test_a_round_trip_shorter_than_its_computed_parts_has_no_rest_and_a_footnote(
     make: Make,
 ) -> None:
     cell = planned("round_trip", stack_time=True, message_bytes=1472)
@@ -200,7 +202,7 @@ def test_a_round_trip_shorter_than_its_shares_leaves_no_rest_and_says_what_that_
     assert "the link is faster than stated" in why(sheet, blank)
 
 
-def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) -> None:
+def test_stack_time_percentiles_are_computed_over_all_trials_together(make: Make) -> None:
     cell = planned("round_trip", stack_time=True)
 
     def times(values_ns: list[int]) -> dict[str, Any]:
@@ -225,13 +227,13 @@ def test_the_stack_s_percentiles_are_those_of_all_trials_together(make: Make) ->
     assert "at least 100" in why(sheet, blank)
 
 
-def test_without_stack_time_there_is_no_such_table(make: Make) -> None:
+def test_a_run_without_stack_time_has_no_table_of_stack_times(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([90_000] * 9))])
     assert len(part_of(run, "round-trip").sheets) == 1
 
 
-def test_an_unreadable_histogram_blanks_the_percentiles_and_keeps_the_mean(make: Make) -> None:
+def test_an_unreadable_histogram_blanks_the_percentiles_but_not_the_mean(make: Make) -> None:
     cell = planned("round_trip")
     values = of_round_trips([1000] * 500) | {"rtt_histogram": [3, 1, 2, 1]}
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
@@ -241,7 +243,7 @@ def test_an_unreadable_histogram_blanks_the_percentiles_and_keeps_the_mean(make:
     assert place(part.sheets[0], "UDP 18", "50 %, µs").value is None
 
 
-def test_round_trips_have_no_part_in_a_run_of_streams(make: Make) -> None:
+def test_a_run_of_streams_has_no_section_on_round_trips(make: Make) -> None:
     cell = planned("stream")
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
     assert round_trips.parts(readings(run), LINK, imported=False) == ()

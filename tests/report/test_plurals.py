@@ -58,13 +58,13 @@ def filled_in(template: Message, number: int) -> str:
 
 @pytest.mark.parametrize("kind", [*Kind], ids=str)
 @given(number=COUNTS)
-def test_a_finding_counts_as_people_do(kind: Kind, number: int) -> None:
+def test_a_finding_uses_singular_and_plural_as_its_counts_require(kind: Kind, number: int) -> None:
     for template in templates_of(kind):
         assert WRONG.search(filled_in(template, number)) is None, template
 
 
 @pytest.mark.parametrize("name", _COUNTED)
-def test_what_is_counted_is_put_in_two_languages(name: str) -> None:
+def test_each_counted_noun_has_a_singular_and_a_plural_in_english_and_german(name: str) -> None:
     of, _ = _COUNTED[name]
     singular, plural = (value_of(name, {of: number}) for number in (1.0, 2.0))
     assert singular and plural
@@ -77,7 +77,7 @@ def test_what_is_counted_is_put_in_two_languages(name: str) -> None:
 
 
 @given(COUNTS, st.sampled_from([word[:-1] for word in NOUNS]))
-def test_the_helper_counts_regular_words(number: int, word: str) -> None:
+def test_regular_nouns_are_counted_with_singular_and_plural(number: int, word: str) -> None:
     assert many(number, word) == (f"1 {word}" if number == 1 else f"{number} {word}s")
 
 
@@ -95,13 +95,15 @@ def test_no_figure_for_people_has_an_exponent(value: float) -> None:
 
 
 @given(st.floats(-1e12, 1e12, allow_nan=False), st.integers(1, 12))
-def test_plain_figures_are_the_number_to_so_many(number: float, figures: int) -> None:
+def test_a_plain_figure_is_the_number_rounded_to_the_requested_digits(
+    number: float, figures: int
+) -> None:
     text = plain_figures(number, figures)
     assert float(text) == float(f"{number:.{figures}g}")
     assert re.fullmatch(r"-?[0-9]+(\.[0-9]*[1-9])?", text)
 
 
-def test_a_share_is_written_as_far_as_it_is_known() -> None:
+def test_a_share_is_printed_in_percent_with_at_most_three_significant_digits() -> None:
     assert f"{format_share(0.005)} to {format_share(12.5)}" == "0.5 % to 1250 %"
     assert format_share(0.123456) == "12.3 %"
     assert format_share(1e-7) == "0.00001 %"

@@ -88,7 +88,7 @@ def noted_of(run: Analysis) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
-def test_no_text_of_tables_charts_and_parts_bypasses_the_catalogue(folder: Path) -> None:
+def test_no_text_of_tables_charts_and_sections_bypasses_the_catalogue(folder: Path) -> None:
     run = load(folder)
     names = names_of(run)
     omissions = {
@@ -110,7 +110,7 @@ def is_cut(text: str, page_texts: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
-def test_no_text_of_the_page_and_of_the_tables_bypasses_the_catalogue(
+def test_no_text_of_the_page_and_of_the_latex_and_markdown_files_bypasses_the_catalogue(
     folder: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(folder, tmp_path / "run")

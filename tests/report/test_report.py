@@ -23,7 +23,7 @@ from netlab.report import write_report
 __all__ = ["make", "several"]
 
 
-def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Analysis) -> None:
+def test_a_report_writes_tables_charts_and_a_page_into_the_run_folder(several: Analysis) -> None:
     files = set(files_of(several))
     assert {"index.html", "tables.md", "tables.csv", "tables.tex"} <= files
     pictures = {name for name in files if name.startswith("charts/")}
@@ -31,7 +31,7 @@ def test_a_report_is_tables_charts_and_a_page_beside_the_run(several: Analysis) 
     assert len(pictures) == 3 * (2 + 4)
 
 
-def test_charts_for_a_column_are_drawn_where_they_are_asked_for_and_else_removed(
+def test_narrow_charts_are_written_on_request_and_removed_by_the_next_report(
     several: Analysis,
 ) -> None:
     wide = files_of(several)
@@ -45,14 +45,14 @@ def test_charts_for_a_column_are_drawn_where_they_are_asked_for_and_else_removed
     assert files_of(several) == wide
 
 
-def test_rendering_the_same_run_twice_gives_the_same_bytes(several: Analysis) -> None:
+def test_two_reports_of_one_run_have_the_same_bytes(several: Analysis) -> None:
     first = files_of(several)
     (several.path / "tables.md").unlink()
     assert write_report(several) == several.path / "index.html"
     assert files_of(several) == first
 
 
-def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
+def test_a_report_of_another_process_with_another_hash_seed_and_clock_has_the_same_bytes(
     several: Analysis,
 ) -> None:
     files = files_of(several)
@@ -72,7 +72,7 @@ def test_another_process_with_another_hash_seed_and_clock_gives_the_same_bytes(
     assert files_of(several) == files
 
 
-def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
+def test_a_report_removes_charts_of_an_earlier_report_and_no_other_file(
     make: Callable[..., Analysis],
 ) -> None:
     run = make([planned()])
@@ -84,7 +84,7 @@ def test_charts_that_a_run_has_no_more_are_removed_and_strange_files_stay(
     assert (run.path / "charts" / "notes.txt").read_text() == "mine"
 
 
-def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: Analysis) -> None:
+def test_the_page_is_one_valid_file_without_references_to_other_servers(several: Analysis) -> None:
     page = page_of(several)
     assert page.all("html") == [{"lang": "en"}]
     assert page.all("script") == [SCRIPTS[0], {**SCRIPTS[0], "id": "charts-data"}, *SCRIPTS[1:]]
@@ -114,7 +114,7 @@ def test_the_page_is_one_sound_file_that_needs_nothing_from_elsewhere(several: A
     assert "@import" not in style
 
 
-def test_the_page_s_own_policy_names_its_one_script_and_style_and_allows_no_other(
+def test_the_content_security_policy_of_the_page_allows_only_its_own_script_and_style(
     make: Callable[..., Analysis],
 ) -> None:
     text = write_report(make([planned()])).read_text(encoding="utf-8")
@@ -136,14 +136,14 @@ def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def test_every_heading_of_a_table_has_its_scope(several: Analysis) -> None:
+def test_every_table_heading_of_the_page_has_a_scope(several: Analysis) -> None:
     page = page_of(several)
     assert len(page.all("th")) > 50
     assert {heading.get("scope") for heading in page.all("th")} == {"col", "colgroup", "row"}
     assert len(page.all("caption")) >= 3
 
 
-def test_pictures_are_of_the_size_that_the_page_expects(several: Analysis) -> None:
+def test_pictures_have_the_proportions_that_the_page_states(several: Analysis) -> None:
     page = page_of(several)
     figures = [
         id_ for figure in page.all("figure") if (id_ := figure["id"] or "").startswith("chart-")
@@ -160,7 +160,7 @@ def test_pictures_are_of_the_size_that_the_page_expects(several: Analysis) -> No
         assert height / width == pytest.approx(ratios[f"chart-{path.stem}"], rel=0.01)
 
 
-def test_importing_the_report_loads_no_heavy_library() -> None:
+def test_importing_the_report_package_loads_no_heavy_library() -> None:
     code = (
         "import sys, netlab.report; "
         "sys.exit(bool({'pandas', 'matplotlib', 'jinja2', 'numpy'} & set(sys.modules)))"
@@ -168,7 +168,7 @@ def test_importing_the_report_loads_no_heavy_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_means_of_a_run_load_no_heavy_library(several: Analysis) -> None:
+def test_printing_the_means_of_a_run_loads_no_heavy_library(several: Analysis) -> None:
     code = (
         "import pathlib, sys; from netlab.findings.analysis import load; "
         "from netlab.report import overview_text; "

@@ -28,7 +28,7 @@ def test_there_are_recorded_runs() -> None:
 
 
 @pytest.mark.parametrize("folder", RUNS[:3], ids=lambda path: path.name)
-def test_each_finding_is_an_object_with_what_the_page_says(folder: Path) -> None:
+def test_each_finding_in_json_has_its_kind_evidence_and_sentence(folder: Path) -> None:
     run = netlab.load(folder)
     objects = json.loads(findings_json(run))
     assert len(objects) == len(run.findings) > 0
@@ -49,7 +49,7 @@ def test_each_finding_is_an_object_with_what_the_page_says(folder: Path) -> None
     assert severities == sorted(severities, reverse=True)
 
 
-def test_what_a_finding_is_not_bound_to_is_absent_and_no_figure_is_infinite(
+def test_the_json_of_a_finding_leaves_out_absent_subjects_and_infinite_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = stream_run(tmp_path / "a", (stream(), (94.0,)))
@@ -64,14 +64,14 @@ def test_what_a_finding_is_not_bound_to_is_absent_and_no_figure_is_infinite(
     assert item["trials"] == [{"cell": cell, "trial": 2}]
 
 
-def test_a_run_without_findings_is_an_empty_array(
+def test_a_run_without_findings_gives_an_empty_json_array(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Analysis, "findings", ())
     assert findings_json(stream_run(tmp_path / "a", (stream(), (94.0,)))) == b"[]\n"
 
 
-def test_sentences_are_of_what_netlab_load_reads_and_make_no_other_finding() -> None:
+def test_netlab_load_adds_sentences_to_the_findings_and_changes_no_finding() -> None:
     bare, with_sentences = load(RUNS[0]), netlab.load(RUNS[0])
     assert all(item.sentence for item in with_sentences.findings)
     assert not any(item.sentence for item in bare.findings)
@@ -82,7 +82,7 @@ def test_sentences_are_of_what_netlab_load_reads_and_make_no_other_finding() -> 
     assert {item.kind for item in every.findings} <= {*every.kinds}
 
 
-def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: Path) -> None:
+def test_report_json_prints_or_writes_the_findings_and_makes_no_report(tmp_path: Path) -> None:
     run = stream_run(tmp_path / "run", (stream(), (94.0, 94.1)))
     names = sorted(path.name for path in run.path.iterdir())
     outcome = CliRunner().invoke(cli, ["report", str(run.path), "--json"])
@@ -105,7 +105,7 @@ def test_the_command_prints_them_or_writes_a_file_and_makes_no_report(tmp_path: 
         (["--lang", "tlh"], "is not one of"),
     ],
 )
-def test_what_does_not_go_together_is_refused(
+def test_the_report_command_refuses_contradictory_options_and_unknown_languages(
     tmp_path: Path, words: list[str], message: str
 ) -> None:
     run = stream_run(tmp_path / "run", (stream(), (94.0,)))

@@ -56,7 +56,7 @@ def row(label: str, *values: float | None, kind: TableKind = "value") -> TableLi
     return TableLine(label, entries, kind=kind, unit="Mbit/s")
 
 
-def test_a_gridhas_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> None:
+def test_a_grid_in_latex_has_a_line_per_row_and_figures_aligned_by_siunitx() -> None:
     tex = document(
         "run", [table([row("16 KiB", 94.1e6, None), row("mean", 94e6, None, kind="mean")])]
     )
@@ -75,7 +75,7 @@ def test_a_gridhas_a_row_a_row_and_its_figures_are_aligned_by_siunitx() -> None:
         assert command in tex
 
 
-def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
+def test_german_figures_in_latex_have_no_group_separators_and_a_decimal_comma() -> None:
     sheet = Table(
         "sizes", "frame", ("frames/s",), (TableLine("64", (TableCell("1.488.095,5", 1488095.5),)),)
     )
@@ -85,7 +85,7 @@ def test_a_decimal_comma_is_set_by_siunitx_and_groups_are_taken_off() -> None:
     assert "S[table-format=7.1]" in tex
 
 
-def test_words_and_figures_in_one_column_are_set_as_words() -> None:
+def test_a_latex_column_of_words_and_figures_is_set_as_words() -> None:
     sheet = Table(
         "mixed",
         "row",
@@ -97,7 +97,7 @@ def test_words_and_figures_in_one_column_are_set_as_words() -> None:
     assert "a & {device} \\\\\nb & {\\num{7}} \\\\" in tex
 
 
-def test_a_gridtoo_wide_for_the_page_is_cut_and_loses_no_column() -> None:
+def test_a_grid_too_wide_for_the_page_is_cut_in_latex_and_loses_no_column() -> None:
     wide = table([row("16 KiB", *(float(n) * 1e9 for n in range(1, 41)))], columns=40)
     tex = document("run", [wide])
     pieces = tex.split(r"\begin{tabular}{@{}l")[1:]
@@ -122,11 +122,11 @@ def test_a_number_with_its_unit_is_set_by_siunitx(text: str, tex: str) -> None:
     assert latex_prose(text) == tex
 
 
-def test_a_number_with_its_unit_is_read_as_its_language_writes_it() -> None:
+def test_a_german_number_with_its_unit_is_set_by_siunitx() -> None:
     assert latex_prose("1.448,5 Mbit/s, 3 %", ",") == r"\qty{1448.5}{Mbit/s}, \qty{3}{\percent}"
 
 
-def test_a_chart_is_a_figure_below_the_overview_and_one_of_a_part_below_its_sheets() -> None:
+def test_latex_charts_follow_the_overview_and_section_charts_follow_their_tables() -> None:
     def chart(name: str) -> Chart:
         return Chart(name=name, title="TCP, 5 ms", x_label="x", x_ticks=(), log_x=False, lines=())
 
@@ -147,7 +147,7 @@ def test_a_chart_is_a_figure_below_the_overview_and_one_of_a_part_below_its_shee
 
 
 @given(st.text(max_size=40))
-def test_no_text_becomes_a_command_a_comment_or_an_open_brace(text: str) -> None:
+def test_no_text_becomes_a_latex_command_a_comment_or_an_open_brace(text: str) -> None:
     tex = latex_prose(text)
     assert "\n" not in tex
     assert "\x1b" not in tex
@@ -190,7 +190,7 @@ def compiled(tex: str, folder: Path) -> str:
 @pytest.mark.needs("pdflatex")
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in REPORTS.glob("*/run.json")))
-def test_every_recorded_run_is_set_within_the_margins_with_its_charts(
+def test_the_latex_file_of_a_recorded_run_compiles_within_the_margins_with_its_charts(
     name: str, language: str, tmp_path: Path
 ) -> None:
     run = tmp_path / name
@@ -206,7 +206,7 @@ def test_every_recorded_run_is_set_within_the_margins_with_its_charts(
 
 
 @pytest.mark.needs("pdflatex")
-def test_a_figure_whose_file_is_absent_is_left_out(tmp_path: Path) -> None:
+def test_a_latex_figure_whose_file_is_absent_is_left_out(tmp_path: Path) -> None:
     absent = Chart(name="absent", title="t", x_label="x", x_ticks=(), log_x=False, lines=())
     tex = document("run", [table([row("16 KiB", 1e6, 2e6)])], charts=[absent])
     log = compiled(tex, tmp_path)
@@ -215,7 +215,7 @@ def test_a_figure_whose_file_is_absent_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("pdflatex")
-def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> None:
+def test_hostile_texts_and_other_scripts_compile_in_latex_as_text(tmp_path: Path) -> None:
     hostile = table(
         [row(HOSTILE, 1e6, None), row("[x] *", 2e6, 3e6), row(OTHER_SCRIPTS, None, 0.0)],
         pairing=HOSTILE,
@@ -240,7 +240,7 @@ def test_whatever_a_host_or_a_person_said_compiles_as_text(tmp_path: Path) -> No
 
 
 @pytest.mark.needs("pdflatex")
-def test_a_gridof_many_rows_runs_over_pages(tmp_path: Path) -> None:
+def test_a_long_grid_in_latex_continues_over_several_pages(tmp_path: Path) -> None:
     long = table([row(f"{n} KiB", n * 1e6, None) for n in range(1, 200)])
     log = compiled(document("run", [long]), tmp_path)
     pages = re.search(r"Output written on tables\.pdf \((\d+) pages", log)

@@ -88,7 +88,9 @@ def seed_run(tmp_path: Path, **settings: Any) -> Analysis:
     return made(tmp_path, values_of, **settings)
 
 
-def test_a_table_has_rate_share_theory_bound_and_limit_by_frame_size(tmp_path: Path) -> None:
+def test_a_search_table_has_rate_share_line_rate_bound_and_limit_per_frame_size(
+    tmp_path: Path,
+) -> None:
     part = part_of(seed_run(tmp_path))
     (sheet,) = part.sheets
     assert [line.label for line in sheet.lines] == ["64", "256", "1518"]
@@ -104,7 +106,7 @@ def test_a_table_has_rate_share_theory_bound_and_limit_by_frame_size(tmp_path: P
     assert any("both ways at once" in text for text in part.paragraphs)
 
 
-def test_the_graph_stands_beside_the_theoretical_maximum(tmp_path: Path) -> None:
+def test_the_chart_of_throughput_searches_shows_the_theoretical_maximum(tmp_path: Path) -> None:
     share, frames, _ = part_of(seed_run(tmp_path)).charts
     assert isinstance(share, Chart) and isinstance(frames, Chart)
     assert share.as_bars and frames.as_bars
@@ -118,7 +120,9 @@ def test_the_graph_stands_beside_the_theoretical_maximum(tmp_path: Path) -> None
         assert values_of is not None and most is not None and values_of <= most
 
 
-def test_a_rate_of_several_pairs_says_so_and_one_of_a_pair_left_alone_too(tmp_path: Path) -> None:
+def test_a_rate_of_pairs_searched_together_is_stated_and_one_of_a_pair_alone_is_marked(
+    tmp_path: Path,
+) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
         64: of_search(64, 0.5, "device", pairs=2),
         128: of_search(128, 0.5, "device", pairs=1),
@@ -133,7 +137,7 @@ def test_a_rate_of_several_pairs_says_so_and_one_of_a_pair_left_alone_too(tmp_pa
     assert dict(sheet.footnotes)[letter].startswith("Searched alone")
 
 
-def test_every_trial_is_drawn_with_those_that_did_not_pass(tmp_path: Path) -> None:
+def test_every_rate_tried_is_drawn_and_rates_that_did_not_pass_are_marked(tmp_path: Path) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
         64: of_search(64, 0.5, "device"),
         1518: of_search(1518, 1.0, "line rate") | {"trial_line_share": [1.0], "trial_verdict": [0]},
@@ -147,12 +151,12 @@ def test_every_trial_is_drawn_with_those_that_did_not_pass(tmp_path: Path) -> No
     assert failed.points == ((1.0, 100.0),)
 
 
-def test_a_loss_that_is_accepted_stands_in_the_tables_head(tmp_path: Path) -> None:
+def test_the_title_of_a_search_table_states_the_accepted_loss(tmp_path: Path) -> None:
     part = part_of(seed_run(tmp_path, acceptable_loss=0.0001))
     assert "with a loss of at most 0.01 %" in part.sheets[0].title
 
 
-def test_a_search_that_says_nothing_of_the_device_is_a_blank_with_its_reason(
+def test_a_search_without_a_result_for_the_device_is_blank_with_its_reason(
     tmp_path: Path,
 ) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
@@ -180,7 +184,7 @@ def test_a_search_that_says_nothing_of_the_device_is_a_blank_with_its_reason(
     assert share.lines[0].points == ((0.0, None), (1.0, None), (2.0, 30.0))
 
 
-def test_losses_stand_by_the_rate_offered_and_ours_are_left_out(tmp_path: Path) -> None:
+def test_losses_are_listed_by_offered_rate_without_losses_of_the_tester(tmp_path: Path) -> None:
     more: dict[str, Value] = {
         "loss_line_share": [1.0, 0.9, 0.8, 0.7],
         "loss_sent_frames": [1000, 900, 800, 700],
@@ -224,7 +228,7 @@ WATCHED: dict[str, Value] = {
 }
 
 
-def test_whose_limit_it_was_stands_with_the_busiest_core_and_drops_at_their_places(
+def test_the_limit_of_a_search_names_the_host_its_busiest_core_and_drops_by_place(
     tmp_path: Path,
 ) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
@@ -249,7 +253,9 @@ def test_whose_limit_it_was_stands_with_the_busiest_core_and_drops_at_their_plac
     assert all(line.points[1][1] is None for line in cpu.lines)
 
 
-def test_round_trips_stand_by_load_and_bursts_with_what_waited_of_them(tmp_path: Path) -> None:
+def test_round_trips_are_listed_by_load_and_bursts_with_frames_waiting_in_the_device(
+    tmp_path: Path,
+) -> None:
     latency: dict[str, Value] = {
         "latency_found_share": [0.1, 1.0],
         "latency_count": [100, 990],
@@ -291,7 +297,7 @@ def test_round_trips_stand_by_load_and_bursts_with_what_waited_of_them(tmp_path:
     assert any("RFC 9004" in text for text in part.paragraphs)
 
 
-def test_a_share_of_a_line_rate_that_the_link_exceeds_is_footnoted(tmp_path: Path) -> None:
+def test_a_share_of_a_line_rate_that_the_link_exceeds_has_a_footnote(tmp_path: Path) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
         1518: of_search(1518, 1.0, "line rate", link_paced=False)
     }
@@ -300,7 +306,7 @@ def test_a_share_of_a_line_rate_that_the_link_exceeds_is_footnoted(tmp_path: Pat
     assert "the link is not the stated one" in dict(sheet.footnotes)[share.notes[0]]
 
 
-def test_what_falls_short_of_the_standard_is_printed(tmp_path: Path) -> None:
+def test_the_search_section_states_trial_times_shorter_than_the_standard(tmp_path: Path) -> None:
     full_run, short_run = tmp_path / "whole", tmp_path / "short"
     for folder in (full_run, short_run):
         folder.mkdir()
@@ -311,7 +317,7 @@ def test_what_falls_short_of_the_standard_is_printed(tmp_path: Path) -> None:
     assert any("Some of these times were shorter" in text for text in paragraphs)
 
 
-def test_a_failed_search_can_hold_no_rate(tmp_path: Path) -> None:
+def test_a_failed_search_with_a_rate_is_refused(tmp_path: Path) -> None:
     assert "upper_frames_per_s".endswith(HEADLINE_ENDINGS)
     cell = planned("throughput_search", frame_bytes=64)
     keys: dict[str, Any] = {"status": Status.FAILED, "reason": "tester-bound"}
@@ -319,7 +325,7 @@ def test_a_failed_search_can_hold_no_rate(tmp_path: Path) -> None:
         run_of(tmp_path, plan_of([cell], 1), [result(cell, 1, {"frames_per_s": 1.0}, **keys)])
 
 
-def test_the_page_of_such_a_run_is_made_with_its_charts(tmp_path: Path) -> None:
+def test_the_page_of_a_throughput_search_has_its_section_and_its_charts(tmp_path: Path) -> None:
     run = seed_run(tmp_path)
     write_report(run)
     page = (run.path / "index.html").read_text(encoding="utf-8")
@@ -327,7 +333,7 @@ def test_the_page_of_such_a_run_is_made_with_its_charts(tmp_path: Path) -> None:
     assert (run.path / "charts" / "rate-without-loss-share.svg").is_file()
 
 
-def test_a_run_without_searches_has_no_such_part(tmp_path: Path) -> None:
+def test_a_run_without_throughput_searches_has_no_section_on_searches(tmp_path: Path) -> None:
     cell = planned("round_trip")
     run = run_of(tmp_path, plan_of([cell], 1), [failure(cell)])
     assert throughput_search.part(readings(run)) is None

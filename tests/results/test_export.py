@@ -34,7 +34,9 @@ def folder_with_detail(path: Path, detail: str) -> Path:
     return path / "run"
 
 
-def test_csv_has_the_frames_rows_and_columns_and_empty_cells_for_na() -> None:
+def test_a_csv_export_has_the_rows_and_columns_of_the_frame_with_blanks_for_missing_values() -> (
+    None
+):
     data = export(FIXTURE, "csv")
     rows = rows_of(data)
     assert list(rows[0]) == list(load(FIXTURE).frame.columns)
@@ -50,25 +52,27 @@ def test_csv_has_the_frames_rows_and_columns_and_empty_cells_for_na() -> None:
 @pytest.mark.parametrize(
     "detail", ["=cmd()|'/C calc'!A0", "+1+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "=1,\n2"]
 )
-def test_text_that_a_spreadsheet_would_run_is_made_harmless(tmp_path: Path, detail: str) -> None:
+def test_a_csv_export_neutralises_texts_that_a_spreadsheet_would_execute(
+    tmp_path: Path, detail: str
+) -> None:
     data = export(folder_with_detail(tmp_path, detail), "csv")
     assert rows_of(data)[0]["detail"] == "'" + detail
 
 
 @pytest.mark.parametrize("detail", ["a,b", 'a "quoted" b', "two\nlines", "<script>", "Käfer 🐞"])
-def test_other_text_is_written_as_it_is(tmp_path: Path, detail: str) -> None:
+def test_an_export_writes_harmless_text_unchanged(tmp_path: Path, detail: str) -> None:
     folder = folder_with_detail(tmp_path, detail)
     assert rows_of(export(folder, "csv"))[0]["detail"] == detail
     assert json.loads(export(folder, "json"))[0]["detail"] == detail
 
 
-def test_negative_numbers_stay_numbers(tmp_path: Path) -> None:
+def test_a_csv_export_writes_negative_numbers_as_numbers(tmp_path: Path) -> None:
     with RunFolder.open_for_writing(tmp_path / "run", made_plan(), clock=ticking()) as folder:
         folder.append(made_record(values={"receiver_raw_clock_ppm": -3.5}))
     assert rows_of(export(tmp_path / "run", "csv"))[0]["receiver_raw_clock_ppm"] == "-3.5"
 
 
-def test_json_is_an_array_of_flat_objects_with_null_for_na() -> None:
+def test_a_json_export_is_an_array_of_flat_objects_with_null_for_missing_values() -> None:
     data = export(FIXTURE, "json")
     assert data.isascii()
     rows = json.loads(data)
@@ -79,7 +83,7 @@ def test_json_is_an_array_of_flat_objects_with_null_for_na() -> None:
     assert list(rows[0]) == list(load(FIXTURE).frame.columns)
 
 
-def test_another_format_is_refused() -> None:
+def test_an_export_in_an_unknown_format_is_refused() -> None:
     with pytest.raises(
         UsageError, match="xlsx: not a format of an export; the formats are csv, json"
     ):
@@ -87,12 +91,12 @@ def test_another_format_is_refused() -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_exports_of_the_same_run_are_byte_identical(form: str) -> None:
+def test_two_exports_of_one_run_have_the_same_bytes(form: str) -> None:
     assert export(FIXTURE, form) == export(FIXTURE, form)
 
 
 @pytest.mark.parametrize("locale", ["C", "de_DE.UTF-8", "tr_TR.UTF-8"])
-def test_the_bytes_do_not_depend_on_the_locale(locale: str) -> None:
+def test_the_bytes_of_an_export_do_not_depend_on_the_locale(locale: str) -> None:
     program = (
         "import locale, sys\n"
         "try: locale.setlocale(locale.LC_ALL, '')\n"

@@ -43,7 +43,7 @@ def row_of(path: Path, values: Mapping[str, Value]) -> Mapping[Any, Any]:
     return run_of(path, made_record(values=values)).frame.iloc[0].to_dict()
 
 
-def test_there_is_one_row_per_planned_trial_in_the_plans_order(tmp_path: Path) -> None:
+def test_the_frame_has_one_row_per_planned_trial_in_the_order_of_the_plan(tmp_path: Path) -> None:
     run = run_of(tmp_path, made_record(WL, 2), made_record(LL, 1), plan=made_plan())
     assert list(zip(run.frame["cell"], run.frame["trial"], strict=True)) == [
         (cell.key, trial) for cell in (LL, LL_LARGE, WL, WL_LARGE) for trial in (1, 2)
@@ -51,7 +51,7 @@ def test_there_is_one_row_per_planned_trial_in_the_plans_order(tmp_path: Path) -
     assert list(run.frame["status"]) == ["ok", *["pending"] * 4, "ok", *["pending"] * 2]
 
 
-def test_a_pending_trial_is_a_row_with_its_settings(tmp_path: Path) -> None:
+def test_a_pending_trial_is_a_row_with_its_settings_and_no_figure(tmp_path: Path) -> None:
     row = run_of(tmp_path).frame.iloc[1]
     assert (row["status"], row["reason"]) == ("pending", "not-measured-yet")
     assert (row["pairing"], row["protocol"], row["message_bytes"]) == ("LL", "UDP", 1500)
@@ -60,7 +60,7 @@ def test_a_pending_trial_is_a_row_with_its_settings(tmp_path: Path) -> None:
     assert row["server"] is pd.NA
 
 
-def test_the_latest_attempt_is_the_row(tmp_path: Path) -> None:
+def test_the_last_attempt_at_a_trial_is_its_row_in_the_frame(tmp_path: Path) -> None:
     failed = made_record(status=Status.FAILED, reason="no-peer", errno=110, detail="nobody came")
     again = made_record(attempt=2)
     run = run_of(tmp_path, failed, again)
@@ -71,7 +71,7 @@ def test_the_latest_attempt_is_the_row(tmp_path: Path) -> None:
     assert run.records == (failed, again)
 
 
-def test_a_failure_is_a_row_with_its_reason_and_no_number(tmp_path: Path) -> None:
+def test_an_impossible_trial_is_a_row_with_its_reason_and_no_number(tmp_path: Path) -> None:
     failed = made_record(status=Status.IMPOSSIBLE, reason="no-buffers", errno=105, detail="why")
     frame = run_of(tmp_path, failed).frame
     row = frame.iloc[0]
@@ -86,7 +86,7 @@ def test_a_failure_is_a_row_with_its_reason_and_no_number(tmp_path: Path) -> Non
     assert pd.isna(frame["throughput_bit_per_s"].mean())
 
 
-def test_every_documented_column_is_there_first_with_its_dtype(tmp_path: Path) -> None:
+def test_documented_columns_come_first_in_the_frame_with_their_dtypes(tmp_path: Path) -> None:
     for run in (run_of(tmp_path), load(FIXTURES / "run-v1")):
         assert list(run.frame.columns[: len(COLUMNS)]) == list(COLUMNS)
         for name, column in COLUMNS.items():
@@ -94,11 +94,11 @@ def test_every_documented_column_is_there_first_with_its_dtype(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("test", SETUPS)
-def test_every_setting_of_a_cell_is_a_documented_column(test: str) -> None:
+def test_every_setting_of_a_kind_of_test_is_a_documented_column(test: str) -> None:
     assert FIELDS[test] <= columns_of([test]).keys()
 
 
-def test_names_contain_their_unit_and_the_documentation_agrees() -> None:
+def test_column_names_end_in_the_unit_that_their_documentation_states() -> None:
     endings = {"_bytes": "byte", "_s": "s", "_ns": "ns", "_bit_per_s": "bit/s"}
     for name, column in columns_of(COLUMNS_OF).items():
         ending = re.search(r"(_bit_per_s|_per_s|_bytes|_ns|_s)$", name)
@@ -107,13 +107,13 @@ def test_names_contain_their_unit_and_the_documentation_agrees() -> None:
         assert column.meaning
 
 
-def test_times_are_kept_in_nanoseconds_and_given_in_seconds(tmp_path: Path) -> None:
+def test_times_are_stored_in_nanoseconds_and_also_given_in_seconds(tmp_path: Path) -> None:
     row = row_of(tmp_path, {"elapsed_ns": 10_000_012_345})
     assert row["elapsed_ns"] == 10_000_012_345
     assert row["elapsed_s"] == 10.000012345
 
 
-def test_the_values_of_the_probes_follow_sorted_with_their_prefix(tmp_path: Path) -> None:
+def test_values_of_the_probes_follow_the_documented_columns_sorted_by_name(tmp_path: Path) -> None:
     values: dict[str, Value] = {
         "sender_snd_mss": 1448,
         "receiver_interval_bytes": [1, 2, 3],
@@ -141,7 +141,7 @@ def test_the_values_of_the_probes_follow_sorted_with_their_prefix(tmp_path: Path
     assert frame["sender_snd_mss"].isna().sum() == 3
 
 
-def test_a_value_is_never_changed_to_fit_its_column() -> None:
+def test_the_frame_stores_too_large_integers_as_text_and_mixed_numbers_as_floats() -> None:
     frame = make_frame([{"x_bytes": 2**63}, {"x_bytes": 1}, {"y_ns": 0.5}, {"y_ns": 3}])
     assert list(frame["x_bytes"][:2]) == [str(2**63), "1"]
     assert list(frame["y_ns"][2:]) == [0.5, 3.0]
@@ -151,7 +151,7 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 
 
 @given(st.lists(scalars, min_size=1))
-def test_any_mixture_of_values_comes_back_unchanged_or_as_its_text(values: list[Any]) -> None:
+def test_any_mixture_of_values_is_read_back_unchanged_or_as_its_text(values: list[Any]) -> None:
     values = [None if value in (float("inf"), -float("inf")) else value for value in values]
     column = make_frame([{"mixed": value} for value in values])["mixed"]
     assert str(column.dtype) in ("boolean", "Int64", "Float64", "string")
@@ -164,17 +164,17 @@ def test_any_mixture_of_values_comes_back_unchanged_or_as_its_text(values: list[
             assert stored_value == value or json.loads(stored_value) == value
 
 
-def test_a_value_cannot_overwrite_the_names_of_the_trial(tmp_path: Path) -> None:
+def test_a_value_cannot_overwrite_the_cell_status_or_settings_of_its_trial(tmp_path: Path) -> None:
     row = row_of(tmp_path, {"cell": "fake", "status": "failed", "message_bytes": 9})
     assert (row["cell"], row["status"], row["message_bytes"]) == (LL.key, "ok", 64)
 
 
-def test_half_a_surrogate_pair_is_made_visible(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_in_a_detail_is_shown_as_an_escape_sequence(tmp_path: Path) -> None:
     run = run_of(tmp_path, made_record(detail="half \ud83d of one"))
     assert run.frame["detail"][0] == "half \\ud83d of one"
 
 
-def test_sessions_and_facts_come_with_their_time() -> None:
+def test_a_run_lists_its_sessions_facts_and_damaged_journal_lines() -> None:
     run = load(FIXTURES / "run-v1")
     assert [dict(session)["order"] for session in run.sessions] == ["as-written"]
     (facts,) = run.facts
@@ -184,20 +184,20 @@ def test_sessions_and_facts_come_with_their_time() -> None:
     assert [damage.line for damage in run.damage] == [10]
 
 
-def test_a_recorded_run_of_format_version_1_gives_the_same_table() -> None:
+def test_a_recorded_run_of_format_version_1_gives_the_same_frame() -> None:
     frame = load(FIXTURES / "run-v1").frame
     assert list(frame["status"]) == ["ok", "ok", "impossible", "pending"]
     assert list(frame["throughput_bit_per_s"].dropna()) == [48561234.5, 48600000.5]
     assert list(frame["elapsed_s"].dropna()) == [10.000012345]
 
 
-def test_netlab_load_reads_a_run(tmp_path: Path) -> None:
+def test_netlab_load_reads_a_run_and_refuses_a_folder_that_is_no_run(tmp_path: Path) -> None:
     assert len(netlab.load(FIXTURES / "run-v1").frame) == 4
     with pytest.raises(UsageError, match="not a run folder"):
         netlab.load(tmp_path)
 
 
-def test_columns_of_the_probes_are_described_by_their_prefix_and_unit() -> None:
+def test_columns_of_probe_values_are_described_by_their_prefix_and_unit() -> None:
     column = describe("to_client_receiver_throughput_bit_per_s")
     assert (column.dtype, column.unit) == ("Float64", "bit/s")
     assert column.meaning.startswith(
@@ -220,7 +220,7 @@ def as_documentation(columns: Mapping[str, Column]) -> str:
     return "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
 
 
-def test_the_documentations_tables_are_those_of_the_code() -> None:
+def test_the_documented_tables_of_columns_match_the_code() -> None:
     assert documented("checked by the tests -->\n") == as_documentation(COLUMNS)
     earlier_columns: dict[str, Column] = {}
     for test, columns in COLUMNS_OF.items():
@@ -231,7 +231,7 @@ def test_the_documentations_tables_are_those_of_the_code() -> None:
         earlier_columns |= columns
 
 
-def test_only_a_run_with_round_trips_has_their_columns(tmp_path: Path) -> None:
+def test_only_a_run_with_round_trips_has_the_columns_of_round_trips(tmp_path: Path) -> None:
     plain = run_of(tmp_path)
     assert not {"rtt_p99_ns", "payload_bytes"} & set(plain.frame.columns)
     frame = round_trips(tmp_path / "other", [])
@@ -241,7 +241,7 @@ def test_only_a_run_with_round_trips_has_their_columns(tmp_path: Path) -> None:
         assert str(frame[name].dtype) == column.dtype, name
 
 
-def test_percentiles_come_from_the_histogram_if_it_has_enough_values(
+def test_a_percentile_is_computed_from_the_histogram_only_with_enough_values(
     tmp_path: Path,
 ) -> None:
     values_ns = [1000 * step for step in range(1, 501)]
@@ -254,7 +254,7 @@ def test_percentiles_come_from_the_histogram_if_it_has_enough_values(
     assert row["first_rtt_ns"] == "[1000,2000]"
 
 
-def test_a_histogram_of_the_stack_has_percentiles_too(tmp_path: Path) -> None:
+def test_the_histogram_of_stack_times_gives_percentiles(tmp_path: Path) -> None:
     pairs = to_pairs(of_values([7000] * 200))
     values: dict[str, Value] = {"server_stack_histogram": pairs, "server_stack_histogram_bits": 7}
     row = row_of(tmp_path, values)
@@ -262,9 +262,7 @@ def test_a_histogram_of_the_stack_has_percentiles_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("histogram", [[1], [5, 1, 4, 1], [1, -1], "text", [10**12, 1]])
-def test_a_damaged_histogram_has_no_percentiles_and_breaks_nothing(
-    tmp_path: Path, histogram: Any
-) -> None:
+def test_a_damaged_histogram_gives_no_percentile_column(tmp_path: Path, histogram: Any) -> None:
     row = row_of(tmp_path, {"rtt_histogram": histogram, "rtt_histogram_bits": 7})
     assert "rtt_p50_ns" not in row
 

@@ -13,14 +13,14 @@ from netlab.results.load_timeline import thinned, timeline_of
 SETTINGS = under_load_cell().settings
 
 
-def test_request_n_was_due_n_divided_by_the_rate_after_the_first_also_after_lost_ones() -> None:
+def test_each_request_is_placed_at_its_number_divided_by_the_rate_even_after_losses() -> None:
     plan = losing(trips(), 7)
     timeline = timeline_of(SETTINGS, under_load_values(plan))
     assert timeline is not None
     assert [*timeline.trips] == plan
 
 
-def test_the_load_is_placed_where_it_began_on_the_same_axis() -> None:
+def test_the_rate_of_the_load_is_placed_on_the_time_axis_of_the_requests() -> None:
     timeline = timeline_of(SETTINGS, under_load_values(trips(), flows={"": 90.0}))
     assert timeline is not None
     points = timeline.rates[""]
@@ -29,7 +29,7 @@ def test_the_load_is_placed_where_it_began_on_the_same_axis() -> None:
     assert points[-1] == pytest.approx((4.95, 90.0))
 
 
-def test_a_phase_has_the_requests_that_were_due_in_it() -> None:
+def test_a_phase_of_the_timeline_has_exactly_the_requests_due_within_the_phase() -> None:
     timeline = timeline_of(SETTINGS, under_load_values(trips()))
     assert timeline is not None
     assert [*timeline.phases] == ["idle", "loaded", "after"]
@@ -54,7 +54,7 @@ def test_a_record_without_single_round_trips_has_no_timeline(name: str, value: A
     assert timeline_of({}, under_load_values(trips())) is None
 
 
-def test_other_missing_values_do_not_affect_the_round_trips() -> None:
+def test_missing_rates_and_phases_leave_the_round_trips_of_a_timeline_unchanged() -> None:
     values = under_load_values(trips())
     for name in ("receiver_interval_bytes", "drained_ns"):
         del values[name]
@@ -71,7 +71,7 @@ def test_other_missing_values_do_not_affect_the_round_trips() -> None:
     assert (bare.rates, [*bare.phases]) == ({}, ["loaded"])
 
 
-def test_of_many_at_one_place_the_extremes_and_a_lost_one_are_kept() -> None:
+def test_a_thinned_timeline_contains_the_longest_and_the_lost_round_trips() -> None:
     plan = [Trip(number, None if number == 555 else 1000 + number % 10) for number in range(1000)]
     plan[222] = Trip(222, 9_999_999)
     sample = thinned(plan, 100)

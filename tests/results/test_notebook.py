@@ -32,7 +32,7 @@ def no_screen() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds", "payload-lab"])
-def test_a_run_is_described_in_five_lines(name: str) -> None:
+def test_a_run_prints_five_lines_and_shows_a_small_table_in_a_notebook(name: str) -> None:
     run = netlab.load(RUNS / name)
     lines = repr(run).splitlines()
     assert len(lines) == 5
@@ -43,7 +43,7 @@ def test_a_run_is_described_in_five_lines(name: str) -> None:
     assert len(html) < 100_000
 
 
-def test_the_answer_in_a_notebook_is_escaped(make: Make) -> None:
+def test_a_run_title_with_script_tags_is_escaped_in_a_notebook(make: Make) -> None:
     from netlab.report.notebook import LoadedRun
     from netlab.report.text.finding_sentences import in_english
 
@@ -54,7 +54,7 @@ def test_the_answer_in_a_notebook_is_escaped(make: Make) -> None:
     assert "&lt;script&gt;" in html
 
 
-def test_the_summary_has_the_mean_and_its_interval_of_each_cell() -> None:
+def test_the_summary_has_the_mean_and_interval_of_each_cell() -> None:
     run = netlab.load(RUNS / "nettest")
     table = run.summary()
     of_udp = table[table["protocol"] == "UDP"].iloc[0]
@@ -67,7 +67,7 @@ def test_the_summary_has_the_mean_and_its_interval_of_each_cell() -> None:
     assert of_udp["high"] == pytest.approx(reference.high)
 
 
-def test_one_trial_has_no_interval_and_a_failure_is_no_number() -> None:
+def test_the_summary_lists_only_cells_with_a_result_and_no_interval_for_single_trials() -> None:
     run = netlab.load(RUNS / "lab-report")
     table = run.summary()
     ok = run.frame[run.frame["status"] == "ok"]
@@ -75,7 +75,7 @@ def test_one_trial_has_no_interval_and_a_failure_is_no_number() -> None:
     assert table["low"].isna().all()
 
 
-def test_the_core_is_few_columns_row_by_row_with_right_types() -> None:
+def test_the_core_table_has_at_most_26_columns_with_typed_times_and_categories() -> None:
     run = netlab.load(RUNS / "udp-mirror-lab-unshaped")
     assert set(run.core.columns) <= set(CORE)
     assert len(CORE) <= 26
@@ -85,7 +85,7 @@ def test_the_core_is_few_columns_row_by_row_with_right_types() -> None:
     assert run.core["test"].dtype == "category"
 
 
-def test_a_plot_has_one_line_per_level_and_states_what_was_pooled() -> None:
+def test_a_plot_has_one_line_per_level_and_its_title_names_the_pooled_settings() -> None:
     axes = netlab.load(RUNS / "lab-report").plot(x="message_bytes", hue="pairing")
     legend = axes.get_legend()
     assert legend is not None
@@ -106,14 +106,14 @@ def test_a_plot_has_one_line_per_level_and_states_what_was_pooled() -> None:
         ({"y": "frames_per_s"}, "'frames_per_s' was not measured; there are throughput_bit_per_s"),
     ],
 )
-def test_an_unknown_plot_is_refused_with_the_known_ones(
+def test_a_plot_by_an_unknown_or_unmeasured_column_is_refused_with_the_known_columns(
     words: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         netlab.load(RUNS / "lab-report").plot(**words)
 
 
-def test_a_series_has_one_row_per_sample() -> None:
+def test_a_tcp_series_is_a_table_with_one_row_per_sample() -> None:
     values: dict[str, object] = {
         "sender_tcp_series_time_us": [10, 20, 30],
         "sender_tcp_series_rtt_us": [5, 6, 7],
@@ -128,7 +128,7 @@ def test_a_series_has_one_row_per_sample() -> None:
         run.series("no such cell")
 
 
-def test_core_columns_are_exported(tmp_path: Path) -> None:
+def test_an_export_of_core_columns_has_the_core_columns_in_order(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
     outcome = CliRunner().invoke(cli, ["export", str(RUNS / "nettest"), "--columns", "core"])

@@ -30,7 +30,7 @@ def recorded(draw: st.DrawFn) -> dict[str, list[int]]:
 
 
 @given(answer=recorded(), flow=st.sampled_from(["", "to_server_", "to_client_"]))
-def test_the_values_of_a_probe_are_stored_and_read_back(
+def test_a_tcp_series_from_a_probe_is_stored_and_read_back_for_its_direction(
     answer: dict[str, list[int]], flow: str
 ) -> None:
     assert fault_in_record({"type": "progress", **answer}) is None
@@ -47,7 +47,7 @@ def test_the_values_of_a_probe_are_stored_and_read_back(
     left_out=st.sets(st.sampled_from(NAMES)),
     short_name=st.sampled_from(NAMES[1:]),
 )
-def test_missing_and_truncated_series_are_empty(
+def test_missing_or_truncated_tcp_series_are_read_as_empty(
     answer: dict[str, list[int]], left_out: set[str], short_name: str
 ) -> None:
     values = {
@@ -69,25 +69,25 @@ def test_missing_and_truncated_series_are_empty(
 @pytest.mark.parametrize(
     "times", [[], [3, 3], [5, 4], [1, "2"], [1, None], [-1, 2], [1, 2.5], [False, True], 7, "1,2"]
 )
-def test_without_ascending_times_there_is_no_series(times: Any) -> None:
+def test_a_tcp_series_without_ascending_times_is_not_read(times: Any) -> None:
     values = {"sender_tcp_series_time_us": times, "sender_tcp_series_rtt_us": [1, 2]}
     assert tcp_series_of(values) is None
 
 
 @pytest.mark.parametrize("bad", [[-1], [1.5], ["x"], 7, "x", [True], [2**63]])
-def test_an_invalid_answer_of_a_probe_is_rejected(bad: Any) -> None:
+def test_an_invalid_tcp_series_in_a_probe_answer_is_rejected(bad: Any) -> None:
     for name in TCP_SERIES:
         assert name in (fault_in_record({"type": "progress", name: bad}) or "")
 
 
 @pytest.mark.parametrize("bad", [[-1], [1.5], ["x"], 7, "x", [2**64]])
-def test_a_run_folder_with_an_invalid_series_is_damaged(bad: Any) -> None:
+def test_an_invalid_tcp_series_in_a_run_folder_is_refused(bad: Any) -> None:
     for name in TCP_SERIES:
         with pytest.raises(ValueError, match="should be a list of whole numbers"):
             check_values({f"to_client_sender_{name}": bad})
 
 
-def test_each_column_has_a_meaning() -> None:
+def test_each_column_of_a_tcp_series_has_a_described_meaning() -> None:
     for name in (*TCP_SERIES, "receive_calls", "empty_receives"):
         assert is_listed(name)
         assert describe(f"to_server_sender_{name}").meaning.startswith("data to the server")

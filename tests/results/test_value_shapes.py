@@ -34,7 +34,7 @@ def is_refused(values: dict[str, Any]) -> bool:
 
 
 @given(st.dictionaries(st.sampled_from(_NAMES), _VALUES))
-def test_values_are_refused_together_if_one_of_them_is_refused_alone(
+def test_values_are_refused_together_if_and_only_if_one_is_refused_alone(
     values: dict[str, Any],
 ) -> None:
     is_refused_alone = any(is_refused({name: value}) for name, value in values.items())
@@ -43,7 +43,9 @@ def test_values_are_refused_together_if_one_of_them_is_refused_alone(
 
 
 @given(st.lists(_PLAIN, max_size=5), st.sampled_from(["a list of numbers", "a list of sizes"]))
-def test_a_list_fits_if_each_of_its_values_fits(values: list[Any], kind: ValueKind) -> None:
+def test_a_list_fits_its_column_if_and_only_if_each_of_its_values_fits(
+    values: list[Any], kind: ValueKind
+) -> None:
     def fits(value: Any) -> bool:
         if type(value) is int:
             return (0 if kind == "a list of sizes" else -(2**64)) < value < 2**64
@@ -54,7 +56,7 @@ def test_a_list_fits_if_each_of_its_values_fits(values: list[Any], kind: ValueKi
     assert list_fits(values, kind) is all(map(fits, values))
 
 
-def test_requested_columns_equal_those_of_the_rows() -> None:
+def test_columns_read_by_name_equal_those_of_the_rows_for_every_recorded_run() -> None:
     for folder in sorted(file.parent for file in REPORTS.glob("*/run.json")):
         run = load(folder)
         rows = rows_of(run.stored)

@@ -17,7 +17,7 @@ RECORDED = sorted(
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
-def test_every_recorded_run_is_read_whole(folder: Path) -> None:
+def test_every_journal_line_of_a_recorded_run_is_read_except_a_damaged_one(folder: Path) -> None:
     """All lines except the one that was cut when it was recorded."""
     damage = [str(fault) for fault in load(folder).damage]
     assert damage in ([], ["line 10: damaged: the checksum does not match"])
@@ -41,7 +41,9 @@ def test_every_recorded_run_is_read_whole(folder: Path) -> None:
         ("sender_unheard_of", (1, "x", [1.5], True, 2**70), ([None], None, {}, 10**400)),
     ],
 )
-def test_a_value_must_have_the_type_of_its_column(name: str, good: Any, bad: Any) -> None:
+def test_a_value_of_the_wrong_type_for_its_column_is_refused(
+    name: str, good: Any, bad: Any
+) -> None:
     for value in good:
         check_values({name: value})
     for value in bad:
@@ -49,7 +51,7 @@ def test_a_value_must_have_the_type_of_its_column(name: str, good: Any, bad: Any
             check_values({name: value})
 
 
-def test_a_cell_must_have_the_settings_of_its_test() -> None:
+def test_a_cell_without_the_required_settings_of_its_test_is_refused() -> None:
     check_settings("stream", {"protocol": "UDP"})
     check_settings("a test of tomorrow", {})
     with pytest.raises(ValueError, match="a cell of the test stream lacks protocol"):

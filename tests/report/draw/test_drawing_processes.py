@@ -33,7 +33,7 @@ MAP = HeatMap(
 )
 
 
-def test_another_process_at_another_time_draws_the_same_bytes(
+def test_charts_drawn_by_another_process_in_another_environment_have_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pictures = draw([MAP, CHART])
@@ -46,7 +46,7 @@ def test_another_process_at_another_time_draws_the_same_bytes(
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3, 4])
-def test_however_many_processes_draw_each_chart_is_drawn_once_and_in_its_place(
+def test_charts_drawn_by_any_number_of_processes_keep_their_order_and_bytes(
     monkeypatch: pytest.MonkeyPatch, cores: int
 ) -> None:
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 100)
@@ -63,7 +63,7 @@ def test_however_many_processes_draw_each_chart_is_drawn_once_and_in_its_place(
     )
 
 
-def test_where_a_process_cannot_become_several_this_one_draws_as_well(
+def test_the_parent_process_helps_to_draw_where_processes_cannot_fork(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pictures = draw([MAP, CHART])
@@ -73,7 +73,7 @@ def test_where_a_process_cannot_become_several_this_one_draws_as_well(
     assert draw([MAP, CHART]) == pictures
 
 
-def test_where_there_is_no_further_process_or_it_dies_this_one_draws(
+def test_the_parent_process_draws_all_charts_if_the_drawing_process_dies_or_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pictures = draw([MAP, CHART])
@@ -84,7 +84,7 @@ def test_where_there_is_no_further_process_or_it_dies_this_one_draws(
 
 
 @pytest.mark.parametrize("many", [1, 50])
-def test_no_process_stays_behind_when_drawing_is_broken_off(
+def test_no_drawing_process_remains_if_drawing_is_interrupted(
     monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     processes = []
@@ -103,7 +103,9 @@ def test_no_process_stays_behind_when_drawing_is_broken_off(
     assert not _alive_in_group(process.pid)
 
 
-def test_no_process_stays_behind_when_all_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_drawing_process_remains_after_all_charts_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 3)
     with parallel.drawers([(MAP, PAGE_WIDE)]) as drawers:
         drawers.pictures(0, 1)

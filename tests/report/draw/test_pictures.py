@@ -69,7 +69,7 @@ MAP = HeatMap(
 )
 
 
-def test_each_chart_is_three_files_as_wide_as_a_page_and_as_one_of_its_columns() -> None:
+def test_each_chart_is_written_as_pdf_svg_and_png_in_page_and_column_width() -> None:
     variants = [(picture, *form) for picture in draw([CHART, STRIP, MAP]) for form in FORMS]
     for picture, form, wide_cm in variants:
         files = picture.files()
@@ -83,7 +83,7 @@ def test_each_chart_is_three_files_as_wide_as_a_page_and_as_one_of_its_columns()
         assert width == pytest.approx(wide_cm / 2.54 * 170, abs=1)
 
 
-def test_a_pdf_holds_its_type_and_neither_a_date_nor_a_maker() -> None:
+def test_a_chart_in_pdf_embeds_its_font_and_names_neither_date_nor_producer() -> None:
     (picture,) = draw([CHART])
     assert re.search(rb"/FontName /[A-Z+]*DejaVuSans", picture.pdf)
     for word in (b"CreationDate", b"Producer", b"Creator", b"matplotlib"):
@@ -199,7 +199,7 @@ FORM = pytest.mark.parametrize("form", [PAGE_WIDE, COLUMN_WIDE], ids=["page", "c
 
 @FORM
 @pytest.mark.parametrize("name", RUNS)
-def test_nothing_sticks_out_of_a_run_s_pictures_and_no_word_stands_on_another(
+def test_no_text_of_a_recorded_chart_is_cut_off_or_overlaps_another_text(
     name: str, form: Format
 ) -> None:
     # In German: its words are the longer ones.
@@ -209,13 +209,15 @@ def test_nothing_sticks_out_of_a_run_s_pictures_and_no_word_stands_on_another(
 
 @FORM
 @pytest.mark.parametrize("at", range(len(MADE)))
-def test_nothing_sticks_out_however_long_its_names(at: int, form: Format) -> None:
+def test_no_text_of_a_chart_with_long_names_is_cut_off_or_overlaps_another_text(
+    at: int, form: Format
+) -> None:
     assert_all_is_seen(MADE[at], form)
 
 
 @FORM
 @pytest.mark.parametrize("at", range(len(MADE)))
-def test_no_name_is_cut_short(at: int, form: Format) -> None:
+def test_charts_show_every_name_in_full_however_long(at: int, form: Format) -> None:
     chart = MADE[at]
     with style(form):
         figure = figure_of(chart, form)
@@ -239,7 +241,7 @@ def letters(words: str) -> str:
     return re.sub(r"\s", "", words)
 
 
-def test_lines_are_straight_from_one_measured_point_to_the_next() -> None:
+def test_chart_lines_are_straight_between_measured_points_and_each_point_has_a_marker() -> None:
     run_charts = charts_of("lab-report", "en")
     assert len(run_charts) == 10
     for form in (PAGE_WIDE, COLUMN_WIDE):
@@ -266,7 +268,7 @@ def curves_of(chart: Chart | Strip | HeatMap) -> tuple[Curve, ...]:
     return chart.lines
 
 
-def test_shares_of_the_ceiling_stand_below_on_the_same_x_axis() -> None:
+def test_shares_of_the_ceiling_are_drawn_below_the_chart_on_the_same_x_axis() -> None:
     with style(PAGE_WIDE):
         figure = figure_of(with_shares(NEAR), PAGE_WIDE)
     above, below = figure.axes
@@ -279,7 +281,7 @@ def test_shares_of_the_ceiling_stand_below_on_the_same_x_axis() -> None:
 
 
 @FORM
-def test_panels_have_the_same_axes_and_one_legend(form: Format) -> None:
+def test_all_panels_of_a_chart_share_their_axes_and_one_legend(form: Format) -> None:
     chart = in_panels(PANELS)
     with style(form):
         figure = figure_of(chart, form)
@@ -290,7 +292,7 @@ def test_panels_have_the_same_axes_and_one_legend(form: Format) -> None:
     assert len(legend.get_texts()) == 3 + 1
 
 
-def test_a_figure_on_a_map_stands_out_from_its_place() -> None:
+def test_each_figure_on_a_heat_map_contrasts_with_its_background() -> None:
     with style(PAGE_WIDE):
         figure = figure_of(MAP, PAGE_WIDE)
         figure.canvas.draw()
@@ -311,7 +313,7 @@ def luminance(colour: Any) -> float:
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
-def test_a_decimal_comma_stands_at_the_axes_too() -> None:
+def test_chart_axes_of_a_german_report_have_decimal_commas() -> None:
     small = Chart(
         name="small",
         title="small",
@@ -330,7 +332,7 @@ def test_a_decimal_comma_stands_at_the_axes_too() -> None:
 
 
 @FORM
-def test_bands_are_shaded_in_every_panel_and_their_names_do_not_touch(form: Format) -> None:
+def test_phase_bands_are_shaded_in_every_panel_and_their_labels_do_not_touch(form: Format) -> None:
     with style(form):
         figure = figure_of(BANDS, form)
         figure.canvas.draw()

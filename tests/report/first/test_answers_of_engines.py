@@ -41,7 +41,9 @@ def said(path: Path, figures: Figures, link: Link | None = LINK) -> list[str]:
     return [line.sentence for line in streams.answers(lay_out(readings(run)), link)]
 
 
-def test_the_line_is_about_netprobe_and_the_figures_of_tools_follow(tmp_path: Path) -> None:
+def test_the_answer_states_the_figures_of_netprobe_first_and_then_those_of_other_tools(
+    tmp_path: Path,
+) -> None:
     figures: Figures = {
         (None, "UDP", 64): 48.9,
         (None, "UDP", 1472): 95.7,
@@ -54,7 +56,7 @@ def test_the_line_is_about_netprobe_and_the_figures_of_tools_follow(tmp_path: Pa
     ]
 
 
-def test_protocols_that_reach_the_ceiling_alike_share_a_line(tmp_path: Path) -> None:
+def test_protocols_that_reach_the_ceiling_alike_share_an_answer(tmp_path: Path) -> None:
     figures: Figures = {
         (None, "UDP", 64): 48.9,
         (None, "UDP", 1472): 95.7,
@@ -73,7 +75,9 @@ def test_protocols_that_reach_the_ceiling_alike_share_a_line(tmp_path: Path) -> 
     assert [line.split()[0] for line in said(tmp_path / "d", later)] == ["TCP", "UDP"]
 
 
-def test_without_netprobe_several_tools_are_named_and_one_is_not(tmp_path: Path) -> None:
+def test_an_answer_without_netprobe_names_the_tools_only_if_there_are_several(
+    tmp_path: Path,
+) -> None:
     figures: Figures = {("iperf3", "UDP", 64): 48.9, ("netperf", "UDP", 64): 40.0}
     (line,) = said(tmp_path / "a", figures)
     assert line == (
@@ -84,7 +88,7 @@ def test_without_netprobe_several_tools_are_named_and_one_is_not(tmp_path: Path)
     assert "iperf3" not in line
 
 
-def test_without_a_link_the_tools_have_rates(tmp_path: Path) -> None:
+def test_an_answer_without_a_known_link_states_the_rates_of_other_tools(tmp_path: Path) -> None:
     figures: Figures = {
         (None, "UDP", 64): 48.9,
         (None, "UDP", 1472): 95.7,
@@ -105,7 +109,7 @@ def test_without_a_link_the_tools_have_rates(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_cells_are_named_only_where_their_intervals_have_no_value_in_common(
+def test_an_answer_names_engines_only_if_their_intervals_do_not_overlap(
     tmp_path: Path, slower_ns: int, sentence: str
 ) -> None:
     cells = [
@@ -129,7 +133,9 @@ def lines() -> FirstLines:
     return Report(load(REPORTS / "engines-lab"), Wording()).first_lines
 
 
-def test_each_statement_about_three_engines_is_said_once(lines: FirstLines) -> None:
+def test_the_first_lines_of_the_recorded_run_of_three_engines_state_each_fact_once(
+    lines: FirstLines,
+) -> None:
     assert lines.answers[0].sentence == (
         "TCP and UDP reach the wire ceiling from 64 bytes upwards in LL: 99.3 to 100.0 % of it, by "
         "netprobe; iperf3 and netperf: 96.3 to 102.4 %"
@@ -147,7 +153,7 @@ def test_each_statement_about_three_engines_is_said_once(lines: FirstLines) -> N
 # ---- the map -------------------------------------------------------------------------------------
 
 
-def test_each_panel_of_a_map_stands_over_the_names_of_its_own_columns() -> None:
+def test_panels_of_a_heat_map_with_equal_columns_share_their_column_names() -> None:
     spot = Spot(99.0, "99", "a place")
     wide, narrow = ("TCP 64", "UDP 64"), ("TCP 64",)
 
@@ -162,7 +168,7 @@ def test_each_panel_of_a_map_stands_over_the_names_of_its_own_columns() -> None:
     assert names(wide, narrow, wide, wide) == 3
 
 
-def test_a_place_that_is_not_planned_is_empty_and_one_without_a_result_is_hatched() -> None:
+def test_a_heat_map_place_without_a_plan_is_empty_and_one_without_a_result_is_hatched() -> None:
     def looks(spot: Spot | None) -> tuple[bool, bool]:
         panel = HeatPanel("p", ("row",), ("a", "b"), ((Spot(99.0, "", "x"), spot),))
         picture = heat_picture("t", [panel], of_what="%")

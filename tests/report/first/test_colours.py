@@ -130,7 +130,7 @@ def contrast(colour: Colour, ground: Colour) -> float:
         ((2.0776, 0.0795, -1.1350), (0.9033, -0.0636, -0.5514), 0.9082),
     ],
 )
-def test_the_distance_is_that_of_the_published_pairs(
+def test_the_computed_colour_distance_matches_published_pairs(
     lab1: Colour, lab2: Colour, distance: float
 ) -> None:
     assert ciede2000(lab1, lab2) == pytest.approx(distance, abs=1e-4)
@@ -144,7 +144,9 @@ def test_pictures_and_the_light_page_have_the_same_colours() -> None:
 
 @pytest.mark.parametrize("sight", SIGHTS)
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-def test_any_two_lines_are_told_apart(palette: tuple[str, ...], sight: str) -> None:
+def test_any_two_line_colours_can_be_distinguished_with_every_kind_of_sight(
+    palette: tuple[str, ...], sight: str
+) -> None:
     assert len(palette) == 6
     appearances = {colour: lab(rgb(colour), SIGHTS[sight]) for colour in palette}
     for colour1, colour2 in combinations(palette, 2):
@@ -154,7 +156,7 @@ def test_any_two_lines_are_told_apart(palette: tuple[str, ...], sight: str) -> N
         )
 
 
-def test_every_line_stands_out_from_its_ground() -> None:
+def test_every_line_colour_contrasts_with_its_background() -> None:
     assert scheme("paper", 0) == PAPER
     for palette, index in ((LIGHT, 0), (DARK, 1)):
         ground = rgb(scheme("paper", index))
@@ -163,7 +165,7 @@ def test_every_line_stands_out_from_its_ground() -> None:
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_pictures_turned_over_for_dark_pages_keep_their_lines_apart(sight: str) -> None:
+def test_line_colours_of_inverted_pictures_stay_distinguishable_on_dark_pages(sight: str) -> None:
     filters = set(re.findall(r"figure img \{ filter: (invert[^;]+);", STYLE))
     assert filters == {"invert(.9) hue-rotate(180deg)"}
     appearances = {colour: turned(rgb(colour)) for colour in LOOKS}
@@ -199,7 +201,9 @@ def test_lines_and_bars_differ_in_more_than_colour() -> None:
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_neighbours_on_the_map_s_scale_are_told_apart_and_darker_is_more(sight: str) -> None:
+def test_neighbouring_heat_map_colours_are_distinguishable_and_darken_with_the_value(
+    sight: str,
+) -> None:
     appearances = [lab(rgb(colour), SIGHTS[sight]) for colour in HEAT]
     for lab1, lab2 in pairwise(appearances):
         apart = sum((a - b) ** 2 for a, b in zip(lab1, lab2, strict=True)) ** 0.5

@@ -12,13 +12,13 @@ def texts(columns: tuple[str, ...], *rows: tuple[str, ...]) -> list[list[str]]:
     return [[place.text for place in line.places] for line in table.lines]
 
 
-def test_a_column_has_the_decimals_of_its_largest_figure() -> None:
+def test_figures_of_a_column_have_the_decimals_of_its_largest_figure() -> None:
     assert texts(("1/s",), ("22570.09",), ("7.26",)) == [["22570"], ["7"]]
     assert texts(("µs",), ("146.94",), ("9.03",)) == [["146.9"], ["9.0"]]
     assert texts(("Mbit/s",), ("94.13",), ("0.19",)) == [["94.13"], ["0.19"]]
 
 
-def test_a_mean_has_the_decimals_that_its_interval_bears() -> None:
+def test_a_mean_has_the_decimals_that_its_interval_justifies() -> None:
     columns = ("mean, µs", "± 95 %, µs")
     assert texts(columns, ("50.91", "9.64"), ("43.85", "10.83")) == [
         ["50.9", "9.6"],
@@ -27,6 +27,6 @@ def test_a_mean_has_the_decimals_that_its_interval_bears() -> None:
     assert texts(columns, ("138.11", "12.95"), ("123.64", "")) == [["138", "13"], ["124", ""]]
 
 
-def test_a_ratio_a_word_and_what_would_become_nothing_stay() -> None:
+def test_ratios_words_and_tiny_figures_keep_their_digits() -> None:
     assert texts(("ratio", "in words"), ("0.713", "29 % shorter")) == [["0.713", "29 % shorter"]]
     assert texts(("%",), ("1000.00",), ("0.0029",)) == [["1000"], ["0.0029"]]

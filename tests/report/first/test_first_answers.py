@@ -76,11 +76,13 @@ def lines_of(name: str) -> FirstLines:
         ),
     ],
 )
-def test_a_recorded_run_is_answered_in_a_line_a_test(name: str, sentences: list[str]) -> None:
+def test_the_answers_of_a_recorded_run_are_one_sentence_per_test(
+    name: str, sentences: list[str]
+) -> None:
     assert [line.sentence for line in lines_of(name).answers] == sentences
 
 
-def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
+def test_a_comparison_on_the_first_screen_counts_the_cells_that_differ() -> None:
     woken, checksum = lines_of("udp-mirror-lab-unshaped").comparisons
     assert woken.sentence == (
         "A mirror that never sleeps, against one that is woken: mean round trip 26 to 33 % shorter "
@@ -94,7 +96,7 @@ def test_a_comparison_is_a_line_with_how_many_cells_differ() -> None:
 
 
 @pytest.mark.parametrize("folder", sorted(REPORTS.glob("*/run.json")), ids=lambda p: p.parent.name)
-def test_every_line_leads_to_cells_of_its_run_and_warnings_are_few(folder: Path) -> None:
+def test_first_lines_of_a_recorded_run_lead_to_its_cells_and_warnings_are_few(folder: Path) -> None:
     run = load(folder.parent)
     lines, cells = Report(run, Wording()).first_lines, {cell.key for cell in run.plan.cells}
     assert lines.answers
@@ -105,7 +107,7 @@ def test_every_line_leads_to_cells_of_its_run_and_warnings_are_few(folder: Path)
     assert len(lines.warnings) <= MOST_WARNINGS
 
 
-def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
+def test_an_answer_leads_to_the_slowest_cell() -> None:
     run = load(REPORTS / "lab-report")
     values = {r.cell: r.flows[""].throughput_bit_per_s for r in readings(run) if r.status == "ok"}
     udp = lines_of("lab-report").answers[1]
@@ -121,7 +123,7 @@ def test_the_cell_that_a_line_opens_is_the_one_that_does_least() -> None:
     assert values[udp.cells[0]] == min(value for value in rates if value is not None)
 
 
-def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_below(
+def test_a_search_answer_names_the_smallest_frame_at_line_rate_and_the_share_below(
     tmp_path: Path,
 ) -> None:
     cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
@@ -137,7 +139,7 @@ def test_a_search_says_from_which_frame_on_the_line_is_full_and_what_stopped_it_
     assert line.cells[0] == cells[64].key
 
 
-def test_a_search_that_ends_at_one_share_at_every_size_says_it_once(tmp_path: Path) -> None:
+def test_a_search_with_one_share_at_every_frame_size_is_answered_once(tmp_path: Path) -> None:
     cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
     records = [result(cell, 1, {"line_share": 0.8, "limit": "device"}) for cell in cells.values()]
     (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))
@@ -147,7 +149,9 @@ def test_a_search_that_ends_at_one_share_at_every_size_says_it_once(tmp_path: Pa
     assert line.cells[0] == cells[64].key
 
 
-def test_cells_of_one_pairing_and_size_are_a_range_of_their_means(tmp_path: Path) -> None:
+def test_cells_of_one_pairing_and_size_are_answered_with_the_range_of_their_means(
+    tmp_path: Path,
+) -> None:
     cells = [
         (stream(variant=f"offload={state}"), figures)
         for state, figures in (("on", (900.0, 1100.0)), ("off", (300.0,)), ("mixed", (500.0, None)))

@@ -158,7 +158,7 @@ def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "l
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asks)
-def test_a_question_is_answered_by_looking_and_two_clicks_at_most(
+def test_each_reader_question_is_answered_on_the_screen_after_at_most_two_clicks(
     browser: Browser, pages: dict[str, Path], question: Question
 ) -> None:
     assert len(question.clicks) <= MOST_CLICKS
@@ -197,7 +197,7 @@ def test_the_answer_and_a_picture_are_on_the_first_screen(
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_picture_of_the_documentation_shows_the_first_screen_as_the_page_has_it(
+def test_the_pictures_in_the_documentation_show_the_first_screen_of_the_page(
     browser: Browser, pages: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
     for form, screen in SCREENS.items():
@@ -221,15 +221,13 @@ def test_the_first_two_screens_are_no_wall_of_text(
 
 
 @pytest.mark.parametrize("name", ["lab-report", "lab-report-lab"])
-def test_a_page_of_416_cells_has_one_and_a_half_megabytes_at_most(
-    pages: dict[str, Path], name: str
-) -> None:
+def test_a_page_of_416_cells_has_at_most_1_5_megabytes(pages: dict[str, Path], name: str) -> None:
     assert len(load(pages[name].parent).plan.cells) == 416
     assert pages[name].stat().st_size <= 1_500_000
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_line_leads_to_a_place_of_the_page(
+def test_every_answer_line_leads_to_a_cell_and_a_section_of_the_page(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
     tab = opened(browser, pages[name], DESK)
@@ -244,7 +242,7 @@ def test_every_line_leads_to_a_place_of_the_page(
 
 
 @pytest.mark.parametrize("name", ["udp-mirror-lab-pinned", "udp-mirror-lab-unshaped"])
-def test_a_comparison_leads_to_its_own_table(
+def test_a_comparison_on_the_first_screen_leads_to_its_own_table(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
     tab = opened(browser, pages[name], DESK)
@@ -258,7 +256,7 @@ def test_a_comparison_leads_to_its_own_table(
         assert line.partition(":")[0].strip() == caption.partition(":")[0].strip()
 
 
-def test_a_blank_of_the_map_is_hatched_and_says_why(
+def test_a_blank_of_the_heat_map_is_hatched_and_names_its_reason(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     tab = opened(browser, pages["lab-report"], DESK)
@@ -272,7 +270,7 @@ def test_a_blank_of_the_map_is_hatched_and_says_why(
     assert "hatch" in tab.run(fill_style)
 
 
-def test_a_table_is_sorted_by_a_click_on_its_head_and_filtered(
+def test_a_click_on_a_column_head_sorts_a_table_and_typed_text_filters_another(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     tab = opened(browser, pages["udp-mirror-lab-unshaped"], DESK)
@@ -296,7 +294,7 @@ def test_a_table_is_sorted_by_a_click_on_its_head_and_filtered(
     assert tab.run(f"{visible}.length") == 1
 
 
-def test_the_head_of_a_scrolled_table_covers_what_goes_under_it(
+def test_the_corner_of_a_scrolled_table_covers_the_columns_below(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     tab = opened(browser, pages["lab-report"], PHONE)
@@ -309,7 +307,7 @@ def test_the_head_of_a_scrolled_table_covers_what_goes_under_it(
     assert over == "corner"
 
 
-def test_heads_and_the_first_column_stay_where_a_table_is_scrolled(
+def test_the_first_column_of_a_table_stays_visible_when_scrolled_sideways(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     tab = opened(browser, pages["udp-mirror-lab-unshaped"], PHONE)

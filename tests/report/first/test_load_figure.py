@@ -19,7 +19,7 @@ def lines_of(requests: list[Trip]) -> list[str]:
     return list(load_figure(timeline, WIDTH))
 
 
-def test_round_trips_are_low_then_high_then_low_above_the_load() -> None:
+def test_the_terminal_figure_shows_low_then_high_then_low_round_trips_above_the_load() -> None:
     round_trips, load, phases = lines_of(trips(idle_ms=1.0, loaded_ms=100.0, after_ms=1.0))
     bars = round_trips[LABEL : LABEL + WIDTH]
     assert bars[:9] == BLOCKS[0] * 9
@@ -35,7 +35,7 @@ def test_round_trips_are_low_then_high_then_low_above_the_load() -> None:
     assert phases.index("after") > LABEL + 50
 
 
-def test_a_column_in_which_all_are_lost_is_marked_and_one_of_many_is_not() -> None:
+def test_the_terminal_figure_marks_a_column_only_if_all_its_requests_are_lost() -> None:
     requests = trips()
     losses = [
         Trip(trip.at_ns, None) if 100 <= at < 120 else trip for at, trip in enumerate(requests)

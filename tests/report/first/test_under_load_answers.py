@@ -46,14 +46,14 @@ def sentences_of(
     return [line.sentence for line in under_load.answers(readings(run))]
 
 
-def test_a_line_says_what_round_trips_rise_to_under_which_load(make: Make) -> None:
+def test_the_answer_states_what_round_trips_rise_to_under_which_load(make: Make) -> None:
     cell = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
     assert sentences_of(make, [cell], under_load_records(cell, [123.0])) == [
         "Under load round trips rise from 0.10 ms to 123 ms (LL, UDP up, 90.00 Mbit/s)"
     ]
 
 
-def test_three_trials_have_their_interval(make: Make) -> None:
+def test_the_answer_of_three_loaded_trials_has_an_interval(make: Make) -> None:
     cell = under_load_cell()
     (line,) = sentences_of(make, [cell], under_load_records(cell, [9.0, 10.0, 11.0]), 3)
     assert line == (
@@ -69,7 +69,7 @@ def test_three_trials_have_their_interval(make: Make) -> None:
         (None, "Under load at least half of the requests are lost (LL, TCP up, 90.00 Mbit/s); "),
     ],
 )
-def test_what_does_not_rise_and_what_is_lost_are_said_as_that(
+def test_the_answer_states_if_round_trips_do_not_rise_or_half_of_the_requests_are_lost(
     make: Make, loaded_ms: float | None, begin: str
 ) -> None:
     cell = under_load_cell()
@@ -78,7 +78,7 @@ def test_what_does_not_rise_and_what_is_lost_are_said_as_that(
     assert line.startswith(begin)
 
 
-def test_of_many_loads_one_line_names_the_least_and_the_most(make: Make) -> None:
+def test_the_answer_of_many_loads_names_the_smallest_and_the_largest_increase(make: Make) -> None:
     cells = [under_load_cell(streams=number) for number in (1, 2, 3, 4, 5)]
     records = [
         record
@@ -111,7 +111,7 @@ def two_controls(make: Make) -> Analysis:
     return make(plan_of(cells, 3, matrix_text=COMPARED), records)
 
 
-def test_a_comparison_of_two_congestion_controls_has_the_increase_with_its_interval(
+def test_a_comparison_of_congestion_controls_has_the_increase_with_its_interval(
     make: Make,
 ) -> None:
     report = Report(two_controls(make), Wording())
@@ -131,7 +131,7 @@ def pictures_of(run: Analysis) -> tuple[FirstPicture, ...]:
     return first_of(lines, report.readings, layout, run.plan.link, charts).pictures
 
 
-def test_the_first_picture_is_latency_over_time_of_the_load_that_adds_most(make: Make) -> None:
+def test_the_first_picture_shows_round_trips_over_time_of_the_worst_load(make: Make) -> None:
     first, second = pictures_of(two_controls(make))
     assert first.title.startswith("TCP up, congestion control cubic: round trips and load over")
     assert second.title == "Comparisons: ratio and 95 % interval"
@@ -143,7 +143,7 @@ def test_the_first_picture_is_latency_over_time_of_the_load_that_adds_most(make:
         assert len(bands) == 6
 
 
-def test_lost_requests_are_marked_in_it(make: Make) -> None:
+def test_lost_requests_are_marked_in_the_first_picture(make: Make) -> None:
     cell = under_load_cell()
     values = under_load_values(losing(trips(), 100))
     (picture,) = pictures_of(make(plan_of([cell], 1), [result(cell, 1, values)]))
@@ -151,7 +151,7 @@ def test_lost_requests_are_marked_in_it(make: Make) -> None:
     assert marked == ["lost: 1.00 s", "lost: 2.00 s", "lost: 3.00 s", "lost: 4.00 s"]
 
 
-def test_the_page_says_in_words_what_was_measured(make: Make) -> None:
+def test_the_first_sentence_of_a_page_names_latency_under_load(make: Make) -> None:
     cell = under_load_cell()
     run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
     assert opening(run.plan, readings(run))[0] == (
@@ -159,7 +159,9 @@ def test_the_page_says_in_words_what_was_measured(make: Make) -> None:
     )
 
 
-def test_a_terminal_gets_one_line_of_it(make: Make) -> None:
+def test_the_terminal_answer_of_latency_under_load_states_the_rise_of_round_trips(
+    make: Make,
+) -> None:
     cell = under_load_cell()
     run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
     assert answer_of(run.path).splitlines()[0] == (
@@ -167,7 +169,9 @@ def test_a_terminal_gets_one_line_of_it(make: Make) -> None:
     )
 
 
-def test_an_opened_cell_shows_the_round_trips_of_each_trial_and_the_phases(make: Make) -> None:
+def test_an_opened_cell_of_latency_under_load_shows_round_trips_per_trial_and_the_phases(
+    make: Make,
+) -> None:
     cell = under_load_cell()
     records = [
         *under_load_records(cell, [100.0]),
@@ -189,7 +193,7 @@ def test_an_opened_cell_shows_the_round_trips_of_each_trial_and_the_phases(make:
     assert throughput.title == "Throughput within the window"
 
 
-def test_an_opened_cell_without_single_round_trips_shows_the_load_alone(make: Make) -> None:
+def test_an_opened_cell_without_single_round_trips_shows_only_the_load(make: Make) -> None:
     cell = under_load_cell()
     values = under_load_values(trips())
     del values["trip_ns"]

@@ -32,7 +32,7 @@ def mesh_of(hosts: int) -> list[str]:
     return [f"{server}+{client}" for server in names for client in names if server != client]
 
 
-def test_levels_are_in_order_and_an_absent_setting_is_a_level() -> None:
+def test_axis_levels_are_sorted_and_an_absent_setting_is_a_level() -> None:
     cells = cells_of(["LL", "WL"], [1472, 64, 256], [65536, None, 4096])
     levels = {axis.name: axis.levels for axis in axes_of(cells)}
     assert levels == {
@@ -44,7 +44,7 @@ def test_levels_are_in_order_and_an_absent_setting_is_a_level() -> None:
     assert {axis.name for axis in axes_of(cells_of(mesh_of(3), [64], [None]))} == {SERVER, CLIENT}
 
 
-def test_groups_have_every_level_once_and_in_order() -> None:
+def test_groups_of_levels_contain_every_level_once_in_order() -> None:
     (axis,) = axes_of(cells_of(["LL"], [*range(64, 64 + 103)], [None]))
     for most in (1, 2, 25, 40, 102, 103, 500):
         groups = axis.groups(most)
@@ -54,7 +54,7 @@ def test_groups_have_every_level_once_and_in_order() -> None:
         assert max(lengths) - min(lengths) <= 1
 
 
-def test_thinned_cells_are_evenly_spaced_on_every_axis() -> None:
+def test_thinning_leaves_at_most_the_requested_number_of_cells_in_plan_order() -> None:
     drawn = random.Random(3)  # noqa: S311  (no secret)
     for _ in range(60):
         hosts = drawn.randrange(2, 24)
@@ -68,18 +68,18 @@ def test_thinned_cells_are_evenly_spaced_on_every_axis() -> None:
         assert [cell for cell in cells if cell in left] == [*left]
 
 
-def test_the_hosts_that_are_left_of_a_mesh_are_measured_in_both_directions() -> None:
+def test_a_thinned_mesh_measures_its_remaining_hosts_in_both_directions() -> None:
     left = {cell.pairing for cell in thinned(cells_of(mesh_of(40), [64], [None]), 100)}
     assert len(left) == 90
     assert {"+".join(reversed(pairing.split("+"))) for pairing in left} == left
 
 
-def test_disjoint_pairs_keep_some_pairs() -> None:
+def test_thinning_disjoint_pairs_leaves_some_pairs() -> None:
     pairings = [f"s{number}+c{number}" for number in range(33)]
     left = thinned(cells_of(pairings, [64], [None]), 10)
     assert 0 < len(left) <= 10
 
 
-def test_the_values_of_a_cell_include_its_two_ends() -> None:
+def test_the_axis_values_of_a_cell_include_its_server_and_client() -> None:
     (cell,) = cells_of(["nas+laptop"], [64], [None])
     assert values_of(cell) == {"message_bytes": 64, SERVER: "nas", CLIENT: "laptop"}

@@ -55,7 +55,7 @@ of_each_run = pytest.mark.parametrize("run", RUNS, indirect=True, ids=lambda pat
 
 
 @of_each_run
-def test_the_figures_of_each_cell_are_those_of_the_table(run: Path) -> None:
+def test_figures_of_each_cell_in_a_large_report_equal_those_of_the_frame(run: Path) -> None:
     frame = load(run).frame
     report = report_of(run, Wording())
     report.write()
@@ -81,7 +81,7 @@ def test_the_figures_of_each_cell_are_those_of_the_table(run: Path) -> None:
 
 
 @of_each_run
-def test_the_page_and_the_tables_have_the_findings_and_a_mean_of_every_axis(run: Path) -> None:
+def test_a_large_report_shows_every_section_and_the_findings_of_the_whole_run(run: Path) -> None:
     report = report_of(run, Wording())
     page = report.write()
     assert page.stat().st_size < MOST_PAGE_BYTES
@@ -101,7 +101,7 @@ def test_the_page_and_the_tables_have_the_findings_and_a_mean_of_every_axis(run:
 
 
 @of_each_run
-def test_no_text_of_the_page_bypasses_the_catalogue(run: Path) -> None:
+def test_no_text_of_a_large_report_bypasses_the_catalogue(run: Path) -> None:
     names = names_of(load(run))
     page = Visible()
     page.feed(report_of(run, Translated("de", Pseudo())).write().read_text("utf-8"))
@@ -109,7 +109,7 @@ def test_no_text_of_the_page_bypasses_the_catalogue(run: Path) -> None:
     assert {text for _, text in page.found if unsaid(text, names | requested)} == set()
 
 
-def test_the_command_makes_this_report_if_the_run_is_large(run: Path) -> None:
+def test_the_report_command_makes_a_large_report_of_a_large_run(run: Path) -> None:
     result = CliRunner().invoke(cli, ["report", str(run)], catch_exceptions=False)
     assert result.exit_code == 0
     assert "Means by message size" in result.output
@@ -117,7 +117,7 @@ def test_the_command_makes_this_report_if_the_run_is_large(run: Path) -> None:
     assert "made from the columns of its segments" in (run / "index.html").read_text("utf-8")
 
 
-def test_one_cell_has_the_whole_report_in_a_folder_of_its_own(run: Path) -> None:
+def test_one_cell_of_a_large_run_has_a_full_report_in_its_own_folder(run: Path) -> None:
     cell = load(run).plan.cells[5]
     words = ["report", str(run), "--cell", cell.key]
     result = CliRunner().invoke(cli, words, catch_exceptions=False)
@@ -138,7 +138,7 @@ def test_one_cell_has_the_whole_report_in_a_folder_of_its_own(run: Path) -> None
     assert all((page.parent / link).exists() for link in links)
 
 
-def test_the_findings_as_json_are_those_of_the_sample_and_are_read_of_no_other_cell(
+def test_json_findings_of_a_large_run_are_those_of_its_sampled_cells(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write, "SAMPLED_TRIALS", 40)
@@ -156,7 +156,7 @@ def test_the_findings_as_json_are_those_of_the_sample_and_are_read_of_no_other_c
     assert json.loads(result.stdout) == json.loads(findings_json(own))
 
 
-def test_a_watched_run_gets_this_report_and_its_page_reloads_until_it_ends(
+def test_watching_a_large_run_writes_large_reports_that_reload_until_the_end(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages: list[str] = []
@@ -180,7 +180,7 @@ def test_a_watched_run_gets_this_report_and_its_page_reloads_until_it_ends(
     assert "1 trial remains" in messages[-1]
 
 
-def test_a_report_of_cells_says_what_is_wrong(run: Path) -> None:
+def test_the_report_command_refuses_unknown_cells_and_a_linked_cells_folder(run: Path) -> None:
     for words, message in (
         (["--cell", "LL-none"], "no cell has the key 'LL-none'"),
         (["--cell", "x", "--watch"], "--watch is for the report of the whole run"),

@@ -30,7 +30,7 @@ def opened(address: str) -> ET.Element:
     return ET.fromstring(unquote(data))  # noqa: S314 - of this file
 
 
-def test_a_drawing_keeps_its_shapes_to_a_hundredth_of_a_point() -> None:
+def test_an_inlined_svg_drawing_keeps_its_shapes_to_a_hundredth_of_a_point() -> None:
     svg = opened(drawing_address(HOSTILE))
     (path,) = svg.iter("{http://www.w3.org/2000/svg}path")
     (use,) = svg.iter("{http://www.w3.org/2000/svg}use")
@@ -40,7 +40,7 @@ def test_a_drawing_keeps_its_shapes_to_a_hundredth_of_a_point() -> None:
     assert svg[0].get("id") == "a'b & c"
 
 
-def test_nothing_in_it_ends_the_attribute_it_stands_in() -> None:
+def test_an_inlined_drawing_contains_no_quote_ampersand_hash_script_or_metadata() -> None:
     address = drawing_address(HOSTILE)
     assert not re.search(r'["&#\n]', address)
     assert "script" not in address

@@ -42,7 +42,7 @@ def with_gaps(*gaps_ms: tuple[int, int]) -> dict[str, Any]:
     }
 
 
-def test_where_data_stopped_is_marked_with_its_time_and_its_length(make: Make) -> None:
+def test_a_gap_in_a_stream_is_marked_on_the_cell_chart_with_its_time_and_length(make: Make) -> None:
     cell = planned("stream", protocol="UDP", message_bytes=1472)
     run = make(plan_of([cell], 1), [result(cell, 1, with_gaps((1100, 1200), (3000, 600)))])
     its = findings_by_cell(run)[cell.key]
@@ -55,7 +55,9 @@ def test_where_data_stopped_is_marked_with_its_time_and_its_length(make: Make) -
     assert marks_of([run.latest[cell.key, 1]], "", ()) == ()
 
 
-def test_a_recovery_after_a_loss_is_marked_as_long_as_it_took(make: Make) -> None:
+def test_each_loss_recovery_is_marked_on_the_cell_chart_from_its_begin_to_its_end(
+    make: Make,
+) -> None:
     series = next(
         flow_series for seed in range(10) if recoveries_of(flow_series := flow(PATH, chance(seed)))
     )
@@ -74,7 +76,7 @@ def test_a_recovery_after_a_loss_is_marked_as_long_as_it_took(make: Make) -> Non
     assert [(round(1e6 * mark.from_s), round(1e6 * mark.until_s)) for mark in marks] == periods
 
 
-def test_each_dip_that_comes_back_is_marked_at_its_lowest_interval(make: Make) -> None:
+def test_each_periodic_dip_is_marked_on_the_cell_chart_at_its_lowest_interval(make: Make) -> None:
     series = [600_000 if place % 10 != 7 else 200_000 for place in range(60)]
     values: dict[str, Any] = {
         "receiver_interval_ns": 100 * MS,
@@ -90,14 +92,14 @@ def test_each_dip_that_comes_back_is_marked_at_its_lowest_interval(make: Make) -
     assert marks_of([run.latest[cell.key, 1]], "", [elsewhere]) == ()
 
 
-def test_a_limit_that_findings_name_is_a_level_once() -> None:
+def test_a_rate_limit_that_several_findings_name_is_drawn_as_one_level() -> None:
     finding = CellFinding("", evidence={"rate_limit_bit_per_s": 4e7, "trials": 3})
     assert [(limit.level, limit.words) for limit in levels_of([finding, finding])] == [
         (40.0, "rate limit, 40 Mbit/s")
     ]
 
 
-def test_each_trial_s_mean_stands_beside_its_series_with_the_interval_of_them_all(
+def test_the_cell_chart_shows_trial_means_and_from_three_trials_the_95_percent_interval(
     make: Make,
 ) -> None:
     cell = planned("stream", protocol="UDP")
@@ -116,7 +118,7 @@ def test_each_trial_s_mean_stands_beside_its_series_with_the_interval_of_them_al
     assert of_two.mean is None
 
 
-def test_trials_without_a_series_are_dots_of_their_own(make: Make) -> None:
+def test_a_cell_without_a_series_is_drawn_as_one_dot_per_trial_mean(make: Make) -> None:
     cell = planned("round_trip")
     records = [result(cell, n, of_round_trips(drawn_ns(200, 90, n))) for n in (1, 2, 3)]
     run = make(plan_of([cell], 3), records)
@@ -129,7 +131,7 @@ def test_trials_without_a_series_are_dots_of_their_own(make: Make) -> None:
     )
 
 
-def test_what_took_effect_stands_beside_what_was_asked_and_what_differs_is_marked() -> None:
+def test_an_opened_cell_marks_settings_whose_effective_and_requested_values_differ() -> None:
     settings = {
         "protocol": "TCP",
         "socket_buffer_bytes": 65536,
@@ -166,7 +168,7 @@ def test_what_took_effect_stands_beside_what_was_asked_and_what_differs_is_marke
     assert by_name["maximum segment size"].effective == "1448 B"
 
 
-def test_a_tool_that_measured_is_told_with_its_version_and_what_it_did_otherwise() -> None:
+def test_an_opened_cell_names_the_version_and_the_deviations_of_another_tool() -> None:
     values = {
         "server_engine_version": "iperf 3.12",
         "client_engine_version": "iperf 3.16",
@@ -179,7 +181,7 @@ def test_a_tool_that_measured_is_told_with_its_version_and_what_it_did_otherwise
     assert by_name["what the tool did otherwise"].effective == "no warm-up"
 
 
-def test_lists_of_cpus_are_those_of_the_end_that_was_asked_for_them() -> None:
+def test_effective_cpu_lists_are_compared_with_those_requested_for_the_same_host() -> None:
     settings = {"direction": "client-sends", "client_cpus": "0,1", "server_cpus": "2,3"}
     values = {"sender_cpus": [0, 1], "receiver_cpus": [2, 4]}
     by_name = {setting.name: setting for setting in effective_settings(settings, [values])}
@@ -189,7 +191,7 @@ def test_lists_of_cpus_are_those_of_the_end_that_was_asked_for_them() -> None:
     assert by_name["server’s CPUs"].differs
 
 
-def test_values_that_differ_from_trial_to_trial_are_all_told() -> None:
+def test_effective_values_that_differ_between_trials_are_listed_or_given_as_a_range() -> None:
     settings = {"socket_buffer_bytes": None}
     trials = [{"sender_send_buffer_bytes": size} for size in (46080, 87040, 46080)]
     (setting,) = effective_settings(settings, trials)
@@ -199,7 +201,7 @@ def test_values_that_differ_from_trial_to_trial_are_all_told() -> None:
     assert effective_settings(settings, many)[0].effective == "3 KiB to 9 KiB"
 
 
-def test_a_finding_in_a_cell_has_its_own_trials_figures_and_advice() -> None:
+def test_a_finding_in_a_cell_has_the_trials_of_this_cell_and_the_advice_of_the_finding() -> None:
     run = load(FIXTURES / "limits-linux")
     its = findings_by_cell(run)
     assert set(its) == {cell for finding in run.findings for cell in finding.cells}
@@ -211,7 +213,7 @@ def test_a_finding_in_a_cell_has_its_own_trials_figures_and_advice() -> None:
             assert same.trials == tuple(trial for key, trial in finding.trials if key == cell)
 
 
-def test_a_run_that_notes_what_it_was_asked_is_resumed_and_an_older_one_is_told_all_again(
+def test_the_repeat_command_resumes_a_new_run_repeats_an_old_run_and_is_absent_for_imports(
     tmp_path: Path, make: Make
 ) -> None:
     cell = planned("stream")

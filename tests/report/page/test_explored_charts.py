@@ -44,7 +44,9 @@ def unpacked(text: str) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
-def test_the_library_is_the_one_that_was_published_and_small() -> None:
+def test_vendored_script_files_match_their_published_digests_and_total_under_200_kilobytes() -> (
+    None
+):
     digests = dict(
         re.findall(r"\| `(\S+)` \| `([0-9a-f]{64})` \|", (VENDOR / "README.md").read_text())
     )
@@ -53,7 +55,7 @@ def test_the_library_is_the_one_that_was_published_and_small() -> None:
     assert sum(map(len, files.values())) < 200_000
 
 
-def test_the_data_of_a_chart_are_its_figures() -> None:
+def test_packed_chart_data_hold_the_figures_of_the_chart() -> None:
     (chart_data,) = unpacked(packed_charts([chart_of()])).values()
     assert chart_data["panels"][0]["lines"] == [
         {
@@ -78,7 +80,7 @@ SQUARE = HeatMap(
 )
 
 
-def test_strips_and_maps_are_explored_and_bars_and_lines_that_turn_back_are_not() -> None:
+def test_strips_and_maps_are_interactive_but_bar_charts_and_backward_lines_are_not() -> None:
     strip = Strip("s", "S", "minutes", (Panel("LL", "%", (Curve("", 0, ((0.0, 1.0),)),)),))
     back = chart_of(name="back", lines=(Curve("", 0, ((2.0, 1.0), (1.0, 1.0))),))
     data = unpacked(packed_charts([strip, SQUARE, back, chart_of(as_bars=True)]))
@@ -88,7 +90,7 @@ def test_strips_and_maps_are_explored_and_bars_and_lines_that_turn_back_are_not(
     assert packed_charts([back]) == ""
 
 
-def test_parts_of_an_axis_that_have_a_name_are_explored_as_well() -> None:
+def test_packed_data_of_a_strip_hold_its_named_bands() -> None:
     panels = (Panel("round trip", "ms", (Curve("", 0, ((0.0, 1.0),)),)),)
     strip = Strip("s", "S", "seconds", panels, (Band(0.5, 2.1234567, "idle"),), from_zero=True)
     (chart_data,) = unpacked(packed_charts([strip])).values()
@@ -96,7 +98,7 @@ def test_parts_of_an_axis_that_have_a_name_are_explored_as_well() -> None:
     assert chart_data["fromZero"] is True
 
 
-def test_small_panels_are_those_that_are_drawn() -> None:
+def test_packed_data_of_a_chart_hold_one_entry_per_panel() -> None:
     lines = (Curve("1 stream", 0, ((64.0, 1.0),)),)
     panels = (ChartPanel("LL", lines), ChartPanel("WL", lines))
     (chart_data,) = unpacked(packed_charts([chart_of(panels=panels)])).values()
@@ -159,7 +161,9 @@ needs_browser = pytest.mark.needs("chromium")
 
 
 @needs_browser
-def test_the_pointer_is_told_every_figure_at_its_place(browser: Browser, made: Path) -> None:
+def test_pointing_at_a_chart_shows_the_figure_of_every_line_at_that_place(
+    browser: Browser, made: Path
+) -> None:
     tab = explored(browser, made)
     tab.point(*place_of(tab, 0.02))
     tab.until(f"{TOLD}.startsWith('64')")
@@ -171,7 +175,7 @@ def test_the_pointer_is_told_every_figure_at_its_place(browser: Browser, made: P
 
 
 @needs_browser
-def test_a_finger_is_told_them_on_a_phone(browser: Browser, made: Path) -> None:
+def test_a_tap_on_a_phone_shows_the_figures_of_a_chart(browser: Browser, made: Path) -> None:
     tab = explored(browser, made, 390, 844)
     tab.touch(*place_of(tab, 0.98))
     tab.until(f"{TOLD}.startsWith('1472')")
@@ -179,7 +183,9 @@ def test_a_finger_is_told_them_on_a_phone(browser: Browser, made: Path) -> None:
 
 
 @needs_browser
-def test_the_keyboard_walks_every_point_of_every_line(browser: Browser, made: Path) -> None:
+def test_arrow_keys_announce_every_point_of_every_line_of_a_chart(
+    browser: Browser, made: Path
+) -> None:
     tab = explored(browser, made)
     tab.run(f"{FIGURE}.querySelector('.plots').focus()")
     announcements = []
@@ -194,7 +200,9 @@ def test_the_keyboard_walks_every_point_of_every_line(browser: Browser, made: Pa
 
 
 @needs_browser
-def test_zoomed_in_the_keyboard_stays_within_and_0_goes_back(browser: Browser, made: Path) -> None:
+def test_arrow_keys_stay_within_a_zoomed_chart_and_the_key_0_shows_the_whole_chart(
+    browser: Browser, made: Path
+) -> None:
     tab = explored(browser, made)
     tab.run(f"{FIGURE}.querySelector('.plots').focus()")
     whole_button = f"[...{FIGURE}.querySelectorAll('.controls button')].at(-1)"
@@ -210,7 +218,7 @@ def test_zoomed_in_the_keyboard_stays_within_and_0_goes_back(browser: Browser, m
 
 
 @needs_browser
-def test_a_part_is_dragged_larger_and_a_double_click_shows_the_whole_again(
+def test_dragging_zooms_a_chart_and_a_double_click_shows_the_whole_chart(
     browser: Browser, made: Path
 ) -> None:
     tab = explored(browser, made)
@@ -227,7 +235,9 @@ def test_a_part_is_dragged_larger_and_a_double_click_shows_the_whole_again(
 
 
 @needs_browser
-def test_the_legend_takes_a_line_away_and_brings_it_back(browser: Browser, made: Path) -> None:
+def test_a_click_in_the_legend_hides_a_line_and_a_second_click_shows_the_line_again(
+    browser: Browser, made: Path
+) -> None:
     tab = explored(browser, made)
     button(tab, "WL")
     tab.point(*place_of(tab, 0.02))
@@ -241,7 +251,9 @@ def test_the_legend_takes_a_line_away_and_brings_it_back(browser: Browser, made:
 
 
 @needs_browser
-def test_shares_are_of_the_ceiling_at_the_same_message_size(browser: Browser, made: Path) -> None:
+def test_a_chart_can_show_shares_of_the_wire_ceiling_at_each_message_size(
+    browser: Browser, made: Path
+) -> None:
     tab = explored(browser, made)
     button(tab, "share of the ceiling")
     tab.point(*place_of(tab, 0.98))
@@ -252,7 +264,7 @@ def test_shares_are_of_the_ceiling_at_the_same_message_size(browser: Browser, ma
 
 
 @needs_browser
-def test_without_javascript_and_on_paper_the_drawn_picture_stands_there(
+def test_the_drawn_picture_is_shown_on_paper_and_without_javascript(
     browser: Browser, made: Path
 ) -> None:
     visibility = "[...document.querySelectorAll('.charts img')].every((e) => e.checkVisibility())"
@@ -270,7 +282,7 @@ def test_without_javascript_and_on_paper_the_drawn_picture_stands_there(
 
 
 @needs_browser
-def test_in_the_dark_lines_have_the_colours_of_the_dark(browser: Browser, made: Path) -> None:
+def test_a_chart_has_other_colours_on_a_dark_page(browser: Browser, made: Path) -> None:
     ink = (
         f"(() => {{ const c = {FIGURE}.querySelector('canvas'), d = c.getContext('2d')"
         ".getImageData(0, 0, c.width, c.height).data; let most = 0;"
@@ -288,7 +300,7 @@ def test_in_the_dark_lines_have_the_colours_of_the_dark(browser: Browser, made: 
 
 
 @needs_browser
-def test_a_german_page_says_decimal_commas(browser: Browser, tmp_path: Path) -> None:
+def test_a_german_chart_shows_decimal_commas(browser: Browser, tmp_path: Path) -> None:
     tab = explored(browser, a_page(tmp_path, "de"))
     tab.point(*place_of(tab, 0.98))
     tab.until(f"{TOLD}.startsWith('1472')")
@@ -296,7 +308,7 @@ def test_a_german_page_says_decimal_commas(browser: Browser, tmp_path: Path) -> 
 
 
 @needs_browser
-def test_what_a_file_says_is_text(browser: Browser, tmp_path: Path) -> None:
+def test_a_run_title_with_script_tags_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:
     tab = explored(browser, a_page(tmp_path, title=HOSTILE))
     assert tab.run("document.title") == HOSTILE
     assert tab.complaints == []
@@ -305,7 +317,9 @@ def test_what_a_file_says_is_text(browser: Browser, tmp_path: Path) -> None:
 @needs_browser
 @pytest.mark.needs("axe")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_to_complain_of(browser: Browser, made: Path, scheme: str) -> None:
+def test_an_accessibility_checker_finds_no_violation_on_a_page_with_interactive_charts(
+    browser: Browser, made: Path, scheme: str
+) -> None:
     tab = explored(browser, made, scheme=scheme)
     tab.run(AXE.read_text("utf-8") + "; 0")
     violations = tab.run(
@@ -316,7 +330,9 @@ def test_axe_finds_nothing_to_complain_of(browser: Browser, made: Path, scheme: 
 
 
 @needs_browser
-def test_a_map_tells_its_places_by_arrow_keys_and_pointer(browser: Browser, tmp_path: Path) -> None:
+def test_arrow_keys_on_a_heat_map_announce_the_places_with_their_figures(
+    browser: Browser, tmp_path: Path
+) -> None:
     for part in ("run.json", "matrix.yaml", "journal.jsonl"):
         if (REPORTS / "connection-kinds" / part).exists():
             shutil.copy(REPORTS / "connection-kinds" / part, tmp_path)
@@ -344,7 +360,7 @@ def test_a_map_tells_its_places_by_arrow_keys_and_pointer(browser: Browser, tmp_
 @pytest.mark.parametrize(
     "name", ["lab-report", "nettest-lab", "payload-lab", "udp-mirror-lab-unshaped"]
 )
-def test_every_chart_of_a_recorded_run_comes_alive(
+def test_every_chart_of_a_recorded_page_becomes_interactive_and_answers_to_arrow_keys(
     browser: Browser, tmp_path: Path, name: str
 ) -> None:
     for part in ("run.json", "matrix.yaml", "journal.jsonl"):

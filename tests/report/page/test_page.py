@@ -120,7 +120,7 @@ def open_first_cell(tab: Tab) -> None:
     tab.until(OPEN)
 
 
-def test_the_page_opens_from_disk_and_asks_nobody_for_anything(
+def test_a_page_opened_from_disk_requests_no_other_address(
     browser: Browser, measured: Path
 ) -> None:
     tab = opened(browser, measured)
@@ -133,7 +133,7 @@ def test_the_page_opens_from_disk_and_asks_nobody_for_anything(
     assert tab.run("[...document.images].every((image) => image.naturalWidth > 100)")
 
 
-def test_a_click_on_a_figure_shows_its_record_its_intervals_and_what_is_said_of_it(
+def test_a_click_on_a_figure_opens_the_cell_with_its_record_intervals_and_findings(
     browser: Browser, measured: Path
 ) -> None:
     run = load(measured.parent)
@@ -159,7 +159,7 @@ def test_a_click_on_a_figure_shows_its_record_its_intervals_and_what_is_said_of_
     assert tab.complaints == []
 
 
-def test_the_values_of_a_record_are_found_by_a_part_of_their_name(
+def test_typing_part_of_a_name_filters_the_values_of_a_record(
     browser: Browser, measured: Path
 ) -> None:
     tab = opened(browser, measured)
@@ -174,7 +174,9 @@ def test_the_values_of_a_record_are_found_by_a_part_of_their_name(
     assert {name.partition("tcp_")[2] for name in names} == {"end_rtt_us", "end_rttvar_us"}
 
 
-def test_the_page_is_used_without_a_mouse(browser: Browser, measured: Path) -> None:
+def test_cells_can_be_reached_opened_and_closed_with_the_keyboard_alone(
+    browser: Browser, measured: Path
+) -> None:
     tab = opened(browser, measured)
     for _ in range(60):
         tab.press("Tab")
@@ -203,9 +205,7 @@ def test_the_page_is_used_without_a_mouse(browser: Browser, measured: Path) -> N
     assert tab.run("document.getElementById('cell-name').textContent") != name
 
 
-def test_a_table_is_one_stop_of_the_tab_key_however_many_figures_it_has(
-    browser: Browser, lab_report: Path
-) -> None:
+def test_each_table_is_a_single_stop_of_the_tab_key(browser: Browser, lab_report: Path) -> None:
     tab = opened(browser, lab_report)
     stops = tab.run(
         "[...document.querySelectorAll('table')].map((table) =>"
@@ -216,7 +216,7 @@ def test_a_table_is_one_stop_of_the_tab_key_however_many_figures_it_has(
     assert {tab_stops for figures, tab_stops in stops if figures} == {1}
 
 
-def test_neighbours_of_a_cell_are_reached_from_it_up_to_the_plan_s_ends(
+def test_an_opened_cell_leads_to_its_neighbours_up_to_the_first_and_last_cell_of_the_plan(
     browser: Browser, lab_report: Path
 ) -> None:
     cells = [cell.key for cell in load(lab_report.parent).plan.cells]
@@ -238,7 +238,9 @@ def test_neighbours_of_a_cell_are_reached_from_it_up_to_the_plan_s_ends(
     assert tab.run("document.querySelector('[data-step=\"1\"]').disabled")
 
 
-def test_a_cell_without_a_figure_opens_and_says_why(browser: Browser, lab_report: Path) -> None:
+def test_a_cell_without_a_figure_opens_and_states_the_reason(
+    browser: Browser, lab_report: Path
+) -> None:
     run = load(lab_report.parent)
     place, cell = next(
         (place, cell)
@@ -254,7 +256,7 @@ def test_a_cell_without_a_figure_opens_and_says_why(browser: Browser, lab_report
 
 
 @pytest.mark.parametrize("name", ["measured", "lab_report", "hostile"])
-def test_on_a_phone_only_boxes_are_scrolled_sideways(
+def test_a_page_on_a_phone_needs_no_sideways_scrolling_even_with_an_opened_cell(
     browser: Browser, name: str, request: pytest.FixtureRequest
 ) -> None:
     tab = opened(browser, request.getfixturevalue(name), 360, 740)
@@ -268,7 +270,7 @@ def test_on_a_phone_only_boxes_are_scrolled_sideways(
 
 
 @pytest.mark.parametrize("name", ["measured", "lab_report"])
-def test_it_prints_on_a4_with_nothing_cut_off_and_nothing_to_click(
+def test_a_printed_page_fits_a4_paper_and_shows_no_controls(
     browser: Browser, name: str, request: pytest.FixtureRequest
 ) -> None:
     tab = opened(browser, request.getfixturevalue(name))
@@ -301,7 +303,9 @@ def media_boxes(pdf: bytes) -> list[str]:
     return re.findall(r"/MediaBox\s*\[([^\]]+)\]", text)
 
 
-def test_what_hosts_and_files_say_is_shown_and_never_run(browser: Browser, hostile: Path) -> None:
+def test_texts_from_hosts_and_files_are_shown_on_the_page_and_never_executed(
+    browser: Browser, hostile: Path
+) -> None:
     tab = opened(browser, hostile)
     cells = len(load(hostile.parent).plan.cells)
     for place in range(cells):
@@ -323,7 +327,7 @@ def test_what_hosts_and_files_say_is_shown_and_never_run(browser: Browser, hosti
     ("name", "scheme"),
     [("measured", "light"), ("measured", "dark"), ("lab_report", "light"), ("hostile", "dark")],
 )
-def test_axe_finds_nothing_to_complain_of(
+def test_an_accessibility_checker_finds_no_violation_on_a_page_or_in_an_opened_cell(
     browser: Browser, name: str, scheme: str, request: pytest.FixtureRequest
 ) -> None:
     tab = opened(browser, request.getfixturevalue(name), scheme=scheme)
@@ -343,7 +347,7 @@ def faults(tab: Tab) -> list[str]:
     return [str(element)[:600] for element in elements]
 
 
-def test_the_page_follows_the_reader_s_choice_of_light_and_dark(
+def test_the_page_follows_the_light_or_dark_preference_of_the_browser(
     browser: Browser, measured: Path
 ) -> None:
     def paper(scheme: str) -> int:

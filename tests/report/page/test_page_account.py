@@ -13,7 +13,9 @@ from netlab.findings.analysis import Analysis, load
 __all__ = ["make"]
 
 
-def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., Analysis]) -> None:
+def test_each_mean_on_the_page_shows_its_share_of_the_wire_ceiling_if_the_link_is_known(
+    make: Callable[..., Analysis],
+) -> None:
     cells = [planned("LL"), planned("WL")]
     page = read_page(make(cells))
     assert len([a for a in page.all("span") if a.get("class") == "share"]) == 2
@@ -22,7 +24,7 @@ def test_means_have_their_share_of_the_ceiling_beside_them(make: Callable[..., A
     assert not [a for a in without.all("span") if a.get("class") == "share"]
 
 
-def test_the_page_begins_with_what_was_measured_between_whom_and_when(
+def test_the_page_states_what_was_measured_between_which_pairings_and_when(
     make: Callable[..., Analysis],
 ) -> None:
     text = read_page(make([planned("LL"), planned("WL")])).text
@@ -35,7 +37,7 @@ def test_the_page_begins_with_what_was_measured_between_whom_and_when(
         assert words in text
 
 
-def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
+def test_traffic_counters_do_not_count_as_changed_host_facts(
     make: Callable[..., Analysis],
 ) -> None:
     def facts(moment: str, sent_bytes: int) -> tuple[str, dict[str, Any]]:
@@ -47,7 +49,7 @@ def test_counters_go_on_by_themselves_and_are_no_change_of_a_host(
     assert {"class": "changed"} not in page.all("td")
 
 
-def test_a_run_without_a_single_record_has_a_page_that_says_so(
+def test_the_page_of_a_run_without_records_counts_all_cells_as_pending_and_shows_no_chart(
     make: Callable[..., Analysis],
 ) -> None:
     cells = several_cells()
@@ -59,7 +61,7 @@ def test_a_run_without_a_single_record_has_a_page_that_says_so(
     assert " 0.00" not in (run.path / "tables.md").read_text(encoding="utf-8")
 
 
-def test_the_page_counts_how_trials_ended_and_gives_each_reason_with_its_details(
+def test_the_page_counts_cells_by_status_and_gives_each_reason_with_its_detail(
     make: Callable[..., Analysis],
 ) -> None:
     cells = [planned(socket_buffer_bytes=size) for size in (1, 2, 3, 4, 5)]
@@ -78,7 +80,7 @@ def test_the_page_counts_how_trials_ended_and_gives_each_reason_with_its_details
         assert words in page.text
 
 
-def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
+def test_the_page_shows_host_facts_and_marks_those_that_changed_during_the_run(
     make: Callable[..., Analysis],
 ) -> None:
     def facts(moment: str, governor: str) -> tuple[str, dict[str, Any]]:
@@ -92,7 +94,9 @@ def test_the_page_shows_the_hosts_facts_and_what_changed_meanwhile(
         assert words in page.text
 
 
-def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Analysis]) -> None:
+def test_the_page_states_which_hosts_are_one_machine_and_share_its_cpus(
+    make: Callable[..., Analysis],
+) -> None:
     def facts(host: str, machine: str) -> tuple[str, dict[str, Any]]:
         return ("facts", {"host": host, "when": "before", "facts": {"machine_id": machine}})
 
@@ -102,14 +106,16 @@ def test_hosts_on_one_machine_are_said_to_share_its_cpus(make: Callable[..., Ana
     assert "alpha, beta are one machine: they share its CPUs" in together.text
 
 
-def test_an_imported_table_says_what_it_cannot_know(make: Callable[..., Analysis]) -> None:
+def test_the_page_of_an_imported_table_states_that_netlab_measured_none_of_its_figures(
+    make: Callable[..., Analysis],
+) -> None:
     page = read_page(make([planned()], source="table.csv"))
     assert "Imported from table.csv." in page.text
     assert "netlab measured none of them" in page.text
     assert "the receiver’s clock" not in page.text
 
 
-def test_a_damaged_journal_is_said_on_the_page(make: Callable[..., Analysis]) -> None:
+def test_the_page_reports_a_damaged_journal(make: Callable[..., Analysis]) -> None:
     run = make([planned()])
     with (run.path / "journal.jsonl").open("ab") as journal:
         journal.write(b"torn")

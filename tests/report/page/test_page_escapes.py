@@ -21,7 +21,7 @@ __all__ = ["make"]
 HOSTILE = '"><script>alert(1)</script>&<!--\x1b[31m\n|`=cmd`'
 
 
-def test_names_and_errors_of_hosts_are_escaped_wherever_they_appear(
+def test_names_and_errors_of_hosts_are_escaped_on_the_page_in_markdown_and_on_the_terminal(
     make: Callable[..., Analysis],
 ) -> None:
     cells = [planned(interface=HOSTILE), planned(interface="b", pairing="<b>")]
@@ -46,7 +46,7 @@ def test_names_and_errors_of_hosts_are_escaped_wherever_they_appear(
     assert "\x1b" not in overview_text(run)
 
 
-def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
+def test_sections_on_round_trips_and_payloads_escape_host_texts_and_have_valid_links(
     make: Callable[..., Analysis],
 ) -> None:
     timed: dict[str, Any] = {"stack_time": True, "interface": HOSTILE}
@@ -96,7 +96,7 @@ def test_the_further_parts_are_sound_and_escape_whatever_a_host_said(
     assert "<script>" not in markdown
 
 
-def test_names_in_other_scripts_and_math_signs_are_drawn_without_complaint(
+def test_charts_named_in_other_scripts_or_with_math_signs_are_drawn(
     make: Callable[..., Analysis],
 ) -> None:
     cells = [

@@ -95,14 +95,14 @@ def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "l
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_first_two_screens_have_300_words_at_most_numbers_counted(
+def test_the_first_two_screens_of_a_recorded_page_have_at_most_300_words(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
     assert 50 < opened(browser, pages[name], DESK).run(WORDS) <= MOST_WORDS
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_on_a_phone_the_first_figures_of_every_table_are_on_the_screen(
+def test_the_first_figures_of_every_table_are_visible_on_a_phone(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
     tab = opened(browser, pages[name], PHONE)
@@ -111,7 +111,7 @@ def test_on_a_phone_the_first_figures_of_every_table_are_on_the_screen(
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_contents_stand_beside_the_page_where_there_is_room_and_cover_nothing(
+def test_the_contents_cover_no_text_on_a_desktop_and_scroll_with_the_page_on_a_phone(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
     tab = opened(browser, pages[name], DESK)
@@ -126,7 +126,7 @@ def test_the_contents_stand_beside_the_page_where_there_is_room_and_cover_nothin
     assert tab.run("getComputedStyle(document.querySelector('nav')).position") == "static"
 
 
-def test_the_contents_mark_the_section_that_is_read(
+def test_the_contents_mark_the_section_that_was_clicked(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     tab = opened(browser, pages["lab-report"], DESK)
@@ -139,7 +139,7 @@ def test_the_contents_mark_the_section_that_is_read(
 
 @pytest.mark.needs("pdftotext")
 @pytest.mark.parametrize("name", ["lab-report", "udp-mirror-lab-pinned"])
-def test_on_paper_what_a_report_needs_is_there_and_nothing_is_wider_than_it(
+def test_a_printed_page_lists_host_facts_and_settings_and_no_table_is_wider_than_the_paper(
     browser: Browser, pages: dict[str, Path], name: str, tmp_path: Path
 ) -> None:
     tab = opened(browser, pages[name], DESK, scheme="dark")
@@ -170,7 +170,7 @@ def printed_text(pdf: Path) -> str:
     return re.sub(r"\s+", " ", process.stdout)
 
 
-def test_the_strip_offers_as_always_there_what_belongs_to_the_run_alone(
+def test_the_file_menu_separates_files_of_the_run_from_files_of_the_report(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     for name in ("lab-report", "nettest-lab"):

@@ -47,7 +47,7 @@ def figures(column: list[str]) -> list[float]:
     return [float(text.replace(".", "").replace(",", ".")) for text in column if text[:1].isdigit()]
 
 
-def test_enter_on_a_head_sorts_german_figures_by_size_with_blanks_last(
+def test_enter_on_a_column_head_sorts_german_figures_by_size_with_blanks_last(
     browser: Browser, german: Path
 ) -> None:
     tab = opened(browser, german)
@@ -65,7 +65,9 @@ def test_enter_on_a_head_sorts_german_figures_by_size_with_blanks_last(
         assert order == ("descending" if down else "ascending")
 
 
-def test_what_is_typed_leaves_the_rows_that_have_it(browser: Browser, german: Path) -> None:
+def test_typing_into_the_filter_hides_all_table_rows_without_the_typed_text(
+    browser: Browser, german: Path
+) -> None:
     tab = opened(browser, german)
     tab.run("document.querySelector('#pairing-2 .filter input').focus()")
     tab.type("KIB")

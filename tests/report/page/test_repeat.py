@@ -59,7 +59,7 @@ def opened(browser: Browser, run: Path, place: int) -> Tab:
     return tab
 
 
-def test_the_command_as_printed_measures_its_cell_again_and_no_other(
+def test_the_repeat_command_on_the_page_measures_its_cell_again_and_no_other_cell(
     browser: Browser, measured: Path, tmp_path: Path
 ) -> None:
     cells = [cell.key for cell in netlab.load(measured).plan.cells]
@@ -73,7 +73,7 @@ def test_the_command_as_printed_measures_its_cell_again_and_no_other(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_is_copied_and_where_that_is_refused_it_is_selected(
+def test_the_repeat_command_is_copied_or_selected_if_the_clipboard_refuses_the_copy(
     browser: Browser, measured: Path
 ) -> None:
     tab = opened(browser, measured, 0)
@@ -96,7 +96,9 @@ def test_the_command_is_copied_and_where_that_is_refused_it_is_selected(
     assert tab.run("document.querySelector('#cell .copy').textContent").startswith("selected")
 
 
-def test_an_imported_run_has_no_command(browser: Browser, imported: Path) -> None:
+def test_the_page_of_an_imported_run_shows_no_repeat_command(
+    browser: Browser, imported: Path
+) -> None:
     tab = opened(browser, imported, 0)
     assert tab.run("document.querySelector('#cell .repeat')") is None
     assert tab.run("document.querySelectorAll('#cell table').length") >= 2

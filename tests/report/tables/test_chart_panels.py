@@ -40,14 +40,14 @@ def lines_of(*levels: tuple[str, ...]) -> list[Curve]:
     return [line(1.0, 2.0, words=words, place=n) for n, words in enumerate(product(*levels))]
 
 
-def test_a_label_says_what_varies_and_the_title_once_what_does_not() -> None:
+def test_a_line_label_names_what_varies_and_the_title_what_does_not() -> None:
     chart = in_panels(chart_of(*lines_of(("LL",), ("18 bytes",), ("blocking", "spinning"))))
     assert [curve.label for curve in chart.lines] == ["blocking", "spinning"]
     assert chart.title == "UDP (LL, 18 bytes)"
     assert chart.panels == ()
 
 
-def test_lines_that_words_do_not_tell_apart_keep_their_labels() -> None:
+def test_lines_with_equal_words_keep_their_labels() -> None:
     same = chart_of(line(1.0, words=("LL",)), line(2.0, words=("LL",)))
     without = chart_of(Curve("one", 0, ((1.0, 1.0),)), Curve("other", 1, ((1.0, 1.0),)))
     unequal = chart_of(line(1.0, words=("LL",)), line(1.0, words=("WL", "spinning")))
@@ -55,7 +55,7 @@ def test_lines_that_words_do_not_tell_apart_keep_their_labels() -> None:
         assert in_panels(chart) == chart
 
 
-def test_more_than_four_lines_get_a_panel_for_each_level_of_what_has_most() -> None:
+def test_more_than_four_lines_are_split_into_panels_by_the_setting_with_most_levels() -> None:
     sizes = ("18 bytes", "576 bytes", "1472 bytes")
     chart = in_panels(chart_of(*lines_of(("blocking", "spinning"), sizes)))
     assert [panel.title for panel in chart.panels] == list(sizes)
@@ -66,7 +66,7 @@ def test_more_than_four_lines_get_a_panel_for_each_level_of_what_has_most() -> N
     assert in_panels(chart_of(*lines_of(("LL", "WL"), ("18 bytes", "64 bytes")))).panels == ()
 
 
-def test_panels_together_have_every_line_once() -> None:
+def test_panels_together_contain_every_line_once() -> None:
     every = lines_of(("LL", "WL", "LW"), ("18", "64"), ("blocking", "spinning"), ("yes", "no"))
     curves = [replace(curve, points=((float(n), 1.0),)) for n, curve in enumerate(every)]
     chart = in_panels(chart_of(*curves))
@@ -77,13 +77,13 @@ def test_panels_together_have_every_line_once() -> None:
     assert [panel.title for panel in chart.panels[:3]] == ["LL, 18", "WL, 18", "LW, 18"]
 
 
-def test_what_one_dimension_tells_apart_stays_one_diagram() -> None:
+def test_lines_that_differ_in_one_setting_stay_in_one_diagram() -> None:
     chart = in_panels(chart_of(*lines_of(tuple(f"host {n}" for n in range(7)))))
     assert chart.panels == ()
     assert len(chart.lines) == 7
 
 
-def test_what_is_near_the_ceiling_is_shown_as_shares_of_it_at_the_same_place() -> None:
+def test_lines_near_the_ceiling_are_also_shown_as_shares_of_the_ceiling() -> None:
     chart = with_shares(chart_of(line(48.0, 99.0), line(49.0, 97.0, words=("WL",))))
     assert [curve.points for curve in chart.shares] == [
         ((1.0, 96.0), (2.0, 99.0)),
@@ -95,7 +95,7 @@ def test_what_is_near_the_ceiling_is_shown_as_shares_of_it_at_the_same_place() -
     assert "shares of the wire ceiling" in chart.alt
 
 
-def test_an_interval_is_a_share_too_and_the_axis_holds_it() -> None:
+def test_intervals_are_shown_as_shares_and_fit_on_the_axis() -> None:
     wide = replace(line(48.0, 93.0), half_widths=(1.0, 9.0))
     chart = with_shares(chart_of(wide))
     assert chart.shares[0].half_widths == (2.0, 9.0)
@@ -104,7 +104,7 @@ def test_an_interval_is_a_share_too_and_the_axis_holds_it() -> None:
     assert 102 <= high < 105
 
 
-def test_of_what_is_mostly_far_below_no_shares_are_shown() -> None:
+def test_lines_mostly_far_below_the_ceiling_are_not_shown_as_shares() -> None:
     for chart in (
         chart_of(line(10.0, 20.0), line(49.0, 99.0)),
         chart_of(line(49.0, 99.0), ceilings=()),
@@ -113,7 +113,7 @@ def test_of_what_is_mostly_far_below_no_shares_are_shown() -> None:
         assert with_shares(chart) == chart
 
 
-def test_a_point_far_from_the_ceiling_is_a_gap_and_the_note_says_whose() -> None:
+def test_a_point_far_below_the_ceiling_is_a_gap_and_the_note_names_its_line() -> None:
     lines = (line(49.0, 99.0), line(5.0, 99.0, words=("WL",)), line(48.0, 97.0, words=("LW",)))
     chart = with_shares(chart_of(*lines))
     assert chart.shares[1].points == ((1.0, None), (2.0, 99.0))
@@ -130,7 +130,7 @@ def test_a_point_far_from_the_ceiling_is_a_gap_and_the_note_says_whose() -> None
         assert all(low <= share <= high for share in percents)
 
 
-def test_panels_have_the_shares_of_their_own_lines() -> None:
+def test_each_panel_has_the_shares_of_its_own_lines() -> None:
     every = lines_of(("LL", "WL", "LW"), ("to client", "to server"))
     close = [replace(curve, points=((1.0, 45.0 + curve.place), (2.0, None))) for curve in every]
     chart = with_shares(in_panels(chart_of(*close)))
@@ -140,7 +140,7 @@ def test_panels_have_the_shares_of_their_own_lines() -> None:
     assert chart.shares[0].points[1] == (2.0, None)
 
 
-def test_panels_and_shares_are_worded_in_another_language() -> None:
+def test_texts_of_panels_and_shares_are_translated() -> None:
     lines = (line(49.0, 99.0), line(5.0, 99.0, words=("WL",)))
     chart = wording_in("de").of_chart(with_shares(chart_of(*lines)))
     assert isinstance(chart, Chart)
@@ -150,7 +150,7 @@ def test_panels_and_shares_are_worded_in_another_language() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 4, 5, 12, 30])
-def test_no_number_of_levels_makes_more_panels_than_can_be_seen(number: int) -> None:
+def test_no_number_of_levels_gives_more_than_twelve_panels(number: int) -> None:
     levels = tuple(f"{n} bytes" for n in range(number))
     chart = in_panels(chart_of(*lines_of(levels, ("blocking", "spinning", "polling"))))
     assert len(chart.panels) <= 12

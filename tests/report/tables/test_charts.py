@@ -20,7 +20,9 @@ from netlab.store.plan import PlannedCell
 __all__ = ["make"]
 
 
-def test_no_line_leads_to_the_system_s_own_buffers(make: Callable[..., Analysis]) -> None:
+def test_no_chart_line_connects_automatic_buffers_to_buffer_sizes(
+    make: Callable[..., Analysis],
+) -> None:
     sized = [planned(socket_buffer_bytes=size) for size in (1024, 2048)]
     settings = {n: v for n, v in sized[0].settings.items() if n != "socket_buffer_bytes"}
     run = make([*sized, PlannedCell("auto", "LL", "stream", settings)])
@@ -29,7 +31,9 @@ def test_no_line_leads_to_the_system_s_own_buffers(make: Callable[..., Analysis]
     assert [y for _, y in chart.lines[0].points] == [48.0, 48.0, None, 48.0]
 
 
-def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., Analysis]) -> None:
+def test_a_stream_in_both_directions_has_a_chart_line_per_direction_and_no_sum(
+    make: Callable[..., Analysis],
+) -> None:
     cells = [planned(direction="both", socket_buffer_bytes=size) for size in (1024, 2048)]
     values = {"to_server_throughput_bit_per_s": 40e6, "to_client_throughput_bit_per_s": 30e6}
     run = make(cells, [result(cell, values=values) for cell in cells])
@@ -39,7 +43,7 @@ def test_directions_both_ways_have_a_line_and_a_column_each(make: Callable[..., 
     assert "the directions are not added" in read_page(run).text
 
 
-def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Analysis]) -> None:
+def test_a_failed_cell_is_a_gap_in_the_chart_line(make: Callable[..., Analysis]) -> None:
     cells = [planned(socket_buffer_bytes=1024 * step) for step in (1, 2, 3)]
     run = make(cells, [result(cells[0]), failure(cells[1]), result(cells[2])])
     (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
@@ -49,7 +53,7 @@ def test_a_gap_in_a_chart_is_no_point_and_no_zero(make: Callable[..., Analysis])
     assert _moves(picture.svg) > _moves(draw([full_chart])[0].svg)
 
 
-def test_bars_are_the_interval_of_a_cell_s_mean_from_three_trials_upwards(
+def test_error_bars_show_the_95_percent_interval_from_three_trials_upwards(
     make: Callable[..., Analysis],
 ) -> None:
     cells = [planned(socket_buffer_bytes=1024 * step) for step in (1, 2, 3)]
@@ -76,7 +80,7 @@ def test_bars_are_the_interval_of_a_cell_s_mean_from_three_trials_upwards(
     assert "Error bars" not in read_page(few).text
 
 
-def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart(
+def test_a_pairing_has_the_same_look_in_every_chart(
     make: Callable[..., Analysis],
 ) -> None:
     cells = several_cells()
@@ -94,7 +98,7 @@ def test_lines_differ_in_marker_and_dash_and_keep_their_look_from_chart_to_chart
     assert len(set(re.findall(r"stroke-dasharray: [0-9., ]+; [^\"]*stroke-width: 1.4", svg))) == 1
 
 
-def test_many_settings_draw_a_bounded_number_of_charts_and_say_how_many_are_missing(
+def test_many_settings_give_a_limited_number_of_charts_and_a_count_of_the_others(
     make: Callable[..., Analysis],
 ) -> None:
     cells = [
@@ -108,7 +112,7 @@ def test_many_settings_draw_a_bounded_number_of_charts_and_say_how_many_are_miss
     assert len({chart.name for chart in diagrams}) == MAX_CHARTS
 
 
-def test_conditions_that_make_the_same_file_name_overwrite_nothing(
+def test_charts_of_similar_conditions_have_different_file_names(
     make: Callable[..., Analysis],
 ) -> None:
     cells = [

@@ -37,27 +37,27 @@ def words(table: Table) -> list[list[str]]:
     return [[place.words for place in line.places] for line in table.lines]
 
 
-def test_from_1000_mbit_per_s_on_all_figures_are_in_gbit_per_s() -> None:
+def test_a_table_with_1000_mbit_per_s_or_more_is_in_gbit_per_s() -> None:
     table = align_digits(grid((12.3456e6, 2386.17e6), (34.5e6, 940e6)))
     assert words(table) == [["0.01235 (3)", "2.386 (3)"], ["0.03450 (3)", "0.940 (3)"]]
     assert table.title == "LL, offered 500 Mbit/s: throughput, Gbit/s (number of trials)"
     assert {line.unit for line in table.lines} == {"Gbit/s"}
 
 
-def test_the_largest_figure_as_printed_decides() -> None:
+def test_the_largest_printed_figure_decides_the_unit_of_a_table() -> None:
     assert "Mbit/s (" in align_digits(grid((1e6, 999.994e6))).title
     table = align_digits(grid((1e6, 999.996e6)))
     assert "Gbit/s (" in table.title
     assert words(table)[0][1] == "1.000 (3)"
 
 
-def test_below_1_mbit_per_s_all_figures_are_in_kbit_per_s() -> None:
+def test_a_table_below_1_mbit_per_s_is_in_kbit_per_s() -> None:
     table = align_digits(grid((0.25312e6, 0.0012e6)))
     assert words(table) == [["253.1 (3)", "1.200 (3)"]]
     assert "throughput, kbit/s (" in table.title
 
 
-def test_intervals_have_the_unit_and_the_decimals_of_the_table_they_belong_to() -> None:
+def test_a_table_of_intervals_has_the_unit_and_decimals_of_its_table_of_means() -> None:
     tables = (grid((90e6, 2386.17e6)), grid((0.4e6, 249.01e6), half_widths=True))
     layout = BinGrid.__new__(BinGrid)
     evened_tables = align_section_digits(TableSection(layout, "", tables)).tables
@@ -68,7 +68,7 @@ def test_intervals_have_the_unit_and_the_decimals_of_the_table_they_belong_to() 
     assert all("Gbit/s (" in table.title for table in evened_tables)
 
 
-def test_a_figure_with_its_unit_behind_it_and_a_column_named_by_it_change_with_the_table() -> None:
+def test_figures_with_units_and_column_heads_change_with_the_unit_of_the_table() -> None:
     def cell(value: float) -> TableCell:
         return TableCell(joined(" ", [f"{value:.2f}", "Mbit/s"]), value, "Mbit/s")
 
@@ -95,7 +95,7 @@ def test_a_figure_with_its_unit_behind_it_and_a_column_named_by_it_change_with_t
     assert table.lines[0].label == "throughput, Gbit/s"
 
 
-def test_the_variance_goes_with_the_square_of_the_unit() -> None:
+def test_a_variance_changes_with_the_square_of_the_unit() -> None:
     cells = (
         TableCell("2000.00", 2000.0, "Mbit/s"),
         TableCell("348.09", 348.09, "Mbit/s"),
@@ -110,7 +110,7 @@ def test_the_variance_goes_with_the_square_of_the_unit() -> None:
     assert words(table)[1] == ["1.25"] * 3
 
 
-def test_a_table_below_1000_mbit_per_s_stays_as_it_was_made() -> None:
+def test_a_table_below_1000_mbit_per_s_is_not_changed() -> None:
     table = grid((12.34e6, 94.1e6))
     assert align_digits(table) == table
 
@@ -121,7 +121,7 @@ def times(*values_ms: float, heading: str = "increase") -> Table:
     return Table("LL", "load", columns, (TableLine("TCP up", places),))
 
 
-def test_times_that_are_all_below_a_millisecond_are_in_microseconds() -> None:
+def test_a_table_of_times_below_a_millisecond_is_in_microseconds() -> None:
     table = align_digits(times(0.099567, 0.25))
     assert table.columns == ("increase, µs", "increase, µs")
     assert words(table) == [["99.57", "250.0"]]
@@ -129,6 +129,6 @@ def test_times_that_are_all_below_a_millisecond_are_in_microseconds() -> None:
     assert align_digits(times(0.0)).columns == ("increase, ms",)
 
 
-def test_a_heading_that_cannot_name_another_unit_keeps_the_table_s() -> None:
+def test_a_table_keeps_its_unit_if_a_heading_cannot_name_another() -> None:
     table = replace(times(0.5), columns=("at line rate, ms",))
     assert align_digits(table) == table

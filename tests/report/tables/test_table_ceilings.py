@@ -13,7 +13,7 @@ from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import TableColumn, lay_out
 
 
-def test_each_pairing_has_a_mean_of_its_own_and_none_is_over_all_of_them() -> None:
+def test_each_pairing_has_a_mean_of_its_own_and_no_mean_covers_all_pairings() -> None:
     layout = lay_out(
         (
             reading(90, pairing="LL"),
@@ -27,13 +27,13 @@ def test_each_pairing_has_a_mean_of_its_own_and_none_is_over_all_of_them() -> No
     assert [(cell.value, cell.n) for cell in means] == [(90e6, 1), (80e6, 1), (4393e6, 1)]
 
 
-def test_same_host_trials_have_no_wire_ceiling() -> None:
+def test_trials_within_one_host_have_no_wire_ceiling() -> None:
     table = table_of(reading(4393, same_host=True), link=LINK)
     assert "wire ceiling" not in [row.label for row in table.lines]
     assert table.pairing == "LL (same host)"
 
 
-def test_the_ceiling_and_the_share_of_it_stand_below_the_means() -> None:
+def test_the_wire_ceiling_and_the_mean_as_its_share_are_listed_below_the_means() -> None:
     table = table_of(reading(94.1, flow={"tcp_timestamps": True}), link=LINK)
     assert texts(table, "wire ceiling") == ["94.15"]
     assert texts(table, "mean / ceiling, %") == ["99.95"]
@@ -42,13 +42,13 @@ def test_the_ceiling_and_the_share_of_it_stand_below_the_means() -> None:
     assert texts(without, "wire ceiling") == ["94.93"]
 
 
-def test_where_the_tcp_options_are_not_recorded_the_ceiling_is_the_higher_and_says_so() -> None:
+def test_unrecorded_tcp_options_give_the_higher_ceiling_with_a_footnote() -> None:
     table = table_of(reading(94.1), link=LINK)
     assert texts(table, "wire ceiling") == ["94.93"]
     assert "With them the ceiling is 94.15 Mbit/s" in table.footnotes[0][1]
 
 
-def test_the_mss_in_effect_the_tag_and_the_ip_version_decide_about_the_ceiling() -> None:
+def test_mss_vlan_tag_and_ip_version_change_the_wire_ceiling() -> None:
     def ceiling(link: Link, flow: dict[str, Any], **settings: Any) -> float:
         grid = lay_out((reading(flow={"tcp_timestamps": True, **flow}, **settings),)).grids[0]
         column = TableColumn("TCP", 64)
@@ -63,7 +63,7 @@ def test_the_mss_in_effect_the_tag_and_the_ip_version_decide_about_the_ceiling()
     assert ceiling(LINK, {}, ip_version=6) == pytest.approx(92.848e6, abs=500)
 
 
-def test_a_message_that_the_protocol_cannot_carry_has_no_ceiling_but_a_reason() -> None:
+def test_a_message_too_long_for_the_protocol_has_a_reason_and_no_ceiling() -> None:
     table = table_of(
         blank("impossible", "message-too-long", protocol="UDP", message=65536),
         reading(),
@@ -77,7 +77,7 @@ def test_a_message_that_the_protocol_cannot_carry_has_no_ceiling_but_a_reason() 
     ("over_percent", "imported", "flagged"),
     [(0.076, False, False), (0.12, False, True), (0.12, True, False), (0.25, True, True)],
 )
-def test_only_what_clocks_cannot_explain_is_flagged_as_above_the_ceiling(
+def test_only_figures_beyond_clock_error_are_marked_as_above_the_ceiling(
     over_percent: float, imported: bool, flagged: bool
 ) -> None:
     exact = 100 * 1500 / 1624
@@ -87,5 +87,5 @@ def test_only_what_clocks_cannot_explain_is_flagged_as_above_the_ceiling(
     assert bool(row_of(table, "16 KiB").places[0].notes) is flagged
 
 
-def test_without_a_link_there_is_no_ceiling() -> None:
+def test_a_table_without_a_known_link_has_no_ceiling() -> None:
     assert [row.kind for row in table_of(reading()).lines] == ["value", "mean", "median"]

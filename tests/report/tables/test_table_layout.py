@@ -14,7 +14,7 @@ from netlab.results.layout import lay_out
 from netlab.results.readings import FlowReading
 
 
-def test_rows_are_buffers_and_columns_are_protocol_and_message_size() -> None:
+def test_table_rows_are_buffers_and_columns_are_protocol_and_message_size() -> None:
     table = table_of(
         reading(95, protocol="UDP", message=64512, buffer=20480),
         reading(94, message=576, buffer=20480),
@@ -28,12 +28,12 @@ def test_rows_are_buffers_and_columns_are_protocol_and_message_size() -> None:
     assert texts(table, "16 KiB") == ["93.00", "", ""]
 
 
-def test_the_system_s_own_buffers_are_a_row_of_their_own_below_the_sizes() -> None:
+def test_automatic_buffers_are_a_table_row_below_the_sizes() -> None:
     table = table_of(reading(buffer=None), reading(buffer=65536), reading(buffer=16384))
     assert [row.label for row in table.lines][:3] == ["16 KiB", "64 KiB", "auto"]
 
 
-def test_other_settings_that_vary_make_a_table_a_combination_and_the_caption_says_which() -> None:
+def test_other_settings_that_vary_give_a_table_per_combination_named_in_its_title() -> None:
     tables = tables_of(
         *(
             reading(buffer=buffer, streams=streams, congestion=congestion)
@@ -51,18 +51,18 @@ def test_other_settings_that_vary_make_a_table_a_combination_and_the_caption_say
     assert tables[1].title.startswith("LL, streams 4, congestion control cubic: throughput")
 
 
-def test_where_buffers_do_not_vary_the_setting_with_the_most_levels_makes_the_rows() -> None:
+def test_without_varied_buffers_the_setting_with_most_levels_makes_the_table_rows() -> None:
     (table,) = tables_of(*(reading(duration_s=seconds) for seconds in (10.0, 1.0, 0.5)))
     assert table.corner == "duration"
     assert [row.label for row in table.lines][:3] == ["500 ms", "1 s", "10 s"]
 
 
-def test_a_setting_that_only_one_protocol_has_does_not_split_the_tables() -> None:
+def test_a_setting_of_only_one_protocol_does_not_split_the_tables() -> None:
     (table,) = tables_of(reading(congestion="cubic"), reading(protocol="UDP"))
     assert list(table.columns) == ["TCP 64", "UDP 64"]
 
 
-def test_both_directions_have_columns_of_their_own_and_no_sum() -> None:
+def test_streams_in_both_directions_have_a_table_column_per_direction_and_no_sum() -> None:
     flows = {
         "to_server_": FlowReading(throughput_bit_per_s=60e6),
         "to_client_": FlowReading(throughput_bit_per_s=50e6),
@@ -96,7 +96,7 @@ def test_directions_that_vary_have_tables_of_their_own() -> None:
     ]
 
 
-def test_tables_too_wide_for_a_page_are_cut_by_protocol_and_lose_nothing() -> None:
+def test_tables_too_wide_for_a_page_are_cut_by_protocol_and_lose_no_column() -> None:
     sizes = (64, 128, 256, 512, 1024, 1280)
     readings = [reading(protocol=p, message=size) for p in ("TCP", "UDP") for size in sizes]
     tables = tables_of(*readings)
@@ -130,7 +130,7 @@ settings_of_cells = st.fixed_dictionaries(
         settings_of_cells, min_size=1, max_size=12, unique_by=lambda cell: str(sorted(cell.items()))
     )
 )
-def test_every_planned_cell_stands_in_exactly_one_place_whatever_varies(
+def test_every_planned_cell_is_in_exactly_one_table_place_whatever_varies(
     cells: list[dict[str, Any]],
 ) -> None:
     readings = [reading(float(index + 1), **cell) for index, cell in enumerate(cells)]

@@ -12,7 +12,7 @@ from netlab.report.tables.elements import Chart, Part, Table
 from netlab.report.write.text import comma_separated, markdown, plain
 
 
-def test_a_spreadsheet_finds_no_formula_and_one_rectangle() -> None:
+def test_a_csv_table_is_one_rectangle_without_spreadsheet_formulas() -> None:
     table = table_of(
         reading(90, interface="=HYPERLINK(1)", streams=1),
         reading(91, interface=" @x\n=1", streams=1),
@@ -25,7 +25,7 @@ def test_a_spreadsheet_finds_no_formula_and_one_rectangle() -> None:
     assert not [cell for row in rows for cell in row if cell[:1] in set("=+-@\t\r")]
 
 
-def test_csv_has_the_figures_their_unit_and_the_reason_of_each_blank() -> None:
+def test_a_csv_table_has_figures_with_units_and_the_reason_of_each_blank() -> None:
     table = table_of(reading(90), blank(protocol="UDP"), link=LINK)
     rows = list(csv.DictReader(io.StringIO(comma_separated([table]))))
     first = rows[0]
@@ -40,7 +40,7 @@ def test_csv_has_the_figures_their_unit_and_the_reason_of_each_blank() -> None:
     assert (counts["row"], counts["TCP 64"], counts["UDP 64"]) == ("mean", "1", "0")
 
 
-def test_markdown_is_one_table_a_table_with_footnotes_and_nothing_slips_through() -> None:
+def test_markdown_escapes_host_texts_and_lists_footnotes() -> None:
     text = markdown(
         "a|b <script>\n# c",
         tables_of(blank(pairing="<b>|"), reading(pairing="LL", interface="`x`|*y*")),
@@ -56,7 +56,7 @@ def test_markdown_is_one_table_a_table_with_footnotes_and_nothing_slips_through(
     assert "*a*" in lines[2]
 
 
-def test_markdown_begins_with_its_sentences_and_shows_charts_beside_their_tables() -> None:
+def test_markdown_begins_with_answers_and_places_charts_beside_their_tables() -> None:
     def chart(name: str, title: str = "TCP") -> Chart:
         return Chart(name=name, title=title, x_label="x", x_ticks=(), log_x=False, lines=())
 
@@ -83,14 +83,14 @@ def test_markdown_begins_with_its_sentences_and_shows_charts_beside_their_tables
     assert "Warnings" not in text
 
 
-def test_a_terminal_gets_no_escape_sequence() -> None:
+def test_terminal_tables_contain_no_escape_sequence() -> None:
     table = table_of(blank("failed", "\x1b[31m\u202eword"))
     assert "\x1b" not in plain(table)
     assert "\u202e" not in plain(table)
     assert "word" in plain(table)
 
 
-def test_the_methods_say_whose_figures_those_of_other_tools_are_and_only_there() -> None:
+def test_the_methods_state_whose_figures_other_tools_report() -> None:
     plain, by_tool = reading(94), reading(94, engine="iperf3")
     (sentence,) = [
         text for text in methods((plain, by_tool), None, source=None) if "iperf3" in text
@@ -99,7 +99,7 @@ def test_the_methods_say_whose_figures_those_of_other_tools_are_and_only_there()
     assert not any("the tool" in text for text in methods((plain,), None, source=None))
 
 
-def test_the_methods_name_where_the_server_connected_and_only_there() -> None:
+def test_the_methods_name_pairings_whose_server_opened_the_connection() -> None:
     reverse_reading = reading(94, pairing="WL", flow={"connected_by": "server"})
     plain = reading(94, pairing="LW", flow={"connected_by": "client"})
     (sentence,) = [

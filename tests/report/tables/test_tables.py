@@ -13,7 +13,7 @@ from netlab.results.layout import lay_out
 from netlab.results.readings import Reading
 
 
-def test_a_blank_has_a_letter_for_its_reason_and_equal_reasons_share_it() -> None:
+def test_each_blank_has_a_footnote_letter_and_equal_reasons_share_a_letter() -> None:
     table = table_of(
         reading(buffer=16384),
         blank(buffer=20480),
@@ -30,19 +30,19 @@ def test_a_blank_has_a_letter_for_its_reason_and_equal_reasons_share_it() -> Non
     assert "(no-buffers, error number 105)" in sentences["b"]
 
 
-def test_the_same_reason_with_another_error_number_has_another_letter() -> None:
+def test_blanks_with_different_error_numbers_have_different_letters() -> None:
     table = table_of(
         blank("failed", "system", errno=22, buffer=1), blank("failed", "system", errno=5, buffer=2)
     )
     assert [row.places[0].notes for row in table.lines[:2]] == [("a",), ("b",)]
 
 
-def test_a_reason_that_this_netlab_does_not_know_is_shown_as_it_stands() -> None:
+def test_an_unknown_reason_is_printed_as_recorded() -> None:
     table = table_of(blank("failed", "gone-fishing"))
     assert table.footnotes == (("a", "Failed (gone-fishing)."),)
 
 
-def test_what_the_matrix_left_out_is_told_from_what_was_not_measured() -> None:
+def test_cells_that_the_matrix_left_out_have_a_footnote_of_their_own() -> None:
     table = table_of(
         reading(message=64, buffer=1), reading(message=64, buffer=2), reading(message=576, buffer=1)
     )
@@ -50,14 +50,14 @@ def test_what_the_matrix_left_out_is_told_from_what_was_not_measured() -> None:
     assert table.footnotes == (("a", "Not requested by the matrix."),)
 
 
-def test_means_are_taken_over_the_cells_that_have_a_figure_and_say_how_many() -> None:
+def test_means_cover_the_cells_with_a_figure_and_state_their_number() -> None:
     table = table_of(reading(90, buffer=1), blank(buffer=2), reading(91, buffer=3))
     mean = row_of(table, "mean").places[0]
     assert (mean.value, mean.n, mean.shows_n) == (90.5e6, 2, True)
     assert "90.50 (2)" in plain(table)
 
 
-def test_a_column_without_a_figure_has_a_blank_mean_and_never_a_zero() -> None:
+def test_a_column_without_a_figure_has_a_blank_mean_and_no_zero() -> None:
     readings = (reading(94), blank(protocol="UDP"))
     for table in (table_of(*readings, link=LINK), overviews(lay_out(readings))[0]):
         means = [row.places[1] for row in table.lines if row.kind in ("mean", "median")]
@@ -65,7 +65,7 @@ def test_a_column_without_a_figure_has_a_blank_mean_and_never_a_zero() -> None:
         assert " 0.00" not in plain(table)
 
 
-def test_a_cell_with_repeats_shows_the_mean_of_its_trials_and_their_number() -> None:
+def test_a_cell_with_repeats_shows_the_mean_and_number_of_its_trials() -> None:
     table = table_of(*(reading(90 + trial, trial=trial) for trial in (1, 2, 3)))
     assert "(number of trials)" in table.quantity
     entry = row_of(table, "16 KiB").places[0]
@@ -73,7 +73,7 @@ def test_a_cell_with_repeats_shows_the_mean_of_its_trials_and_their_number() -> 
     assert "92.00 (3)" in plain(table)
 
 
-def test_trials_that_failed_beside_others_are_counted_in_the_footnote() -> None:
+def test_failed_and_pending_trials_beside_a_figure_are_counted_in_footnotes() -> None:
     table = table_of(reading(90, trial=1), blank(trial=2), blank("pending", "host-away", trial=3))
     entry = row_of(table, "16 KiB").places[0]
     assert (entry.value, entry.n, entry.notes) == (90e6, 1, ("a", "b"))
@@ -83,7 +83,7 @@ def test_trials_that_failed_beside_others_are_counted_in_the_footnote() -> None:
     ]
 
 
-def test_the_mean_row_weighs_cells_alike_however_many_trials_they_had() -> None:
+def test_the_row_of_means_weighs_every_cell_alike() -> None:
     table = table_of(
         *(reading(90, buffer=1, trial=trial) for trial in (1, 2, 3)),
         *(reading(96, buffer=2, trial=trial) for trial in (1,)),
@@ -91,7 +91,7 @@ def test_the_mean_row_weighs_cells_alike_however_many_trials_they_had() -> None:
     assert texts(table, "mean") == ["93.00"]
 
 
-def test_three_trials_and_more_have_an_interval_in_a_companion_table() -> None:
+def test_cells_with_three_trials_or_more_have_an_interval_in_a_second_table() -> None:
     throughput, intervals = tables_of(
         *(reading(94 + trial / 10, trial=trial, buffer=1) for trial in (0, 1, 2)),
         reading(94, buffer=2),
@@ -102,12 +102,12 @@ def test_three_trials_and_more_have_an_interval_in_a_companion_table() -> None:
     assert throughput.quantity != intervals.quantity
 
 
-def test_trials_not_measured_yet_are_counted_as_a_sentence() -> None:
+def test_trials_not_measured_yet_are_counted_in_a_footnote() -> None:
     table = table_of(reading(trial=1), blank("pending", "not-measured-yet", trial=2))
     assert table.footnotes == (("a", "1 of 2 trials: Not measured yet (not-measured-yet)."),)
 
 
-def test_loss_stands_in_a_companion_table_where_there_was_any() -> None:
+def test_lost_messages_are_in_a_second_table_if_any_were_lost() -> None:
     def udp(losses: int, **keys: Any) -> Reading:
         counts = {"sent_messages": 1_000_000, "lost_messages": losses}
         return reading(protocol="UDP", flow=counts, **keys)
@@ -118,13 +118,13 @@ def test_loss_stands_in_a_companion_table_where_there_was_any() -> None:
     assert [texts(loss_table, f"{size} B") for size in (1, 2, 3)] == [["0.00010"], ["25.00"], ["0"]]
 
 
-def test_a_measured_figure_is_never_printed_as_nothing() -> None:
+def test_a_small_measured_figure_is_never_printed_as_zero() -> None:
     assert figure(0.14) == "0.14"
     assert figure(0.0004) == "0.00040"
     assert figure(0.0) == "0"
     assert figure(12345.678) == "12345.68"
 
 
-def test_letters_go_on_after_z() -> None:
+def test_footnote_letters_continue_with_two_letters_after_z() -> None:
     table = table_of(*(blank("failed", f"word-{n}", buffer=n + 1) for n in range(30)))
     assert [letter for letter, _ in table.footnotes][24:29] == ["y", "z", "aa", "ab", "ac"]

@@ -63,7 +63,7 @@ def assert_equal(frame: pd.DataFrame, run: Path) -> None:
 
 @needs_scan
 @pytest.mark.parametrize("lines", [None, 7, 10**6])
-def test_a_scan_has_the_rows_and_columns_of_each_frame(
+def test_a_scan_of_many_runs_has_the_rows_and_columns_of_the_frame_of_each_run(
     runs: Path, lines: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if lines is not None:  # with segments, and with a rest behind them
@@ -86,7 +86,7 @@ def test_a_scan_has_the_rows_and_columns_of_each_frame(
 
 
 @needs_scan
-def test_a_run_that_is_written_and_that_has_repeats_is_scanned_as_far_as_it_is(
+def test_a_scan_reads_a_run_that_is_still_being_written_with_its_last_attempts(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "[a]*'{run}"
@@ -105,7 +105,9 @@ def test_a_run_that_is_written_and_that_has_repeats_is_scanned_as_far_as_it_is(
 
 
 @needs_scan
-def test_a_segment_that_is_cut_is_named_and_its_journal_is_read(runs: Path) -> None:
+def test_a_scan_reads_the_journal_if_a_segment_is_truncated_and_names_the_segment(
+    runs: Path,
+) -> None:
     run = runs / "nettest"
     assert compact(run, least_bytes=1, least_lines=1) == 1
     (segment,) = (run / "segments").iterdir()
@@ -116,7 +118,7 @@ def test_a_segment_that_is_cut_is_named_and_its_journal_is_read(runs: Path) -> N
 
 
 @needs_scan
-def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+def test_a_scan_of_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a run folder, and no run folder is in it"):
         netlab.scan(tmp_path)
     with pytest.raises(UsageError, match="no such folder"):
@@ -125,7 +127,9 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
         netlab.scan()
 
 
-def test_without_duckdb_the_error_states_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_without_duckdb_states_how_to_install_duckdb(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(UsageError, match=r"pip install 'netlab-matrix\[scan\]'"):
         netlab.scan(FIXTURES / "run-v1")
@@ -133,7 +137,9 @@ def test_without_duckdb_the_error_states_how_to_install_it(monkeypatch: pytest.M
 
 @pytest.mark.needs("pyarrow")
 @pytest.mark.parametrize("with_segments", [False, True])
-def test_parquet_has_the_same_frame_and_the_units(runs: Path, with_segments: bool) -> None:
+def test_a_parquet_export_has_the_rows_of_the_frame_and_stores_units(
+    runs: Path, with_segments: bool
+) -> None:
     import pyarrow.parquet as pq
 
     for run in runs.iterdir():
@@ -155,7 +161,7 @@ def test_parquet_has_the_same_frame_and_the_units(runs: Path, with_segments: boo
 
 @pytest.mark.needs("pyarrow", "dask")
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of dask, for pandas
-def test_dask_reads_an_export_and_segments(runs: Path) -> None:
+def test_dask_reads_a_parquet_export_and_the_segments_of_a_run(runs: Path) -> None:
     import dask.dataframe as dd
 
     run = runs / "nettest"
@@ -168,7 +174,7 @@ def test_dask_reads_an_export_and_segments(runs: Path) -> None:
         assert means.to_dict() == pytest.approx(expected.to_dict())
 
 
-def test_without_pyarrow_the_error_states_how_to_install_it(
+def test_a_parquet_export_without_pyarrow_states_how_to_install_pyarrow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -176,7 +182,7 @@ def test_without_pyarrow_the_error_states_how_to_install_it(
         parquet_export(FIXTURES / "run-v1")
 
 
-def test_a_folder_that_is_no_run_leaves_the_output_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_export_leaves_an_existing_output_file_unchanged(tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
     output.write_text("mine")
     arguments = ["export", str(tmp_path), "--format", "parquet", "--output", str(output)]
