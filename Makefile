@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs site notebooks fuzz reliability help messages demo probe-meanwhile test test-all test-further benchmarks lint format types check mutants probe wheel schema clean benchmark-%
+.PHONY: docs site notebooks fuzz reliability help messages demo probe-meanwhile test test-all test-lab nightly weekly benchmarks lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -17,23 +17,31 @@ demo: ## set up, build the probe, measure matrices/loopback.yaml, print the tabl
 probe-meanwhile:   # what keeps it from being built is said by the run
 	@$(MAKE) --no-print-directory -C probes >/dev/null 2>&1 || true
 
-# First what measures nothing, on all CPUs; then what measures, one after the other.
-SLOWEST = --durations 15 --durations-min 5
-define pytest
-@status=0; \
-$(BIN)/python -m pytest $(1) --measuring no --numprocesses auto --dist loadfile $(SLOWEST) || status=$$?; \
-$(BIN)/python -m pytest $(1) --measuring yes $(SLOWEST) || status=$$?; \
-exit $$status
-endef
+# The slowest are named, so that the budgets of docs/testing.md stay in sight.
+SLOWEST = --durations 10 --durations-min 2
+PARALLEL = --numprocesses auto --dist loadfile
+PYTEST = $(BIN)/python -m pytest
 
-test: $(VENV)/tests probe ## set up and run the tests that need no root, lab, other system or browser
-	$(call pytest,--suite plain)
+test: $(VENV)/tests probe ## set up and run the tests that need no root, no lab and no waiting, and one measurement
+	@status=0; \
+	$(PYTEST) --kinds unit,agents $(PARALLEL) $(SLOWEST) || status=$$?; \
+	$(PYTEST) tests/docs/test_readme.py --kinds demo || status=$$?; \
+	exit $$status
 
-test-further: $(VENV)/further probe ## the other tests: as root, with all that tests/suites/needs.py names
-	$(call pytest,--suite further)
+test-lab: $(VENV)/further probe ## real probes, SSH servers, labs, wine, browsers: as root, with all that tests/suites/needs.py names
+	@status=0; \
+	$(PYTEST) --kinds lab --alone no $(PARALLEL) $(SLOWEST) || status=$$?; \
+	$(PYTEST) --kinds lab --alone yes $(SLOWEST) || status=$$?; \
+	exit $$status
 
-test-all: $(VENV)/further probe ## every test that this machine can run, tests/faults among them
-	$(call pytest)
+test-all: test test-lab ## every test that this machine can run, those of the night and the week among them
+	@$(PYTEST) --kinds night,week $(SLOWEST)
+
+nightly: $(VENV)/further probe ## what judges this machine or takes long, an hour at most: the table in docs/night.md
+	@$(BIN)/python -m benchmarks.night night $(WITH)
+
+weekly: $(VENV)/week probe ## what takes longer than an hour: the other table in docs/night.md
+	@$(BIN)/python -m benchmarks.night week $(WITH)
 
 reliability: $(VENV)/further probe ## what is done to a run, and what becomes of it: docs/reliability.md
 	@mkdir -p build
@@ -57,7 +65,7 @@ format: $(VENV)/tests ## put every file in order
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-check: lint types test-all ## all of it
+check: lint types test test-lab ## what CI runs
 
 probe: ## build the probe for this machine
 	@$(MAKE) --no-print-directory -C probes
@@ -114,6 +122,10 @@ $(VENV)/tests: pyproject.toml .ci/set-up
 $(VENV)/further: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,cluster,cross,dataframe,history,parquet,scan,site,installers]"
 	@touch $(VENV)/runs $(VENV)/tests $(VENV)/cross $(VENV)/site $@
+
+$(VENV)/week: pyproject.toml .ci/set-up
+	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[dev,cluster,cross,dataframe,fuzz,history,installers,mutants,parquet,scan,site]"
+	@touch $(VENV)/runs $(VENV)/tests $(VENV)/cross $(VENV)/further $(VENV)/fuzz $(VENV)/mutants $(VENV)/site $@
 
 $(VENV)/site: pyproject.toml .ci/set-up
 	@PYTHON="$(PYTHON)" .ci/set-up "$(VENV)" ".[site]"

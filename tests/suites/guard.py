@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import pytest
 from kinds import kind_of
@@ -57,8 +57,8 @@ sys.addaudithook(GUARD.hear)
 _SLEEP, _WAIT = time.sleep, threading.Condition.wait
 
 
-def _sleep(seconds: float, /) -> None:
-    GUARD.wait("slept", seconds)
+def _sleep(seconds: float | SupportsIndex, /) -> None:
+    GUARD.wait("slept", float(seconds))
     _SLEEP(seconds)
 
 

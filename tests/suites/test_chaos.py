@@ -42,7 +42,9 @@ def attempt(trial: int) -> dict[str, Any]:
     return {"kind": "attempt", "data": {"cell": "one", "trial": trial}}
 
 
-def test_a_trial_without_a_result_is_lost_and_one_begun_again_is_twice(tmp_path: Path) -> None:
+def test_the_benchmark_of_kills_counts_trials_without_a_result_and_repeated_trials(
+    tmp_path: Path,
+) -> None:
     full_toll, loss_toll, repeat_toll = Toll(), Toll(), Toll()
     retried = (attempt(1), record(1, "failed"), attempt(1), record(1), attempt(2), record(2))
     judge(journal(tmp_path / "whole", *retried), full_toll)
@@ -53,7 +55,7 @@ def test_a_trial_without_a_result_is_lost_and_one_begun_again_is_twice(tmp_path:
     assert (repeat_toll.lost, len(repeat_toll.twice)) == ([], 1)
 
 
-def test_a_journal_may_grow_and_nothing_else_may_change() -> None:
+def test_the_benchmark_of_kills_allows_only_journals_to_grow() -> None:
     old_files = {"run.json": b"plan", "journal.jsonl": b"one\n", "matrix.yaml": b""}
     assert changes(old_files, old_files | {"journal.jsonl": b"one\ntwo\n"}, "run") == []
     assert changes(old_files, old_files | {"journal.jsonl": b"One\ntwo\n"}, "run") == [
@@ -65,13 +67,13 @@ def test_a_journal_may_grow_and_nothing_else_may_change() -> None:
     ]
 
 
-def test_every_reason_that_a_fault_excuses_is_one_of_the_closed_list() -> None:
+def test_chaos_faults_excuse_only_reasons_of_the_closed_list() -> None:
     for fault in chaos_faults.FAULTS:
         assert fault.reasons <= REASONS.keys()
         assert not fault.reasons & {"internal", "locked", "unknown-error"}
 
 
-def test_a_fault_explains_what_it_can_cause_while_it_lasts_and_shortly_after() -> None:
+def test_a_chaos_fault_explains_only_its_own_reasons_during_and_shortly_after_it() -> None:
     cable = next(
         fault for fault in chaos_faults.FAULTS if fault.deed is chaos_faults.pull_test_cable
     )
@@ -90,7 +92,7 @@ def test_a_fault_explains_what_it_can_cause_while_it_lasts_and_shortly_after() -
     assert not incident.explains(failed(-100, "unreachable"))
 
 
-def test_a_signal_is_drawn_for_every_stage_and_most_come_after_the_silence() -> None:
+def test_the_benchmark_of_interrupts_draws_a_signal_for_every_stage() -> None:
     clean = [Said(stage, n / 10) for n, stage in enumerate(STAGES)]
     chance = random.Random(1)  # noqa: S311 - can be repeated
     signals = [draw(chance, clean, 2.0) for _ in range(1000)]

@@ -15,8 +15,11 @@ import netlab
 MODULE = "benchmarks.faults.controller_memory"
 
 
+@pytest.mark.night
 @pytest.mark.needs("linux")
-def test_every_trial_is_measured_once_and_is_read_when_opened_again(tmp_path: Path) -> None:
+def test_the_benchmark_of_memory_measures_each_trial_once_and_reads_the_run_again(
+    tmp_path: Path,
+) -> None:
     argv = [sys.executable, "-m", MODULE, "--into", str(tmp_path / "run")]
     argv += ["--cells", "32", "--trials", "2"]
     trial_counts = []

@@ -82,7 +82,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(folder: Path) -> None:
+def test_the_count_reads_the_fate_and_the_change_of_each_mutant(folder: Path) -> None:
     (meta,) = folder.rglob("*.meta")
     mutants_by_name = {
         mutant.name.rpartition(".")[2]: mutant for mutant in mutants.mutants_of(meta, folder)
@@ -102,7 +102,7 @@ def test_each_mutant_has_its_fate_its_change_and_whether_it_is_of_a_sentence(fol
     }
 
 
-def test_sentences_do_not_count_and_what_ran_out_of_time_is_killed(folder: Path) -> None:
+def test_the_score_leaves_out_sentences_and_counts_a_timeout_as_killed(folder: Path) -> None:
     (meta,) = folder.rglob("*.meta")
     area_mutants = list(mutants.mutants_of(meta, folder))
     assert mutants.row("area", area_mutants) == ["area", "7", "3", "1", "1", "2", "0", "50.0"]
@@ -110,35 +110,35 @@ def test_sentences_do_not_count_and_what_ran_out_of_time_is_killed(folder: Path)
         mutants.score([])
 
 
-@pytest.mark.parametrize(("survive", "status"), [(0, 0), (1, 0), (2, 1)])
-def test_nine_in_ten_have_to_be_killed_and_each_survivor_is_shown(
+@pytest.mark.parametrize(("survive", "status"), [(0, 0), (3, 0), (4, 1)])
+def test_the_count_fails_below_97_percent_and_prints_each_survivor(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     survive: int,
     status: int,
 ) -> None:
-    """Ten mutants of one sum; the room's name alone says which group it is of."""
-    lines = ["def x_add__mutmut_orig(one: int) -> int:", "    return one + 10"]
-    for number in range(10):
+    """A hundred mutants of one sum; the room's name alone says which group it is of."""
+    lines = ["def x_add__mutmut_orig(one: int) -> int:", "    return one + 100"]
+    for number in range(100):
         lines += [f"def x_add__mutmut_{number}(one: int) -> int:", f"    return one + {number}"]
     lines += ["@property", "def kept(self): return self.x"]
     lines += ["@classmethod", "def x_over__mutmut_1(cls): return None"]
     room = tmp_path / "netlab" / "area.py"
     room.parent.mkdir()
     room.write_text("\n".join(lines))
-    fates = {f"netlab.area.x_add__mutmut_{n}": int(n >= survive) for n in range(10)}
+    fates = {f"netlab.area.x_add__mutmut_{n}": int(n >= survive) for n in range(100)}
     room.with_name("area.py.meta").write_text(json.dumps({"exit_code_by_key": fates}))
     argv = ["mutants.py", "--folder", str(tmp_path), "--group", "arithmetic"]
     monkeypatch.setattr(sys, "argv", argv)
     assert mutants.main() == status
     output = capsys.readouterr().out
     assert "netlab/area.py: kept\n" in output
-    assert output.count("return one + 10 → return one + ") == survive
+    assert output.count("return one + 100 → return one + ") == survive
     assert ("NOT MET" in output) == (status == 1)
 
 
-def test_a_folder_without_mutants_is_no_success(
+def test_the_count_of_a_folder_without_mutants_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["mutants.py", "--folder", str(tmp_path)])

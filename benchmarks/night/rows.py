@@ -1,0 +1,88 @@
+"""The rows of the night and of the week: what each runs, and which files decide whether it holds.
+
+A row stays valid until one of its files changes. Every row of the night together takes at most an
+hour; a row of the week takes as long as it must.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PRODUCT = ("netlab", "probes")
+PYTEST = "{python} -m pytest"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    command: str
+    """``{python}`` stands for the interpreter, ``{seed}`` for a seed that is drawn anew."""
+    files: tuple[str, ...]
+    """Files and folders, from the top of the repository."""
+    most_min: int
+    """When it is ended, and has failed."""
+
+
+def _tests(name: str, folders: str, most_min: int) -> Row:
+    """The tests of the night in these folders, with many draws."""
+    command = f"env NETLAB_NIGHT={{seed}} {PYTEST} {folders} --kinds night"
+    return Row(name, command, (*PRODUCT, *folders.split(), "tests/support", "tests/made"), most_min)
+
+
+def _benchmark(name: str, module: str, most_min: int, words: str = "") -> Row:
+    """A benchmark of the week."""
+    folder = f"benchmarks/{module.partition('.')[0]}"
+    command = f"{{python}} -m benchmarks.{module} {words}".strip()
+    return Row(name, command, (*PRODUCT, folder), most_min)
+
+
+NIGHT = (
+    Row(
+        "units with many draws",
+        f"env NETLAB_NIGHT={{seed}} {PYTEST} --kinds unit,agents -n auto --dist loadfile",
+        ("netlab", "tests"),
+        15,
+    ),
+    Row(
+        "faults",
+        "env NETLAB_NIGHT={seed} make --no-print-directory reliability",
+        (*PRODUCT, "tests/faults", "tests/injection"),
+        25,
+    ),
+    _tests("virtual labs", "tests/lab", 25),
+    _tests("probes on every system, builds, fuzzing", "tests/probes tests/build tests/fuzz", 12),
+    _tests(
+        "reports, runs, hosts, and the rest",
+        "tests/cli tests/compare tests/config tests/docs tests/experiment tests/findings "
+        "tests/imports tests/measurement tests/recorded tests/remote tests/report tests/results "
+        "tests/runner tests/stats tests/store tests/testing tests/truths",
+        10,
+    ),
+)
+
+WEEK = (
+    Row("tests of the week", f"{PYTEST} --kinds week", (*PRODUCT, "tests"), 90),
+    Row("mutants", "make mutants", ("netlab", "tests", "pyproject.toml"), 120),
+    Row(
+        "fuzzing, five minutes a target",
+        "make fuzz FUZZ_SECONDS=300",
+        ("netlab", "tests/fuzz", "tests/imports/samples"),
+        150,
+    ),
+    Row("speed beside other tools", "make benchmarks", (*PRODUCT, "benchmarks"), 60),
+    _benchmark("planted causes", "truths.truths", 600),
+    _benchmark("kills and faults at random", "faults.chaos", 120),
+    _benchmark("signals at random moments", "faults.interrupts", 60),
+    _benchmark("contended locks", "faults.locks", 30),
+    _benchmark("settings that are put back", "faults.put_back", 40),
+    _benchmark("contended folders", "faults.folder_creation", 15),
+    _benchmark("kills of workers", "faults.cluster_kills", 60),
+    _benchmark("histories", "truth.history", 60),
+    _benchmark("agreement with other tools", "peers.agreement", 90),
+    _benchmark("a year of records", "cost.records", 120),
+    _benchmark("many hosts", "cost.many_hosts", 30),
+    _benchmark("a thousand simulated hosts", "cost.simulated_hosts", 30),
+    _benchmark("sixty hosts", "cost.lab_of_sixty", 30),
+)

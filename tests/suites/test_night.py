@@ -1,0 +1,78 @@
+"""The table of the night: which rows are valid, and what an ended row leaves in the page."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from folders import ROOT
+
+from benchmarks.night import __main__ as night
+from benchmarks.night.rows import NIGHT, WEEK, Row
+
+PAGE = "# Night\n\n<!-- made by make nightly -->\n<!-- end -->\n\nafter\n"
+PRINTS = Row("prints", "{python} -c print(7)", ("README.md",), 1)
+FAILS = Row("fails", "{python} -c raise(SystemExit(3))", ("README.md",), 1)
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page without rows, and two short rows in place of the night's."""
+    file = tmp_path / "night.md"
+    file.write_text(PAGE)
+    monkeypatch.setattr(night, "PAGE", file)
+    monkeypatch.setattr(night, "OUTPUT", tmp_path / "output")
+    monkeypatch.setattr(night, "TABLES", {"night": (PRINTS, FAILS)})
+    return file
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["night", "night", *words])
+    return night.main()
+
+
+@pytest.mark.lab
+def test_each_row_of_the_night_is_written_with_its_result_and_only_failed_rows_run_again(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(monkeypatch) == 1
+    outcomes = night.outcomes_of(page.read_text(), "night")
+    assert [outcome.result for outcome in outcomes.values()] == ["passed: 7", "failed: no output"]
+    assert page.read_text().endswith("<!-- end -->\n\nafter\n")
+    capsys.readouterr()
+    assert ended(monkeypatch) == 1
+    output = capsys.readouterr().out
+    assert "prints: " not in output and "fails: " in output
+    assert ended(monkeypatch, "prints") == 0
+    assert ended(monkeypatch, "--again", "prints") == 0
+    assert "prints: " in capsys.readouterr().out
+
+
+def test_a_row_of_the_night_is_valid_until_one_of_its_files_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passed = night.Outcome("prints", "passed: 7", "0.0", "2026-11-28", "abc", "digest")
+    monkeypatch.setattr(night, "digest", lambda _files: "digest")
+    assert night.is_valid(passed, PRINTS)
+    assert not night.is_valid(replace(passed, result="failed: 7"), PRINTS)
+    assert not night.is_valid(None, PRINTS)
+    monkeypatch.setattr(night, "digest", lambda _files: "other")
+    assert not night.is_valid(passed, PRINTS)
+
+
+def test_the_digest_of_a_row_depends_on_its_files_alone() -> None:
+    assert night.digest(["README.md"]) == night.digest(["README.md"])
+    assert night.digest(["README.md"]) != night.digest(["LICENSE"])
+
+
+@pytest.mark.parametrize("row", [*NIGHT, *WEEK], ids=lambda row: row.name)
+def test_each_row_names_files_of_the_repository(row: Row) -> None:
+    assert [name for name in row.files if not (ROOT / name).exists()] == []
+
+
+def test_the_page_of_the_night_lists_only_rows_that_exist() -> None:
+    text = night.PAGE.read_text("utf-8")
+    for table, rows in night.TABLES.items():
+        assert night.outcomes_of(text, table).keys() <= {row.name for row in rows}
