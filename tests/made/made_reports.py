@@ -1,9 +1,14 @@
-"""Runs of streams made up for the report, and its page as a test reads it."""
+"""Runs of streams made up for the report, recorded runs, and the report's page as a test reads it.
+
+Drawing takes most of the time of a report: where no picture is looked at, none is drawn.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from html.parser import HTMLParser
 from itertools import product
@@ -11,13 +16,67 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folders import REPORTS
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.report import write_report
+from netlab.report.draw.parallel import Drawers
+from netlab.report.draw.plot import Picture
+from netlab.report.language.wording import Wording
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
+
+RECORDED = sorted(path.parent for path in REPORTS.glob("*/run.json"))
+"""The folders of all recorded runs."""
+
+
+def copied(recorded: Path, into: Path) -> Path:
+    """A recorded run in a folder of its own in ``into``, without its report."""
+    folder = into / recorded.name
+    folder.mkdir()
+    for name in ("run.json", "matrix.yaml", "journal.jsonl"):
+        if (recorded / name).exists():
+            shutil.copy(recorded / name, folder)
+    return folder
+
+
+@contextmanager
+def drawn_here() -> Iterator[None]:
+    """This process draws the charts: it starts no other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Drawers, "start", lambda _self: None)
+        yield
+
+
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """Each chart becomes an empty picture that names the chart and its width."""
+
+    def pictures(self: Drawers, first: int, count: int) -> list[Picture]:
+        return [
+            Picture(
+                chart=chart,
+                svg=f"svg {chart.name} {form.width_inches:.2f}".encode(),
+                address="data:image/svg+xml,%3Csvg/%3E",
+                png=f"png {chart.name} {form.width_inches:.2f}".encode(),
+                pdf=f"pdf {chart.name} {form.width_inches:.2f}".encode(),
+                width_px=642,
+                height_px=300,
+            )
+            for chart, form in self._jobs[first : first + count]
+        ]
+
+    with drawn_here(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Drawers, "pictures", pictures)
+        yield
+
+
+def write_undrawn(run: Analysis, wording: Wording | None = None, *, narrow: bool = False) -> Path:
+    """The report of a run with empty pictures."""
+    with undrawn():
+        return write_report(run, wording, narrow=narrow)
 
 
 def planned(pairing: str = "LL", **settings: Value) -> PlannedCell:
@@ -90,9 +149,10 @@ def make(tmp_path: Path) -> Callable[..., Analysis]:
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    """A run of several cells whose report is written."""
+    """A run of several cells whose report is written, with its charts."""
     run = make_run(tmp_path_factory.mktemp("several"), several_cells())
-    write_report(run)
+    with drawn_here():
+        write_report(run)
     return run
 
 
@@ -139,7 +199,8 @@ class Page(HTMLParser):
 
 
 def read_page(run: Analysis) -> Page:
-    return Page(write_report(run).read_text(encoding="utf-8"))
+    """The page of a report that is written now, with empty pictures."""
+    return Page(write_undrawn(run).read_text(encoding="utf-8"))
 
 
 def page_of(run: Analysis) -> Page:

@@ -17,6 +17,8 @@ from netlab.results.columns import PREFIXES, columns_of
 from netlab.results.readings import readings
 from netlab.stats.histogram import from_pairs
 
+pytestmark = pytest.mark.lab
+
 MATRIX = """\
 title: every kind of test
 hosts: {server: {local: true}, client: {local: true}}

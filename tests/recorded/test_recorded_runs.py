@@ -1,111 +1,163 @@
-"""The experiments recorded in the lab: their tables are what the records give, nothing is lost."""
+"""The recorded runs: their committed tables, pages and charts are what their records give."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
+from functools import cache
 from pathlib import Path
 
 import matplotlib
 import pytest
 from folders import REPORTS
+from made_reports import RECORDED, copied, write_undrawn
 from matplotlib import image
 
 from benchmarks.truth.recorded import RECORDINGS
-from netlab.findings.analysis import load
-from netlab.report import write_report
+from netlab.findings.analysis import Analysis, load
+from netlab.report import Report, write_report
 from netlab.report.draw.address import drawing_address
+from netlab.report.draw.plot import Picture, drawn_each
+from netlab.report.draw.sizes import PAGE_WIDE
+from netlab.report.language.wording import Wording
+from netlab.report.tables.charts import charts
+from netlab.results.readings import readings
 
 DRAWN_WITH = "3.11.2"
 """Version of matplotlib that drew the charts of the committed pages."""
-RECORDED = [path.parent.name for path in sorted(REPORTS.glob("*-lab*/run.json"))]
-
-
+RUNS = [path.name for path in RECORDED]
+MEASURED = [name for name in RUNS if "-lab" in name]
+"""Runs recorded in a lab; the others are imported documents."""
 SCALED = {recording.name: 0.1 if recording.is_scaled else None for recording in RECORDINGS}
 """Recorded run → the scale of its counts; None: of an experiment without counts."""
+DRAWN = (
+    ("lab-report", "message-size-udp"),  # lines, their ceilings and their shares of the ceilings
+    ("lab-report", "socket-buffer-udp-1500"),  # a gap
+    ("engines-lab", "message-size-udp-direction-client-sends-engine-netperf"),  # error bars
+    ("rfc2544-lab", "rate-without-loss-frames"),  # bars
+    ("connection-kinds", "every-host-with-every-other-1"),  # a heat map
+    ("latency-under-load-lab", "latency-over-time-1"),  # a strip with bands
+    ("latency-under-load-lab", "latency-by-phase-1"),  # panels
+    ("payload-lab", "payload-udp-ipv4"),  # single points
+    ("nettest-lab-unshaped", "over-time-1"),  # a strip
+)
+"""Recorded runs with the name of a chart of theirs: one of each look."""
+DRAWING = re.compile(r'src="(data:image/svg\+xml,[^"]+)" width="(\d+)" height="(\d+)"')
+
+
+@cache
+def recorded(name: str) -> Analysis:
+    return load(REPORTS / name)
 
 
 def test_recordings_of_every_experiment_cover_its_labs_pairings_and_cells() -> None:
     shaped = {"nettest", "payload", "lab-report", "connection-kinds"}
-    assert {f"{experiment}-lab" for experiment in shaped} <= set(RECORDED)
+    assert {f"{experiment}-lab" for experiment in shaped} <= set(MEASURED)
     assert {
         f"{experiment}-lab-unshaped" for experiment in ("nettest", "payload", "udp-mirror")
-    } <= {*RECORDED}
-    assert {"rfc2544-lab", "udp-mirror-lab-pinned", "latency-under-load-lab"} <= set(RECORDED)
+    } <= {*MEASURED}
+    assert {"rfc2544-lab", "udp-mirror-lab-pinned", "latency-under-load-lab"} <= set(MEASURED)
     for name in ("udp-mirror-lab-windows", "lab-report-lab"):
         assert pairings_of(name) == {"LL", "WL", "LW", "WW"}
-    assert len(load(REPORTS / "lab-report-lab").plan.cells) == 416
+    assert len(recorded("lab-report-lab").plan.cells) == 416
     assert {pairing for pairing in pairings_of("connection-kinds-lab") if "@second" in pairing}
 
 
 def pairings_of(name: str) -> set[str]:
-    return set(load(REPORTS / name).frame["pairing"])
+    return {cell.pairing for cell in recorded(name).plan.cells}
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", MEASURED)
 def test_recorded_trials_are_ok_or_impossible_with_a_reason_and_the_scale_is_stored(
     name: str,
 ) -> None:
-    frame = load(REPORTS / name).frame
-    assert set(frame["status"]) <= {"ok", "impossible"}
-    assert not frame.loc[frame["status"] == "impossible", "reason"].isna().any()
+    trials = readings(recorded(name))
+    assert {trial.status for trial in trials} <= {"ok", "impossible"}
+    assert all(trial.reason for trial in trials if trial.status == "impossible")
     content = json.loads((REPORTS / name / "run.json").read_text("utf-8"))["content"]
     assert content.get("scale") == SCALED[name]
 
 
-@pytest.fixture(scope="module", params=RECORDED)
+@pytest.fixture(
+    scope="module",
+    # The pinned run takes longest, and shows what the unpinned one shows.
+    params=[
+        name if "pinned" not in name else pytest.param(name, marks=pytest.mark.night)
+        for name in RUNS
+    ],
+)
 def made_anew(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of a recorded run, without its report, and that made out of its records."""
-    copy = tmp_path_factory.mktemp("reports") / str(request.param)
-    shutil.copytree(REPORTS / str(request.param), copy)
-    for file_name in ("tables.md", "index.html"):
-        (copy / file_name).unlink()
-    write_report(load(copy))
+    """A recorded run with a report that is made out of its records, without drawings."""
+    copy = copied(REPORTS / str(request.param), tmp_path_factory.mktemp("reports"))
+    write_undrawn(load(copy))
     return copy
 
 
-DRAWING = re.compile(r'data:image/svg\+xml,[^"]+')
-
-
-def test_the_committed_markdown_tables_of_a_recorded_run_match_its_records(made_anew: Path) -> None:
-    recorded_tables = REPORTS / made_anew.name / "tables.md"
-    assert (made_anew / "tables.md").read_bytes() == recorded_tables.read_bytes()
+def test_the_committed_tables_of_a_recorded_run_match_its_records(made_anew: Path) -> None:
+    committed = [*(REPORTS / made_anew.name).glob("tables.*")]
+    committed += (REPORTS / made_anew.name).glob("figures.csv")
+    assert "tables.md" in [path.name for path in committed]
+    for path in committed:
+        assert path.read_bytes() == (made_anew / path.name).read_bytes(), path.name
 
 
 def test_the_committed_page_of_a_recorded_run_matches_its_records(made_anew: Path) -> None:
-    """Byte for byte where the same matplotlib draws the charts; else all but their drawings."""
-    check_page(REPORTS / made_anew.name, made_anew)
+    committed, fresh = pages_of(REPORTS / made_anew.name, made_anew)
+    assert DRAWING.sub("", fresh) == DRAWING.sub("", committed)
+    assert len(DRAWING.findall(fresh)) == len(DRAWING.findall(committed))
 
 
-def check_page(recorded: Path, fresh: Path) -> None:
-    """The page of the one folder is that of the other, and each of its charts lies beside it."""
-    recorded_page, fresh_page = (
-        (folder / "index.html").read_text("utf-8") for folder in (recorded, fresh)
-    )
-    assert DRAWING.sub("", fresh_page) == DRAWING.sub("", recorded_page)
-    assert len(DRAWING.findall(fresh_page)) == len(DRAWING.findall(recorded_page))
+def pages_of(*folders: Path) -> list[str]:
+    return [(folder / "index.html").read_text("utf-8") for folder in folders]
+
+
+@pytest.mark.parametrize(("name", "chart"), DRAWN, ids=str)
+def test_a_committed_chart_of_each_look_matches_its_records(name: str, chart: str) -> None:
+    picture = drawn(name, chart)
+    (page,) = pages_of(REPORTS / name)
+    drawings = {address: size for address, *size in DRAWING.findall(page)}
+    sizes = [[str(picture.width_px), str(picture.height_px)]]
+    assert sizes[0] in drawings.values()
     if matplotlib.__version__ == DRAWN_WITH:
-        assert fresh_page == recorded_page
-    addresses = {drawing_address(path.read_bytes()) for path in (fresh / "charts").glob("*.svg")}
-    assert [drawing for drawing in DRAWING.findall(fresh_page) if drawing not in addresses] == []
+        assert [drawings.get(picture.address)] == sizes
+    for suffix, data in (("svg", picture.svg), ("png", picture.png), ("pdf", picture.pdf)):
+        committed = REPORTS / name / "charts" / f"{chart}.{suffix}"
+        if committed.exists() and matplotlib.__version__ == DRAWN_WITH:
+            assert data == committed.read_bytes(), suffix
 
 
-def test_the_committed_charts_of_the_lab_report_match_its_records(tmp_path: Path) -> None:
-    recorded, fresh = REPORTS / "lab-report", tmp_path / "lab-report"
-    shutil.copytree(recorded, fresh, ignore=shutil.ignore_patterns("charts", "index.html"))
-    write_report(load(fresh))
-    check_page(recorded, fresh)
-    recorded_files, fresh_files = (
-        {str(path.relative_to(folder)): path for path in (folder / "charts").rglob("*.*")}
-        for folder in (recorded, fresh)
-    )
-    assert recorded_files.keys() == fresh_files.keys()
-    for name, path in recorded_files.items():
-        if name.endswith(".png"):
-            old, new = image.imread(path), image.imread(fresh_files[name])
+def drawn(name: str, chart: str) -> Picture:
+    """A chart of a recorded run, drawn now."""
+    report = Report(recorded(name), Wording())
+    of_tables, _left_out = charts(report.layout, report.run.plan.link)
+    every = [*of_tables, *(each for part in report.parts for each in part.charts)]
+    (picture,) = drawn_each([(each, PAGE_WIDE) for each in every if each.name == chart])
+    return picture
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("name", RUNS)
+def test_all_committed_charts_of_a_recorded_run_match_its_records(
+    name: str, tmp_path: Path
+) -> None:
+    """Byte for byte where the same matplotlib draws the charts."""
+    old_folder, new_folder = REPORTS / name, copied(REPORTS / name, tmp_path)
+    write_report(load(new_folder))
+    committed, fresh = pages_of(old_folder, new_folder)
+    if matplotlib.__version__ == DRAWN_WITH:
+        assert fresh == committed
+    new_files = {path.name: path for path in (new_folder / "charts").glob("*.*")}
+    addresses = {
+        drawing_address(path.read_bytes()) for path in new_files.values() if path.suffix == ".svg"
+    }
+    assert {address for address, *_size in DRAWING.findall(fresh)} <= addresses
+    for path in (old_folder / "charts").glob("*.*"):
+        if path.suffix == ".png":
+            old, new = image.imread(path), image.imread(new_files[path.name])
             assert old.shape == new.shape
             # Another version draws letters and edges elsewhere by a hair, and nothing else.
-            assert abs(old - new).mean() < 0.01, name
+            assert abs(old - new).mean() < 0.01, path.name
         if matplotlib.__version__ == DRAWN_WITH:
-            assert path.read_bytes() == fresh_files[name].read_bytes(), name
+            assert path.read_bytes() == new_files[path.name].read_bytes(), path.name
+    if name == "lab-report":
+        assert {path.name for path in (old_folder / "charts").glob("*.*")} == {*new_files}

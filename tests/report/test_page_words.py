@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from browser import a_browser
+from browser import Browser
 from folders import FIXTURES
-from pseudo_locale import RUNS, Pseudo, any_of, names_of, unsaid
+from made_reports import copied, write_undrawn
+from pseudo_locale import Pseudo, any_of, cells_of_page, names_of, texts_of_cell, unsaid
 
 import netlab.report.page
-from netlab.findings.analysis import Analysis, load
+from netlab.findings.analysis import load
 from netlab.messages import _
-from netlab.report import write_report
 from netlab.report.language.translated import Translated
 from netlab.report.language.wording import Wording
 from netlab.report.page import SCRIPTS
-from netlab.report.page.cell_data import cells_of, packed
-from netlab.report.page.cell_findings import findings_by_cell
 from netlab.report.page.environment import environment
 from netlab.report.page.opening import opening
 from netlab.report.page.script_words import script_words
@@ -57,51 +50,17 @@ def pseudo() -> Translated:
     return Translated("de", Pseudo())
 
 
-def cells_in(run: Analysis) -> Iterator[dict[str, Any]]:
-    """The data of each cell in the made-up language."""
-    for piece in packed(cells_of(run, readings(run), findings_by_cell(run)), pseudo()):
-        yield from json.loads(gzip.decompress(base64.b64decode(piece.data)))["cells"]
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of streams that were measured, in the made-up language."""
+    folder = copied(FIXTURES / "limits-linux", tmp_path_factory.mktemp("pseudo"))
+    return write_undrawn(load(folder), pseudo())
 
 
-def texts_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(place, text) of all that a reader sees of a cell, except texts of a host."""
-    yield "name", cell["name"]
-    yield from (("figures", text) for text in cell["figures"])
-    for finding in cell["findings"]:
-        yield from (("findings", finding["text"]), ("advice", finding["advice"]))
-    for name, requested, effective, _differs in cell["settings"]:
-        yield from (
-            ("setting", name),
-            (f"value of {name}", requested),
-            (f"effect of {name}", effective),
-        )
-    for chart in cell["charts"]:
-        yield from ((f"chart {axis}", chart[axis]) for axis in ("title", "x", "y"))
-        yield from (("line", line["label"]) for line in chart["lines"])
-        yield from (("mark", words) for _from, _until, words, _trial in chart.get("marks", ()))
-        yield from (("limit", words) for _level, words in chart.get("limits", ()))
-    for trial in cell["trials"]:
-        yield from ((part, trial[part]) for part in ("status", "why", "ends"))
-
-
-@pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
-def test_no_text_of_an_opened_cell_bypasses_the_catalogue(folder: Path) -> None:
-    run = load(folder)
-    names = names_of(run)
-    requested = {str(value) for cell in run.plan.cells for value in cell.settings.values()}
-    omissions = {
-        (place, unsaid(text, names)): text
-        for cell in cells_in(run)
-        for place, text in texts_of(cell)
-        if text not in requested and unsaid(text, names)
-    }
-    assert not omissions, "\n".join(f"{place}: {text!r}" for (place, _), text in omissions.items())
-
-
-def test_titles_axes_and_statuses_of_a_cell_come_from_the_catalogue() -> None:
-    (cell, *_) = cells_in(load(FIXTURES / "limits-linux"))
+def test_titles_axes_and_statuses_of_a_cell_come_from_the_catalogue(page: Path) -> None:
+    (cell, *_) = cells_of_page(page.read_text("utf-8"))
     own = {"chart title", "chart x", "line", "status", "ends"}
-    own_texts = [text for place, text in texts_of(cell) if place in own]
+    own_texts = [text for place, text in texts_of_cell(cell) if place in own]
     assert len(own_texts) >= 5
     assert [text for text in own_texts if "⟦" not in text] == []
     lengths = {value for trial in cell["trials"] for value in trial["values"] if "⟦" in str(value)}
@@ -144,26 +103,25 @@ def test_the_page_script_asks_for_exactly_the_words_that_the_page_has() -> None:
 
 
 @pytest.mark.needs("chromium")
-def test_texts_that_the_page_script_shows_are_in_the_language_of_the_page(tmp_path: Path) -> None:
-    shutil.copytree(FIXTURES / "limits-linux", tmp_path / "run")
-    run = load(tmp_path / "run")
-    page = write_report(run, pseudo())
-    (cell, *_) = cells_in(run)
-    of_data = any_of(frozenset(text for _, text in texts_of(cell)))
-    with a_browser() as browser:
-        tab = browser.tab()
-        tab.open(page)
-        tab.click('button[data-cell="0"]')
-        tab.until("document.getElementById('cell').open")
-        texts = tab.run(
-            "[...document.querySelectorAll('#cell [aria-label]')]"
-            ".map((each) => each.getAttribute('aria-label')).concat("
-            "[...document.querySelectorAll('#cell :is(caption, th, summary, label, li, figcaption,"
-            " button, h2)')].map((each) => [...each.childNodes].filter((child) =>"
-            " child.nodeName !== 'DETAILS').map((child) => child.textContent).join('')))"
-        )
-        assert tab.run("document.documentElement.lang") == "de"
-        assert tab.complaints == []
+def test_texts_that_the_page_script_shows_are_in_the_language_of_the_page(
+    browser: Browser, page: Path
+) -> None:
+    run = load(page.parent)
+    (cell, *_) = cells_of_page(page.read_text("utf-8"))
+    of_data = any_of(frozenset(text for _, text in texts_of_cell(cell)))
+    tab = browser.tab()
+    tab.open(page)
+    tab.click('button[data-cell="0"]')
+    tab.until("document.getElementById('cell').open")
+    texts = tab.run(
+        "[...document.querySelectorAll('#cell [aria-label]')]"
+        ".map((each) => each.getAttribute('aria-label')).concat("
+        "[...document.querySelectorAll('#cell :is(caption, th, summary, label, li, figcaption,"
+        " button, h2)')].map((each) => [...each.childNodes].filter((child) =>"
+        " child.nodeName !== 'DETAILS').map((child) => child.textContent).join('')))"
+    )
+    assert tab.run("document.documentElement.lang") == "de"
+    assert tab.complaints == []
     names = names_of(run) | {name for record in run.records for name in record.values}
     names |= {name for finding in run.findings for name in finding.evidence}
     own = [of_data.sub(" ", text) for text in texts if text]

@@ -58,6 +58,7 @@ class Browser:
         self._process, self._to, self._out_of = process, to, out_of
         self._rest = b""
         self._last = 0
+        self._tabs: list[Tab] = []
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
@@ -100,7 +101,13 @@ class Browser:
             tab.call(f"{domain}.enable")
         tab.resize(width, height)
         tab.emulate(scheme)
+        self._tabs.append(tab)
         return tab
+
+    def close_tabs(self) -> None:
+        """Close every page that ``tab`` opened, but those that are closed already."""
+        for tab in [*self._tabs]:
+            tab.close()
 
 
 class Tab:
@@ -110,6 +117,7 @@ class Tab:
         self._browser, self._session, self._target = browser, session, target
 
     def close(self) -> None:
+        self._browser._tabs.remove(self)
         self._browser.call("Target.closeTarget", targetId=self._target)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import gettext
+import gzip
 import html.parser
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -74,11 +77,20 @@ def any_of(names: frozenset[str]) -> re.Pattern[str]:
 def unsaid(text: str, names: frozenset[str]) -> str:
     """What of a text is in no brackets, and no name, figure or unit; empty where all is said."""
     text = re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
-    if text.strip() in names:
+    if text.strip() in names or not _words_of_a_language(text):
         return ""
-    text = any_of(names).sub(" ", text)
+    return _words_of_a_language(any_of(names).sub(" ", text))
+
+
+def _words_of_a_language(text: str) -> str:
     words = ((word, word.strip("()[],;:.")) for word in text.split())
     return " ".join(word for word, bare in words if bare and not NEUTRAL.fullmatch(bare))
+
+
+def omissions(texts: Iterable[tuple[str, str]], names: frozenset[str]) -> dict[str, str]:
+    """Text that is not all said → its place. Each text is looked at once."""
+    places = {text: place for place, text in texts}
+    return {text: place for text, place in places.items() if unsaid(text, names)}
 
 
 def names_of(run: Analysis) -> frozenset[str]:
@@ -206,3 +218,34 @@ class Visible(html.parser.HTMLParser):
     def handle_data(self, data: str) -> None:
         if data.strip() and not {"script", "style", "code", "pre"} & {*self._open}:
             self.found.append((">".join(self._open[-2:]), data.strip()))
+
+
+CELLS = re.compile(r'<script type="application/json" id="cells">(.*?)</script>', re.DOTALL)
+
+
+def cells_of_page(page: str) -> Iterator[dict[str, Any]]:
+    """The data of each cell, as the page's script reads them."""
+    (text,) = CELLS.findall(page)
+    for _first, data in json.loads(text):
+        yield from json.loads(gzip.decompress(base64.b64decode(data)))["cells"]
+
+
+def texts_of_cell(cell: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(place, text) of all that a reader sees of a cell, except texts of a host."""
+    yield "name", cell["name"]
+    yield from (("figures", text) for text in cell["figures"])
+    for finding in cell["findings"]:
+        yield from (("findings", finding["text"]), ("advice", finding["advice"]))
+    for name, requested, effective, _differs in cell["settings"]:
+        yield from (
+            ("setting", name),
+            (f"value of {name}", requested),
+            (f"effect of {name}", effective),
+        )
+    for chart in cell["charts"]:
+        yield from ((f"chart {axis}", chart[axis]) for axis in ("title", "x", "y"))
+        yield from (("line", line["label"]) for line in chart["lines"])
+        yield from (("mark", words) for _from, _until, words, _trial in chart.get("marks", ()))
+        yield from (("limit", words) for _level, words in chart.get("limits", ()))
+    for trial in cell["trials"]:
+        yield from ((part, trial[part]) for part in ("status", "why", "ends"))
