@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from netlab import clock
 from netlab.errors import HostError, HostGone
 from netlab.experiment.records import Value
 from netlab.measurement.pcap import frame_lengths
@@ -49,21 +49,21 @@ class Capture:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._pcap = bytearray()
-        self._heard_at = time.monotonic()
+        self._heard_at = clock.monotonic()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def await_listening(self, host: str) -> None:
         """Wait until tcpdump captures; NoCapture with tcpdump's last message if it does not."""
-        give_up = time.monotonic() + READY_S
+        give_up = clock.monotonic() + READY_S
         while "listening on" not in self._process.stderr_tail():
             status = self._process.wait(0.0)
-            if status is not None or time.monotonic() > give_up:
+            if status is not None or clock.monotonic() > give_up:
                 lines = self._process.stderr_tail().splitlines() or ["no answer"]
                 # The message of tcpdump may be followed by a line with the message of libpcap.
                 message = next((line for line in lines if line.startswith("tcpdump: ")), lines[-1])
                 raise NoCapture(f"{host}: tcpdump does not capture: {message[:200]}")
-            time.sleep(0.01)
+            clock.sleep(0.01)
 
     def finish(self, quiet_s: float = QUIET_S, last_s: float = LAST_S) -> bytes:
         """Wait for the last frames, end tcpdump and return the capture.
@@ -71,10 +71,10 @@ class Capture:
         ``quiet_s``: the capture is complete if no byte arrives for this long. ``last_s``: time
         limit for the last frames.
         """
-        give_up = time.monotonic() + last_s
-        self._heard_at = time.monotonic()
-        while time.monotonic() < min(give_up, self._heard_at + quiet_s):
-            time.sleep(0.01)
+        give_up = clock.monotonic() + last_s
+        self._heard_at = clock.monotonic()
+        while clock.monotonic() < min(give_up, self._heard_at + quiet_s):
+            clock.sleep(0.01)
         self.end()
         return bytes(self._pcap)
 
@@ -86,7 +86,7 @@ class Capture:
     def _read(self) -> None:
         try:
             while part := self._process.read():
-                self._heard_at = time.monotonic()
+                self._heard_at = clock.monotonic()
                 if len(self._pcap) < CAPTURE_MOST_BYTES:
                     self._pcap += part
         except (OSError, ValueError):

@@ -10,12 +10,12 @@ every request to arrive in time. A round is the trials that run at the same time
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from netlab import clock
 from netlab.experiment.kinds import Stream, TestSettings
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def common_window(
     offsets = list(ask(lambda agent: agent.clock_offset(), unique_agents))
     slowest_ns = 2 * max(offset.bound_ns for offset in offsets)
     ahead_ns = round(_ahead_s(streams) * 1e9) + EXCHANGES_AHEAD * slowest_ns
-    start_ns = time.monotonic_ns() + ahead_ns
+    start_ns = clock.monotonic_ns() + ahead_ns
     open_ns = start_ns + round(_settle_s(streams) * 1e9)
     close_ns = open_ns + round((streams[0].duration_s or 0) * 1e9)
     return CommonWindow(start_ns, open_ns, close_ns, unique_agents, offsets, len(streams))

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ipaddress
 import queue
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from netlab import clock
 from netlab.errors import HostGone, ProbeError
 from netlab.experiment.records import REASONS, reason_of
 from netlab.measurement.requests import can
@@ -189,7 +189,7 @@ class _Drive:
 
     def lead(self, within_s: float, on_progress: OnProgress) -> None:
         """Process each record until every end has ended."""
-        give_up = time.monotonic() + within_s
+        give_up = clock.monotonic() + within_s
         while not self.ended:
             try:
                 side, record = self._take(give_up)
@@ -207,7 +207,7 @@ class _Drive:
         end would continue into the time of the next trial.
         """
         self._abort()
-        give_up = time.monotonic() + ENDS_S
+        give_up = clock.monotonic() + ENDS_S
         with suppress(queue.Empty):
             while not self.ended:
                 self._take(give_up)
@@ -221,7 +221,7 @@ class _Drive:
         """Process the next record; returns its end and the record. Raises queue.Empty if no record
         arrives in time.
         """
-        pending, record = self.arrivals.get(timeout=max(0.0, until - time.monotonic()))
+        pending, record = clock.get(self.arrivals, max(0.0, until - clock.monotonic()))
         conversation, side = next(
             (conversation, side)
             for conversation in self.conversations

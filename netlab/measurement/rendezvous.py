@@ -10,11 +10,11 @@ remaining pairs would be the rate of fewer pairs.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from netlab import clock
 from netlab.errors import ProbeError
 
 PAIR_GONE = "pair-gone"
@@ -61,7 +61,9 @@ class Rendezvous:
             meetings = self._meetings
             self._waiting[name] = contribution
             self._end_if_complete()
-            self._changed.wait_for(lambda: self._meetings > meetings or self._gone is not None)
+            clock.wait_for(
+                self._changed, lambda: self._meetings > meetings or self._gone is not None
+            )
             if self._meetings == meetings:
                 detail = f"{self._gone} left the common search of all pairs"
                 raise ProbeError(name, PAIR_GONE, detail=detail)
@@ -86,7 +88,7 @@ class Rendezvous:
         if self._gone is None and self._names and self._waiting.keys() == set(self._names):
             self._met, self._waiting = self._waiting, {}
             self._meetings += 1
-            self._over_ns = time.monotonic_ns()
+            self._over_ns = clock.monotonic_ns()
             self._changed.notify_all()
 
 

@@ -13,7 +13,7 @@ from netlab.config.matrix_file import load_matrix
 TEXT = (ROOT / "docs" / "how-to" / "coming-from.md").read_text()
 
 
-def test_every_option_of_measure_is_one() -> None:
+def test_the_page_for_users_of_other_tools_names_only_options_of_measure() -> None:
     options = {name for param in cli.commands["measure"].params for name in param.opts}
     rows = [line.split(" | ") for line in TEXT.splitlines() if line.startswith("| ")]
     option_names = {word for row in rows[1:] for word in re.findall(r"--[a-z0-9]+", row[1])}
@@ -21,7 +21,7 @@ def test_every_option_of_measure_is_one() -> None:
     assert len(option_names) > 8
 
 
-def test_every_key_stands_in_a_matrix_that_is_read(tmp_path: Path) -> None:
+def test_a_matrix_of_the_keys_on_the_page_for_users_of_other_tools_loads(tmp_path: Path) -> None:
     keys = dict(re.findall(r"`([a-z_]+): ([^`\[{]+)`", TEXT))
     settings = {name: value for name, value in keys.items() if name not in ("test", "protocol")}
     of_stream = {

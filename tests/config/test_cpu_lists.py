@@ -27,7 +27,7 @@ __all__ = ["load"]
         ("[[0]]", ["0"]),
     ],
 )
-def test_a_list_of_numbers_is_one_level_and_an_axis_a_list_of_them(
+def test_a_list_of_cpus_is_one_value_and_a_list_of_lists_is_an_axis(
     load: Any, text: str, levels: list[str]
 ) -> None:
     setups = streams(load(SMALL + f"    server_cpus: {text}\n"))
@@ -49,7 +49,7 @@ def test_a_list_of_numbers_is_one_level_and_an_axis_a_list_of_them(
         ("[[0, 1], 0-1]", "the same value as number 1 of this list"),
     ],
 )
-def test_what_is_no_list_of_cpus_is_refused_with_its_place(
+def test_an_invalid_list_of_cpus_is_refused_with_its_place(
     load: Any, text: str, fault: str
 ) -> None:
     with pytest.raises(MatrixError) as excinfo:
@@ -59,14 +59,14 @@ def test_what_is_no_list_of_cpus_is_refused_with_its_place(
     assert fault in line
 
 
-def test_a_list_takes_the_place_of_one_cpu(load: Any) -> None:
+def test_a_list_of_cpus_replaces_the_default_cpu_of_that_end(load: Any) -> None:
     text = SMALL.replace("{duration: 2s}", "{duration: 2s, server_cpu: 1, client_cpu: 1}")
     (stream, *_rest) = streams(load(text + "    server_cpus: [0, 1]\n"))
     assert (stream.server_cpu, stream.server_cpus) == (None, "0,1")
     assert (stream.client_cpu, stream.client_cpus) == (1, None)
 
 
-def test_a_cell_without_a_list_has_the_key_that_it_ever_had() -> None:
+def test_only_a_given_list_of_cpus_is_part_of_a_cells_key() -> None:
     plain = Stream(protocol="TCP", message_bytes=64)
     assert "server_cpus" not in plain.settings()
     key = Cell(pairing="LL", test="stream", setup=plain).key
@@ -74,7 +74,7 @@ def test_a_cell_without_a_list_has_the_key_that_it_ever_had() -> None:
     assert Cell(pairing="LL", test="stream", setup=cpu_setup).key != key
 
 
-def test_the_trials_of_a_search_are_spread_over_the_same_cpus() -> None:
+def test_a_throughput_search_passes_its_cpu_lists_to_the_streams_of_its_trials() -> None:
     search = ThroughputSearch(frame_bytes=64, streams=4, server_cpus="0,1", client_cpus="2,3")
     handed_on = search.passed_on(Stream)
     assert (handed_on["server_cpus"], handed_on["client_cpus"]) == ("0,1", "2,3")
@@ -87,7 +87,9 @@ def test_the_trials_of_a_search_are_spread_over_the_same_cpus() -> None:
         ("receive: polling", "with more than 64 streams, a thread waits for several at once"),
     ],
 )
-def test_what_many_streams_cannot_do_is_refused(load: Any, more: str, fault: str) -> None:
+def test_methods_that_more_than_64_streams_cannot_use_are_refused(
+    load: Any, more: str, fault: str
+) -> None:
     test = "  - test: stream\n    protocol: UDP\n    message_size: 64\n"
     text = SMALL[: SMALL.index("  - test")] + test
     for count, is_refused in ((64, False), (65, True), (1000, True)):

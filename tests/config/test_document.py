@@ -46,23 +46,23 @@ def faults_of(text: str | bytes) -> list[str]:
         ("!!str 5", "5"),
     ],
 )
-def test_scalars_are_those_of_yaml_1_2(scalar: str, value: object) -> None:
+def test_scalars_have_the_types_of_yaml_1_2(scalar: str, value: object) -> None:
     data = load_document(f"key: {scalar}", "f.yaml").data["key"]
     assert data == value
     assert type(data) is type(value)
 
 
-def test_keys_are_words_as_written() -> None:
+def test_yaml_keys_are_read_as_text_exactly_as_written() -> None:
     assert load_document("no: 1\n010: 2\ntrue: 3", "f").data == {"no": 1, "010": 2, "true": 3}
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_trouble() -> None:
+def test_a_document_with_byte_order_mark_and_windows_line_ends_is_read() -> None:
     document = load_document(b"\xef\xbb\xbfa: 1\r\nb: [2, 3]\r\n", "f.yaml")
     assert document.data == {"a": 1, "b": [2, 3]}
     assert str(document.fault(("b", 1), "x")) == "f.yaml:2:8: b[1]: x"
 
 
-def test_aliases_stand_for_their_anchor() -> None:
+def test_an_alias_has_the_value_of_its_anchor() -> None:
     document = load_document("a: &x {b: [1, 2]}\nc: *x", "f.yaml")
     assert document.data["c"] == {"b": [1, 2]}
 
@@ -94,20 +94,20 @@ def test_aliases_stand_for_their_anchor() -> None:
         ("? [a]\n: 1", "f.yaml:1:3: a key must be a plain word"),
     ],
 )
-def test_each_thing_that_is_refused_has_a_plain_sentence_and_its_place(
+def test_each_refused_yaml_construct_is_reported_with_its_place(
     text: str | bytes, fault: str
 ) -> None:
     (line,) = faults_of(text)
     assert line.startswith(fault)
 
 
-def test_several_faults_come_in_one_go_in_the_order_of_the_file() -> None:
+def test_several_faults_of_a_document_are_reported_together_in_file_order() -> None:
     lines = faults_of("a: !!int 1\nb: .nan\nc: 1\nc: 2")
     assert [line.split(":")[1] for line in lines] == ["1", "2", "4"]
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_a_document_or_a_list_of_faults_with_places(text: str) -> None:
+def test_any_text_loads_as_a_document_or_raises_faults_with_places(text: str) -> None:
     try:
         load_document(text, "f")
     except MatrixError as error:
@@ -117,7 +117,7 @@ def test_any_text_is_a_document_or_a_list_of_faults_with_places(text: str) -> No
 
 @example(b"\r'")
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_document_or_a_list_of_faults(content: bytes) -> None:
+def test_any_bytes_load_as_a_document_or_raise_a_list_of_faults(content: bytes) -> None:
     try:
         load_document(content, "f")
     except MatrixError as error:
@@ -127,14 +127,16 @@ def test_any_bytes_are_a_document_or_a_list_of_faults(content: bytes) -> None:
 @given(
     st.lists(st.sampled_from([*"[]{}&*!|>'\"%@`,:-?#\n\t ", "a", "&a ", "*a", "<<"]), max_size=40)
 )
-def test_any_mix_of_yamls_signs_is_a_document_or_a_list_of_faults(signs: list[str]) -> None:
+def test_any_mix_of_yaml_signs_loads_as_a_document_or_raises_a_list_of_faults(
+    signs: list[str],
+) -> None:
     try:
         load_document("".join(signs), "f")
     except MatrixError as error:
         assert error.faults
 
 
-def test_a_file_that_cannot_be_read_is_said_so_by_name(tmp_path: Path) -> None:
+def test_an_unreadable_document_is_reported_by_its_file_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"missing\.yaml: cannot be read: No such file"):
         read_document(tmp_path / "missing.yaml")
     with pytest.raises(UsageError, match="cannot be read: Is a directory"):
@@ -161,7 +163,7 @@ def complaints_of(text: str, model: Any = Outer) -> list[str]:
     return str(caught.value).splitlines()
 
 
-def test_a_valid_document_becomes_its_model() -> None:
+def test_a_valid_document_or_part_of_a_document_becomes_its_model() -> None:
     model = validate(load_document("name: x\nfrom: {port: 2}\nsizes: [3]", "f"), Outer)
     assert (model.name, model.source, model.sizes) == ("x", Inner(port=2), [3])
     part = validate(load_document("a: {b: {port: 5}}", "f"), Inner, ("a", "b"))
@@ -189,11 +191,13 @@ def test_a_valid_document_becomes_its_model() -> None:
         ),
     ],
 )
-def test_each_complaint_stands_at_its_place_with_a_sentence(text: str, fault: str) -> None:
+def test_each_invalid_key_or_value_of_a_document_is_reported_at_its_place(
+    text: str, fault: str
+) -> None:
     assert complaints_of(text)[0].startswith(fault)
 
 
-def test_a_fault_within_an_alias_is_shown_where_it_is_written() -> None:
+def test_a_fault_within_an_alias_is_reported_at_the_anchor() -> None:
     text = "name: x\ninner:\n  a: &a {port: 0}\n  b: *a"
     assert complaints_of(text) == [
         "f.yaml:3:16: inner.a.port: 0 should be at least 1",

@@ -38,7 +38,7 @@ def refused(folder: Path, tests: str, overrides: dict[str, str] | None = None) -
 
 
 @pytest.mark.parametrize("name", AXES)
-def test_an_axis_that_an_echo_does_not_have_is_refused_at_its_line_and_column(
+def test_a_setting_that_a_mirror_cannot_apply_is_refused_at_its_line_and_column(
     tmp_path: Path, name: str
 ) -> None:
     tests = f"""\
@@ -55,7 +55,7 @@ tests:
     assert "`exclude` this value for pairing XL" in fault
 
 
-def test_what_is_excluded_for_the_echo_is_measured_with_the_others(tmp_path: Path) -> None:
+def test_a_value_excluded_for_the_pairing_of_a_mirror_is_accepted(tmp_path: Path) -> None:
     tests = """\
 tests:
   - test: round_trip
@@ -68,7 +68,7 @@ tests:
     assert refused(tmp_path, tests) == []
 
 
-def test_defaults_are_refused_where_they_are_written(tmp_path: Path) -> None:
+def test_a_default_that_a_mirror_cannot_apply_is_refused_at_its_place(tmp_path: Path) -> None:
     tests = """\
 defaults: {server_receive: spinning}
 tests:
@@ -80,12 +80,12 @@ tests:
     assert all(fault.startswith("7:28: ") for fault in faults)
 
 
-def test_what_is_set_over_the_file_is_refused_with_its_test(tmp_path: Path) -> None:
+def test_an_override_that_a_mirror_cannot_apply_is_refused_at_its_test(tmp_path: Path) -> None:
     tests = "tests:\n  - {test: round_trip, protocol: TCP, message_size: 64}\n"
     (fault,) = refused(tmp_path, tests, {"server_receive": "spinning"})
     assert fault.startswith("8:5: ")
 
 
-def test_what_nobody_asks_for_is_no_fault(tmp_path: Path) -> None:
+def test_a_plain_round_trip_with_a_mirror_without_a_probe_is_accepted(tmp_path: Path) -> None:
     tests = "tests:\n  - {test: round_trip, protocol: [TCP, UDP], message_size: 64}\n"
     assert refused(tmp_path, tests) == []

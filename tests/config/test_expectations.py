@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.config.matrix_file import expectations_in, load_matrix
-from netlab.config.schema import schema_text
+from netlab.config.schema import SCHEMA_FILE
 from netlab.errors import MatrixError
 from netlab.experiment.expectations import Expectation
 from netlab.experiment.matrix import Matrix
@@ -52,7 +52,7 @@ def load(tmp_path: Path) -> Any:
         ("baseline: {no_worse_by: 5 %}", "no worse than the baseline by 5 %", 0.05, "baseline"),
     ],
 )  # fmt: skip
-def test_a_bound_is_written_as_it_is_said(
+def test_each_bound_of_an_expectation_is_read_and_printed_in_words(
     load: Any, line: str, words: str, limit: float, of: str
 ) -> None:
     (expectation,) = load(f"{MATRIX}  - {line}\n").expectations
@@ -61,7 +61,7 @@ def test_a_bound_is_written_as_it_is_said(
     assert expectation.of == of
 
 
-def test_searches_have_bounds_of_their_own(load: Any) -> None:
+def test_expectations_have_bounds_for_payload_and_rate_without_loss(load: Any) -> None:
     text = (
         "link: {rate: 100Mbit}\npairings: [LL]\ntests:\n"
         "  - {test: throughput_search, frame_size: 64}\n  - {test: payload_search, protocol: TCP}\n"
@@ -106,9 +106,7 @@ def test_searches_have_bounds_of_their_own(load: Any) -> None:
         ("{unless: {pairing: [LL, WL]}, baseline: {no_worse_by: 1 %}}", "applies to no cell"),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused_at_its_place_in_a_sentence(
-    load: Any, line: str, fault: str
-) -> None:
+def test_an_invalid_expectation_is_refused_with_a_reason(load: Any, line: str, fault: str) -> None:
     text = f"{MATRIX}  - {line}\n"
     if not fault:
         assert load(text).expectations
@@ -126,7 +124,9 @@ def cells(matrix: Matrix, expectation: Expectation) -> list[tuple[Any, ...]]:
     return [tuple(map(cell.get, names)) for cell in plain if expectation.is_about(cell)]
 
 
-def test_an_expectation_is_about_the_cells_that_have_the_quantity_and_are_meant(load: Any) -> None:
+def test_an_expectation_applies_to_cells_that_have_its_quantity_and_match_its_conditions(
+    load: Any,
+) -> None:
     matrix = load(
         MATRIX
         + "  - throughput: {at_least: 1Mbit}\n"
@@ -146,14 +146,14 @@ def test_an_expectation_is_about_the_cells_that_have_the_quantity_and_are_meant(
     )
 
 
-def test_a_setting_that_a_kind_of_test_does_not_take_agrees_with_none() -> None:
+def test_a_condition_on_a_setting_excludes_cells_that_lack_the_setting() -> None:
     condition = {"streams": frozenset([None, 1])}
     expectation = Expectation(what="loss", bound="at most", limit=0.1, of="share", when=condition)
     assert expectation.is_about({"test": "stream", "protocol": "UDP", "streams": 1})
     assert not expectation.is_about({"test": "round_trip", "protocol": "UDP"})
 
 
-def test_what_is_expected_makes_no_other_experiment(load: Any) -> None:
+def test_expectations_do_not_change_the_content_hash_of_a_matrix(load: Any) -> None:
     plain = load(MATRIX.removesuffix("expect:\n"))
     assert plain.expectations == ()
     expecting = load(MATRIX + "  - loss: {at_most: 1 %}\n")
@@ -161,8 +161,8 @@ def test_what_is_expected_makes_no_other_experiment(load: Any) -> None:
     assert expectations_in(expecting.text, "m.yaml") == expecting.expectations
 
 
-def test_the_schema_for_editors_knows_every_bound() -> None:
-    section = json.loads(schema_text())["$defs"]["ExpectSection"]
+def test_the_schema_for_editors_has_the_bounds_of_expectations_and_no_other_keys() -> None:
+    section = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"]["ExpectSection"]
     assert section["properties"].keys() >= {"when", "unless", "throughput", "loss", "baseline"}
     assert section["additionalProperties"] is False
 
@@ -179,7 +179,7 @@ def test_the_schema_for_editors_knows_every_bound() -> None:
         ("ns", 5e5, 500_001.0, "500.001 us"),
     ],
 )
-def test_a_figure_is_never_rounded_to_the_limit_that_it_does_not_keep_to(
+def test_a_figure_that_misses_its_limit_is_not_rounded_to_the_limit(
     of: Any, limit: float, figure: float, words: str
 ) -> None:
     expectation = Expectation(what="throughput", bound="at least", limit=limit, of=of)
@@ -190,7 +190,9 @@ def test_a_figure_is_never_rounded_to_the_limit_that_it_does_not_keep_to(
 
 
 @given(st.floats(0.001, 1), st.floats(0, 1))
-def test_a_figure_keeps_to_one_of_two_opposite_bounds(limit: float, figure: float) -> None:
+def test_a_figure_meets_exactly_one_of_two_opposite_bounds_unless_equal_to_the_limit(
+    limit: float, figure: float
+) -> None:
     least, most = (
         Expectation(what="throughput", bound=bound, limit=limit, of="ceiling")
         for bound in ("at least", "at most")
@@ -199,7 +201,9 @@ def test_a_figure_keeps_to_one_of_two_opposite_bounds(limit: float, figure: floa
     assert (least.is_met_by(figure) and most.is_met_by(figure)) == (figure == limit)
 
 
-def test_the_matrix_of_the_documentation_expects_what_it_says(load: Any) -> None:
+def test_the_matrix_in_the_documentation_of_comparisons_has_its_stated_expectations(
+    load: Any,
+) -> None:
     text = (DOCS / "comparing.md").read_text(encoding="utf-8")
     matrix = load(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)[0])
     assert [str(expectation) for expectation in matrix.expectations] == [

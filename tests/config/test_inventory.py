@@ -53,7 +53,7 @@ def faults(tmp_path: Path, text: str) -> list[tuple[int, int, str, str]]:
     return [(fault.line, fault.column, fault.path, fault.message) for fault in raised.value.faults]
 
 
-def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:
+def test_login_keys_ports_and_addresses_of_a_host_are_read(tmp_path: Path) -> None:
     hosts = inventory(tmp_path, LAB)
     host = hosts.host("bench-2")
     assert host.ssh == SshTarget("bench-2")
@@ -68,7 +68,7 @@ def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:
     assert hosts.host("office").ssh == SshTarget("2001:db8::7", "ada", 22)
 
 
-def test_an_address_that_a_host_lacks_is_a_sentence(tmp_path: Path) -> None:
+def test_an_address_that_a_host_lacks_is_reported_with_host_and_network(tmp_path: Path) -> None:
     host = inventory(tmp_path, LAB).host("bench-2")
     with pytest.raises(UsageError, match=r"^host bench-2 has no IPv6 test address in network 'fib"):
         host.address("fibre", 6)
@@ -76,7 +76,7 @@ def test_an_address_that_a_host_lacks_is_a_sentence(tmp_path: Path) -> None:
         host.address("x")
 
 
-def test_the_first_server_and_the_first_other_client_are_the_pair(tmp_path: Path) -> None:
+def test_a_pairing_of_letters_takes_the_first_host_of_each_system(tmp_path: Path) -> None:
     hosts = inventory(tmp_path, LAB)
     assert [host.name for host in hosts.pair("LL")] == ["bench-1", "bench-2"]
     assert [host.name for host in hosts.pair("WL")] == ["office", "bench-1"]
@@ -88,13 +88,15 @@ def test_the_first_server_and_the_first_other_client_are_the_pair(tmp_path: Path
 @pytest.mark.parametrize(
     "pairs", ["pairs: {LL: [bench-2, bench-1]}", "pairs: {LL: {server: bench-2, client: bench-1}}"]
 )
-def test_named_pairs_go_before_the_order(tmp_path: Path, pairs: str) -> None:
+def test_a_pair_named_in_the_inventory_takes_precedence_over_the_order_of_hosts(
+    tmp_path: Path, pairs: str
+) -> None:
     hosts = inventory(tmp_path, LAB + pairs)
     assert names(hosts, "LL") == [("bench-2", "bench-1")]
     assert names(hosts, "LW")[0] == ("bench-1", "office")
 
 
-def test_the_two_systems_of_a_machine_never_measure_with_each_other(tmp_path: Path) -> None:
+def test_two_hosts_of_one_machine_are_never_a_pair(tmp_path: Path) -> None:
     hosts = inventory(tmp_path, DUAL_BOOT)
     assert names(hosts, "WL") == [
         ("left-windows", "right-linux"),
@@ -103,7 +105,9 @@ def test_the_two_systems_of_a_machine_never_measure_with_each_other(tmp_path: Pa
     assert names(hosts, "LL") == [("left-linux", "right-linux"), ("right-linux", "left-linux")]
 
 
-def test_all_systems_of_a_machine_are_asked_since_one_may_be_away(tmp_path: Path) -> None:
+def test_the_hosts_needed_for_a_pairing_include_all_systems_of_dual_boot_machines(
+    tmp_path: Path,
+) -> None:
     needed = inventory(tmp_path, DUAL_BOOT).needed(["WL"])
     assert [host.name for host in needed] == [
         "left-linux",
@@ -114,24 +118,26 @@ def test_all_systems_of_a_machine_are_asked_since_one_may_be_away(tmp_path: Path
     assert [host.name for host in inventory(tmp_path, LAB).needed(["LL"])] == ["bench-1", "bench-2"]
 
 
-def test_a_local_host_needs_nothing_and_is_measured_over_the_loopback(tmp_path: Path) -> None:
+def test_a_local_host_has_this_machines_system_and_the_loopback_addresses(tmp_path: Path) -> None:
     hosts = inventory(tmp_path, "hosts: {a: {local: true}, b: {local: true, os: L}}")
     host = hosts.host("a")
     assert host.os == local_os()
     assert (host.address(None), host.address(None, 6)) == ("127.0.0.1", "::1")
 
 
-def test_a_matrix_with_hosts_inside_is_an_inventory_too(tmp_path: Path) -> None:
+def test_a_matrix_with_a_hosts_section_is_read_as_an_inventory(tmp_path: Path) -> None:
     text = "title: x\ntests: []\npairings: [LL]\nhosts: {a: {local: true}, b: {local: true}}\n"
     assert [host.name for host in inventory(tmp_path, text).hosts] == ["a", "b"]
 
 
-def test_a_file_without_hosts_says_how_to_name_one(tmp_path: Path) -> None:
+def test_an_inventory_without_hosts_is_refused_with_a_hint_to_the_option_hosts(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UsageError, match="has no `hosts:`; name the inventory with --hosts FILE"):
         inventory(tmp_path, "title: x\n")
 
 
-def test_all_faults_are_reported_at_once_each_at_its_place(tmp_path: Path) -> None:
+def test_all_faults_of_an_inventory_are_reported_together_with_their_lines(tmp_path: Path) -> None:
     complaints = faults(
         tmp_path,
         """\
@@ -164,7 +170,7 @@ hosts:
     assert "neither a public key" in by_line[13][1]
 
 
-def test_pairs_that_cannot_be_are_faults(tmp_path: Path) -> None:
+def test_pairs_of_unknown_same_or_unfit_hosts_are_refused(tmp_path: Path) -> None:
     text = DUAL_BOOT + (
         "pairs:\n"
         "  LL: [left-linux, nobody]\n"
@@ -181,13 +187,13 @@ def test_pairs_that_cannot_be_are_faults(tmp_path: Path) -> None:
     assert messages[11].startswith("not a pairing: write two of the letters")
 
 
-def test_a_strange_key_of_an_inventory_is_a_fault_with_what_was_meant(tmp_path: Path) -> None:
+def test_an_unknown_key_of_an_inventory_is_refused_with_the_nearest_key(tmp_path: Path) -> None:
     assert faults(tmp_path, LAB + "pair: {LL: [bench-1, bench-2]}\n") == [
         (13, 1, "pair", "not a key of an inventory; did you mean `pairs`?")
     ]
 
 
-def test_a_pinned_key_line_is_taken(tmp_path: Path) -> None:
+def test_a_host_key_may_be_a_public_key_with_a_comment(tmp_path: Path) -> None:
     text = f"hosts: {{a: {{os: L, ssh: a, address: 10.0.0.1, host_key: {KEY} a comment}}}}"
     assert inventory(tmp_path, text).host("a").host_key == f"{KEY} a comment"
 
@@ -204,7 +210,7 @@ def test_a_pinned_key_line_is_taken(tmp_path: Path) -> None:
         ("ada@[fe80::1%eth0]:22", SshTarget("fe80::1%eth0", "ada", 22)),
     ],
 )
-def test_every_form_of_a_login_is_read(text: str, target: SshTarget) -> None:
+def test_every_form_of_an_ssh_login_is_parsed(text: str, target: SshTarget) -> None:
     assert parse_ssh(text) == target
 
 
@@ -212,7 +218,7 @@ def test_every_form_of_a_login_is_read(text: str, target: SshTarget) -> None:
     "text",
     ["", "a b", "-oProxyCommand=x", "ada@-x", "fd00::1", "rack:", "rack:0", "rack:99999", "a@"],
 )
-def test_what_is_no_login_is_refused(text: str) -> None:
+def test_an_invalid_ssh_login_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is neither user@host:port|is not a port"):
         parse_ssh(text)
 
@@ -226,7 +232,7 @@ hosts:
 """
 
 
-def test_a_mirror_is_an_address_and_a_port_and_nothing_to_log_in_to(tmp_path: Path) -> None:
+def test_a_mirror_host_has_an_address_and_a_port_and_no_login(tmp_path: Path) -> None:
     hosts = inventory(tmp_path, MIRRORED)
     echo, strange = hosts.host("echo"), hosts.host("strange")
     assert echo.mirror == Mirror("10.0.0.9", 7)
@@ -238,7 +244,7 @@ def test_a_mirror_is_an_address_and_a_port_and_nothing_to_log_in_to(tmp_path: Pa
         strange.address(None, 4)
 
 
-def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: Path) -> None:
+def test_a_mirror_host_is_the_last_choice_as_server_and_never_the_client(tmp_path: Path) -> None:
     hosts = inventory(tmp_path, MIRRORED)
     assert names(hosts, "LL") == [
         ("left", "right"),
@@ -267,7 +273,7 @@ def test_a_mirror_serves_behind_those_that_can_do_more_and_never_asks(tmp_path: 
         ("{os: X, ssh: somebody, address: 10.0.0.9}", "give this host `mirror:` or `serves:`"),
     ],
 )
-def test_what_a_mirror_cannot_be_is_said_at_its_place(
+def test_an_invalid_mirror_host_is_refused_at_its_place(
     tmp_path: Path, host: str, message: str
 ) -> None:
     ((line, _, path, complaint),) = faults(tmp_path, f"hosts:\n  odd: {host}\n")
@@ -276,7 +282,7 @@ def test_what_a_mirror_cannot_be_is_said_at_its_place(
     assert message in complaint or message in path
 
 
-def test_a_pair_whose_client_is_a_mirror_is_refused(tmp_path: Path) -> None:
+def test_a_pair_with_a_mirror_host_as_client_is_refused(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, MIRRORED + "pairs: {LL: {server: left, client: echo}}")
     assert fault[2:] == (
         "pairs.LL.client",

@@ -23,7 +23,9 @@ def inventory(folder: Path, text: str = HOSTS) -> Inventory:
     return load_inventory(folder / "hosts.yaml")
 
 
-def test_a_server_has_its_address_and_the_usual_port_if_none_is_given(tmp_path: Path) -> None:
+def test_a_running_tool_server_has_its_address_and_by_default_the_tools_port(
+    tmp_path: Path,
+) -> None:
     hosts = inventory(tmp_path)
     assert hosts.host("nas").serves == {
         "iperf3": Service("192.0.2.5", 5999),
@@ -35,7 +37,7 @@ def test_a_server_has_its_address_and_the_usual_port_if_none_is_given(tmp_path: 
     }
 
 
-def test_it_runs_no_agent_and_is_a_server_only(tmp_path: Path) -> None:
+def test_a_host_that_only_serves_runs_no_agent_and_is_never_the_client(tmp_path: Path) -> None:
     hosts = inventory(tmp_path)
     assert not hosts.host("nas").has_agent
     assert [server.name for server, _ in hosts.candidates("XL")] == ["nas", "six"]
@@ -46,7 +48,7 @@ def test_it_runs_no_agent_and_is_a_server_only(tmp_path: Path) -> None:
         hosts.observing(["nas"])
 
 
-def test_its_address_is_that_of_its_servers(tmp_path: Path) -> None:
+def test_a_host_that_only_serves_has_the_address_of_its_tool_servers(tmp_path: Path) -> None:
     hosts = inventory(tmp_path)
     assert hosts.host("nas").address("any") == "192.0.2.5"
     assert hosts.host("six").address(None, 6) == "2001:db8::5"
@@ -66,7 +68,9 @@ def test_its_address_is_that_of_its_servers(tmp_path: Path) -> None:
         ("iperf3", "should name a tool and its server"),
     ],
 )
-def test_what_is_no_server_is_said_at_its_place(tmp_path: Path, serves: str, message: str) -> None:
+def test_an_invalid_tool_server_of_a_host_is_refused_at_its_place(
+    tmp_path: Path, serves: str, message: str
+) -> None:
     with pytest.raises(MatrixError) as error:
         inventory(tmp_path, f"hosts:\n  nas: {{os: X, serves: {serves}}}\n")
     (fault,) = error.value.faults

@@ -37,12 +37,12 @@ def setups(matrix: Matrix) -> list[LatencyUnderLoad]:
     return load_setups  # type: ignore[return-value]
 
 
-def test_nothing_must_be_said(load: Any) -> None:
+def test_a_latency_under_load_test_needs_no_settings(load: Any) -> None:
     assert setups(load(HEAD)) == [LatencyUnderLoad()]
     assert setups(load(HEAD + "    load: {}\n")) == [LatencyUnderLoad()]
 
 
-def test_every_setting_can_be_written_and_arrives(load: Any) -> None:
+def test_every_setting_of_latency_under_load_is_read_from_a_matrix(load: Any) -> None:
     text = (
         HEAD
         + """\
@@ -100,7 +100,7 @@ def test_every_setting_can_be_written_and_arrives(load: Any) -> None:
     assert setting_names - LOAD_KEYS == BESIDE
 
 
-def test_what_stands_in_load_is_a_streams_and_may_be_an_axis(load: Any) -> None:
+def test_each_setting_of_the_load_is_a_stream_setting_and_may_be_an_axis(load: Any) -> None:
     assert {setting.name for setting in SETTINGS_OF["stream"]} >= LOAD_KEYS
     text = HEAD + (
         "    load: {streams: [1, 4], congestion: [cubic, bbr], direction: [client-sends, both]}\n"
@@ -120,7 +120,7 @@ def test_what_stands_in_load_is_a_streams_and_may_be_an_axis(load: Any) -> None:
     ]
 
 
-def test_tcp_and_udp_side_by_side_each_take_their_own(load: Any) -> None:
+def test_a_load_over_tcp_and_udp_gives_each_protocol_only_its_own_settings(load: Any) -> None:
     text = HEAD + (
         "    load: {protocol: [TCP, UDP], congestion: [cubic, bbr], send_method: [plain, batch]}\n"
     )
@@ -136,7 +136,7 @@ def test_tcp_and_udp_side_by_side_each_take_their_own(load: Any) -> None:
 # ---- other layers ----
 
 
-def test_defaults_are_for_both_and_what_a_test_says_itself_wins(load: Any) -> None:
+def test_defaults_apply_to_the_load_unless_the_test_sets_its_own_values(load: Any) -> None:
     text = (
         "title: t\npairings: [LL]\n"
         "defaults: {streams: 3, duration: 4s, request_rate: 20, congestion: cubic}\n"
@@ -152,13 +152,13 @@ def test_defaults_are_for_both_and_what_a_test_says_itself_wins(load: Any) -> No
     )
 
 
-def test_a_rate_of_the_load_takes_back_the_other_rate_of_the_defaults(load: Any) -> None:
+def test_a_rate_of_the_load_cancels_a_message_rate_of_the_defaults(load: Any) -> None:
     text = "title: t\npairings: [LL]\ndefaults: {message_rate: 5}\ntests:\n"
     (setup,) = setups(load(text + "  - {test: latency_under_load, load: {rate: 1Mbit}}\n"))
     assert (setup.rate_bit_per_s, setup.message_rate_per_s) == (1e6, None)
 
 
-def test_rules_name_settings_of_the_load_by_themselves(load: Any) -> None:
+def test_rules_name_settings_of_the_load_without_the_section_load(load: Any) -> None:
     text = HEAD + (
         "    load: {protocol: [TCP, UDP], streams: [1, 4], direction: [client-sends, both]}\n"
         "    replace: [{when: {protocol: UDP}, with: {rate: 5Mbit}}]\n"
@@ -180,7 +180,7 @@ def test_rules_name_settings_of_the_load_by_themselves(load: Any) -> None:
     assert (4, "both") not in {(setup.streams, setup.direction) for setup in load_setups}
 
 
-def test_set_holds_for_the_load_whatever_its_section_says(load: Any) -> None:
+def test_an_override_of_a_load_setting_replaces_the_value_in_the_section_load(load: Any) -> None:
     text = HEAD + "    load: {streams: [1, 4], congestion: cubic}\n"
     assert {setup.streams for setup in setups(load(text, streams="2"))} == {2}
     load_setups = setups(load(text, congestion="[cubic, bbr]", idle="1s"))
@@ -206,7 +206,7 @@ def test_set_holds_for_the_load_whatever_its_section_says(load: Any) -> None:
         ({"outstanding": "2"}, "--set outstanding: no test of this matrix has this setting"),
     ],
 )
-def test_a_wrong_set_is_refused_in_a_sentence(
+def test_a_wrong_override_of_latency_under_load_is_refused_with_a_reason(
     overrides: dict[str, str], words: str, load: Any
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -214,7 +214,7 @@ def test_a_wrong_set_is_refused_in_a_sentence(
     assert words in str(caught.value)
 
 
-def test_the_sides_of_a_comparison_name_settings_of_the_load_by_themselves(load: Any) -> None:
+def test_comparisons_name_settings_of_the_load_without_the_section_load(load: Any) -> None:
     text = HEAD + (
         "    load: {streams: [1, 4], congestion: [cubic, bbr]}\n"
         "compare:\n"
@@ -335,13 +335,15 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("line", "fault"), FAULTS)
-def test_each_fault_is_named_at_its_place(line: str, fault: str, faults: Any) -> None:
+def test_each_fault_of_a_latency_under_load_test_is_reported_at_its_place(
+    line: str, fault: str, faults: Any
+) -> None:
     complaints = faults(f"{HEAD}{line}\n")
     assert len(complaints) == 1, complaints
     assert complaints[0].startswith(fault)
 
 
-def test_faults_beside_and_in_the_load_are_all_named(faults: Any) -> None:
+def test_faults_beside_and_within_the_section_load_are_reported_together(faults: Any) -> None:
     text = HEAD + "    request_timeout: 10.5s\n    load: {streams: 0, congestion: 5, rate: 1x}\n"
     assert [fault.split(": ")[1] for fault in faults(text)] == [
         "tests[0].request_timeout",
@@ -351,7 +353,7 @@ def test_faults_beside_and_in_the_load_are_all_named(faults: Any) -> None:
     ]
 
 
-def test_too_many_cells_of_axes_in_the_load_are_refused_before_any_is_made(faults: Any) -> None:
+def test_axes_of_the_load_with_too_many_cells_are_refused(faults: Any) -> None:
     axis = "{from: 1, to: 1000, step: 1}"
     (fault,) = faults(HEAD + f"    load: {{streams: {axis}, message_size: {axis}}}\n")
     assert fault.startswith("4:5: tests[0]: 1,000,000 cells are too many")

@@ -24,7 +24,7 @@ __all__ = ["load"]
 MATRICES = sorted((ROOT / "matrices").glob("*.yaml"))
 
 
-def test_the_lab_reports_experiment_is_416_cells_in_under_40_lines() -> None:
+def test_the_matrix_lab_report_has_416_cells_in_under_40_lines() -> None:
     path = ROOT / "matrices" / "lab-report.yaml"
     assert len(path.read_text(encoding="utf-8").splitlines()) < 40
     matrix = load_matrix(path)
@@ -45,7 +45,7 @@ def test_the_lab_reports_experiment_is_416_cells_in_under_40_lines() -> None:
     assert not matrix.has_inventory
 
 
-def test_the_loopback_matrix_is_short_and_has_its_hosts_inside() -> None:
+def test_the_matrix_loopback_is_short_and_contains_its_inventory() -> None:
     matrix = load_matrix(ROOT / "matrices" / "loopback.yaml")
     cells = expand(matrix)
     assert matrix.has_inventory
@@ -55,7 +55,7 @@ def test_the_loopback_matrix_is_short_and_has_its_hosts_inside() -> None:
 
 
 @pytest.mark.parametrize("path", MATRICES, ids=lambda path: path.name)
-def test_each_matrix_names_the_schema_in_its_first_line_and_loads(
+def test_each_shipped_matrix_names_the_schema_in_its_first_line_and_loads(
     path: Path, tmp_path: Path
 ) -> None:
     hosts = tmp_path / "hosts.yaml"
@@ -72,7 +72,7 @@ def test_the_json_schema_in_the_repository_is_current() -> None:
     )
 
 
-def test_the_json_schema_knows_every_setting_and_forbids_others() -> None:
+def test_the_json_schema_allows_exactly_the_settings_of_each_kind_of_test() -> None:
     schema = json.loads(schema_text())
     for test, kind in KINDS.items():
         setting_names = {setting.name for setting in SETTINGS_OF[test]}
@@ -96,7 +96,7 @@ KINDS = {
 }
 
 
-def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None:
+def test_every_setting_of_a_stream_is_read_from_a_matrix(load: Any) -> None:
     udp_settings = {
         "protocol": "UDP",
         "ip": 6,
@@ -158,17 +158,17 @@ def test_every_setting_of_a_stream_can_be_written_and_arrives(load: Any) -> None
     assert names == udp_settings.keys() | tcp_settings.keys()
 
 
-def test_auto_is_a_level_of_the_buffer_axis(load: Any) -> None:
+def test_auto_is_a_value_of_the_axis_socket_buffer(load: Any) -> None:
     matrix = load(SMALL + "    socket_buffer: [auto, 16KiB]\n")
     assert {s.socket_buffer_bytes for s in streams(matrix)} == {None, 16384}
 
 
-def test_steps_of_decimals_meet_their_end_exactly(load: Any) -> None:
+def test_an_axis_of_decimal_steps_ends_exactly_at_its_end(load: Any) -> None:
     matrix = load(SMALL + "    warm_up: {from: 100ms, to: 700ms, step: 200ms}\n")
     assert {s.warm_up_s for s in streams(matrix)} == {0.1, 0.3, 0.5, 0.7}
 
 
-def test_the_nearer_section_wins_and_takes_back_what_it_excludes(load: Any) -> None:
+def test_a_setting_of_a_test_replaces_its_default_and_cancels_contrary_defaults(load: Any) -> None:
     text = SMALL.replace("{duration: 2s}", "{duration: 2s, rate: 1Mbit, streams: 2}")
     (stream, *_) = streams(load(text + "    count: 1000\n    message_rate: 50\n    streams: 4\n"))
     assert (stream.duration_s, stream.count) == (None, 1000)
@@ -176,5 +176,5 @@ def test_the_nearer_section_wins_and_takes_back_what_it_excludes(load: Any) -> N
     assert stream.streams == 4
 
 
-def test_a_matrix_without_a_title_is_called_by_its_file(load: Any) -> None:
+def test_a_matrix_without_a_title_has_its_file_name_as_title(load: Any) -> None:
     assert load(SMALL.replace("title: small\n", "")).title == "m"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_matrices import SMALL, load
 
@@ -16,14 +16,14 @@ from netlab.experiment.matrix import expand
 __all__ = ["load"]
 
 
-def test_inventory_sections_pass_unseen_and_are_no_part_of_the_content(load: Any) -> None:
+def test_inventory_sections_of_a_matrix_are_no_part_of_its_content(load: Any) -> None:
     inside = load(SMALL + "hosts: {a: {local: true}}\npairs: {LL: {server: a, client: b}}\n")
     assert inside.has_inventory
     assert not load(SMALL).has_inventory
     assert inside.content_hash == load(SMALL).content_hash
 
 
-def test_the_same_experiment_written_differently_has_the_same_content(load: Any) -> None:
+def test_one_experiment_written_in_two_ways_has_one_content_and_equal_cell_keys(load: Any) -> None:
     text = """\
 # The same, otherwise.
 parallel: true
@@ -55,7 +55,7 @@ title: 'another title'
         ("2s", "3s"),
     ],
 )
-def test_another_experiment_has_another_content(old: str, new: str, load: Any) -> None:
+def test_another_experiment_has_another_content_hash(old: str, new: str, load: Any) -> None:
     assert load(SMALL.replace(old, new)).content_hash != load(SMALL).content_hash
 
 
@@ -70,9 +70,8 @@ AXES: dict[str, list[Any]] = {
 }
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_keys_are_unique_stable_and_independent_of_order_and_format(
+def test_cell_keys_are_unique_and_independent_of_order_and_format_of_the_matrix(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     names = ["message_size", "protocol"]

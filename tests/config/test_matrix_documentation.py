@@ -20,7 +20,7 @@ __all__ = ["load"]
 TEXT = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
 
 
-def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
+def test_the_matrix_documentation_states_which_kinds_of_test_take_each_setting() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([srcptl]+) \|", TEXT, re.M)
     letters = {"stream": "s", "round_trip": "r", "connect": "c", "payload_search": "p"}
     letters |= {"throughput_search": "t", "latency_under_load": "l"}
@@ -33,7 +33,7 @@ def test_the_documentation_says_which_kinds_of_test_take_a_setting() -> None:
     assert dict(rows) == setting_letters
 
 
-def test_the_documentation_names_every_part_of_a_matrix_and_every_shipped_one() -> None:
+def test_the_matrix_documentation_names_every_section_and_every_shipped_matrix() -> None:
     parts = [
         name
         for names in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", TEXT, re.M)
@@ -45,6 +45,6 @@ def test_the_documentation_names_every_part_of_a_matrix_and_every_shipped_one() 
 
 
 @pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", TEXT, re.S))
-def test_every_matrix_in_the_documentation_loads(text: str, load: Any) -> None:
+def test_every_matrix_in_the_matrix_documentation_loads(text: str, load: Any) -> None:
     matrix = load(text)
     assert expand(matrix)

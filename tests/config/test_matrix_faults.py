@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import random
 import resource
-import time
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from folders import MATRICES
 from made_matrices import SMALL, faults, load, streams
 
@@ -125,7 +125,9 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("line", "fault"), FAULTS, ids=[line.strip() for line, _ in FAULTS])
-def test_each_fault_is_named_at_its_place(line: str, fault: str, load: Any, faults: Any) -> None:
+def test_each_fault_of_a_matrix_is_reported_once_at_its_place(
+    line: str, fault: str, load: Any, faults: Any
+) -> None:
     text = f"{SMALL}{line}\n"
     if not fault:
         load(text)
@@ -153,7 +155,7 @@ def test_each_fault_is_named_at_its_place(line: str, fault: str, load: Any, faul
         ("{duration: 2s}", "[duration]", "3:11: defaults: should be a mapping"),
     ],
 )
-def test_each_fault_of_the_upper_part_is_named_at_its_place(
+def test_each_invalid_pairing_message_size_or_default_is_reported_at_its_place(
     old: str, new: str, fault: str, faults: Any
 ) -> None:
     (complaint,) = faults(SMALL.replace(old, new))
@@ -169,7 +171,7 @@ def test_a_udp_message_may_be_20_bytes_longer_over_ipv6(load: Any, faults: Any) 
     )
 
 
-def test_all_faults_come_in_one_go_in_the_files_order(faults: Any) -> None:
+def test_all_faults_of_a_matrix_are_reported_together_in_file_order(faults: Any) -> None:
     complaints = faults(
         """\
 title: 5
@@ -215,56 +217,55 @@ repeats: none
     ],
     ids=["steps", "lists", "one axis"],
 )
-def test_an_absurd_product_is_refused_at_once_without_making_it(axes: str, faults: Any) -> None:
+def test_a_matrix_of_too_many_cells_is_refused_without_making_the_cells(
+    axes: str, faults: Any
+) -> None:
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start_s = time.process_time()
     (complaint,) = faults(SMALL.replace("    message_size: [64, 1500]\n", axes + "\n"))
-    assert time.process_time() - start_s < 1
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 50 * 1024
     assert complaint.startswith("5:5: tests[0]: ")
     assert complaint.endswith("cells are too many; a matrix has at most 100,000")
 
 
-def test_many_repeats_of_many_cells_are_refused(load: Any, faults: Any) -> None:
-    text = SMALL.replace("[64, 1500]", "{from: 1, to: 10000, step: 1}")
-    assert len(expand(load(text))) == 40_000
-    assert faults(text + "repeats: 1000\n")[0].startswith(
-        "8:10: repeats: 40,000,000 trials are too"
-    )
+def test_a_matrix_of_too_many_trials_is_refused(load: Any, faults: Any) -> None:
+    text = SMALL.replace("[64, 1500]", "{from: 1, to: 260, step: 1}")
+    assert len(expand(load(text))) == 1_040
+    assert faults(text + "repeats: 1000\n")[0].startswith("8:10: repeats: 1,040,000 trials are too")
 
 
-def spoilt(data: Any, drawn: random.Random, sections: list[Any]) -> Any:
+def spoilt(data: Any, dice: random.Random, sections: list[Any]) -> Any:
     """A copy of the data in which one key or entry is gone, renamed, or has another value."""
     data = copy.deepcopy(data)
     part = data
     while True:
         keys = [*(part if isinstance(part, dict) else range(len(part)))]
-        key = drawn.choice(keys)
+        key = dice.choice(keys)
         deeper = part[key]
-        if isinstance(deeper, dict | list) and deeper and drawn.random() < 0.7:
+        if isinstance(deeper, dict | list) and deeper and dice.random() < 0.7:
             part = deeper
             continue
-        match drawn.randrange(3):
+        match dice.randrange(3):
             case 0:
                 del part[key]
             case 1 if isinstance(part, dict):
-                part[drawn.choice(["defaults", "test", "tests", "expect", "rat"])] = part.pop(key)
+                part[dice.choice(["defaults", "test", "tests", "expect", "rat"])] = part.pop(key)
             case _:
-                part[key] = copy.deepcopy(drawn.choice(sections))
+                part[key] = copy.deepcopy(dice.choice(sections))
         return data
 
 
-def test_a_matrix_with_validators_for_its_content_alone_has_the_same_faults() -> None:
-    drawn = random.Random(4)  # noqa: S311  (no secret)
+def test_validators_for_the_content_of_a_matrix_report_the_faults_of_all_validators() -> None:
+    dice = chance(4)
     documents = [read_document(file) for file in sorted(MATRICES.glob("*.yaml"))]
     parts: list[Any] = [None, [], {}, 5, "x", ["stream"], {"test": "stream"}, {"test": ["stream"]}]
     parts += [part for document in documents for part in document.data.values()]
     faulty = 0
-    for _ in range(400):
-        document = drawn.choice(documents)
+    count = drawn(30, 1000)
+    for _ in range(count):
+        document = dice.choice(documents)
         data = document.data
-        for _ in range(drawn.randrange(4)):
-            data = spoilt(data, drawn, parts)
+        for _ in range(dice.randrange(4)):
+            data = spoilt(data, dice, parts)
             if not data:
                 break
         narrow = check(document, model_for(data), data=data)
@@ -275,4 +276,4 @@ def test_a_matrix_with_validators_for_its_content_alone_has_the_same_faults() ->
             assert narrow.model_dump() == whole.model_dump()
         else:
             assert narrow == whole
-    assert 100 < faulty < 390
+    assert count / 4 < faulty < count

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from folders import ROOT
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_matrices import ROUND_TRIPS, load, stream_of
 
@@ -61,7 +61,7 @@ WRITTEN: dict[str, Any] = {
 }
 
 
-def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> None:
+def test_every_setting_of_a_round_trip_is_read_from_a_matrix(load: Any) -> None:
     base = {"pairings": ["LL"], "tests": [{"test": "round_trip", **WRITTEN}]}
     (cell,) = expand(load(yaml.safe_dump(base)))
     assert cell.setup == RoundTrip(
@@ -110,7 +110,7 @@ def test_every_setting_of_a_round_trip_can_be_written_and_arrives(load: Any) -> 
     assert {s.name for s in SETTINGS_OF["round_trip"]} == WRITTEN.keys() | tcp_settings.keys()
 
 
-def test_connections_and_payload_searches_have_their_own_settings(load: Any) -> None:
+def test_settings_of_connect_and_payload_search_are_read_from_a_matrix(load: Any) -> None:
     text = ROUND_TRIPS.partition("tests:")[0] + (
         "defaults: {congestion: cubic, duration: 2s}\n"
         "tests:\n"
@@ -129,7 +129,7 @@ def test_connections_and_payload_searches_have_their_own_settings(load: Any) -> 
     ]
 
 
-def test_rules_and_axes_hold_for_every_kind_of_test(load: Any) -> None:
+def test_rules_and_axes_apply_to_round_trips(load: Any) -> None:
     text = ROUND_TRIPS + (
         "    replace: [{when: {pairing: LL, message_size: 18}, with: {message_size: 20}}]\n"
         "    exclude: [{message_size: 20, server_receive: spinning}]\n"
@@ -145,7 +145,7 @@ def test_rules_and_axes_hold_for_every_kind_of_test(load: Any) -> None:
     }
 
 
-def test_defaults_reach_the_tests_that_take_them_and_pass_the_others_by(load: Any) -> None:
+def test_defaults_apply_only_to_the_tests_that_take_the_setting(load: Any) -> None:
     text = STREAMS.replace("{duration: 2s}", "{count: 9, outstanding: 4, streams: 2}") + (
         "  - {test: round_trip, protocol: TCP, message_size: 64}\n"
         "  - {test: payload_search, protocol: TCP}\n"
@@ -160,14 +160,14 @@ def test_defaults_reach_the_tests_that_take_them_and_pass_the_others_by(load: An
     )
 
 
-def test_set_reaches_the_tests_that_take_it(load: Any) -> None:
+def test_an_override_applies_only_to_the_tests_that_take_the_setting(load: Any) -> None:
     text = ROUND_TRIPS + "  - {test: stream, protocol: TCP, message_size: 64}\n"
     cells = expand(load(text, outstanding="2", streams="3"))
     assert {cell.settings.get("outstanding") for cell in cells} == {2, None}
     assert {cell.settings.get("streams") for cell in cells} == {3, None}
 
 
-def test_comparisons_are_of_the_cells_and_can_be_read_out_of_a_runs_own_text(load: Any) -> None:
+def test_comparisons_are_read_from_a_matrix_and_from_the_text_that_a_run_stores(load: Any) -> None:
     text = ROUND_TRIPS + (
         "compare:\n  - name: waits\n    baseline: {server_receive: blocking, pairing: LL}\n"
         "    contender: {server_receive: spinning, pairing: LL}\n"
@@ -185,7 +185,7 @@ def test_comparisons_are_of_the_cells_and_can_be_read_out_of_a_runs_own_text(loa
         comparisons_in("title: [", "matrix.yaml")
 
 
-def test_the_ping_and_blast_experiment_is_the_documents() -> None:
+def test_the_matrix_nettest_has_the_documented_round_trips_and_streams() -> None:
     matrix = load_matrix(ROOT / "matrices" / "nettest.yaml")
     ping, tcp, udp = expand(matrix)
     assert ping.setup == RoundTrip(
@@ -202,7 +202,7 @@ def test_the_ping_and_blast_experiment_is_the_documents() -> None:
     assert (matrix.link.rate_bit_per_s, matrix.link.hops) == (1e8, 1)
 
 
-def test_the_mirrors_experiment_counts_by_message_size_and_compares_its_axes() -> None:
+def test_the_matrix_udp_mirror_has_counts_by_message_size_and_two_comparisons() -> None:
     matrix = load_matrix(ROOT / "matrices" / "udp-mirror.yaml")
     cells = expand(matrix)
     assert len(cells) == 8
@@ -215,7 +215,7 @@ def test_the_mirrors_experiment_counts_by_message_size_and_compares_its_axes() -
     assert [len(comparison.pairs_in(plain)) for comparison in matrix.comparisons] == [4, 4]
 
 
-def test_the_search_for_a_payload_is_of_both_protocols_and_both_versions_of_ip() -> None:
+def test_the_matrix_payload_searches_both_protocols_and_both_ip_versions() -> None:
     cells = expand(load_matrix(ROOT / "matrices" / "payload.yaml"))
     combinations = {(c.setup.protocol, c.setup.ip_version) for c in cells}
     assert combinations == {("TCP", 4), ("TCP", 6), ("UDP", 4), ("UDP", 6)}
@@ -235,9 +235,8 @@ AXES: dict[str, list[Any]] = {
 }
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_keys_of_round_trips_are_unique_and_independent_of_order_and_format(
+def test_keys_of_round_trip_cells_are_unique_and_independent_of_order_and_format(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     more = sorted(AXES.keys() - {"message_size"})

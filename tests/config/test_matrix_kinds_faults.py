@@ -83,7 +83,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("line", "fault"), FAULTS)
-def test_each_fault_of_what_round_trips_brought_is_named_at_its_place(
+def test_each_fault_of_tests_rules_and_comparisons_is_reported_at_its_place(
     line: str, fault: str, faults: Any
 ) -> None:
     complaints = faults(f"{ROUND_TRIPS}{line}\n")
@@ -91,7 +91,7 @@ def test_each_fault_of_what_round_trips_brought_is_named_at_its_place(
     assert complaints[0].startswith(fault)
 
 
-def test_a_test_of_no_known_kind_is_looked_at_as_the_kind_that_its_settings_are_of(
+def test_a_test_of_unknown_kind_is_checked_as_the_kind_that_its_settings_fit(
     faults: Any,
 ) -> None:
     complaints = faults(
@@ -120,7 +120,7 @@ def test_a_test_of_no_known_kind_is_looked_at_as_the_kind_that_its_settings_are_
         ({"until": "{within: 1}"}, "1 is not a percentage"),
     ],
 )
-def test_a_wrong_set_of_what_round_trips_brought_is_refused_in_a_sentence(
+def test_a_wrong_override_of_a_matrix_of_round_trips_is_refused_with_a_reason(
     overrides: dict[str, str], words: str, load: Any
 ) -> None:
     with pytest.raises(UsageError) as caught:

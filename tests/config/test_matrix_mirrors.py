@@ -31,7 +31,7 @@ def matrix(folder: Path, text: str = MATRIX, **overrides: str) -> Matrix:
     return load_matrix(folder / "m.yaml", overrides)
 
 
-def test_each_mirror_is_a_cell_and_the_probe_is_the_usual_one(tmp_path: Path) -> None:
+def test_each_named_mirror_makes_a_cell_and_netprobe_is_the_default_mirror(tmp_path: Path) -> None:
     read = matrix(tmp_path)
     assert read.mirrors == {
         "own": NamedMirror("own", ("echo", "-a", "{address}", "two words", "{port}")),
@@ -44,7 +44,7 @@ def test_each_mirror_is_a_cell_and_the_probe_is_the_usual_one(tmp_path: Path) ->
     assert cells[0].key == expand(matrix(tmp_path, plain))[0].key
 
 
-def test_the_matrix_of_the_documentation_is_one(tmp_path: Path) -> None:
+def test_the_matrix_in_the_documentation_of_mirrors_loads(tmp_path: Path) -> None:
     text = PAGE.read_text("utf-8")
     (example,) = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
     read = matrix(tmp_path, example)
@@ -52,7 +52,7 @@ def test_the_matrix_of_the_documentation_is_one(tmp_path: Path) -> None:
     assert read.mirrors["own-stack"].interface == "own0"
 
 
-def test_another_command_makes_another_matrix(tmp_path: Path) -> None:
+def test_the_command_of_a_mirror_is_part_of_the_matrix_content(tmp_path: Path) -> None:
     one = matrix(tmp_path).content_hash
     assert matrix(tmp_path, MATRIX.replace("two words", "three")).content_hash != one
     assert matrix(tmp_path, MATRIX.replace("echo -a", "  echo   -a")).content_hash == one
@@ -80,7 +80,7 @@ def test_another_command_makes_another_matrix(tmp_path: Path) -> None:
         ("    message_size", "    response_size: 32\n    message_size", "only netprobe can:"),
     ],
 )  # fmt: skip
-def test_a_fault_is_said_at_its_place(
+def test_each_fault_of_a_named_mirror_is_reported(
     tmp_path: Path, old: str, new: str, fault: str | None
 ) -> None:
     text = MATRIX.replace(old, new, 1)
@@ -93,7 +93,7 @@ def test_a_fault_is_said_at_its_place(
     assert fault in str(raised.value)
 
 
-def test_an_override_names_a_mirror_of_the_matrix(tmp_path: Path) -> None:
+def test_an_override_accepts_only_mirrors_of_the_matrix(tmp_path: Path) -> None:
     cells = expand(matrix(tmp_path, mirror="own"))
     assert [cell.settings.get("mirror") for cell in cells] == ["own"]
     with pytest.raises(UsageError, match="`owl` is not a mirror of this matrix; did you mean"):

@@ -12,7 +12,7 @@ from netlab.experiment.stopping import StealRule, StopRule
 __all__ = ["load"]
 
 
-def test_repeats_of_a_test_are_its_cells_own(load: Any) -> None:
+def test_a_test_may_have_its_own_number_of_repeats(load: Any) -> None:
     text = ROUND_TRIPS + (
         "    repeats: 15\n  - {test: stream, protocol: TCP, message_size: 64}\nrepeats: 10\n"
     )
@@ -26,7 +26,7 @@ def test_repeats_of_a_test_are_its_cells_own(load: Any) -> None:
     assert everywhere.own_repeats == {}
 
 
-def test_until_is_read_with_what_nobody_needs_to_say(load: Any) -> None:
+def test_the_rule_until_is_read_with_its_defaults_and_not_applied_to_own_repeats(load: Any) -> None:
     matrix = load(ROUND_TRIPS + "until: {within: 2.5 %}\npause: 3s\n")
     assert matrix.until == StopRule(within=0.025, confidence=0.95, at_least=5, at_most=30)
     assert (matrix.repeats, matrix.pause_s) == (30, 3.0)
@@ -38,14 +38,16 @@ def test_until_is_read_with_what_nobody_needs_to_say(load: Any) -> None:
     assert (own.until_of(cell), own.fewest_of(cell), own.repeats_of(cell)) == (None, 4, 4)
 
 
-def test_what_is_measured_again_is_read_or_set_and_makes_no_other_experiment(load: Any) -> None:
+def test_the_rule_quiet_is_read_or_overridden_and_is_no_part_of_the_content(load: Any) -> None:
     plain, quiet = load(ROUND_TRIPS), load(ROUND_TRIPS + "quiet: {steal: 0.5 %}\n")
     assert (plain.quiet, quiet.quiet) == (None, StealRule(steal=0.005, tries=3))
     assert load(ROUND_TRIPS, quiet="{steal: 1 %, tries: 5}").quiet == StealRule(steal=0.01, tries=5)
     assert plain.content_hash == quiet.content_hash
 
 
-def test_set_repeats_and_set_until_take_each_other_back(load: Any) -> None:
+def test_an_override_of_repeats_cancels_until_and_an_override_of_until_cancels_repeats(
+    load: Any,
+) -> None:
     text = ROUND_TRIPS + "    repeats: 4\n"
     matrix = load(text + "until: {within: 2.5 %}\n", repeats="2")
     assert (matrix.until, matrix.repeats) == (None, 2)
@@ -54,7 +56,7 @@ def test_set_repeats_and_set_until_take_each_other_back(load: Any) -> None:
     assert {matrix.repeats_of(cell) for cell in expand(matrix)} == {30}
 
 
-def test_until_hops_and_own_repeats_make_another_experiment_pause_and_compare_do_not(
+def test_until_hops_and_repeats_are_part_of_the_content_but_pause_and_compare_are_not(
     load: Any,
 ) -> None:
     plain = load(ROUND_TRIPS)
@@ -71,7 +73,7 @@ def test_until_hops_and_own_repeats_make_another_experiment_pause_and_compare_do
     assert load(ROUND_TRIPS + "    repeats: 2\n").content_hash != plain.content_hash
 
 
-def test_scale_takes_every_count_times_itself_in_axes_and_rules_and_is_said(load: Any) -> None:
+def test_the_override_scale_multiplies_every_count_and_is_part_of_the_content(load: Any) -> None:
     matrix = load(ROUND_TRIPS, scale="0.1")
     counts = {(s["message_bytes"], s["count"]) for s in (cell.settings for cell in expand(matrix))}
     assert counts == {(18, 1000), (1472, 100)}

@@ -15,7 +15,7 @@ from netlab.experiment.matrix import expand
 __all__ = ["load"]
 
 
-def test_set_holds_for_every_cell_whatever_axis_or_rule_gives_that_setting(load: Any) -> None:
+def test_an_override_replaces_the_values_of_axes_and_rules_in_every_cell(load: Any) -> None:
     text = SMALL + (
         "    duration: [5s, 10s]\n"
         "    override: [{when: {message_size: 64, duration: 5s}, set: {duration: 60s}}]\n"
@@ -27,24 +27,24 @@ def test_set_holds_for_every_cell_whatever_axis_or_rule_gives_that_setting(load:
     assert len(quick) == 4
 
 
-def test_set_takes_back_what_its_setting_excludes(load: Any) -> None:
+def test_an_override_of_count_cancels_the_duration(load: Any) -> None:
     matrix = load(SMALL, count="1000")
     assert {(s.duration_s, s.count) for s in streams(matrix)} == {(None, 1000)}
 
 
-def test_set_takes_axes_and_the_words_of_the_whole_matrix(load: Any) -> None:
+def test_an_override_may_be_an_axis_or_a_key_of_the_whole_matrix(load: Any) -> None:
     matrix = load(SMALL, message_size="[1, 2, 3]", repeats="4", order="shuffled", seed="7")
     assert {s.message_bytes for s in streams(matrix)} == {1, 2, 3}
     assert (matrix.repeats, matrix.order, matrix.seed) == (4, "shuffled", 7)
 
 
-def test_a_replacement_that_translates_a_value_still_does_so_under_set() -> None:
+def test_a_replace_rule_applies_to_an_overridden_value() -> None:
     matrix = load_matrix(ROOT / "matrices" / "lab-report.yaml", {"message_size": "65536"})
     combinations = {(c.setup.protocol, stream_of(c).message_bytes) for c in expand(matrix)}
     assert combinations == {("TCP", 65536), ("UDP", 64512)}
 
 
-def test_set_is_part_of_the_content(load: Any) -> None:
+def test_an_override_is_part_of_the_matrix_content(load: Any) -> None:
     assert load(SMALL).content_hash == load(SMALL, duration="2s").content_hash
     assert load(SMALL).content_hash != load(SMALL, duration="1s").content_hash
     assert load(SMALL, duration="1s").content["tests"][0]["duration_s"] == 1.0
@@ -70,7 +70,7 @@ def test_set_is_part_of_the_content(load: Any) -> None:
         ),
     ],
 )
-def test_a_wrong_set_is_refused_in_a_sentence(
+def test_a_wrong_override_is_refused_with_a_reason(
     overrides: dict[str, str], words: str, load: Any
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -79,18 +79,18 @@ def test_a_wrong_set_is_refused_in_a_sentence(
     assert words in str(caught.value)
 
 
-def test_a_matrix_must_be_right_by_itself_whatever_is_set(load: Any) -> None:
+def test_a_faulty_matrix_is_refused_even_if_an_override_would_mend_the_fault(load: Any) -> None:
     with pytest.raises(MatrixError, match="matches no cell"):
         load(SMALL + "    exclude: [{message_size: 65}]\n", message_size="65")
 
 
-def test_tests_that_set_makes_equal_are_measured_once(load: Any) -> None:
+def test_cells_that_an_override_makes_equal_are_measured_once(load: Any) -> None:
     text = SMALL + "  - {test: stream, protocol: TCP, message_size: 64, duration: 20s}\n"
     assert len(expand(load(text))) == 2 * 5
     assert len(expand(load(text, duration="1s"))) == 2 * 4
 
 
-def test_an_experiment_is_taken_to_other_systems_by_set() -> None:
+def test_an_override_of_pairings_applies_a_matrix_to_other_systems() -> None:
     matrix = ROOT / "matrices" / "udp-mirror.yaml"
     original, variant = load_matrix(matrix), load_matrix(matrix, {"pairings": "[WL, LW]"})
     assert original.pairings == ("LL",)

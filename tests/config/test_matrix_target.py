@@ -11,7 +11,7 @@ import pytest
 from made_runs import made_plan
 
 from netlab.config.matrix_file import load_matrix
-from netlab.config.schema import schema_text
+from netlab.config.schema import SCHEMA_FILE
 from netlab.errors import MatrixError
 from netlab.experiment.matrix import LongPath, Matrix, expand
 from netlab.runner.run import plan_of
@@ -34,7 +34,7 @@ def load(tmp_path: Path) -> Any:
     return from_file
 
 
-def test_a_target_is_a_round_trip_and_a_rate_and_stands_in_the_plan(load: Any) -> None:
+def test_a_target_is_read_as_round_trip_and_rate_and_stored_in_the_plan(load: Any) -> None:
     matrix = load(MATRIX + "target: {rtt: 50ms, rate: 1Gbit}\n")
     assert matrix.target == LongPath(0.05, 1e9)
     plan = plan_of(matrix, expand(matrix))
@@ -44,7 +44,7 @@ def test_a_target_is_a_round_trip_and_a_rate_and_stands_in_the_plan(load: Any) -
     assert read.target == matrix.target
 
 
-def test_it_makes_no_other_experiment_and_without_one_nothing_is_written(load: Any) -> None:
+def test_a_target_is_no_part_of_the_content_and_is_stored_only_if_given(load: Any) -> None:
     plain_matrix, target_matrix = (
         load(MATRIX),
         load(MATRIX + "target: {rtt: 20ms, rate: 100Mbit}\n"),
@@ -74,13 +74,13 @@ def test_it_makes_no_other_experiment_and_without_one_nothing_is_written(load: A
         ("target:", "m.yaml:4:1: target: has no value"),
     ],
 )
-def test_what_makes_no_sense_is_refused_at_its_place(load: Any, line: str, fault: str) -> None:
+def test_an_invalid_target_is_refused_at_its_place(load: Any, line: str, fault: str) -> None:
     with pytest.raises(MatrixError) as excinfo:
         load(f"{MATRIX}{line}\n")
     assert fault in str(excinfo.value)
 
 
-def test_a_target_of_a_matrix_without_tcp_is_a_fault(load: Any) -> None:
+def test_a_target_in_a_matrix_without_tcp_streams_is_refused(load: Any) -> None:
     text = MATRIX.replace("[TCP, UDP]", "UDP") + "target: {rtt: 50ms, rate: 1Gbit}\n"
     with pytest.raises(
         MatrixError, match="4:9: target: applies only to `stream` tests over TCP, and"
@@ -88,12 +88,12 @@ def test_a_target_of_a_matrix_without_tcp_is_a_fault(load: Any) -> None:
         load(text)
 
 
-def test_the_schema_for_editors_knows_it() -> None:
-    section = json.loads(schema_text())["$defs"]["TargetSection"]
+def test_the_schema_for_editors_requires_round_trip_and_rate_of_a_target() -> None:
+    section = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"]["TargetSection"]
     assert section["required"] == ["rtt", "rate"]
 
 
-def test_a_target_in_a_run_json_from_elsewhere_is_checked() -> None:
+def test_an_invalid_target_in_a_stored_plan_is_refused() -> None:
     plan = replace(made_plan(), target=LongPath(0.05, 1e9))
     text = to_text(plan, "2026-01-31T12:00:00Z")
     assert from_text(text, "")[0].target == plan.target

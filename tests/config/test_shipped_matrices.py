@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from folders import MATRICES
 
-from netlab.build.local import local_probe
 from netlab.config.matrix_file import load_matrix
 from netlab.config.shipped import matrix_file, names
 from netlab.errors import UsageError
 from netlab.experiment.matrix import expand
 from netlab.experiment.records import Record
+from netlab.runner.options import Options
+from netlab.runner.progress import Progress
+from netlab.runner.run import run
 from netlab.store.reader import read
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
@@ -23,11 +23,6 @@ HOSTS = """\
 hosts: {server: {local: true}, client: {local: true}}
 pairs: {LL: [server, client]}
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> None:
-    local_probe()
 
 
 def may_choose(congestion: str) -> bool:
@@ -56,17 +51,9 @@ def records(tmp_path: Path, name: str, *words: str) -> list[Record]:
     hosts.write_text(HOSTS)
     words = (*words, *allowed_congestion(name))
     overrides = {"pause": "0", **dict(word.split("=", 1) for word in words)}
-    sets = [word for pair in overrides.items() for word in ("--set", "=".join(pair))]
-    command = ["run", str(MATRICES / name), "--hosts", str(hosts), "--into", str(folder), *sets]
-    process = subprocess.run(
-        [sys.executable, "-m", "netlab", *command],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert process.returncode == 0, process.stderr
+    options = Options(matrix=MATRICES / name, hosts=hosts, into=folder, overrides=overrides)
+    outcome = run(options, Progress(as_json=True))
+    assert outcome.counts.keys() == {"ok"}
     stored = read(folder)
     matrix = load_matrix(MATRICES / name, overrides)
     assert stored.plan.content_hash == matrix.content_hash
@@ -77,7 +64,10 @@ def records(tmp_path: Path, name: str, *words: str) -> list[Record]:
     return list(stored.latest.values())
 
 
-def test_ping_and_blast_keep_their_own_numbers_of_repeats(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_a_run_of_the_matrix_nettest_measures_the_repeats_and_counts_of_each_test(
+    tmp_path: Path,
+) -> None:
     run_records = records(tmp_path, "nettest.yaml", "scale=0.01")
     assert [(r.test, r.settings["protocol"]) for r in run_records if r.trial == 1] == [
         ("round_trip", "TCP"),
@@ -94,7 +84,8 @@ def test_ping_and_blast_keep_their_own_numbers_of_repeats(tmp_path: Path) -> Non
             assert record.values["sent_messages"] == record.settings["count"] == 10_000
 
 
-def test_the_mirror_answers_short_and_long_packets_and_its_stack_is_timed(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_a_run_of_the_matrix_udp_mirror_times_the_stack_of_the_mirror(tmp_path: Path) -> None:
     run_records = records(tmp_path, "udp-mirror.yaml", "scale=0.01", "repeats=1")
     assert len(run_records) == 8
     assert {(str(r.status), r.reason) for r in run_records} == {("ok", None)}
@@ -107,7 +98,8 @@ def test_the_mirror_answers_short_and_long_packets_and_its_stack_is_timed(tmp_pa
         assert "server_stack_mean_ns" in record.values, record.values.keys()
 
 
-def test_the_payload_of_the_loopback_is_found_in_both_protocols_and_ip_versions(
+@pytest.mark.lab
+def test_a_run_of_the_matrix_payload_finds_the_payload_of_the_loopback(
     tmp_path: Path,
 ) -> None:
     run_records = records(tmp_path, "payload.yaml", "duration=20ms")
@@ -132,7 +124,7 @@ def test_the_payload_of_the_loopback_is_found_in_both_protocols_and_ip_versions(
         assert 1448 < segment <= 65_536 - 40
 
 
-def test_a_matrix_is_found_by_its_name_and_an_unknown_one_is_named_with_those_there_are(
+def test_a_shipped_matrix_is_found_by_name_unless_a_file_of_that_name_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -25,7 +25,7 @@ def written(tmp_path: Path, text: str) -> tuple[ThroughputSearch, ...]:
     return tuple(setup for setup in setups if isinstance(setup, ThroughputSearch))
 
 
-def test_a_search_is_what_the_standard_asks_for_where_nothing_is_said(tmp_path: Path) -> None:
+def test_a_throughput_search_has_the_values_of_the_standard_by_default(tmp_path: Path) -> None:
     (setup,) = written(tmp_path, "    frame_size: 64\n")
     assert setup == ThroughputSearch(frame_bytes=64)
     assert (setup.protocol, setup.duration_s, setup.residual_s, setup.settle_s) == (
@@ -42,7 +42,7 @@ def test_a_search_is_what_the_standard_asks_for_where_nothing_is_said(tmp_path: 
     assert least_s(cell.setup, Link(1e9, 1500, vlan=False)) == 2 * 60.1 + 5
 
 
-def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) -> None:
+def test_every_setting_of_a_throughput_search_is_read_from_a_matrix(tmp_path: Path) -> None:
     text = (
         "    frame_size: [128, 1518]\n    duration: 20s\n    search_duration: 2s\n"
         "    direction: both\n    streams: 4\n    acceptable_loss: 0.001 %\n    resolution: 1 %\n"
@@ -77,7 +77,7 @@ def test_every_setting_of_a_search_can_be_written_and_arrives(tmp_path: Path) ->
     )
 
 
-def test_pairs_by_name_that_search_in_parallel_may_search_together(tmp_path: Path) -> None:
+def test_pairings_by_name_may_search_together_in_a_parallel_matrix(tmp_path: Path) -> None:
     text = "    frame_size: [64, 128]\n    together: [false, true]\nparallel: true\n"
     head = HEAD.replace("[LL]", "[a+b, c+d]")
     (tmp_path / "m.yaml").write_text(head + text)
@@ -85,13 +85,15 @@ def test_pairs_by_name_that_search_in_parallel_may_search_together(tmp_path: Pat
     assert [is_together(setup) for setup in setups] == 4 * [False, True]
 
 
-def test_what_is_not_asked_for_is_no_part_of_a_cells_key(tmp_path: Path) -> None:
+def test_a_throughput_search_has_no_settings_for_tests_that_are_not_requested(
+    tmp_path: Path,
+) -> None:
     (setup,) = written(tmp_path, "    frame_size: 64\n    latency: false\n")
     assert setup == ThroughputSearch(frame_bytes=64)
     assert not {"latency", "back_to_back"} & setup.settings().keys()
 
 
-def test_hosts_to_observe_are_part_of_a_run_and_not_of_what_it_is(tmp_path: Path) -> None:
+def test_observed_hosts_are_read_and_are_no_part_of_the_matrix_content(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(HEAD + "    frame_size: 64\n")
     (tmp_path / "b.yaml").write_text(HEAD + "    frame_size: 64\nobserve: [dut, switch.lab]\n")
     plain, observing = (load_matrix(tmp_path / name) for name in ("a.yaml", "b.yaml"))
@@ -99,7 +101,7 @@ def test_hosts_to_observe_are_part_of_a_run_and_not_of_what_it_is(tmp_path: Path
     assert plain.content_hash == observing.content_hash
 
 
-def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -> None:
+def test_an_observed_host_is_in_a_pairing_only_by_its_name() -> None:
     hosts = tuple(Host(name=name, os="L", local=True) for name in ("a", "dut", "b"))
     inventory = Inventory("hosts.yaml", hosts, {}).observing(["dut"])
     server, client = inventory.pair("LL")
@@ -135,7 +137,7 @@ def test_a_host_that_is_observed_is_neither_end_of_letters_nor_of_every_pair() -
         ),
     ],
 )
-def test_what_no_search_can_do_is_a_fault_of_the_file(
+def test_an_impossible_throughput_search_is_refused_with_a_reason(
     tmp_path: Path, text: str, fault: str
 ) -> None:
     with pytest.raises(MatrixError) as excinfo:
@@ -143,7 +145,7 @@ def test_what_no_search_can_do_is_a_fault_of_the_file(
     assert fault in str(excinfo.value)
 
 
-def test_the_shipped_matrix_is_the_documents_seven_sizes_one_way_and_both_ways() -> None:
+def test_the_matrix_rfc2544_has_seven_frame_sizes_in_one_and_in_both_directions() -> None:
     cells = expand(load_matrix(ROOT / "matrices" / "rfc2544.yaml"))
     setups = [cell.setup for cell in cells]
     assert {setup.frame_bytes for setup in setups if isinstance(setup, ThroughputSearch)} == {

@@ -18,7 +18,7 @@ def cell(**settings: Level) -> Plain:
 WAITS = Comparison("waits", {"server_receive": "blocking"}, {"server_receive": "spinning"})
 
 
-def test_cells_that_differ_in_nothing_but_what_is_compared_are_a_pair() -> None:
+def test_two_cells_that_differ_only_in_the_compared_setting_are_a_pair() -> None:
     cells = [
         cell(server_receive="blocking"),
         cell(server_receive="spinning", message_bytes=1472),
@@ -31,18 +31,18 @@ def test_cells_that_differ_in_nothing_but_what_is_compared_are_a_pair() -> None:
     assert WAITS.fault(cells) is None
 
 
-def test_pairings_and_kinds_of_test_can_be_compared() -> None:
+def test_two_pairings_can_be_compared() -> None:
     systems = Comparison("systems", {"pairing": "LL"}, {"pairing": "WL"})
     assert systems.pairs_in([cell(), cell(pairing="WL"), cell(pairing="WW")]) == [(0, 1)]
     assert systems.side_of(cell(pairing="WW")) is None
 
 
-def test_a_value_left_to_the_host_is_a_value() -> None:
+def test_a_setting_left_to_the_host_can_be_compared_with_a_value() -> None:
     tuned = Comparison("buffers", {"socket_buffer_bytes": None}, {"socket_buffer_bytes": 65536})
     assert tuned.pairs_in([cell(), cell(socket_buffer_bytes=65536)]) == [(0, 1)]
 
 
-def test_protocols_are_compared_whatever_only_one_of_them_has() -> None:
+def test_a_comparison_of_protocols_ignores_settings_that_only_one_protocol_has() -> None:
     protocols = Comparison("protocols", {"protocol": "TCP"}, {"protocol": "UDP"})
     cells = [
         cell(protocol="UDP", dont_fragment=True),
@@ -51,7 +51,7 @@ def test_protocols_are_compared_whatever_only_one_of_them_has() -> None:
     assert protocols.pairs_in(cells) == [(1, 0)]
 
 
-def test_what_compares_nothing_is_said() -> None:
+def test_a_comparison_without_pairs_is_refused_with_a_reason() -> None:
     cells = [cell(server_receive="blocking", message_bytes=1), cell(server_receive="spinning")]
     assert WAITS.fault(cells) == "no two cells differ in these settings alone"
     assert WAITS.fault(cells[:1]) == "the contender matches no cell"
@@ -68,7 +68,7 @@ def test_what_compares_nothing_is_said() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 2)), unique=True))
-def test_every_pair_agrees_in_all_that_is_not_compared_and_no_cell_is_in_two(
+def test_compared_pairs_agree_in_all_other_settings_and_share_no_cell(
     levels: list[tuple[bool, int, int]],
 ) -> None:
     checksum = Comparison("checksum", {"udp_checksum": True}, {"udp_checksum": False})

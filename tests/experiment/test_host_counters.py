@@ -22,7 +22,7 @@ LEFT = {"route_interface": "left", "interface_dropped_packets": 3, "interface_er
 RIGHT = {"route_interface": "right", "interface_dropped_packets": 10}
 
 
-def test_drops_are_added_up_over_the_interfaces_of_a_host_each_counted_once() -> None:
+def test_drops_of_a_host_are_the_sum_over_its_interfaces_each_counted_once() -> None:
     queue = {"interface_queue_dropped_packets": 7, "softnet_dropped_packets": 2}
     assert counters_in([LEFT, {**RIGHT, **queue}]).dropped == {
         "interface": 14,
@@ -34,13 +34,13 @@ def test_drops_are_added_up_over_the_interfaces_of_a_host_each_counted_once() ->
     assert "softnet" not in shared.dropped
 
 
-def test_a_place_that_is_not_told_before_and_after_is_unknown_and_no_zero() -> None:
+def test_drops_at_a_place_are_unknown_unless_both_readings_have_the_counter() -> None:
     start, end = Counters({"interface": 5, "queue": 9}), Counters({"interface": 7, "softnet": 1})
     assert dropped_between(start, end) == {"interface": 2}
     assert counters_in([]) == Counters({})
 
 
-def test_a_counter_that_was_set_back_says_nothing_below_zero() -> None:
+def test_a_drop_counter_that_was_reset_gives_zero_drops() -> None:
     assert dropped_between(Counters({"queue": 9}), Counters({"queue": 2})) == {"queue": 0}
 
 
@@ -50,13 +50,13 @@ def facts(*cores: tuple[int, int, int]) -> dict[str, Any]:
     return {name: list(values) for name, values in ticks.items()}
 
 
-def test_the_busiest_core_is_named_by_the_systems_own_number() -> None:
+def test_the_busiest_core_has_the_number_that_the_system_uses() -> None:
     start = counters_in([facts((0, 100, 1000), (5, 0, 1000))])
     end = counters_in([facts((0, 150, 1100), (5, 99, 1100))])
     assert cpu_between(start, end) == Cpu(149 / 200, 0.99, 5)
 
 
-def test_where_no_time_passed_or_none_is_told_no_load_is_known() -> None:
+def test_cpu_load_is_unknown_without_passed_time_or_without_counters() -> None:
     same = counters_in([facts((0, 1, 2))])
     assert cpu_between(same, same) is None
     assert cpu_between(counters_in([{}]), same) is None
@@ -67,7 +67,7 @@ def test_where_no_time_passed_or_none_is_told_no_load_is_known() -> None:
     assert cpu_in(values | {"host_steal_share": 0.02}) == Cpu(0.5, 0.9, 3, 0.02)
 
 
-def test_a_core_whose_counts_went_back_tells_no_share() -> None:
+def test_a_core_whose_counters_went_back_has_no_cpu_share() -> None:
     """Of its own system's correction, or where it was switched off and on."""
     start = counters_in([facts((0, 100, 1000), (1, 50, 1000))])
     end = counters_in([facts((0, 90, 1100), (1, 60, 1100))])
@@ -80,7 +80,7 @@ ticks = st.dictionaries(
 
 
 @given(ticks, ticks)
-def test_shares_lie_between_nothing_and_all(
+def test_cpu_shares_of_growing_counters_are_between_0_and_1(
     first: dict[int, tuple[int, int]], more: dict[int, tuple[int, int]]
 ) -> None:
     """Busy and idle ticks only grow."""
@@ -97,12 +97,12 @@ def test_shares_lie_between_nothing_and_all(
     assert cpu.busiest_core in start
 
 
-def test_a_frame_that_an_interface_and_its_backlog_both_count_is_one() -> None:
+def test_a_frame_counted_by_interface_and_backlog_is_one_drop() -> None:
     host = Watched("b", None, {"interface": 7, "softnet": 7, "queue": 100, "socket": 3})
     assert host.dropped_on_the_way == 7
 
 
-def test_the_busiest_of_hosts_is_one_of_which_something_is_known() -> None:
+def test_the_busiest_host_is_chosen_among_hosts_with_known_load() -> None:
     idle, busy = (Watched(name, Cpu(0.1, share, 0), {}) for name, share in (("a", 0.2), ("b", 0.9)))
     assert busiest([idle, Watched("c", None, {}), busy]) is busy
     assert busiest([Watched("c", None, {})]) is None

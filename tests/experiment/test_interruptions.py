@@ -60,11 +60,11 @@ def only(of: Record) -> Interruption | None:
     return every[0] if every else None
 
 
-def test_a_record_from_before_there_were_gaps_has_none() -> None:
+def test_a_record_without_gap_values_has_no_interruption() -> None:
     assert only(record(receiver_closed_by_silence=1, receiver_longest_gap_ns=3 * SECOND)) is None
 
 
-def test_two_seconds_of_four_are_told_with_their_start() -> None:
+def test_an_interruption_states_its_length_and_start() -> None:
     interruption = only(gapped((1100, 2000)))
     assert interruption == Interruption(
         stopped_ns=2 * SECOND, gaps=1, at_ns=1100 * MS, window_ns=4 * SECOND
@@ -76,13 +76,15 @@ def test_two_seconds_of_four_are_told_with_their_start() -> None:
     [(10, 490, False), (10, 500, True), (5, 490, False), (4.9, 240, False), (4.9, 250, True),
      (4, 190, False), (4, 210, True), (1, 100, True)],
 )  # fmt: skip
-def test_how_long_depends_on_the_window(duration_s: float, long_ms: int, is_one: bool) -> None:
+def test_the_shortest_gap_that_is_an_interruption_depends_on_the_window(
+    duration_s: float, long_ms: int, is_one: bool
+) -> None:
     gap_record = gapped((300, long_ms), settings={"duration_s": duration_s})
     assert (only(gap_record) is not None) == is_one
     assert least_ns(10 * SECOND) == 500 * MS
 
 
-def test_several_gaps_count_together_and_the_longest_says_when() -> None:
+def test_several_gaps_are_one_interruption_that_starts_at_the_longest_gap() -> None:
     interruption = only(gapped((100, 120), (1000, 140), (3000, 110)))
     assert interruption is not None
     assert (interruption.gaps, interruption.stopped_ns, interruption.at_ns) == (
@@ -92,13 +94,13 @@ def test_several_gaps_count_together_and_the_longest_says_when() -> None:
     )
 
 
-def test_of_more_than_ten_all_are_counted() -> None:
+def test_an_interruption_counts_gaps_beyond_the_listed_gaps() -> None:
     interruption = only(gapped((0, 200), receiver_gap_count=12, receiver_gap_total_ns=2 * SECOND))
     assert interruption is not None
     assert (interruption.gaps, interruption.stopped_ns) == (12, 2 * SECOND)
 
 
-def test_both_ways_are_two_flows() -> None:
+def test_each_direction_of_a_stream_has_its_own_interruption() -> None:
     values: dict[str, Any] = {
         f"{flow}receiver_{name}": value
         for flow in ("to_server_", "to_client_")
@@ -108,7 +110,7 @@ def test_both_ways_are_two_flows() -> None:
     assert flows == ["to_server_", "to_client_"]
 
 
-def test_a_window_closed_by_silence_is_one_however_short_the_silence() -> None:
+def test_a_window_closed_by_silence_is_an_interruption_even_if_the_gap_is_short() -> None:
     assert only(gapped((3980, 71), receiver_closed_by_silence=1)) is not None
     assert only(gapped((3980, 71))) is None
     # Closed by silence, but by none that stands out: slow messages.
@@ -116,7 +118,7 @@ def test_a_window_closed_by_silence_is_one_however_short_the_silence() -> None:
     assert only(gapped((1000, 110), receiver_closed_by_silence=1)) is None
 
 
-def test_rarely_due_messages_are_far_apart_by_themselves() -> None:
+def test_gaps_of_a_stream_with_rarely_due_messages_are_no_interruption() -> None:
     slow = {"message_rate_per_s": 10.0, "duration_s": 60.0}
     assert only(gapped((1000, 1900), settings=slow)) is None
     assert only(gapped((1000, 2100), settings=slow)) is not None
@@ -131,7 +133,7 @@ RETRANSMITTED: dict[str, Any] = {
 }
 
 
-def test_a_retransmission_time_out_of_tcp_is_congestion_and_longer_is_not() -> None:
+def test_a_gap_of_one_tcp_retransmission_time_out_is_no_interruption() -> None:
     tcp = {"protocol": "TCP"}
     assert only(gapped((1000, 305), settings=tcp, **RETRANSMITTED)) is None
     assert only(gapped((1000, 310), settings=tcp, **RETRANSMITTED)) is not None
@@ -142,7 +144,7 @@ def test_a_retransmission_time_out_of_tcp_is_congestion_and_longer_is_not() -> N
     assert only(gapped((1000, 305), settings=tcp, **RETRANSMITTED, **carrier)) is not None
 
 
-def test_tcp_that_sends_a_window_each_round_trip_has_no_gaps() -> None:
+def test_gaps_between_tcp_windows_of_one_round_trip_are_no_interruption() -> None:
     tcp = {"protocol": "TCP"}
     far: dict[str, Any] = {"sender_tcp_end_min_rtt_us": 600_000}
     every = [(600 * at, 580) for at in range(6)]
@@ -175,7 +177,7 @@ def test_tcp_that_sends_a_window_each_round_trip_has_no_gaps() -> None:
         ),
     ],
 )
-def test_the_cause_is_what_the_record_proves(
+def test_an_interruption_has_the_cause_that_the_record_proves(
     values: dict[str, Any], cause: Cause | None, end: str
 ) -> None:
     gap_record = gapped((1100, 1000), **values)
@@ -194,7 +196,7 @@ def test_the_cause_is_what_the_record_proves(
         ("TCP", {"sender_tcp_end_rwnd_limited_us": 100_000}, False),
     ],
 )
-def test_a_full_queue_shows_a_receiver_that_took_nothing_where_data_had_kept_coming(
+def test_a_full_queue_proves_a_stopped_receiver_if_data_kept_arriving(
     protocol: str, values: dict[str, Any], proven: bool
 ) -> None:
     values |= {"sender_tcp_begin_rwnd_limited_us": 0}
@@ -207,7 +209,7 @@ def test_a_full_queue_shows_a_receiver_that_took_nothing_where_data_had_kept_com
     assert empty.cause is None
 
 
-def test_a_trial_is_tried_three_times_at_most_and_only_where_the_cause_is_proven() -> None:
+def test_an_interrupted_trial_is_tried_up_to_three_times_if_its_cause_is_proven() -> None:
     late: dict[str, Any] = {"receiver_late_ticks": [1100 * MS, 1000 * MS]}
     assert [asks_again(gapped((1100, 1000), attempt=n, **late)) for n in (1, 2, 3)] == [
         True,
@@ -222,7 +224,7 @@ def test_a_trial_is_tried_three_times_at_most_and_only_where_the_cause_is_proven
 ASKED = {"timeout_s": 1.0, "duration_s": 10.0}
 
 
-def test_one_lost_request_is_loss_and_two_in_a_row_are_none() -> None:
+def test_a_gap_of_one_lost_request_is_loss_and_a_longer_gap_is_an_interruption() -> None:
     loss_keys: dict[str, Any] = {"end": "client", "settings": ASKED, "lost_messages": 1}
     assert only(gapped((2000, 1001), **loss_keys)) is None
     assert only(gapped((2000, 2002), **loss_keys)) is not None
@@ -230,7 +232,7 @@ def test_one_lost_request_is_loss_and_two_in_a_row_are_none() -> None:
     assert only(gapped((2000, 900), **loss_keys | {"lost_messages": 0})) is not None
 
 
-def test_a_mirror_that_stood_still_is_known_by_its_ticks_behind_the_warm_up() -> None:
+def test_a_stopped_mirror_is_proven_by_its_late_ticks_after_the_warm_up() -> None:
     late: dict[str, Any] = {"server_late_ticks": [3000 * MS, 1000 * MS], "lost_messages": 1}
     warm = {**ASKED, "warm_up_s": 1.0}
     interruption = only(gapped((2000, 1000), end="client", settings=warm, **late))
@@ -239,7 +241,7 @@ def test_a_mirror_that_stood_still_is_known_by_its_ticks_behind_the_warm_up() ->
     assert only(gapped((2000, 1000), end="client", settings=ASKED, **late)) is None
 
 
-def test_connections_whose_first_packet_may_be_lost_need_a_cause() -> None:
+def test_a_gap_between_connections_is_an_interruption_only_with_a_proven_cause() -> None:
     tcp = {"protocol": "TCP", "duration_s": 10.0}
     connection_keys: dict[str, Any] = {"end": "client", "test": "connect", "settings": tcp}
     assert only(gapped((2000, 1000), **connection_keys)) is None
@@ -254,7 +256,7 @@ EVERY_TRIP = [(200 * at, 195) for at in range(10)]
 FAR: dict[str, Any] = {"sender_tcp_end_min_rtt_us": 200_000}
 
 
-def test_where_the_shortest_round_trip_is_not_told_the_last_one_stands_for_it() -> None:
+def test_gaps_are_judged_by_the_last_round_trip_if_the_shortest_is_unknown() -> None:
     values: dict[str, Any] = {"sender_tcp_end_rtt_us": 200_000}
     many: dict[str, Any] = {"receiver_gap_count": 50, "receiver_gap_total_ns": 9_750 * MS}
     assert only(gapped(*EVERY_TRIP, settings=TCP, **values, **many)) is None
@@ -262,7 +264,7 @@ def test_where_the_shortest_round_trip_is_not_told_the_last_one_stands_for_it() 
 
 
 @pytest.mark.parametrize(("long_ms", "is_one"), [(300, False), (445, False), (455, True)])
-def test_a_system_that_tells_bytes_sent_again_and_no_time_out_has_had_one(
+def test_retransmitted_bytes_without_a_known_time_out_excuse_a_gap_of_one_time_out(
     long_ms: int, is_one: bool
 ) -> None:
     windows: dict[str, Any] = {
@@ -274,7 +276,7 @@ def test_a_system_that_tells_bytes_sent_again_and_no_time_out_has_had_one(
     assert (only(gap_record) is not None) == is_one
 
 
-def test_a_stopped_process_is_found_among_gaps_of_a_round_trip() -> None:
+def test_a_stopped_process_is_found_among_gaps_of_one_round_trip() -> None:
     late: dict[str, Any] = {"sender_late_ticks": [2000 * MS, 1000 * MS]}
     gap_record = gapped(*EVERY_TRIP[:9], (2000, 1000), settings=TCP, **FAR, **late)
     interruption = only(gap_record)
@@ -287,13 +289,13 @@ def test_a_stopped_process_is_found_among_gaps_of_a_round_trip() -> None:
     assert asks_again(gap_record)
 
 
-def test_a_clock_that_was_set_makes_no_interruption_of_round_trips() -> None:
+def test_a_clock_step_makes_no_interruption_of_gaps_of_one_round_trip() -> None:
     step: dict[str, Any] = {"sender_wall_step_ns": 600 * MS}
     assert only(gapped(*EVERY_TRIP, settings=TCP, **FAR, **step)) is None
 
 
 @pytest.mark.parametrize("end", ["receiver", "client"])
-def test_a_suspension_that_the_marks_do_not_show_is_an_interruption(end: str) -> None:
+def test_a_suspension_without_gaps_is_an_interruption(end: str) -> None:
     slept: dict[str, Any] = {f"{end}_suspended_ns": 30 * SECOND}
     gap_record = gapped(end=end, **slept)
     assert only(gap_record) == Interruption(
@@ -309,12 +311,12 @@ def test_a_suspension_that_the_marks_do_not_show_is_an_interruption(end: str) ->
 
 
 @pytest.mark.parametrize("listed", [[1.7e308, 1.7e308], [2**63, 1], [-1, 2 * SECOND], ["a", 1], 5])
-def test_gaps_that_are_no_times_are_none(listed: Any) -> None:
+def test_gap_values_that_are_no_times_are_ignored(listed: Any) -> None:
     assert only(gapped(receiver_gaps=listed)) is None
 
 
 @pytest.mark.parametrize("huge", [1.7e308, 2**1000])
-def test_figures_that_nothing_measures_are_none(huge: Any) -> None:
+def test_impossibly_large_figures_make_no_interruption_and_hide_none(huge: Any) -> None:
     values: dict[str, Any] = {"receiver_suspended_ns": huge, "elapsed_ns": huge}
     assert only(gapped(**values)) is None
     late: dict[str, Any] = {"server_late_ticks": [SECOND, SECOND], "receiver_gap_total_ns": huge}
@@ -337,7 +339,7 @@ def beside_a_load(*gaps_ms: tuple[int, int], **values: Any) -> Record:
     return gapped(*gaps_ms, end="client", **(test | own | values))
 
 
-def test_round_trips_beside_a_load_have_a_window_of_their_own() -> None:
+def test_round_trips_beside_a_load_are_judged_by_their_own_window() -> None:
     """It is longer than the load's, and at 10 s a gap has to be as long as in a window of 10 s."""
     interruption = only(beside_a_load((6000, 2000)))
     assert interruption is not None
@@ -351,7 +353,7 @@ def test_round_trips_beside_a_load_have_a_window_of_their_own() -> None:
     assert only(beside_a_load((6000, least_ms - 1))) is None
 
 
-def test_they_are_due_at_their_own_rate_and_not_at_the_loads() -> None:
+def test_gaps_of_round_trips_beside_a_load_are_judged_by_the_request_rate() -> None:
     """A load of 1 message a second or less is no reason for two seconds without an answer."""
     assert only(beside_a_load((6000, 2000))) is not None
     rare = beside_a_load((6000, 2000))
@@ -359,14 +361,14 @@ def test_they_are_due_at_their_own_rate_and_not_at_the_loads() -> None:
     assert only(rare) is None
 
 
-def test_of_their_losses_those_of_the_load_are_none() -> None:
+def test_losses_of_a_load_do_not_excuse_gaps_of_the_round_trips_beside_the_load() -> None:
     """A gap of one and a half time-outs is loss where a request was lost."""
     assert only(beside_a_load((6000, 750))) is not None
     assert only(beside_a_load((6000, 750), client_lost_messages=1)) is None
     assert only(beside_a_load((6000, 751), client_lost_messages=1)) is not None
 
 
-def test_a_load_beside_round_trips_is_looked_at_as_a_stream_is() -> None:
+def test_gaps_of_a_load_beside_round_trips_are_judged_as_those_of_a_stream() -> None:
     load_record = record(
         test="latency_under_load",
         settings={"protocol": "TCP", "request_rate_per_s": 1.0, "request_protocol": "UDP"},

@@ -29,7 +29,7 @@ def cell_of(**settings: Any) -> Cell:
 # ---- what it is made of ----
 
 
-def test_its_streams_are_what_a_stream_of_the_same_settings_is() -> None:
+def test_the_load_equals_a_stream_of_the_same_settings() -> None:
     shared: dict[str, Any] = {
         **{"protocol": "TCP", "message_bytes": 9000, "direction": "both", "streams": 4},
         **{"congestion": "cubic", "nodelay": True, "socket_buffer_bytes": 65536},
@@ -40,7 +40,7 @@ def test_its_streams_are_what_a_stream_of_the_same_settings_is() -> None:
     assert setup.load() == Stream(**shared)
 
 
-def test_its_round_trips_go_all_the_time_and_share_the_way_with_the_load() -> None:
+def test_round_trips_under_load_last_for_all_phases_and_use_the_path_of_the_load() -> None:
     way: dict[str, Any] = {"network": "test", "ip_version": 6, "interface": "eth0", "dscp": 10}
     load: dict[str, Any] = {"protocol": "UDP", "duration_s": 20.0, "streams": 2}
     requests: dict[str, Any] = {"request_rate_per_s": 50.0, "request_timeout_s": 2.0}
@@ -62,7 +62,7 @@ def test_its_round_trips_go_all_the_time_and_share_the_way_with_the_load() -> No
     assert replace(setup, connect_rate_per_s=None).connections() is None
 
 
-def test_round_trips_over_tcp_wait_for_no_more_to_send() -> None:
+def test_round_trips_under_load_over_tcp_use_nodelay() -> None:
     asking = LatencyUnderLoad(request_protocol="TCP").round_trips()
     assert (asking.protocol, asking.nodelay) == ("TCP", True)
 
@@ -72,7 +72,7 @@ TIMEOUTS = st.floats(0.01, 10)
 
 
 @given(RATES, TIMEOUTS, st.sampled_from(["UDP", "TCP"]))
-def test_what_no_fault_is_found_in_is_a_round_trip_without_a_fault(
+def test_a_latency_under_load_test_without_fault_makes_round_trips_without_fault(
     rate: float, timeout_s: float, protocol: Any
 ) -> None:
     """And no request waits for another: all of a time-out may be under way."""
@@ -109,7 +109,7 @@ def test_what_no_fault_is_found_in_is_a_round_trip_without_a_fault(
         ({"streams": 65, "receive": "polling"}, "receive", "a thread waits for several"),
     ],
 )
-def test_what_no_host_could_measure_is_named_with_its_setting(
+def test_an_impossible_latency_under_load_is_reported_by_the_setting_at_fault(
     settings: dict[str, Any], field: str, words: str
 ) -> None:
     ((fault, message),) = faults_of(LatencyUnderLoad(**settings))
@@ -131,7 +131,7 @@ def test_what_no_host_could_measure_is_named_with_its_setting(
         {"streams": 1000, "receive": "spinning"},
     ],
 )
-def test_what_a_host_can_measure_has_no_fault(settings: dict[str, Any]) -> None:
+def test_a_possible_latency_under_load_has_no_fault(settings: dict[str, Any]) -> None:
     assert [*faults_of(LatencyUnderLoad(**settings))] == []
 
 
@@ -139,7 +139,7 @@ def test_what_a_host_can_measure_has_no_fault(settings: dict[str, Any]) -> None:
     ("direction", "client", "server"),
     [("client-sends", True, False), ("server-sends", False, True), ("both", True, True)],
 )
-def test_the_longest_that_an_end_sends_is_what_its_streams_send(
+def test_an_end_sends_messages_of_the_load_only_in_the_loads_direction(
     direction: Any, client: bool, server: bool
 ) -> None:
     for protocol, messages in (
@@ -154,7 +154,7 @@ def test_the_longest_that_an_end_sends_is_what_its_streams_send(
 # ---- what it demands of the hosts ----
 
 
-def test_it_demands_streams_round_trips_and_connections_of_both_ends() -> None:
+def test_latency_under_load_demands_streams_round_trips_and_connections_of_both_ends() -> None:
     for role in ("server", "client"):
         demanded = {demand.capability for demand in demands(cell_of()) if demand.role == role}
         assert demanded >= {"stream", "round_trip", "connect", "tcp", "udp"}
@@ -178,7 +178,7 @@ def test_it_demands_streams_round_trips_and_connections_of_both_ends() -> None:
         ("poll", {"receive": "polling"}, "receive: polling"),
     ],
 )
-def test_what_an_end_lacks_is_said_by_the_setting_that_asks_for_it(
+def test_a_missing_capability_is_reported_by_the_setting_that_needs_the_capability(
     without: str, settings: dict[str, Any], phrase: str
 ) -> None:
     cell = cell_of(**settings)
@@ -192,7 +192,7 @@ def test_what_an_end_lacks_is_said_by_the_setting_that_asks_for_it(
 # ---- how long it takes, and what it is called ----
 
 
-def test_the_time_it_takes_is_that_of_its_round_trips() -> None:
+def test_the_duration_of_latency_under_load_is_that_of_its_round_trips() -> None:
     cell = cell_of(idle_s=2.0, duration_s=10.0, after_s=3.0, request_timeout_s=1.0)
     assert window_s(cell.setup) == 16.5
     assert least_s(cell.setup, LINK) is None
@@ -202,7 +202,7 @@ def test_the_time_it_takes_is_that_of_its_round_trips() -> None:
     assert (time.counted, time.searching) == (0, 0)
 
 
-def test_each_of_its_settings_makes_another_cell() -> None:
+def test_each_setting_of_latency_under_load_makes_another_cell() -> None:
     cells = [
         cell_of(),
         cell_of(idle_s=6.0),
@@ -224,5 +224,5 @@ def test_each_of_its_settings_makes_another_cell() -> None:
     assert cells[0].key == cell_of(duration_s=30.0, request_bytes=64, streams=1).key
 
 
-def test_its_key_never_changes_since_run_folders_are_found_by_it() -> None:
+def test_the_key_of_a_latency_under_load_cell_is_the_key_in_stored_runs() -> None:
     assert cell_of().key == "LL-latency_under_load-tcp-1448-auto-50cf2fcf"

@@ -66,7 +66,7 @@ def by_definition(values: list[int], share: Fraction) -> int | None:
     st.lists(st.integers(1, 50) | st.just(LOST), max_size=250),
     st.sampled_from([*PERCENTILES.values(), Fraction(1, 1000), Fraction(1)]),
 )
-def test_a_percentile_is_what_so_many_do_not_exceed_those_lost_longer_than_any(
+def test_a_percentile_counts_lost_requests_as_longer_than_any_answer(
     values: list[int], share: Fraction
 ) -> None:
     answered = sorted(value for value in values if value != LOST)
@@ -76,7 +76,7 @@ def test_a_percentile_is_what_so_many_do_not_exceed_those_lost_longer_than_any(
 
 
 @given(st.lists(st.integers(1, 50) | st.just(LOST), max_size=150))
-def test_the_trimmed_mean_is_that_of_the_lowest_95_percent_or_none_where_one_is_lost(
+def test_the_trimmed_mean_is_of_the_lowest_95_percent_and_absent_with_a_loss_among_them(
     values: list[int],
 ) -> None:
     answered = sorted(value for value in values if value != LOST)
@@ -108,7 +108,7 @@ def test_the_trimmed_mean_is_that_of_the_lowest_95_percent_or_none_where_one_is_
         (list(range(1, 50)), 51, (None, None, None, None)),
     ],
 )
-def test_figures_of_few_and_of_lost_requests(
+def test_percentiles_and_trimmed_mean_of_few_and_of_lost_requests_are_as_by_hand(
     answered: list[int], losses: int, figures: tuple[float | None, ...]
 ) -> None:
     trips = PhaseTrips(answered, losses)
@@ -117,7 +117,7 @@ def test_figures_of_few_and_of_lost_requests(
 
 
 @given(TRIPS, TIMES, TIMES)
-def test_a_request_is_of_the_phase_in_which_it_was_due(
+def test_a_request_belongs_to_the_phase_in_which_the_request_was_due(
     trips: list[Trip], time1: int, time2: int
 ) -> None:
     begin, end = sorted([time1, time2])
@@ -130,7 +130,7 @@ def test_a_request_is_of_the_phase_in_which_it_was_due(
 # ---- the figures of a trial ----
 
 
-def test_a_trials_figures_by_hand() -> None:
+def test_the_figures_of_all_three_phases_are_as_by_hand() -> None:
     figures = dict(
         phase_figures(every_100_ms({"idle": 10 * MS, "loaded": 60 * MS, "after": 12 * MS}), EDGES)
     )
@@ -144,7 +144,7 @@ def test_a_trials_figures_by_hand() -> None:
     assert len(figures) == 3 * 6 + 2
 
 
-def test_what_a_phase_does_not_have_is_left_out_and_never_a_number() -> None:
+def test_figures_that_a_phase_lacks_are_left_out() -> None:
     """All that were due while the load lasted are lost; nothing was asked before and after."""
     only_loaded = [Trip(number * 100 * MS, None) for number in range(40, 80)]
     assert dict(phase_figures(only_loaded, EDGES)) == {
@@ -154,7 +154,7 @@ def test_what_a_phase_does_not_have_is_left_out_and_never_a_number() -> None:
     }
 
 
-def test_where_the_median_is_one_that_is_lost_there_is_no_increase() -> None:
+def test_the_increase_is_absent_if_the_median_request_is_lost() -> None:
     trips = every_100_ms({"idle": 10 * MS, "loaded": 60 * MS, "after": 10 * MS})
     losses = 0
     for at, trip in enumerate(trips):
@@ -169,7 +169,7 @@ def test_where_the_median_is_one_that_is_lost_there_is_no_increase() -> None:
 
 
 @given(TRIPS)
-def test_whatever_comes_back_the_figures_agree_with_each_other(trips: list[Trip]) -> None:
+def test_phase_figures_match_their_definitions_for_any_round_trips(trips: list[Trip]) -> None:
     figures = dict(phase_figures(trips, EDGES))
     for phase in PHASES:
         begin, end = EDGES.of(phase)
@@ -186,7 +186,7 @@ def test_whatever_comes_back_the_figures_agree_with_each_other(trips: list[Trip]
         assert figures["increase_ns"] == figures["loaded_rtt_p50_ns"] - figures["idle_rtt_p50_ns"]
 
 
-def test_of_connections_the_median_the_longest_and_those_lost_are_told() -> None:
+def test_each_phase_has_the_count_losses_median_and_longest_of_its_connections() -> None:
     connections = [
         *(Trip(0, 3 * MS), Trip(1 * S, 5 * MS)),
         *(Trip(4 * S, 40 * MS), Trip(5 * S, None), Trip(7 * S, 90 * MS)),
@@ -235,29 +235,33 @@ def test_the_loaded_phase_begins_once_throughput_has_settled(
 
 
 @pytest.mark.parametrize(("load_s", "expected_s"), [(1, 0.5), (3, 1.5), (4, 2.0), (60, 2.0)])
-def test_it_begins_after_half_of_a_short_load(load_s: float, expected_s: float) -> None:
+def test_the_loaded_phase_of_a_short_load_begins_after_half_of_the_load(
+    load_s: float, expected_s: float
+) -> None:
     assert settled_s(steady([100] * 40), 0.1, load_s) == expected_s
 
 
 @pytest.mark.parametrize("interval_s", [0.05, 0.1, 0.25, 0.5])
-def test_the_length_of_an_interval_changes_nothing(interval_s: float) -> None:
+def test_the_beginning_of_the_loaded_phase_does_not_depend_on_the_interval_length(
+    interval_s: float,
+) -> None:
     amounts = [10.0, 20, 40, 80, *([100.0] * 16)]
     assert settled_s(steady(amounts, interval_s), interval_s, 10.0) == pytest.approx(3.5)
 
 
-def test_intervals_longer_than_half_a_second_are_taken_as_they_are() -> None:
+def test_intervals_longer_than_half_a_second_are_used_as_they_are() -> None:
     assert settled_s([1, 50, 100, 100, 100, 100], 2.0, 3600.0) == pytest.approx(10.0)
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=80), st.floats(0.5, 100))
-def test_it_never_begins_before_2_s_nor_after_half_of_the_load(
+def test_the_loaded_phase_begins_between_2_s_and_half_of_the_load(
     series: list[int], load_s: float
 ) -> None:
     begin_s = settled_s(series, 0.1, load_s)
     assert min(2.0, load_s / 2) <= begin_s <= load_s / 2
 
 
-def test_the_queue_has_drained_when_the_first_that_was_due_behind_the_load_is_back() -> None:
+def test_the_queue_has_drained_when_a_request_due_after_the_load_is_answered() -> None:
     trips = [Trip(7 * S, 5 * S), Trip(8 * S, 400 * MS), Trip(8 * S + 100 * MS, 350 * MS)]
     assert drained_ns(trips, 8 * S, 11 * S) == 8 * S + 400 * MS
     # One that overtakes it shows that the queue is empty.
@@ -269,7 +273,7 @@ def test_the_queue_has_drained_when_the_first_that_was_due_behind_the_load_is_ba
 
 
 @given(TRIPS, TIMES)
-def test_it_has_never_drained_before_the_load_ended_nor_after_a_time_out(
+def test_the_queue_drains_between_the_end_of_the_load_and_one_time_out_later(
     trips: list[Trip], last_ns: int
 ) -> None:
     drained = drained_ns(trips, last_ns, last_ns + 3 * S)
@@ -283,7 +287,7 @@ def each_second(begin_s: int, end_s: int, ms: int) -> list[Trip]:
     return [Trip(at_s * S, ms * MS) for at_s in range(begin_s, end_s)]
 
 
-def test_responsiveness_of_an_example_by_hand() -> None:
+def test_the_responsiveness_of_an_example_is_as_by_hand() -> None:
     """A load from 5 to 25 s. Connections with their request take 80 ms: 40 ms each of the two, so
     that Foreign is 1500; the load's own round trip is 100 ms: Loaded is 600. RPM is their mean.
     """
@@ -291,7 +295,7 @@ def test_responsiveness_of_an_example_by_hand() -> None:
     assert rpm == pytest.approx(1050.0)
 
 
-def test_responsiveness_is_the_mean_of_four_intervals_each_trimmed() -> None:
+def test_responsiveness_is_the_mean_of_four_trimmed_intervals() -> None:
     """5 s each with 20 connections of 80 ms, of which the longest is left out; in the last of the
     four they take 40 ms: Foreign is 3000 there.
     """
@@ -315,13 +319,13 @@ def test_responsiveness_is_the_mean_of_four_intervals_each_trimmed() -> None:
         (each_second(0, 30, 80), each_second(5, 25, 0), 5),  # a round trip of nothing
     ],
 )
-def test_without_two_of_each_in_each_interval_of_the_load_there_is_none(
+def test_responsiveness_is_absent_without_enough_connections_and_round_trips(
     connections: list[Trip], rtts: list[Trip], load_s: int
 ) -> None:
     assert responsiveness_per_minute(connections, rtts, load_s * S, 25 * S) is None
 
 
-def test_a_single_lost_connection_in_twenty_is_trimmed_and_a_second_is_not() -> None:
+def test_responsiveness_trims_one_lost_connection_in_twenty_and_no_second_one() -> None:
     connections = [Trip(5 * S + number * 250 * MS, 80 * MS) for number in range(80)]
     rtts = each_second(5, 25, 100)
     connections[0] = Trip(connections[0].at_ns, None)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from folders import MADE, ROOT, SUPPORT
 
+pytestmark = pytest.mark.lab
+
 
 @pytest.fixture(scope="module")
 def seen() -> Any:
@@ -29,14 +31,14 @@ def test_a_new_setting_is_read_from_a_matrix_and_makes_cells(seen: Any) -> None:
     assert seen["in_schema"] == 1
 
 
-def test_a_new_setting_is_asked_of_the_probes_that_can_do_it(seen: Any) -> None:
+def test_a_new_setting_is_sent_to_the_probes_and_demands_its_capability(seen: Any) -> None:
     verbs = {"stream": ("receive", "send"), "ask": ("mirror", "ask")}
     requests = [("stream", 7), ("stream", 8), ("ask", 1), ("ask", 3), ("ask", None)]
     assert seen["requests"] == [[verb, gap] for kind, gap in requests for verb in verbs[kind]]
     assert seen["lacking"] == ["gap: 7"]
 
 
-def test_a_new_setting_reaches_the_tests_that_searches_make(seen: Any) -> None:
+def test_a_new_setting_reaches_the_tests_within_searches(seen: Any) -> None:
     gaps = {"probed": [7], "swept": [7], "offered": [7, 7], "beside": [7, 7]}
     assert seen["searches"] == gaps
 

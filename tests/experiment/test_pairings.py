@@ -49,7 +49,7 @@ def load(tmp_path: Path, hosts: Path) -> Any:
     return from_text
 
 
-def test_roles_are_hosts_or_hosts_at_one_of_their_networks() -> None:
+def test_a_role_in_a_pairing_is_a_host_or_a_host_in_one_network() -> None:
     assert [str(role) for role in roles_of("nas+guest@nat")] == ["nas", "guest@nat"]
     assert role_of("guest@nat").network == "nat"
     assert is_by_name("nas+guest")
@@ -61,12 +61,14 @@ def test_roles_are_hosts_or_hosts_at_one_of_their_networks() -> None:
 @pytest.mark.parametrize(
     "text", ["", "+", "nas+", "+nas", "na s+b", "a+b+c", "a@+b", "nas", "-a+b"]
 )
-def test_what_names_no_two_hosts_is_refused_in_words(text: str) -> None:
+def test_a_pairing_that_does_not_name_two_hosts_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"neither a valid name of a host|does not name two hosts"):
         roles_of(text)
 
 
-def test_all_is_every_host_with_every_other_each_way_and_with_itself(load: Any) -> None:
+def test_pairings_all_pairs_every_host_with_every_host_and_mirrors_only_as_server(
+    load: Any,
+) -> None:
     matrix = load("all")
     assert matrix.pairings == (
         *("nas+nas", "nas+guest", "nas+desk"),
@@ -77,7 +79,7 @@ def test_all_is_every_host_with_every_other_each_way_and_with_itself(load: Any) 
     )
 
 
-def test_some_hosts_by_name_and_ways_of_connecting_one_of_them(load: Any) -> None:
+def test_pairings_between_named_hosts_may_name_a_network_of_a_host(load: Any) -> None:
     matrix = load("{between: [nas, guest@bridge, guest@nat, desk], inside: false}")
     assert matrix.pairings == (
         *("nas+guest@bridge", "nas+guest@nat", "nas+desk"),
@@ -85,7 +87,7 @@ def test_some_hosts_by_name_and_ways_of_connecting_one_of_them(load: Any) -> Non
     )
 
 
-def test_pairings_one_by_one_need_no_inventory(tmp_path: Path) -> None:
+def test_pairings_listed_one_by_one_need_no_inventory(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_text(f"title: t\npairings: [nas+guest@nat, WL]\n{TEST}")
     matrix = load_matrix(path)
@@ -93,12 +95,12 @@ def test_pairings_one_by_one_need_no_inventory(tmp_path: Path) -> None:
     assert plan_json(plan_of(path, None))["pairings"][0]["client"] == "guest"
 
 
-def test_cells_of_one_pair_differ_by_the_way_it_is_connected_and_the_direction(load: Any) -> None:
+def test_cell_keys_differ_by_network_and_direction_of_a_pair(load: Any) -> None:
     keys = [cell.key for cell in expand(load("{between: [nas, guest@bridge, guest@nat]}"))]
     assert len(keys) == len(set(keys)) == 9
 
 
-def test_the_hosts_are_part_of_what_makes_two_matrices_the_same(load: Any) -> None:
+def test_pairs_of_hosts_are_part_of_the_matrix_content_but_their_order_is_not(load: Any) -> None:
     same = load("{between: [desk, nas]}")
     assert load("{between: [nas, desk]}").content_hash == same.content_hash
     assert load("{between: [nas, desk], inside: false}").content_hash != same.content_hash
@@ -117,7 +119,7 @@ def test_the_hosts_are_part_of_what_makes_two_matrices_the_same(load: Any) -> No
         ("{between: [nas], inside: false}", "2:11: pairings: no two hosts"),
     ],
 )
-def test_a_wrong_choice_of_hosts_is_a_fault_with_its_place(
+def test_a_wrong_choice_of_hosts_for_pairings_is_refused(
     load: Any, pairings: str, fault: str
 ) -> None:
     with pytest.raises(MatrixError) as caught:
@@ -132,7 +134,7 @@ def test_a_wrong_choice_of_hosts_is_a_fault_with_its_place(
         ("{between: [guest@wifi, nas]}", "guest has no address in `wifi`; there are bridge, nat"),
     ],
 )
-def test_a_host_that_is_not_there_is_named_with_those_that_are(
+def test_an_unknown_host_or_network_in_pairings_is_reported_with_the_known_ones(
     load: Any, pairings: str, fault: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -140,14 +142,18 @@ def test_a_host_that_is_not_there_is_named_with_those_that_are(
     assert fault in str(caught.value)
 
 
-def test_without_an_inventory_all_says_what_is_missing(tmp_path: Path) -> None:
+def test_pairings_all_without_an_inventory_is_refused_with_a_hint_to_the_option_hosts(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "m.yaml"
     path.write_text(f"title: t\npairings: all\n{TEST}")
     with pytest.raises(UsageError, match="--hosts FILE"):
         load_matrix(path)
 
 
-def test_a_role_reaches_its_host_where_it_says_whatever_the_cell_says(inventory: Inventory) -> None:
+def test_a_network_in_a_role_takes_precedence_over_the_default_network(
+    inventory: Inventory,
+) -> None:
     ((server, client),) = inventory.candidates("guest@nat+nas")
     assert (server.name, client.name) == ("guest", "nas")
     assert server.address(None) == server.address("bridge") == "10.1.0.2"
@@ -156,7 +162,7 @@ def test_a_role_reaches_its_host_where_it_says_whatever_the_cell_says(inventory:
     assert server.address(None) == "10.0.0.2"
 
 
-def test_a_host_is_met_in_the_network_of_the_other_where_it_has_an_address_there(
+def test_a_host_uses_the_network_of_its_peers_role_if_the_host_has_an_address_there(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "hosts.yaml"
@@ -177,13 +183,13 @@ def test_a_host_is_met_in_the_network_of_the_other_where_it_has_an_address_there
     ]
 
 
-def test_a_mirror_is_never_the_client(inventory: Inventory) -> None:
+def test_a_pairing_that_names_a_mirror_host_as_client_is_refused(inventory: Inventory) -> None:
     with pytest.raises(UsageError, match="box is a mirror: it answers"):
         inventory.pair("nas+box")
     assert [host.name for host in inventory.pair("box+nas")] == ["box", "nas"]
 
 
-def test_a_pair_keeps_its_machines_busy_and_what_they_share(inventory: Inventory) -> None:
+def test_a_pair_keeps_its_machines_and_shared_links_busy(inventory: Inventory) -> None:
     assert kept_busy(inventory.pair("nas+desk")) == {"nas", "pc", "up (shared)", "hub (shared)"}
     assert kept_busy(inventory.pair("guest+desk")) == {"pc"}
     match = inventory.match("nas+guest@nat")
@@ -193,14 +199,14 @@ def test_a_pair_keeps_its_machines_busy_and_what_they_share(inventory: Inventory
 
 
 @pytest.mark.parametrize("shares", ["3", "[up, '']", "{a: b}"])
-def test_what_is_shared_has_names(tmp_path: Path, shares: str) -> None:
+def test_a_shared_link_without_a_valid_name_is_refused(tmp_path: Path, shares: str) -> None:
     path = tmp_path / "hosts.yaml"
     path.write_text(f"hosts: {{a: {{local: true, shares: {shares}}}}}\n")
     with pytest.raises(MatrixError, match="is not a name of a link or switch"):
         load_inventory(path)
 
 
-def test_the_plan_shows_the_rounds_and_what_they_save(tmp_path: Path) -> None:
+def test_the_plan_shows_the_parallel_rounds_and_the_time_saved(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     hosts = "".join(f"  {name}: {{local: true}}\n" for name in "abcd")
     path.write_text(f"title: t\npairings: all\nparallel: true\n{TEST}hosts:\n{hosts}")
@@ -216,7 +222,7 @@ def test_the_plan_shows_the_rounds_and_what_they_save(tmp_path: Path) -> None:
     assert "Up to 4 trials at once: 17 s instead of 32.3 s one by one" in text
 
 
-def test_every_pairing_is_by_server_then_by_client() -> None:
+def test_all_pairings_are_ordered_by_server_and_then_by_client() -> None:
     machines = {"a": "a", "b": "b"}
     assert every_pairing(["a", "b"], machines=machines) == ("a+a", "a+b", "b+a", "b+b")
     assert every_pairing(["a", "b"], machines=machines, inside=False) == ("a+b", "b+a")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.rate_search import (
@@ -76,7 +76,7 @@ RESOLUTIONS = st.sampled_from(
 
 
 @given(limit=LIMITS, resolution=RESOLUTIONS, queue=st.sampled_from([0, 10, 300, 1000]))
-def test_a_device_with_a_limit_is_found_within_a_step_whatever_its_queue(
+def test_the_limit_of_a_device_is_found_within_a_step_whatever_its_queue(
     limit: float, resolution: Fraction, queue: int
 ) -> None:
     result, search = searched(device(limit, queue), resolution=resolution, full_s=60.0)
@@ -92,7 +92,7 @@ def test_a_device_with_a_limit_is_found_within_a_step_whatever_its_queue(
     assert result.monotone
 
 
-def test_a_queue_does_not_pass_for_throughput_however_short_the_trials() -> None:
+def test_the_queue_of_a_device_is_not_taken_for_throughput_however_short_the_trials() -> None:
     """1000 frames of queue carry a 1-s trial of 100,000 frames/s one step beyond the limit."""
     for full_s in (0.2, 1.0, 10.0):
         result, search = searched(device(0.4, 1000), full_s=full_s)
@@ -103,13 +103,13 @@ def test_a_queue_does_not_pass_for_throughput_however_short_the_trials() -> None
     assert "lost" not in verdicts
 
 
-def test_the_line_rate_is_tried_first_and_confirmed() -> None:
+def test_a_rate_search_tries_and_confirms_the_line_rate_first() -> None:
     result, search = searched(device(1.0))
     assert result == SearchResult(200, None, "line rate", True)
     assert [(attempt.number, attempt.verdict) for attempt in search.tries] == [(200, "passed")] * 2
 
 
-def test_the_edge_is_found_in_a_handful_of_trials_where_the_device_shows_it() -> None:
+def test_a_rate_search_uses_the_forwarded_share_to_find_the_limit_in_eight_tries() -> None:
     _, search = searched(device(0.4))
     assert len(search.tries) <= 8
     numbers = [attempt.number for attempt in search.tries]
@@ -117,7 +117,7 @@ def test_the_edge_is_found_in_a_handful_of_trials_where_the_device_shows_it() ->
     assert {80, 81} <= set(numbers[2:])
 
 
-def test_a_rate_fails_with_two_failures_of_three_and_not_with_one() -> None:
+def test_a_rate_fails_with_two_failed_tries_of_three_and_not_with_one() -> None:
     def told(verdicts: list[TryVerdict]) -> Search:
         search = Search.over(RateGrid(Fraction(1, 2)))
         for verdict in verdicts:
@@ -134,7 +134,7 @@ def test_a_rate_fails_with_two_failures_of_three_and_not_with_one() -> None:
     assert told(["passed", "lost", "passed"]).next() == SearchResult(2, None, "line rate", True)
 
 
-def test_a_confirmation_that_fails_is_one_step_less() -> None:
+def test_a_rate_search_goes_one_step_down_after_a_failed_confirmation() -> None:
     """Rates above 30 % pass short trials and fail at full length."""
 
     def tiring(share: float, duration_s: float) -> Counts:
@@ -147,8 +147,7 @@ def test_a_confirmation_that_fails_is_one_step_less() -> None:
 
 
 @given(seed=st.integers(0, 10**6), loses=st.sampled_from([0.02, 0.2, 0.5]))
-@settings(max_examples=60)
-def test_a_noisy_device_ends_with_a_rate_that_passed_twice_at_full_length(
+def test_a_search_over_a_noisy_device_ends_at_a_rate_that_passed_twice_at_full_length(
     seed: int, loses: float
 ) -> None:
     """Any trial may lose frames, whatever the rate."""
@@ -175,7 +174,7 @@ def test_a_noisy_device_ends_with_a_rate_that_passed_twice_at_full_length(
 
 
 @given(sends=st.floats(0.05, 0.95))
-def test_a_slow_generator_is_not_taken_for_the_device(sends: float) -> None:
+def test_a_slow_sender_is_not_taken_for_the_limit_of_the_device(sends: float) -> None:
     result, search = searched(device(1.0, sends=sends), resolution=Fraction(1, 100))
     assert result.limit == "generator-bound"
     assert result.number is not None
@@ -183,7 +182,7 @@ def test_a_slow_generator_is_not_taken_for_the_device(sends: float) -> None:
     assert result.upper is not None
 
 
-def test_a_queue_behind_a_slow_generator_says_nothing_and_the_device_is_found_below() -> None:
+def test_the_limit_of_a_device_with_a_long_queue_is_found_below_the_rate_of_a_slow_sender() -> None:
     criteria = Criteria(100_000, 100_000, 0.01, 1.0)
     slow = Counts(70_000, 70_000, 10**9, 15 * 10**8)
     assert judge([slow], criteria) == "generator-bound"
@@ -192,12 +191,12 @@ def test_a_queue_behind_a_slow_generator_says_nothing_and_the_device_is_found_be
     assert result.number in (80, 81)
 
 
-def test_a_device_that_loses_what_a_slow_generator_sends_is_the_limit() -> None:
+def test_a_device_that_loses_frames_of_a_slow_sender_is_the_limit() -> None:
     result, _ = searched(device(0.4, sends=0.7))
     assert (result.number, result.limit) == (80, "device")
 
 
-def test_what_our_own_hosts_dropped_is_not_charged_to_the_device() -> None:
+def test_frames_dropped_by_the_receiving_host_are_not_charged_to_the_device() -> None:
     """Above 30 % the receiver's socket overflows, and counts what it drops."""
 
     def trial(share: float, duration_s: float) -> Counts:
@@ -212,7 +211,7 @@ def test_what_our_own_hosts_dropped_is_not_charged_to_the_device() -> None:
     assert sum(t.number == 61 and t.verdict == "tester-loss" for t in search.tries) == 3
 
 
-def test_drops_of_ours_that_do_not_cover_the_loss_excuse_nothing() -> None:
+def test_own_drops_that_do_not_cover_the_loss_do_not_excuse_the_device() -> None:
     criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     span_ns = 10**9
     assert judge([Counts(50_000, 49_990, span_ns, span_ns, 9)], criteria) == "lost"
@@ -220,12 +219,12 @@ def test_drops_of_ours_that_do_not_cover_the_loss_excuse_nothing() -> None:
     assert judge([Counts(50_000, 50_000, span_ns, span_ns, 10)], criteria) == "passed"
 
 
-def test_not_even_the_lowest_rate_is_no_rate_at_all() -> None:
+def test_a_device_that_fails_at_the_lowest_rate_has_no_rate() -> None:
     result, _ = searched(device(0.0001), resolution=Fraction(1, 10))
     assert (result.number, result.upper, result.limit) == (None, 1, "device")
 
 
-def test_of_two_directions_the_worse_one_counts_and_the_device_before_the_tester() -> None:
+def test_the_worse_direction_decides_the_verdict_and_the_device_before_the_tester() -> None:
     criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     span_ns = 10**9
     fine = Counts(50_000, 50_000, span_ns, span_ns)
@@ -241,7 +240,7 @@ def test_of_two_directions_the_worse_one_counts_and_the_device_before_the_tester
     assert forwarded_share([fine, slow], criteria) == pytest.approx(0.4, rel=1e-3)
 
 
-def test_frames_handed_over_faster_than_the_line_carries_them_are_no_queue_of_the_device() -> None:
+def test_frames_sent_faster_than_the_line_rate_are_no_queue_of_the_device() -> None:
     """10,000 frames at 100,000 a second take 0.1 s; the sender's own queue took them in 0.08."""
     criteria = Criteria(100_000, 100_000, 0.01, 0.1)
     counts = Counts(10_000, 10_000, 80_000_000, 100_000_000)
@@ -250,14 +249,14 @@ def test_frames_handed_over_faster_than_the_line_carries_them_are_no_queue_of_th
     assert judge([Counts(10_000, 10_000, 80_000_000, 101_000_000)], criteria) == "absorbed"
 
 
-def test_a_loss_that_is_accepted_passes_and_one_frame_more_does_not() -> None:
+def test_a_trial_passes_with_the_acceptable_loss_and_fails_with_one_frame_more() -> None:
     criteria = Criteria(50_000, 100_000, 0.01, 1.0, acceptable_loss=0.001)
     span_ns = 10**9
     assert judge([Counts(50_000, 49_950, span_ns, span_ns)], criteria) == "passed"
     assert judge([Counts(50_000, 49_949, span_ns, span_ns)], criteria) == "lost"
 
 
-def test_the_grid_ends_at_the_line_rate_and_answers_for_nothing_beyond_it() -> None:
+def test_the_grid_of_rates_ends_at_the_line_rate_and_refuses_numbers_beyond_its_end() -> None:
     grid = RateGrid(Fraction(3, 100))
     assert grid.size == 34
     assert [grid.share(number) for number in (1, 33, 34)] == [
@@ -274,19 +273,19 @@ def test_the_grid_ends_at_the_line_rate_and_answers_for_nothing_beyond_it() -> N
 
 
 @pytest.mark.parametrize("resolution", [Fraction(0), Fraction(-1, 2), Fraction(3, 2)])
-def test_a_step_of_nothing_or_of_more_than_the_line_rate_makes_no_grid(
+def test_a_resolution_of_zero_or_above_the_line_rate_is_refused(
     resolution: Fraction,
 ) -> None:
     with pytest.raises(ValueError, match="must be in"):
         RateGrid(resolution)
 
 
-def test_a_step_of_the_whole_line_rate_makes_a_grid_of_one_rate() -> None:
+def test_a_resolution_of_the_whole_line_rate_makes_a_grid_of_one_rate() -> None:
     assert RateGrid(Fraction(1)).size == 1
     assert RateGrid(Fraction(1)).share(1) == 1
 
 
-def test_a_try_that_was_not_asked_for_is_refused() -> None:
+def test_a_rate_search_refuses_a_try_that_the_search_did_not_request() -> None:
     search = Search.over(RateGrid(Fraction(1, 10)))
     with pytest.raises(ValueError, match="was not requested"):
         search.after(RateTry(3, True, "passed"))
@@ -333,7 +332,7 @@ def test_a_burst_that_was_found_before_is_confirmed_in_two_tries() -> None:
     assert bursts == [33, 34]
 
 
-def test_a_short_burst_is_sent_only_where_the_first_does_not_pass() -> None:
+def test_no_burst_shorter_than_the_first_is_sent_if_the_first_burst_passes() -> None:
     bursts: list[int] = []
 
     def passes(frames: int) -> bool:

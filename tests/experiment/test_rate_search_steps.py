@@ -37,19 +37,19 @@ def over(rates: int, *, short: bool = False) -> Search:
     return Search.over(RateGrid(Fraction(1, rates)), short=short)
 
 
-def test_a_hint_and_two_steps_above_it_are_tried_and_then_the_middle() -> None:
+def test_a_rate_search_tries_the_hinted_rate_two_steps_above_and_then_the_middle() -> None:
     """A quarter of the line rate came out: 5 of 20, 6, 7, and then half-way from 7 to 20."""
     search, numbers = walked(over(20), ["lost", ("lost", 0.25), "passed", "passed", "passed"])
     assert numbers == [20, 20, 5, 6, 7]
     assert search.next() == NextRate(13, True)
 
 
-def test_a_hint_at_the_rate_that_failed_is_no_hint() -> None:
+def test_a_rate_search_ignores_a_hint_equal_to_the_failed_rate() -> None:
     search, _ = walked(over(20), [("lost", 1.0), ("lost", 1.0)])
     assert search.next() == NextRate(10, True)
 
 
-def test_the_last_try_that_gave_a_hint_gives_it_and_one_that_passed_gives_none() -> None:
+def test_a_rate_search_uses_the_hint_of_the_last_failed_try() -> None:
     search, _ = walked(over(20), [("lost", 0.8), ("lost", 0.4)])
     assert search.next() == NextRate(8, True)
     # 8 passed, whatever came out meanwhile: 9 is next by the hint of 20's, not 12 by its own.
@@ -60,7 +60,7 @@ def test_the_last_try_that_gave_a_hint_gives_it_and_one_that_passed_gives_none()
     assert search.next() == NextRate(10, True)
 
 
-def test_before_the_confirmation_one_pass_is_enough_and_then_it_takes_two() -> None:
+def test_a_rate_needs_one_short_pass_and_two_passes_at_full_length() -> None:
     search, numbers = walked(over(4, short=True), ["passed"])
     assert search.next() == NextRate(4, True)
     search, numbers = walked(search, ["passed"])
@@ -70,7 +70,7 @@ def test_before_the_confirmation_one_pass_is_enough_and_then_it_takes_two() -> N
     assert search.next() == SearchResult(4, None, "line rate", True)
 
 
-def test_a_sender_that_tires_at_full_length_is_asked_for_what_it_reached_and_named() -> None:
+def test_a_rate_search_continues_at_the_rate_that_a_tired_sender_reached() -> None:
     """11 of 20 steps came out: the eight rates in between are not tried one by one."""
     slow: list[Told] = [("generator-bound", 0.9), ("generator-bound", 0.7)]
     search, numbers = walked(
@@ -81,7 +81,7 @@ def test_a_sender_that_tires_at_full_length_is_asked_for_what_it_reached_and_nam
 
 
 @pytest.mark.parametrize("share", [None, 1.0, 0.99])
-def test_a_tired_sender_that_says_too_little_of_what_it_reached_costs_one_step(
+def test_a_tired_sender_without_a_useful_reached_rate_costs_one_step(
     share: float | None,
 ) -> None:
     tired: list[Told] = [("generator-bound", share)] * 3
@@ -89,12 +89,12 @@ def test_a_tired_sender_that_says_too_little_of_what_it_reached_costs_one_step(
     assert search.next() == NextRate(19, True)
 
 
-def test_what_a_device_reached_is_no_reason_to_skip_rates_that_it_may_hold() -> None:
+def test_a_rate_search_skips_no_rates_because_of_the_rate_that_a_device_reached() -> None:
     search, _ = walked(over(20, short=True), ["passed", ("lost", 0.5), ("lost", 0.5)])
     assert search.next() == NextRate(19, True)
 
 
-def test_a_rate_is_not_tried_again_whose_tries_of_full_length_decided_already() -> None:
+def test_a_rate_that_was_decided_at_full_length_is_not_tried_again() -> None:
     """Half the rates passed twice on the way up; three quarters passed once, then failed twice."""
     search, numbers = walked(
         over(4), ["lost", "lost", "lost", "passed", "passed", "passed", "lost", "lost"]
@@ -112,34 +112,34 @@ def test_short_tries_decide_nothing_about_a_rate_at_full_length() -> None:
     assert search.next() == NextRate(2, True)
 
 
-def test_the_lowest_rate_is_tried_at_full_length_before_none_is_said_to_hold() -> None:
+def test_the_lowest_rate_is_tried_at_full_length_before_the_search_reports_no_rate() -> None:
     search, _ = walked(over(2, short=True), ["passed", "lost", "lost"])
     assert search.next() == NextRate(1, True)
     search, _ = walked(search, ["absorbed", "absorbed"])
     assert search.next() == SearchResult(None, 1, "device", True)
 
 
-def test_the_lowest_rate_that_passed_once_and_failed_twice_is_no_rate_and_not_monotone() -> None:
+def test_a_lowest_rate_that_passed_once_and_failed_twice_is_no_rate_and_not_monotone() -> None:
     search, numbers = walked(over(2), ["lost", "lost", "passed", "lost", "lost"])
     assert numbers == [2, 2, 1, 1, 1]
     assert search.next() == SearchResult(None, 1, "device", False)
     assert (search.at, search.holds) == (0, 0)
 
 
-def test_an_upper_bound_at_the_line_rate_is_told() -> None:
+def test_a_rate_search_reports_an_upper_bound_at_the_line_rate() -> None:
     search, numbers = walked(over(2), ["lost", "lost", "passed", "passed"])
     assert numbers == [2, 2, 1, 1]
     assert search.next() == SearchResult(1, 2, "device", True)
 
 
-def test_at_its_end_a_search_has_no_rate_left_and_holds_what_it_found() -> None:
+def test_an_ended_rate_search_stores_its_result_and_has_no_rate_left() -> None:
     search, _ = walked(over(4, short=True), ["passed", "lost", "lost", "passed", "passed"])
     assert search.result == SearchResult(3, 4, "device", True)
     assert (search.at, search.holds) == (0, 3)
 
 
 @pytest.mark.parametrize("failure", ["lost", "absorbed"])
-def test_a_failure_below_the_result_is_told_and_a_pass_in_its_place_is_none(
+def test_a_failed_try_below_the_result_makes_the_search_not_monotone(
     failure: TryVerdict,
 ) -> None:
     """The result's own two passes stand at its own number: neither above nor below it."""
@@ -159,7 +159,7 @@ def test_a_failure_below_the_result_is_told_and_a_pass_in_its_place_is_none(
         ("generator-bound", "generator-bound", 3),
     ],
 )
-def test_what_ends_a_rate_takes_so_many_tries_and_is_named(
+def test_each_failing_verdict_ends_a_rate_after_its_number_of_tries_and_names_the_limit(
     verdict: TryVerdict, limit: str, tries: int
 ) -> None:
     search, numbers = walked(over(1), [verdict] * tries)

@@ -42,7 +42,7 @@ def words_of_the_protocol() -> list[tuple[str, str]]:
     return [(word, row[-1].strip()) for row in rows for word in re.findall(r"`([a-z-]+)`", row[0])]
 
 
-def test_every_error_word_of_the_protocol_is_a_reason_with_the_protocols_verdict() -> None:
+def test_every_error_word_of_the_protocol_is_a_reason_of_the_documented_status() -> None:
     words = words_of_the_protocol()
     assert len(words) > 25
     for word, verdict in words:
@@ -57,13 +57,13 @@ def test_every_reason_has_one_sentence() -> None:
         assert str(reason) == reason.sentence
 
 
-def test_a_word_outside_of_the_list_is_an_unknown_error() -> None:
+def test_an_error_word_outside_the_list_of_reasons_is_an_unknown_error() -> None:
     assert reason_of("no-peer") == "no-peer"
     assert reason_of("brand-new-word") == "unknown-error"
 
 
 @given(values=values, detail=st.none() | st.text(), trial=st.integers(1, 10**6))
-def test_what_is_written_is_read_back_the_same(
+def test_a_record_written_as_json_is_read_back_equal(
     values: dict[str, str | int | float], detail: str | None, trial: int
 ) -> None:
     record = dataclasses.replace(made_record(values=values, trial=trial), detail=detail)
@@ -73,33 +73,33 @@ def test_what_is_written_is_read_back_the_same(
     assert from_json(text) == record
 
 
-def test_what_is_not_known_is_absent_and_not_null() -> None:
+def test_unknown_fields_of_a_record_are_absent_in_json() -> None:
     data = json.loads(to_json(made_record()))
     assert "reason" not in data
     assert "null" not in to_json(made_record())
     assert data["schema"] == SCHEMA
 
 
-def test_keys_of_a_later_netlab_are_ignored() -> None:
+def test_keys_of_a_later_netlab_in_a_record_are_ignored() -> None:
     data = json.loads(to_json(made_record())) | {"colour": "green"}
     assert from_json(json.dumps(data)) == made_record()
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, {}, [math.nan], ["a"]])
-def test_nan_and_everything_else_that_is_no_value_is_refused(value: object) -> None:
+def test_a_record_with_nan_or_another_invalid_value_is_refused(value: object) -> None:
     record = made_record(values={"jitter_ns": value})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="jitter_ns"):
         to_json(record)
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_a_file_with_nan_or_infinity_in_it_is_refused(text: str) -> None:
+def test_json_of_a_record_with_nan_or_infinity_is_refused(text: str) -> None:
     line = to_json(made_record(values={"jitter_ns": 7})).replace('"jitter_ns":7', f'"x":{text}')
     with pytest.raises(ValueError, match=text if text != "1e999" else "inf"):
         from_json(line)
 
 
-def test_a_failure_with_a_throughput_is_refused_in_writing_and_in_reading() -> None:
+def test_a_failed_record_with_a_throughput_is_refused_in_writing_and_in_reading() -> None:
     bad = made_record(
         status=Status.FAILED, reason="no-traffic", values={"receiver_throughput_bit_per_s": 0}
     )
@@ -110,7 +110,7 @@ def test_a_failure_with_a_throughput_is_refused_in_writing_and_in_reading() -> N
         from_json(text)
 
 
-def test_a_failure_with_a_rate_of_transactions_is_refused() -> None:
+def test_a_failed_record_with_a_transaction_rate_is_refused() -> None:
     bad = made_record(
         status=Status.FAILED, reason="no-answer", values={"client_transactions_per_s": 0.0}
     )
@@ -127,7 +127,9 @@ def test_a_failure_with_a_rate_of_transactions_is_refused() -> None:
         (Status.IMPOSSIBLE, ""),
     ],
 )
-def test_every_status_but_ok_has_a_reason_of_the_list(status: Status, reason: str | None) -> None:
+def test_a_record_without_the_reason_that_its_status_needs_is_refused(
+    status: Status, reason: str | None
+) -> None:
     with pytest.raises(ValueError, match=r"reason"):
         to_json(made_record(status=status, reason=reason))
 
@@ -146,7 +148,7 @@ def test_every_status_but_ok_has_a_reason_of_the_list(status: Status, reason: st
         ({"errno": "EIO"}, "errno is"),
     ],
 )
-def test_a_record_of_another_shape_is_refused_with_a_sentence(
+def test_a_record_of_another_shape_is_refused_with_a_reason(
     change: dict[str, object], sentence: str
 ) -> None:
     data = json.loads(to_json(made_record())) | change
@@ -157,7 +159,7 @@ def test_a_record_of_another_shape_is_refused_with_a_sentence(
 @pytest.mark.parametrize(
     "field_name", ["cell", "trial", "status", "settings", "values", "started_at"]
 )
-def test_a_missing_field_is_named(field_name: str) -> None:
+def test_a_missing_field_of_a_record_is_named(field_name: str) -> None:
     data = json.loads(to_json(made_record()))
     del data[field_name]
     with pytest.raises(ValueError, match=f"{field_name} is missing"):
@@ -165,10 +167,10 @@ def test_a_missing_field_is_named(field_name: str) -> None:
 
 
 @given(st.text() | st.just("[" * 100_000) | st.recursive(st.none(), st.lists).map(json.dumps))
-def test_no_text_does_worse_than_a_valueerror(text: str) -> None:
+def test_any_text_that_is_no_record_raises_a_valueerror(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         assert isinstance(from_json(text), Record)
 
 
-def test_the_wall_clock_is_utc_with_microseconds() -> None:
+def test_timestamps_are_utc_with_microseconds() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", utc_now())

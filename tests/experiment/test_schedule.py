@@ -54,7 +54,7 @@ orders: st.SearchStrategy[Order] = st.sampled_from(["as-written", "shuffled"])
 
 
 @given(cells_of, st.integers(1, 4), orders, st.integers(0, 9), st.booleans())
-def test_every_trial_runs_exactly_once_in_whole_blocks_and_no_host_twice_in_a_round(
+def test_every_trial_is_scheduled_once_in_whole_blocks_without_a_host_twice_in_a_round(
     cells: list[Cell], repeats: int, order: Order, seed: int, parallel: bool
 ) -> None:
     trials = trials_of(cells, repeats)
@@ -71,7 +71,7 @@ def test_every_trial_runs_exactly_once_in_whole_blocks_and_no_host_twice_in_a_ro
 
 
 @given(cells_of, st.integers(0, 9), st.data())
-def test_what_is_left_of_a_shuffled_block_keeps_its_order(
+def test_the_remaining_trials_of_a_shuffled_block_keep_their_order(
     cells: list[Cell], seed: int, data: st.DataObject
 ) -> None:
     trials = trials_of(cells, 2)
@@ -82,7 +82,7 @@ def test_what_is_left_of_a_shuffled_block_keeps_its_order(
     ]
 
 
-def test_pairs_that_search_together_are_measured_together_and_again_together() -> None:
+def test_a_trial_of_a_common_search_brings_the_trials_of_its_partner_pairs() -> None:
     lone_cells, joint_cells = (
         [search(pairing, 64, together) for pairing in ("a+b", "c+d", "e+f")]
         for together in (None, True)
@@ -97,7 +97,7 @@ def test_pairs_that_search_together_are_measured_together_and_again_together() -
 
 
 @given(cells_of)
-def test_packing_is_greedy_a_round_leaves_out_nothing_that_was_free(cells: list[Cell]) -> None:
+def test_a_round_leaves_out_no_trial_whose_hosts_are_free(cells: list[Cell]) -> None:
     plan = planned(trials_of(cells, 1), parallel=True)
     for index, round_ in enumerate(plan):
         busy = {host for trial in round_.trials for host in hosts_of(trial.cell)}
@@ -105,7 +105,7 @@ def test_packing_is_greedy_a_round_leaves_out_nothing_that_was_free(cells: list[
             assert all(busy & hosts_of(trial.cell) for trial in later.trials)
 
 
-def test_as_written_is_block_by_block_in_the_order_of_the_cells() -> None:
+def test_the_order_as_written_is_block_by_block_in_the_order_of_the_cells() -> None:
     cells = [cell("LL", 3), cell("WL", 1), cell("LL", 2)]
     trials = trials_of(cells, 2)
     assert flat(planned(trials)) == [Trial(c, n) for n in (1, 2) for c in cells]
@@ -121,7 +121,7 @@ def test_shuffled_blocks_differ_from_each_other_and_between_seeds() -> None:
     assert ran != [trial.cell for trial in flat(planned(trials, "shuffled", 6))]
 
 
-def test_pairings_without_a_common_host_run_at_the_same_time_only_where_allowed() -> None:
+def test_pairings_without_a_common_host_share_a_round_only_in_a_parallel_schedule() -> None:
     trials = trials_of([cell("LL", 1), cell("WL", 1), cell("WW", 1), cell("LL", 2)], 1)
     together = [
         [t.cell.pairing for t in round_.trials] for round_ in planned(trials, parallel=True)
@@ -130,7 +130,7 @@ def test_pairings_without_a_common_host_run_at_the_same_time_only_where_allowed(
     assert [len(round_.trials) for round_ in planned(trials)] == [1, 1, 1, 1]
 
 
-def test_what_waits_for_nobody_fills_every_round_that_its_hosts_are_free_in() -> None:
+def test_trials_without_a_common_setup_fill_every_round_in_which_their_hosts_are_free() -> None:
     """The rest of a block in which one pair has had enough of what the other still needs."""
 
     def match_of(pairing: str) -> Match:
@@ -184,7 +184,7 @@ varied = st.lists(
 
 
 @given(varied, st.integers(1, 4), orders)
-def test_a_host_is_switched_as_seldom_as_blocks_allow(
+def test_hosts_switch_variants_as_seldom_as_blocks_allow(
     cells: list[Cell], repeats: int, order: Order
 ) -> None:
     trials = trials_of(cells, repeats)

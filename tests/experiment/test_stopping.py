@@ -39,24 +39,24 @@ def records(
     }
 
 
-def test_a_fixed_number_of_trials_is_that_number_and_never_judged() -> None:
+def test_a_fixed_number_of_trials_is_never_judged_for_precision() -> None:
     assert progress_of(3, {}) == CellProgress(3, ended=True, precise=None)
     assert progress_of(3, records(WILD)) == CellProgress(3, ended=True, precise=None)
 
 
-def test_the_first_trials_are_all_due_before_anything_is_judged() -> None:
+def test_the_fewest_trials_are_due_before_precision_is_judged() -> None:
     for count in range(5):
         assert progress_of(UNTIL, records(STEADY[:count])) == CellProgress(5, ended=False)
 
 
-def test_a_steady_cell_ends_when_it_is_tight_and_a_wild_one_at_the_most_and_flagged() -> None:
+def test_a_precise_cell_ends_early_and_an_imprecise_cell_ends_with_the_most_trials() -> None:
     assert progress_of(UNTIL, records(STEADY[:5])) == CellProgress(5, ended=True, precise=True)
     for count in range(5, 8):
         assert progress_of(UNTIL, records(WILD[:count])) == CellProgress(count + 1, ended=False)
     assert progress_of(UNTIL, records(WILD)) == CellProgress(8, ended=True, precise=False)
 
 
-def test_one_tight_look_is_not_enough() -> None:
+def test_a_cell_ends_only_if_two_looks_in_a_row_are_precise() -> None:
     # Over four it is not tight, over five it is, over six as well.
     values = [94.2, 100.0, 100.0, 100.0, 100.0, 100.0]
     until = StopRule(within=0.035, confidence=0.95, at_least=5, at_most=8)
@@ -65,21 +65,21 @@ def test_one_tight_look_is_not_enough() -> None:
     assert progress_of(until, records(values)) == CellProgress(6, ended=True, precise=True)
 
 
-def test_trials_that_are_there_beyond_the_end_stay() -> None:
+def test_trials_recorded_beyond_the_end_of_a_cell_are_counted() -> None:
     assert progress_of(UNTIL, records(STEADY)) == CellProgress(8, ended=True, precise=True)
 
 
-def test_a_refused_cell_is_not_asked_again() -> None:
+def test_an_impossible_cell_ends_after_its_first_trial() -> None:
     assert progress_of(UNTIL, records([Status.IMPOSSIBLE])) == CellProgress(1, ended=True)
 
 
-def test_a_pending_trial_waits_for_its_host_and_no_further_ones_are_asked_for() -> None:
+def test_a_cell_with_a_pending_trial_requests_no_further_trials() -> None:
     values: list[float | Status] = [*WILD[:5], Status.PENDING]
     assert progress_of(UNTIL, records(values)) == CellProgress(6, ended=False)
     assert progress_of(UNTIL, records([Status.PENDING] * 5)) == CellProgress(5, ended=False)
 
 
-def test_a_failed_trial_has_no_value_and_a_cell_that_mostly_fails_is_asked_no_more() -> None:
+def test_failed_trials_count_as_trials_but_not_towards_the_precision() -> None:
     assert progress_of(UNTIL, records([FAILED] * 5)) == CellProgress(5, ended=False)
     assert progress_of(UNTIL, records([FAILED, *STEADY[:4]])) == CellProgress(
         5, ended=True, precise=True
@@ -94,12 +94,12 @@ def test_a_failed_trial_has_no_value_and_a_cell_that_mostly_fails_is_asked_no_mo
     "name",
     ["transactions_per_s", "rtt_mean_ns", "to_client_throughput_bit_per_s", "payload_bytes"],
 )
-def test_each_kind_of_test_is_judged_by_its_own_figure(name: str) -> None:
+def test_each_kind_of_test_is_judged_for_precision_by_its_own_figure(name: str) -> None:
     assert progress_of(UNTIL, records(STEADY[:5], name)).precise is True
     assert progress_of(UNTIL, records(WILD, name)).precise is False
 
 
-def test_both_directions_have_to_be_tight_and_what_has_no_figure_never_is() -> None:
+def test_both_directions_must_be_precise_and_records_without_a_figure_never_are_precise() -> None:
     two_way_records = {
         number: made_record(
             trial=number,
@@ -118,7 +118,7 @@ trials = st.one_of(st.floats(90, 110), st.sampled_from(list(Status)[1:]))
 
 
 @given(st.lists(trials, max_size=8), st.sampled_from([0.001, 0.01, 0.05]), st.integers(3, 5))
-def test_what_ended_a_cell_ends_it_still_when_more_is_recorded_behind(
+def test_an_ended_cell_stays_ended_when_further_trials_are_recorded(
     values: list[float | Status], within: float, at_least: int
 ) -> None:
     until = StopRule(within=within, confidence=0.95, at_least=at_least, at_most=8)
@@ -133,7 +133,7 @@ def test_what_ended_a_cell_ends_it_still_when_more_is_recorded_behind(
         assert earlier.trials > count or Status.PENDING in values or Status.FAILED in values
 
 
-def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decisions() -> None:
+def test_a_stored_run_with_the_rule_until_is_read_with_its_decisions() -> None:
     stored = read(FIXTURES / "run-v1-until")
     assert stored.damage == ()
     assert stored.plan.until == StopRule(within=0.025, confidence=0.95, at_least=4, at_most=6)
@@ -158,7 +158,7 @@ def test_a_recorded_folder_with_trials_until_tight_stays_readable_with_its_decis
         "client_host_steal_share",
     ],
 )
-def test_a_trial_is_asked_for_again_where_more_than_the_limit_was_stolen_of_either_host(
+def test_a_trial_is_repeated_if_the_steal_of_either_host_exceeds_the_limit(
     name: str,
 ) -> None:
     quiet = StealRule(steal=0.005, tries=3)
@@ -169,7 +169,7 @@ def test_a_trial_is_asked_for_again_where_more_than_the_limit_was_stolen_of_eith
 
 
 @given(throughput=st.floats(0, 1e12), steal=st.floats(0, 1))
-def test_what_was_measured_has_no_say_in_what_is_measured_again(
+def test_the_measured_figure_does_not_influence_the_repeat_of_a_disturbed_trial(
     throughput: float, steal: float
 ) -> None:
     quiet, name = StealRule(steal=0.01, tries=2), "sender_host_steal_share"
@@ -177,13 +177,13 @@ def test_what_was_measured_has_no_say_in_what_is_measured_again(
     assert quiet.asks_again(record) is (steal > 0.01)
 
 
-def test_what_was_not_measured_or_whose_hypervisor_is_unknown_is_not_disturbed() -> None:
+def test_trials_without_a_result_or_without_known_steal_are_not_repeated() -> None:
     quiet = StealRule(steal=0.0, tries=2)
     assert not quiet.asks_again(made_record(values={"throughput_bit_per_s": 1e8}))
     for record in records([Status.FAILED, Status.PENDING, Status.IMPOSSIBLE]).values():
         assert not quiet.asks_again(record)
 
 
-def test_a_truth_value_is_no_share_of_stolen_time() -> None:
+def test_a_truth_value_is_not_taken_for_a_share_of_steal() -> None:
     quiet = StealRule(steal=0.01, tries=3)
     assert not quiet.asks_again(made_record(values={"client_host_steal_share": True}))

@@ -47,14 +47,14 @@ def counted(
         (0, 0, None),
     ],
 )
-def test_a_rate_counts_the_intervals_between_frames_and_is_unknown_without_one(
+def test_a_frame_rate_counts_intervals_between_frames_and_is_unknown_without_intervals(
     frames: int, span_ns: int, per_s: float | None
 ) -> None:
     assert Counts(frames, 0, span_ns, 0).sent_per_s() == per_s
     assert Counts(0, frames, 0, span_ns).received_per_s() == per_s
 
 
-def test_what_arrives_beyond_what_was_sent_is_no_negative_loss() -> None:
+def test_more_frames_received_than_sent_are_a_loss_of_zero() -> None:
     assert counted(10, received=7).lost == 3
     assert counted(10, received=12).lost == 0
 
@@ -65,7 +65,7 @@ def test_what_arrives_beyond_what_was_sent_is_no_negative_loss() -> None:
     sent_ns=st.integers(0, 10**12),
     received_ns=st.integers(0, 10**12),
 )
-def test_a_queue_is_what_arrivals_took_longer_than_the_sender_and_than_the_line_itself(
+def test_a_queue_is_the_receiving_time_beyond_the_time_of_sender_and_line(
     frames: int, line_per_s: int, sent_ns: int, received_ns: int
 ) -> None:
     counts = counted(frames, sent_span_ns=sent_ns, received_span_ns=received_ns)
@@ -77,9 +77,7 @@ def test_a_queue_is_what_arrivals_took_longer_than_the_sender_and_than_the_line_
     )
 
 
-def test_frames_at_the_line_rate_take_the_intervals_between_them_and_not_a_nanosecond_more() -> (
-    None
-):
+def test_frames_received_exactly_at_the_line_rate_are_no_queue() -> None:
     million_at_line_rate = counted(1_000_001, sent_span_ns=1, received_span_ns=10 * SECOND_NS)
     assert million_at_line_rate.queue_ns(100_000) == 0
     assert counted(1, sent_span_ns=0, received_span_ns=0).queue_ns(100_000) == 0
@@ -106,7 +104,7 @@ def test_a_queue_may_grow_by_half_a_step_of_the_trial_and_not_by_a_nanosecond_mo
         (50_000, 0.0001, 49_950),
     ],
 )
-def test_a_sender_may_stay_below_its_rate_by_half_a_step_or_a_thousandth_and_no_frame_more(
+def test_a_sender_may_miss_its_rate_by_half_a_step_or_a_thousandth_and_no_frame_more(
     offered_per_s: int, step_share: float, least_per_s: int
 ) -> None:
     criteria = Criteria(offered_per_s, 100_000, step_share, duration_s=1.0)
@@ -117,13 +115,13 @@ def test_a_sender_may_stay_below_its_rate_by_half_a_step_or_a_thousandth_and_no_
     assert judge([counted(least_per_s)], exact) == "generator-bound"
 
 
-def test_a_sender_whose_rate_nobody_knows_is_not_trusted() -> None:
+def test_a_sender_of_unknown_rate_makes_the_trial_generator_bound() -> None:
     criteria = Criteria(1, 100_000, 0.01, 1.0)
     assert judge([counted(1)], criteria) == "generator-bound"
     assert judge([counted(0)], criteria) == "generator-bound"
 
 
-def test_the_worst_of_nothing_bad_is_a_pass_and_one_bad_verdict_is_enough() -> None:
+def test_the_worst_verdict_decides_and_no_verdicts_are_a_pass() -> None:
     assert worst([]) == "passed"
     assert worst(["passed", "passed"]) == "passed"
     ranking: tuple[TryVerdict, ...] = (
@@ -137,13 +135,13 @@ def test_the_worst_of_nothing_bad_is_a_pass_and_one_bad_verdict_is_enough() -> N
         assert worst(reversed(ranking[place:])) == verdict
 
 
-def test_the_least_is_known_only_where_all_are() -> None:
+def test_the_least_of_several_values_is_unknown_if_one_value_is_unknown() -> None:
     assert least([3.0, 1.0, 2.0]) == 1.0
     assert least([3.0, None, 1.0]) is None
     assert least([None]) is None
 
 
-def test_the_share_that_was_forwarded_is_the_slower_directions_and_unknown_with_either() -> None:
+def test_the_forwarded_share_is_the_slower_directions_and_unknown_if_either_is_unknown() -> None:
     criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     fast, slow = counted(50_001), counted(25_001)
     assert forwarded_share([fast, slow], criteria) == 0.25
@@ -154,7 +152,7 @@ FRAMES = st.integers(0, 1000)
 
 
 @given(st.lists(st.tuples(FRAMES, FRAMES), min_size=1, max_size=2))
-def test_drops_of_one_direction_never_excuse_what_the_device_lost_of_the_other(
+def test_own_drops_in_one_direction_never_excuse_the_loss_of_the_device_in_the_other(
     ways: list[tuple[int, int]],
 ) -> None:
     """Of each direction what the device lost, and what our own hosts dropped."""
@@ -167,7 +165,7 @@ def test_drops_of_one_direction_never_excuse_what_the_device_lost_of_the_other(
         assert [*excused] == losses
 
 
-def test_drops_that_cost_nothing_stand_all_the_same() -> None:
+def test_shared_drops_are_assigned_to_a_direction_only_as_far_as_certain() -> None:
     assert shared_drops([0, 0], 7) == (7, 0)
     assert shared_drops([5], 3) == (3,)
     assert shared_drops([100, 50], 100) == (50, 0)

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
+from advanced_clock import advanced
+
+from netlab import clock
 from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
@@ -99,7 +102,7 @@ class Fake:
                 return pending
             assert inbox is not None
             self.running[pending.id] = (lambda record: inbox(pending, record), verb, keys)
-            threading.Timer(0.01, self._begin, (pending, verb, keys)).start()
+            clock.call_later(0.01, lambda: self._begin(pending, verb, keys))
             return pending
 
     def _begin(self, pending: Any, verb: str, keys: dict[str, Any]) -> None:
@@ -113,7 +116,7 @@ class Fake:
             say({"type": "progress", "bytes": 1000, "elapsed_ns": 1_000_000})
         if verb == "receive":
             # The sender's own first word comes before the window of its messages is over.
-            threading.Timer(0.05, say, ({"type": "window"},)).start()
+            clock.call_later(0.05, lambda: say({"type": "window"}))
         if verb == "ask":
             for record in (*self.told(keys), self._last_word(verb, keys)):
                 say(record)
@@ -142,7 +145,8 @@ class Fake:
 def run_with(
     measure: Callable[..., Record], trial: Trial, **fakes: Any
 ) -> tuple[Record, list[Asked], list[SoFar]]:
-    """A trial between two fakes: its record, all that was asked, and what was told meanwhile.
+    """A trial between two fakes: its record, all that was asked, and what was told meanwhile. No
+    time passes.
 
     ``server`` and ``client``: what is special about them; ``mirror``: an echo for a server;
     ``asked``: a list to which what was asked is added, also of a trial that has no record.
@@ -160,5 +164,6 @@ def run_with(
         mirror=mirror,
         mirror_name="echo" if mirror else "",
     )
-    record = measure(trial, ends, 1, lambda _cell, so_far: live.append(so_far))
+    with advanced():
+        record = measure(trial, ends, 1, lambda _cell, so_far: live.append(so_far))
     return record, requests, live

@@ -11,12 +11,12 @@ answers come back over an almost idle path.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.estimate import AROUND_S, LATENCY_LOAD_SHARES
@@ -62,7 +62,7 @@ def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
     latencies: list[LatencyAtLoad] = []
     failed: list[float] = []
     for share in LATENCY_LOAD_SHARES:
-        time.sleep(runner.setup.settle_s)
+        clock.sleep(runner.setup.settle_s)
         runner.participant.meet(None)
         try:
             latencies.append(_at(runner, share, share * found_per_s))

@@ -9,11 +9,11 @@ key ``observed_1`` means the first observed host: a host on the path that is no 
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.estimate import LEARN_S
@@ -223,7 +223,7 @@ def starts_at(offsets_ns: Mapping[str, int], start_ns: int) -> Starts:
 
 def _starts_soon(setup: ThroughputSearch, ends: Ends) -> Starts:
     offsets_ns = clocks(setup, ends)
-    return starts_at(offsets_ns, time.monotonic_ns() + round(1e9 * START_AHEAD_S))
+    return starts_at(offsets_ns, clock.monotonic_ns() + round(1e9 * START_AHEAD_S))
 
 
 def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mapping[str, Any]]]:

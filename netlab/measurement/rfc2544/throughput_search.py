@@ -8,10 +8,10 @@ down, latency at the found rate and below it, and back-to-back frames at line ra
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.experiment.estimate import LOSS_STEPS
 from netlab.experiment.host_counters import Watched, busiest
@@ -44,7 +44,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     trials: list[TrialResult] = []
     while isinstance(step := search.next(), NextRate):
         if trials:
-            time.sleep(setup.settle_s)
+            clock.sleep(setup.settle_s)
         trials.append(runner.trial(grid.share(step.number), full=step.full))
         search = search.after(trials[-1].as_try(step))
     result = step
@@ -167,7 +167,7 @@ def _losses(runner: TrialRunner) -> tuple[list[TrialResult], Fraction | None]:
     """
     trials: list[TrialResult] = []
     for tenths in range(LOSS_STEPS, 0, -1):
-        time.sleep(runner.setup.settle_s)
+        clock.sleep(runner.setup.settle_s)
         try:
             trials.append(runner.trial(Fraction(tenths, LOSS_STEPS), full=True))
         except ProbeError as fault:

@@ -6,13 +6,12 @@ A trial here is one load of frames at one rate, as in RFC 2544. ``trial_verdict.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from netlab import ethernet
+from netlab import clock, ethernet
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.host_counters import Watched
@@ -184,7 +183,7 @@ class TrialRunner:
                     REASONS[reason_of(fault.word)].impossible for fault in faults
                 ):
                     raise faults[0]
-                time.sleep(self.setup.settle_s)
+                clock.sleep(self.setup.settle_s)
                 continue
             results = tuple(outcome for outcome in outcomes if isinstance(outcome, PairResult))
             if load.frames_per_s is None and any(result.outran for result in results):

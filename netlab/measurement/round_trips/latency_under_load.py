@@ -8,11 +8,11 @@ settles; loaded; the load ends and the queues drain; after. A mirror is the end 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.experiment.kinds import LatencyUnderLoad
 from netlab.experiment.load_phases import (
@@ -85,7 +85,7 @@ def _window(setup: LatencyUnderLoad, ends: Ends) -> CommonWindow:
     agents = list({id(agent): agent for agent in (ends.agent_of_server, ends.client)}.values())
     offsets = [agent.clock_offset() for agent in agents]
     ahead_s = AHEAD_S + setup.idle_s
-    start_ns = time.monotonic_ns() + round(1e9 * ahead_s) + _opening_ns(offsets)
+    start_ns = clock.monotonic_ns() + round(1e9 * ahead_s) + _opening_ns(offsets)
     assert setup.duration_s is not None  # noqa: S101  (this test always has a duration)
     close_ns = start_ns + round(1e9 * setup.duration_s)
     return CommonWindow(start_ns, start_ns, close_ns, agents, offsets)

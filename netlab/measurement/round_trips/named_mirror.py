@@ -9,11 +9,11 @@ to the stack, and a sent frame when the stack passes the frame to the interface.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.experiment.hosts import Service
 from netlab.experiment.kinds import RoundTrip
@@ -119,20 +119,20 @@ def _knock(setup: RoundTrip, ends: Ends, service: Service, program: Program | No
         keep_first=0,
         source_port=None,
     )
-    give_up = time.monotonic() + BEGINS_S
+    give_up = clock.monotonic() + BEGINS_S
     while True:
         exchange = exchange_of(one, ends, within_s=BEGINS_S, echo=service)
         try:
             drive([exchange], BEGINS_S, lambda _side, _record: None)
         except ProbeError as error:
             has_ended = program is not None and program.ends_within(0.0)
-            if has_ended or time.monotonic() > give_up:
+            if has_ended or clock.monotonic() > give_up:
                 why = error.detail or error.word
                 detail = f"{setup.mirror} at {service.address}, port {service.port}: {why}"
                 raise ProbeError(ends.server_name, "mirror-failed", detail=detail) from error
         else:
             return
-        time.sleep(KNOCK_S / 2)
+        clock.sleep(KNOCK_S / 2)
 
 
 def _raise_if_ended(

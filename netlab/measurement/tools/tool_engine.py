@@ -9,11 +9,11 @@ the settings.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from netlab import clock
 from netlab.errors import MatrixError, ProbeError
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
 from netlab.experiment.records import Record, Value
@@ -160,10 +160,10 @@ class ToolEngine:
         long as the server runs, because the server was probably not ready.
         """
         duration_s = duration_of(trial.setup)
-        give_up = time.monotonic() + RETRY_S
+        give_up = clock.monotonic() + RETRY_S
         settle_s = SETTLE_S
         while True:
-            time.sleep(settle_s)
+            clock.sleep(settle_s)
             program = Program.start(ends.client, self._tool.client_words(trial), limit_s)
             try:
                 last = program.wait()
@@ -176,7 +176,7 @@ class ToolEngine:
             if is_early and server is not None and server.has_ended():
                 self._raise_if_killed(server, "server")
                 return program
-            if not is_early or time.monotonic() > give_up:
+            if not is_early or clock.monotonic() > give_up:
                 return program
             settle_s *= 2
 

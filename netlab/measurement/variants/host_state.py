@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Mapping
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.experiment.variants.change import Change, Words, fill
 from netlab.experiment.variants.known import KNOWN
@@ -71,7 +71,7 @@ class HostState:
                 self.restore()
                 raise
             self._changes = changes
-            time.sleep(settle_s)
+            clock.sleep(settle_s)
             if changes and "interface" in places:
                 self._await_carrier(places["interface"])
         return "\n".join(self._checked(change) for change in changes)[:TEXT_MOST]
@@ -90,17 +90,17 @@ class HostState:
 
     def _take_over(self, agent: Agent) -> None:
         """Wait until the changes of the lost agent are undone, by its keeper or by this agent."""
-        give_up_at = time.monotonic() + RECOVERY_S
+        give_up_at = clock.monotonic() + RECOVERY_S
         self._agent, self._changes = agent, ()
         while self._entries:
             entry, words = self._entries[-1]
             try:
                 self._undo(entry, words)
             except ProbeError as error:
-                if error.word != "entry-in-use" or time.monotonic() > give_up_at:
+                if error.word != "entry-in-use" or clock.monotonic() > give_up_at:
                     self._agent = None
                     raise
-                time.sleep(LOOK_S)
+                clock.sleep(LOOK_S)
             else:
                 self._entries.pop()
 
@@ -166,11 +166,11 @@ class HostState:
         return ended.text
 
     def _await_carrier(self, interface: str) -> None:
-        give_up_at = time.monotonic() + CARRIER_S
+        give_up_at = clock.monotonic() + CARRIER_S
         while self._of_host().facts(interface=interface).get("interface_carrier") == 0:
-            if time.monotonic() > give_up_at:
+            if clock.monotonic() > give_up_at:
                 raise self._fault(f"the link of {interface} stays down after the change")
-            time.sleep(LOOK_S)
+            clock.sleep(LOOK_S)
 
     def _of_host(self) -> Agent:
         assert self._agent is not None  # noqa: S101  (for the type checker)

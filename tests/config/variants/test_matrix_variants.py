@@ -42,7 +42,9 @@ def levels(read: Matrix) -> list[object]:
     return [cell.settings.get("variant") for cell in expand(read)]
 
 
-def test_every_test_has_every_combination_unless_it_names_its_own(tmp_path: Path) -> None:
+def test_every_test_has_every_combination_of_states_unless_the_test_names_variants(
+    tmp_path: Path,
+) -> None:
     read = matrix(tmp_path)
     assert levels(read) == [
         *("ecn=found offload=on", "ecn=wanted offload=on"),
@@ -55,7 +57,7 @@ def test_every_test_has_every_combination_unless_it_names_its_own(tmp_path: Path
     assert comparison.baseline["variant"] == "ecn=found offload=on"
 
 
-def test_a_command_that_netlab_knows_is_put_back_as_it_was_found(tmp_path: Path) -> None:
+def test_a_known_command_of_a_variant_is_restored_to_the_value_found(tmp_path: Path) -> None:
     read = matrix(tmp_path)
     wanted = (("gso", "off"), ("tso", "off"))
     assert read.variants["offload"]["off"].client == (
@@ -80,7 +82,7 @@ def test_a_command_that_netlab_knows_is_put_back_as_it_was_found(tmp_path: Path)
     ]
 
 
-def test_another_command_makes_another_matrix_and_the_order_of_switching_does_not(
+def test_commands_of_variants_are_part_of_the_content_but_the_switching_order_is_not(
     tmp_path: Path,
 ) -> None:
     one = matrix(tmp_path)
@@ -90,7 +92,7 @@ def test_another_command_makes_another_matrix_and_the_order_of_switching_does_no
     assert (switched.content_hash, switched.switching) == (one.content_hash, "interleaved")
 
 
-def test_a_matrix_without_variants_has_the_cells_that_it_always_had(tmp_path: Path) -> None:
+def test_a_matrix_without_variants_has_no_variant_in_cells_and_content(tmp_path: Path) -> None:
     text = re.sub(r"variants:\n( .*\n)+?(?=tests)", "", MATRIX).partition("compare")[0]
     text = text.replace(", variant: [as-found, offload=off]", "")
     assert levels(matrix(tmp_path, text)) == [None, None]
@@ -122,7 +124,9 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "fault"), FAULTS)
-def test_each_fault_is_told_at_its_place(tmp_path: Path, old: str, new: str, fault: str) -> None:
+def test_each_fault_of_a_variant_is_reported(
+    tmp_path: Path, old: str, new: str, fault: str
+) -> None:
     assert old in MATRIX
     with pytest.raises(MatrixError) as caught:
         matrix(tmp_path, MATRIX.replace(old, new, 1))
@@ -130,7 +134,7 @@ def test_each_fault_is_told_at_its_place(tmp_path: Path, old: str, new: str, fau
     assert all(line.startswith(str(tmp_path)) for line in str(caught.value).splitlines())
 
 
-def test_more_combinations_than_a_matrix_may_have_are_refused_at_once(tmp_path: Path) -> None:
+def test_too_many_combinations_of_variants_are_refused(tmp_path: Path) -> None:
     states = ", ".join(f"s{number}: {{}}" for number in range(20))
     groups = "".join(f"  g{number}: {{{states}}}\n" for number in range(9))
     text = f"pairings: [LL]\nvariants:\n{groups}tests: [{{test: connect}}]\n"
@@ -138,19 +142,19 @@ def test_more_combinations_than_a_matrix_may_have_are_refused_at_once(tmp_path: 
         matrix(tmp_path, text)
 
 
-def test_an_override_may_only_name_what_the_matrix_defines(tmp_path: Path) -> None:
+def test_an_override_accepts_only_variants_of_the_matrix(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`slow` is not a state of `offload`"):
         matrix(tmp_path, variant="offload=slow")
 
 
-def test_the_matrix_of_the_documentation_is_one(tmp_path: Path) -> None:
+def test_the_matrix_in_the_documentation_of_variants_loads(tmp_path: Path) -> None:
     (example,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
     read = matrix(tmp_path, example)
     assert [*read.variants] == ["offload", "congestion"]
     assert len(expand(read)) == 4
 
 
-def test_a_link_is_stated_with_the_largest_mtu_that_its_hosts_get(tmp_path: Path) -> None:
+def test_a_link_must_state_the_largest_mtu_of_the_variants(tmp_path: Path) -> None:
     text = MATRIX.replace("found: {}", "found: {both: {mtu: 9000}}")
     matrix(tmp_path, text)
     matrix(tmp_path, text + "link: {rate: 1Gbit, mtu: 9000}\n")

@@ -41,7 +41,7 @@ variants:
         ),
     ],
 )
-def test_a_known_setting_changes_its_facts_and_another_command_may_change_any(
+def test_a_known_variant_setting_changes_its_facts_and_another_command_may_change_any_fact(
     tmp_path: Path, state: str, facts: set[str]
 ) -> None:
     (tmp_path / "m.yaml").write_text(HEAD + state + "\n")
@@ -56,12 +56,12 @@ def test_a_known_setting_changes_its_facts_and_another_command_may_change_any(
         {"a": {"b": {"client": [{"known": "sysctl", "wanted": [[], 1, ["x"], [["y"], 1]]}]}}},
     ],
 )
-def test_a_content_of_any_form_is_survived(variants: Any) -> None:
+def test_malformed_variants_in_a_plan_change_no_facts(variants: Any) -> None:
     assert changed_facts({"variants": variants}) == set()
     assert changed_facts({}) == set()
 
 
-def test_a_change_of_unknown_kind_may_change_any_fact() -> None:
+def test_a_variant_change_of_unknown_kind_may_change_any_fact() -> None:
     for name in ("nosuch", 1, None, ["mtu"]):
         content = {"variants": {"a": {"b": {"server": [{"known": name}]}}}}
         assert changed_facts(content) == set(OF_ANY)

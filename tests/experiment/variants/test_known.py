@@ -42,7 +42,7 @@ LINK = (
 words = st.text(st.sampled_from("abc019.-"), min_size=1, max_size=6)
 
 
-def test_offloads_are_read_by_their_short_and_long_names() -> None:
+def test_offloads_are_read_and_restored_by_their_short_and_long_names() -> None:
     offloads = KNOWN["offloads"]
     state = offloads.read(FEATURES)
     assert (state["tso"], state["gso"], state["tx-checksum-ipv4"]) == ("off", "on", "off")
@@ -55,7 +55,7 @@ def test_offloads_are_read_by_their_short_and_long_names() -> None:
         offloads.restore({"lro": "on"}, state)
 
 
-def test_coalescing_that_an_interface_lacks_is_not_set_again() -> None:
+def test_a_coalescing_setting_that_the_interface_lacks_is_refused() -> None:
     coalescing = KNOWN["coalescing"]
     state = coalescing.read(COALESCING)
     assert coalescing.restore({"rx-usecs": "0", "adaptive-tx": "off"}, state) == (
@@ -65,7 +65,7 @@ def test_coalescing_that_an_interface_lacks_is_not_set_again() -> None:
         coalescing.restore({"rx-frames": "1"}, state)
 
 
-def test_an_mtu_is_read_from_the_line_about_the_interface() -> None:
+def test_an_mtu_is_read_from_the_line_of_the_interface_and_restored() -> None:
     state = KNOWN["mtu"].read(LINK)
     assert state == {"mtu": "1500"}
     assert KNOWN["mtu"].restore({"mtu": "9000"}, state) == (
@@ -74,7 +74,7 @@ def test_an_mtu_is_read_from_the_line_about_the_interface() -> None:
 
 
 @given(st.dictionaries(words, st.lists(words, min_size=1, max_size=3), min_size=1, max_size=4))
-def test_what_sysctl_prints_is_set_again_and_then_it_is_reached(
+def test_sysctl_values_are_read_compared_and_restored(
     lists: dict[str, list[str]],
 ) -> None:
     sysctl = KNOWN["sysctl"]
@@ -111,7 +111,7 @@ def test_a_command_of_a_known_setting_is_recognized_with_its_values(
         ("sh", "-c", "sysctl -w a=b"),
     ],
 )
-def test_another_command_is_not_taken_for_a_known_one(command: tuple[str, ...]) -> None:
+def test_another_command_is_not_recognized_as_a_known_setting(command: tuple[str, ...]) -> None:
     assert recognized(command) is None
 
 
@@ -122,8 +122,9 @@ def run(command: tuple[str, ...]) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout
 
 
+@pytest.mark.lab
 @given(st.lists(st.sampled_from(["performance", "powersave", "schedutil"]), max_size=130))
-def test_governors_are_set_and_each_is_set_again_as_it_was_found(values: list[str]) -> None:
+def test_governors_are_set_and_each_is_restored_to_the_value_found(values: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         cpus = Path(name)
         file = f"{cpus}/cpu$n/cpufreq/scaling_governor"
@@ -150,14 +151,15 @@ def test_governors_are_set_and_each_is_set_again_as_it_was_found(values: list[st
         assert governors.read(run(governors.check(wanted))) == before
 
 
-def test_a_file_that_cannot_be_written_ends_the_command_with_its_exit_code(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_a_governor_file_that_cannot_be_written_fails_the_command(tmp_path: Path) -> None:
     (tmp_path / "cpu0" / "scaling_governor").mkdir(parents=True)
     governors = OfEach("governor", f"{tmp_path}/cpu[0-9]*", f"{tmp_path}/cpu$n/scaling_governor")
     with pytest.raises(subprocess.CalledProcessError):
         run(governors.enter({"governor": "performance"}))
 
 
-def test_interrupts_are_those_of_the_interface_and_cpu_lists_are_compared_by_their_cpus() -> None:
+def test_interrupts_are_compared_by_the_cpus_of_their_lists_and_restored_one_by_one() -> None:
     interrupts = KNOWN["interrupts"]
     state = interrupts.read("24 0-2\n25 0,1,2\n\nnoise\n")
     assert state == {"24": "0-2", "25": "0,1,2"}
@@ -169,4 +171,9 @@ def test_interrupts_are_those_of_the_interface_and_cpu_lists_are_compared_by_the
         ("0,1,2", "25"),
     ]
     assert interrupts.enter({"interrupts": "3"})[-2:] == ("3", "{interface}")
-    assert run((*interrupts.check({"interrupts": "3"})[:-1], "lo")) == ""
+
+
+@pytest.mark.lab
+def test_the_loopback_interface_has_no_interrupts_to_check() -> None:
+    check = KNOWN["interrupts"].check({"interrupts": "3"})
+    assert run((*check[:-1], "lo")) == ""
