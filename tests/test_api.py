@@ -29,7 +29,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_nothing_heavy_is_imported_with_it() -> None:
+def test_importing_netlab_imports_no_heavy_library() -> None:
     heavy = {"pandas", "paramiko", "click", "matplotlib"}
     words = f"import sys, netlab; print(*{heavy} & set(sys.modules))"
     process = subprocess.run(
@@ -38,7 +38,7 @@ def test_nothing_heavy_is_imported_with_it() -> None:
     assert process.stdout.strip() == ""
 
 
-def test_what_it_does_not_have_is_an_attribute_error() -> None:
+def test_an_unknown_name_of_netlab_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'mesure'"):
         getattr(netlab, "mesure")  # noqa: B009  # the type checker would see it
     from netlab import runner
@@ -48,7 +48,7 @@ def test_what_it_does_not_have_is_an_attribute_error() -> None:
     assert runner.__name__ == "netlab.runner"
 
 
-def test_measure_gives_a_run_that_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
+def test_measure_returns_a_run_and_stores_its_folder(capfd: pytest.CaptureFixture[str]) -> None:
     run = netlab.measure(protocol="UDP", size="1KiB", seconds=1.2)
     (record,) = run.records
     assert record.settings["message_bytes"] == 1024
@@ -60,14 +60,16 @@ def test_measure_gives_a_run_that_is_kept(capfd: pytest.CaptureFixture[str]) -> 
     assert " 0.0 to  1.0 s  " in err
 
 
-def test_measure_of_round_trips_into_a_folder(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_quiet_measure_of_round_trips_prints_nothing_and_stores_the_named_folder(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     run = netlab.measure(latency=True, seconds=0.2, into="trips", quiet=True)
     assert capfd.readouterr() == ("", "")
     assert [record.test for record in run.records] == ["round_trip"]
     assert netlab.load("trips").records == run.records
 
 
-def test_run_measures_what_is_chosen_and_goes_on_with_the_rest(
+def test_a_second_run_into_a_complete_folder_measures_nothing_again(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     Path("look.yaml").write_text(MATRIX)
@@ -79,7 +81,7 @@ def test_run_measures_what_is_chosen_and_goes_on_with_the_rest(
     assert again.records == first.records
 
 
-def test_pending_cells_are_in_the_run_and_raise_where_that_is_asked_for() -> None:
+def test_pending_cells_are_in_the_run_and_raise_an_error_if_checked() -> None:
     Path("look.yaml").write_text(MATRIX.replace("[here+here]", "[here+here, WL]"))
     run = netlab.run("look.yaml", into="one")
     assert [record.status for record in run.records] == ["ok", "ok", "pending", "pending"]
@@ -88,7 +90,7 @@ def test_pending_cells_are_in_the_run_and_raise_where_that_is_asked_for() -> Non
         netlab.run("look.yaml", into="one", check=True)
 
 
-def test_a_fault_in_a_matrix_is_said_with_its_place() -> None:
+def test_an_error_in_a_matrix_is_raised_with_its_place() -> None:
     Path("odd.yaml").write_text(MATRIX.replace("[TCP, UDP]", "TPC"))
     with pytest.raises(MatrixError, match=r"odd\.yaml:8:\d+: .*did you mean `TCP`"):
         netlab.run("odd.yaml")
@@ -102,14 +104,14 @@ def test_a_fault_in_a_matrix_is_said_with_its_place() -> None:
         ({"server": "no such host"}, "no such host"),
     ],
 )
-def test_a_question_that_nobody_can_ask_is_a_usage_error(
+def test_a_question_with_an_invalid_value_is_a_usage_error(
     question: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(UsageError, match=sentence):
         netlab.measure(**question)  # type: ignore[arg-type]  # strings all
 
 
-def test_errors_of_folders_and_matrices_are_those_documented() -> None:
+def test_missing_and_damaged_files_raise_the_documented_errors() -> None:
     with pytest.raises(UsageError, match="there is no such folder"):
         netlab.load("nothing")
     Path("bad").mkdir()

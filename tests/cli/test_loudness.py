@@ -41,7 +41,7 @@ def netlab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_of_a_run_quiet_prints_where_it_is_and_verbose_every_trial(tmp_path: Path) -> None:
+def test_a_quiet_run_prints_only_its_folder_and_a_verbose_run_every_trial(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(MATRIX)
     # Other tests on this machine may be measuring.
     run = ("run", "m.yaml", "--wait", "2min", "--no-report", "--into")
@@ -62,7 +62,7 @@ def test_of_a_run_quiet_prints_where_it_is_and_verbose_every_trial(tmp_path: Pat
         assert process.stdout.startswith("quiet, 1 cell, 2 trials: 2 ok\n\nmean throughput")
 
 
-def test_of_hosts_quiet_shows_those_that_are_not_fit_alone(tmp_path: Path) -> None:
+def test_netlab_hosts_with_quiet_prints_only_unfit_hosts(tmp_path: Path) -> None:
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
     quiet, verbose = (netlab(tmp_path, "hosts", "hosts.yaml", word) for word in ("-q", "-v"))
     assert quiet.returncode == verbose.returncode == 4
@@ -78,7 +78,9 @@ def test_of_hosts_quiet_shows_those_that_are_not_fit_alone(tmp_path: Path) -> No
     assert (fit.returncode, fit.stdout, fit.stderr) == (0, "", "")
 
 
-def test_of_a_report_quiet_prints_its_path_and_verbose_its_times(tmp_path: Path) -> None:
+def test_netlab_report_with_quiet_prints_its_path_and_with_verbose_its_times(
+    tmp_path: Path,
+) -> None:
     shutil.copytree(REPORTS / "connection-kinds", tmp_path / "run")
     quiet = netlab(tmp_path, "report", "run", "-q")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "run/index.html\n", "")
@@ -87,7 +89,7 @@ def test_of_a_report_quiet_prints_its_path_and_verbose_its_times(tmp_path: Path)
     assert verbose.stdout.endswith("report: run/index.html\n")
 
 
-def test_of_a_check_quiet_prints_the_verdict_as_an_error_alone(tmp_path: Path) -> None:
+def test_netlab_check_with_quiet_prints_only_the_verdict_as_an_error(tmp_path: Path) -> None:
     (tmp_path / "expect.yaml").write_text("expect: [{throughput: {at_least: 1Gbit}}]\n")
     words = ("check", str(REPORTS / "lab-report"), "--expect", "expect.yaml")
     quiet, plain = netlab(tmp_path, *words, "-q"), netlab(tmp_path, *words)
@@ -97,7 +99,9 @@ def test_of_a_check_quiet_prints_the_verdict_as_an_error_alone(tmp_path: Path) -
     assert "not met" in plain.stdout
 
 
-def test_probes_build_without_a_target_builds_this_machines_and_copies_it(tmp_path: Path) -> None:
+def test_netlab_probes_build_without_a_target_copies_the_probe_of_this_machine(
+    tmp_path: Path,
+) -> None:
     process = netlab(tmp_path, "probes", "build", "--into", "copies")
     assert process.returncode == 0, process.stderr
     copy = tmp_path / process.stdout.strip()

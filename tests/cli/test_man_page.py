@@ -26,17 +26,17 @@ def rendered() -> str:
     return re.sub(r".\x08|\x1b\[[0-9;]*m", "", process.stdout)
 
 
-def test_the_page_is_what_the_commands_say(made: dict[str, Any]) -> None:
+def test_the_manual_page_agrees_with_the_commands(made: dict[str, Any]) -> None:
     assert PAGE.read_text("ascii") == made["page"](), "run `make docs`"
 
 
-def test_a_text_is_printed_as_it_stands(made: dict[str, Any]) -> None:
+def test_text_of_the_manual_page_is_escaped_for_troff(made: dict[str, Any]) -> None:
     assert made["escaped"](".so /etc/passwd") == r"\&.so /etc/passwd"
     assert made["escaped"](r"a\b -x …") == r"a\eb \-x \[u2026]"
 
 
 @pytest.mark.needs("groff")
-def test_it_is_set_without_a_warning_and_has_every_command_and_exit_code() -> None:
+def test_groff_typesets_the_manual_page_without_warnings() -> None:
     text = rendered()
     for words in ("netlab run [OPTIONS] MATRIX", "netlab lab up", "netlab import table"):
         assert words in text

@@ -69,14 +69,14 @@ def said_of(option: click.Option) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("name", sorted({*options()} - {*TWO_MEANINGS}))
-def test_an_option_is_the_same_in_every_command(name: str) -> None:
+def test_an_option_has_one_type_and_one_help_text_in_all_commands(name: str) -> None:
     commands_by_description: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for words, option in options()[name].items():
         commands_by_description[tuple(map(str, said_of(option)))].append(words)
     assert len(commands_by_description) == 1, commands_by_description
 
 
-def test_every_option_says_what_it_is_for() -> None:
+def test_every_option_has_a_help_text() -> None:
     silent = [
         f"{words} {option.opts[0]}"
         for of_commands in options().values()
@@ -86,20 +86,20 @@ def test_every_option_says_what_it_is_for() -> None:
     assert silent == []
 
 
-def test_no_thing_has_two_spellings() -> None:
+def test_no_two_options_are_spellings_of_one_word() -> None:
     names = {*options()}
     assert [spellings for spellings in SPELLINGS if len(spellings & names) > 1] == []
     assert all(len(options()[name]) > 1 for name in TWO_MEANINGS)
 
 
-def test_a_form_is_chosen_only_where_there_is_more_than_text_and_json() -> None:
+def test_the_format_option_offers_more_than_two_formats() -> None:
     for words, option in options()["--format"].items():
         assert isinstance(option.type, click.Choice)
         assert len(option.type.choices) > 2, words
         assert words not in options()["--json"], words
 
 
-def test_the_folder_of_a_run_is_called_run_everywhere() -> None:
+def test_the_folder_of_a_run_is_called_run_in_every_command() -> None:
     metavars_by_command = {
         words: [argument.make_metavar(click.Context(command)).strip("[]") for argument in arguments]
         for words, command in commands()
@@ -112,7 +112,7 @@ def test_the_folder_of_a_run_is_called_run_everywhere() -> None:
     assert not any("FOLDER" in metavars for metavars in metavars_by_command.values())
 
 
-def test_quiet_and_verbose_are_no_two_things_at_once(tmp_path: Path) -> None:
+def test_quiet_and_verbose_exclude_each_other(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(cli, ["report", str(tmp_path), "-q", "-v"])
     assert outcome.exit_code == 2
     assert "exclude each other" in outcome.output
@@ -133,7 +133,7 @@ def test_quiet_and_verbose_are_no_two_things_at_once(tmp_path: Path) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_a_dash_is_standard_output_wherever_a_file_is_written(words: tuple[str, ...]) -> None:
+def test_a_dash_as_output_file_is_standard_output_in_every_command(words: tuple[str, ...]) -> None:
     run = str(ROOT / "reports" / "lab-report")
     arguments = [word.format(run=run) for word in words]
     bare = CliRunner().invoke(cli, arguments)

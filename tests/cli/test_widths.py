@@ -68,7 +68,7 @@ def on_terminal(folder: Path, columns: int, *words: str, **env: str) -> bytes:
 
 @pytest.mark.parametrize("columns", WIDTHS)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_line_is_wider_than_the_terminal(folder: Path, name: str, columns: int) -> None:
+def test_no_output_line_is_wider_than_the_terminal(folder: Path, name: str, columns: int) -> None:
     output = ESCAPES.sub(b"", on_terminal(folder, columns, *COMMANDS[name])).decode()
     lines = output.replace("\r", "").splitlines()
     assert len(lines) > 1 or len(lines[0]) > columns / 2
@@ -77,7 +77,7 @@ def test_no_line_is_wider_than_the_terminal(folder: Path, name: str, columns: in
 
 @pytest.mark.parametrize("columns", WIDTHS)
 @pytest.mark.parametrize("name", ["lab-report", "nettest-lab", "connection-kinds"])
-def test_the_overview_of_a_run_is_folded_and_loses_no_figure(name: str, columns: int) -> None:
+def test_the_folded_overview_of_a_run_contains_every_figure(name: str, columns: int) -> None:
     run = load(REPORTS / name)
     wide, narrow = overview_text(run), overview_text(run, width=columns)
     assert max(map(columns_of, wide.splitlines())) > columns or columns > 60
@@ -87,7 +87,7 @@ def test_the_overview_of_a_run_is_folded_and_loses_no_figure(name: str, columns:
     assert sorted(re.findall(figures, narrow)) == sorted(re.findall(figures, wide))
 
 
-def test_where_there_is_no_terminal_nothing_is_folded_or_coloured(folder: Path) -> None:
+def test_output_without_a_terminal_is_not_folded_and_has_no_colours(folder: Path) -> None:
     argv = [sys.executable, "-m", "netlab", "check", "run", "--expect", "expect.yaml"]
     env = os.environ | {"TERM": "xterm", "COLUMNS": "40"}
     process = subprocess.run(
@@ -98,7 +98,7 @@ def test_where_there_is_no_terminal_nothing_is_folded_or_coloured(folder: Path) 
     assert b"\x1b" not in process.stdout + process.stderr
 
 
-def test_columns_says_the_width_in_the_terminals_place(folder: Path) -> None:
+def test_the_variable_columns_overrides_the_width_of_the_terminal(folder: Path) -> None:
     output = on_terminal(folder, 200, *COMMANDS["status"], COLUMNS="50").decode()
     assert max(map(columns_of, output.replace("\r", "").splitlines())) <= 50
 
@@ -113,14 +113,14 @@ def test_columns_says_the_width_in_the_terminals_place(folder: Path) -> None:
         ({"TERM": "dumb"}, False),
     ],
 )
-def test_what_failed_is_in_colour_where_that_is_wanted(
+def test_failures_are_coloured_unless_no_color_or_a_dumb_terminal_forbids_colours(
     folder: Path, env: dict[str, str], coloured: bool
 ) -> None:
     output = on_terminal(folder, 80, *COMMANDS["check"], **env)
     assert (b"\x1b[31m" in output) is coloured
 
 
-def test_colours_are_of_what_failed_alone() -> None:
+def test_only_failures_and_warnings_are_coloured() -> None:
     assert with_colours("0 failed, 10 not met") == "0 failed, \x1b[31m10 not met\x1b[0m"
     assert with_colours("warning: far") == "\x1b[33mwarning\x1b[0m: far"
     assert with_colours("1,200 failed") == "\x1b[31m1,200 failed\x1b[0m"
@@ -141,7 +141,7 @@ WORD = st.text("abcdeñ漢 ", max_size=30)
     st.integers(20, 100),
     st.booleans(),
 )
-def test_a_table_fits_and_keeps_every_letter(
+def test_a_folded_table_fits_its_width_and_contains_every_letter(
     rows: list[list[str]], width: int, right: bool
 ) -> None:
     lines = table_lines(rows, width, right=right)
@@ -154,7 +154,7 @@ def test_a_table_fits_and_keeps_every_letter(
 
 
 @given(st.text("ab -", max_size=200), st.integers(20, 60))
-def test_a_line_is_cut_between_words_and_loses_none(text: str, width: int) -> None:
+def test_a_line_is_folded_between_words_and_loses_no_word(text: str, width: int) -> None:
     folded_text = fitted(text, width)
     assert folded_text.split() == text.split()
     longest = max((len(word) for word in text.split()), default=0)
@@ -163,7 +163,7 @@ def test_a_line_is_cut_between_words_and_loses_none(text: str, width: int) -> No
     )
 
 
-def test_columns_are_folded_before_a_cell_is_wrapped() -> None:
+def test_a_table_is_split_by_columns_before_text_within_a_column_is_wrapped() -> None:
     rows = [("pairing", "one", "two", "three"), ("LL", "1" * 20, "2" * 20, "3" * 20)]
     assert table_lines(rows, 52) == [
         "pairing  one                   two",

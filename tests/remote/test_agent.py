@@ -74,7 +74,7 @@ def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
 @pytest.mark.parametrize(
     "knobs", [(), ("crlf",), ("slow",), ("banner",), ("bom",), ("banner", "crlf")]
 )
-def test_an_agent_is_greeted_whatever_its_lines_look_like(
+def test_an_agent_is_greeted_with_any_line_ends_and_banners(
     fake: Starter, knobs: tuple[str, ...]
 ) -> None:
     agent = fake(*knobs)
@@ -83,20 +83,20 @@ def test_an_agent_is_greeted_whatever_its_lines_look_like(
     assert agent.ask("echo", owner="a b%\n")["line"].endswith("echo owner=a%20b%25%0A")
 
 
-def test_a_banner_is_skipped_and_counted(fake: Starter) -> None:
+def test_lines_of_a_banner_are_skipped_and_counted(fake: Starter) -> None:
     agent = fake("banner")
     agent.greet(None)
     assert agent.skipped_lines == 2
 
 
-def test_what_is_no_record_is_skipped_and_the_next_record_counts(fake: Starter) -> None:
+def test_lines_that_are_no_records_are_skipped_until_the_next_record(fake: Starter) -> None:
     agent = fake("garbage")
     agent.greet(None)
     assert agent.ask("echo")["type"] == "echo"
     assert agent.skipped_lines >= 10
 
 
-def test_a_line_that_is_too_long_is_dropped_whole_even_if_it_ends_like_a_record(
+def test_an_overlong_line_is_dropped_although_it_ends_like_a_record(
     fake: Starter,
 ) -> None:
     agent = fake("huge")
@@ -106,7 +106,9 @@ def test_a_line_that_is_too_long_is_dropped_whole_even_if_it_ends_like_a_record(
 
 
 @pytest.mark.parametrize("knob", ["endless", "flood", "blank"])
-def test_output_without_end_is_given_up_in_bounded_memory(fake: Starter, knob: str) -> None:
+def test_endless_output_without_a_record_is_given_up_in_bounded_memory(
+    fake: Starter, knob: str
+) -> None:
     start_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     agent = fake(knob)
     with pytest.raises(HostGone, match="prints endless output that is no record"):
@@ -114,18 +116,18 @@ def test_output_without_end_is_given_up_in_bounded_memory(fake: Starter, knob: s
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start_kib < 50_000  # KiB
 
 
-def test_an_agent_that_never_says_hello_is_a_sentence_and_no_hang(fake: Starter) -> None:
+def test_an_agent_that_never_answers_hello_is_given_up(fake: Starter) -> None:
     with pytest.raises(HostError, match=r"^fake: no probe answers: nothing in 0.2 s$"):
         fake("mute").greet(None, hello_s=0.2)
 
 
 @pytest.mark.parametrize("knob", ["old", "other"])
-def test_another_version_or_protocol_is_refused(fake: Starter, knob: str) -> None:
+def test_an_agent_of_another_version_or_protocol_is_refused(fake: Starter, knob: str) -> None:
     with pytest.raises(HostError, match="they have to be the same"):
         fake(knob).greet(None)
 
 
-def test_a_probe_that_is_not_the_one_put_there_is_refused(fake: Starter) -> None:
+def test_an_agent_of_another_build_than_the_installed_probe_is_refused(fake: Starter) -> None:
     fake().greet(b"\x7fELF f00dcafef00dcafe ")
     with pytest.raises(
         HostError, match="build f00dcafef00dcafe, not the one that netlab installed"
@@ -133,7 +135,7 @@ def test_a_probe_that_is_not_the_one_put_there_is_refused(fake: Starter) -> None
         fake().greet(b"\x7fELF another build")
 
 
-def test_a_silent_agent_is_lost_and_all_that_wait_hear_of_it(
+def test_a_silent_agent_is_gone_and_every_pending_request_ends(
     fake: Starter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
@@ -158,14 +160,14 @@ def test_heartbeats_keep_an_idle_agent(fake: Starter, monkeypatch: pytest.Monkey
     assert agent.ask("echo")["type"] == "echo"
 
 
-def test_an_agent_that_dies_is_lost_with_its_status_and_last_words(fake: Starter) -> None:
+def test_an_agent_that_dies_is_gone_with_its_exit_status_and_last_error_line(fake: Starter) -> None:
     agent = fake("dies")
     agent.greet(None)
     with pytest.raises(HostGone, match="ended with status 3: the roof is on fire"):
         agent.ask("clock")
 
 
-def test_an_error_record_is_raised_with_its_word_and_number(fake: Starter) -> None:
+def test_an_error_record_is_raised_with_its_word_and_errno(fake: Starter) -> None:
     agent = fake()
     agent.greet(None)
     with pytest.raises(ProbeError, match="address-in-use") as raised:
@@ -173,7 +175,7 @@ def test_an_error_record_is_raised_with_its_word_and_number(fake: Starter) -> No
     assert (raised.value.word, raised.value.errno) == ("address-in-use", 98)
 
 
-def test_records_of_several_requests_reach_those_who_asked(fake: Starter) -> None:
+def test_records_of_parallel_requests_reach_their_own_request(fake: Starter) -> None:
     agent = fake("garbage")
     agent.greet(None)
     record_types: dict[int, list[str]] = {}
@@ -191,7 +193,7 @@ def test_records_of_several_requests_reach_those_who_asked(fake: Starter) -> Non
     assert record_types == {key: ["ready", "progress", "result"] for key in range(8)}
 
 
-def test_an_inbox_gets_its_own_pending_with_each_record(fake: Starter) -> None:
+def test_an_inbox_gets_each_record_with_its_own_request(fake: Starter) -> None:
     agent = fake()
     agent.greet(None)
     deliveries: list[tuple[Pending, str]] = []
@@ -207,7 +209,7 @@ def test_an_inbox_gets_its_own_pending_with_each_record(fake: Starter) -> None:
     assert deliveries == [(pending, "ready"), (pending, "progress"), (pending, "result")]
 
 
-def test_the_clock_offset_is_that_of_the_quickest_exchange(fake: Starter) -> None:
+def test_the_clock_offset_of_an_agent_is_right_within_its_stated_bound(fake: Starter) -> None:
     agent = fake()
     agent.greet(None)
     offset = agent.clock_offset()
@@ -215,7 +217,7 @@ def test_the_clock_offset_is_that_of_the_quickest_exchange(fake: Starter) -> Non
 
 
 @pytest.mark.parametrize(("knob", "clock_s"), [("slow", 0.12), ("once", 0.3)])
-def test_the_exchanges_of_a_clock_offset_have_one_end(
+def test_all_exchanges_for_a_clock_offset_share_one_time_limit(
     fake: Starter, monkeypatch: pytest.MonkeyPatch, knob: str, clock_s: float
 ) -> None:
     monkeypatch.setattr(probe, "CLOCK_S", clock_s)
@@ -227,7 +229,7 @@ def test_the_exchanges_of_a_clock_offset_have_one_end(
     assert abs(offset.offset_ns - 5_000_000_000) <= offset.bound_ns
 
 
-def test_a_clock_that_nobody_reads_is_no_offset(
+def test_a_clock_offset_without_any_answer_is_an_error(
     fake: Starter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "ANSWER_S", 0.2)
@@ -237,7 +239,7 @@ def test_a_clock_that_nobody_reads_is_no_offset(
         agent.clock_offset()
 
 
-def test_a_silent_agent_is_lost_also_while_a_line_to_it_is_stuck(
+def test_a_silent_agent_is_gone_although_a_request_cannot_be_written(
     fake: Starter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
@@ -255,7 +257,7 @@ def test_a_silent_agent_is_lost_also_while_a_line_to_it_is_stuck(
     assert not stuck.is_alive()
 
 
-def test_a_machine_without_an_id_is_identified_by_its_last_start(fake: Starter) -> None:
+def test_a_machine_without_an_id_is_identified_by_its_boot_id(fake: Starter) -> None:
     first_agent, second_agent = fake("no-machine", name="one"), fake("no-machine", name="other")
     for agent in (first_agent, second_agent):
         agent.greet(None)
@@ -263,7 +265,7 @@ def test_a_machine_without_an_id_is_identified_by_its_last_start(fake: Starter) 
     assert same_host(first_agent, second_agent)
 
 
-def test_one_machine_of_the_inventory_is_one_host(fake: Starter) -> None:
+def test_hosts_with_one_machine_name_in_the_inventory_are_one_host(fake: Starter) -> None:
     first_agent, second_agent = (
         fake("no-machine", name="one", machine="pc"),
         fake(name="other", machine="pc"),
@@ -274,7 +276,7 @@ def test_one_machine_of_the_inventory_is_one_host(fake: Starter) -> None:
     assert same_host(first_agent, second_agent)
 
 
-def test_closing_twice_and_from_several_threads_is_safe(fake: Starter) -> None:
+def test_several_threads_may_close_one_agent(fake: Starter) -> None:
     agent = fake()
     agent.greet(None)
     threads = [threading.Thread(target=agent.close) for _ in range(4)]
@@ -291,14 +293,14 @@ def test_closing_twice_and_from_several_threads_is_safe(fake: Starter) -> None:
 # The real agent
 
 
-def test_the_local_agent_says_who_it_is(real: Agent) -> None:
+def test_the_local_agent_reports_its_version_build_and_facts(real: Agent) -> None:
     assert (real.hello["protocol"], real.hello["version"]) == (1, VERSION)
     assert str(real.hello["build"]).encode() in local_probe().read_bytes()
     assert real.facts()["type"] == "facts"
 
 
 @pytest.mark.alone
-def test_asking_the_local_agent_takes_well_below_a_millisecond(real: Agent) -> None:
+def test_a_request_to_the_local_agent_takes_less_than_a_millisecond(real: Agent) -> None:
     def ask_s() -> float:
         start_s = time.perf_counter()
         real.ask("clock")
@@ -308,14 +310,14 @@ def test_asking_the_local_agent_takes_well_below_a_millisecond(real: Agent) -> N
     assert statistics.quantiles([ask_s() for _ in range(300)], n=10)[0] < 0.001
 
 
-def test_closing_leaves_no_probe(real: Agent) -> None:
+def test_closing_a_local_agent_ends_its_probe(real: Agent) -> None:
     pid = int(real.hello["pid"])
     assert is_alive(pid)
     real.close()
     assert until(lambda: not is_alive(pid))
 
 
-def test_a_killed_agent_is_lost_at_once(real: Agent) -> None:
+def test_an_agent_whose_process_is_killed_is_gone(real: Agent) -> None:
     os.kill(int(real.hello["pid"]), signal.SIGKILL)
     with pytest.raises(HostGone, match=r"here: the probe died \(signal 9\)"):
         real.ask("clock")
@@ -345,7 +347,7 @@ def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
         subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
-def test_agents_on_one_host_have_one_identity_and_another_controller_learns_the_holder(
+def test_agents_of_one_host_have_one_identity_and_a_locked_host_names_its_holder(
     start_in_own_network: Callable[[str], Agent],
 ) -> None:
     first_agent, second_agent, stranger = (

@@ -29,7 +29,7 @@ pytestmark = sshd.needs_sshd
 
 
 class TestDeployment:
-    def test_the_probe_is_put_there_once_and_found_again(self, site: Site) -> None:
+    def test_the_probe_is_installed_once_and_used_again(self, site: Site) -> None:
         server = site.server()
         stamps = []
         for _ in range(2):
@@ -42,7 +42,7 @@ class TestDeployment:
         assert re.fullmatch("netprobe-[0-9a-f]{16}", cached(server).name)
 
     @pytest.mark.parametrize("damage", ["flipped", "cut", "not-executable", "link"])
-    def test_a_damaged_probe_is_replaced(self, site: Site, damage: str) -> None:
+    def test_a_damaged_installed_probe_is_replaced(self, site: Site, damage: str) -> None:
         server = site.server()
         Agent.open(host_at(server)).close()
         file = cached(server)
@@ -64,7 +64,9 @@ class TestDeployment:
         assert file.stat().st_mode & 0o777 == 0o700
         assert cached(server) == file
 
-    def test_where_the_home_takes_nothing_the_next_directory_is_tried(self, site: Site) -> None:
+    def test_the_probe_is_installed_in_another_folder_if_the_home_takes_no_files(
+        self, site: Site
+    ) -> None:
         server = site.server()
         (server.home / ".cache").write_text("a file where a directory should be")
         (site.folder / "fallback").mkdir()
@@ -74,7 +76,7 @@ class TestDeployment:
         assert len(list(private.iterdir())) == 1
 
     @pytest.mark.parametrize("trap", ["link", "open"])
-    def test_a_place_that_another_could_have_prepared_is_refused_by_its_path(
+    def test_a_folder_that_another_user_could_have_prepared_gets_no_probe(
         self, site: Site, trap: str
     ) -> None:
         server = site.server()
@@ -95,7 +97,7 @@ class TestDeployment:
         assert trap == "link" or not list(place.iterdir())
 
     @pytest.mark.parametrize("commands", [False, True], ids=["sftp", "commands"])
-    def test_what_earlier_runs_left_is_removed_and_nothing_else(
+    def test_old_probes_of_earlier_runs_are_removed_and_other_files_stay(
         self, site: Site, commands: bool
     ) -> None:
         server = site.server()
@@ -122,7 +124,9 @@ class TestDeployment:
         # It was used today, whenever it was installed.
         assert abs(probe.stat().st_mtime - time.time()) < 60
 
-    def test_all_of_it_has_one_deadline(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_installation_of_the_probe_has_one_time_limit(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(deploy, "DEPLOY_S", 1.0)
         server = site.server()
         server.says(at_first="sleep 0.3", to_sftp="exit 1")
@@ -132,7 +136,9 @@ class TestDeployment:
         assert time.monotonic() - began < 10
         assert until(lambda: not server.sessions())
 
-    def test_a_wrong_letter_is_refused_before_anything_is_put_there(self, site: Site) -> None:
+    def test_a_wrong_system_in_the_inventory_is_refused_before_a_probe_is_installed(
+        self, site: Site
+    ) -> None:
         server = site.server()
         host = Host(name="far", os="M", ssh=host_at(server).ssh, addresses={"test": ("10.0.0.1",)})
         with pytest.raises(HostError, match="far runs Linux, and the inventory says `os: M`"):
@@ -141,7 +147,7 @@ class TestDeployment:
 
 
 class TestAgent:
-    def test_asking_over_ssh_takes_about_a_millisecond(self, site: Site) -> None:
+    def test_a_request_over_ssh_takes_less_than_five_milliseconds(self, site: Site) -> None:
         agent = Agent.open(host_at(site.server()))
 
         def ask_s() -> float:
@@ -156,7 +162,7 @@ class TestAgent:
         finally:
             agent.close()
 
-    def test_two_names_of_one_host_are_one_host(self, site: Site) -> None:
+    def test_two_names_of_one_ssh_host_are_one_host(self, site: Site) -> None:
         server = site.server()
         first_agent, second_agent = (
             Agent.open(host_at(server, name=name)) for name in ("one", "two")
@@ -169,7 +175,7 @@ class TestAgent:
             for agent in (first_agent, second_agent, local):
                 agent.close()
 
-    def test_closing_leaves_no_probe_and_no_session(self, site: Site) -> None:
+    def test_closing_an_ssh_agent_ends_its_probe_and_its_ssh_session(self, site: Site) -> None:
         server = site.server()
         agent = Agent.open(host_at(server))
         pid = int(agent.hello["pid"])
@@ -177,7 +183,7 @@ class TestAgent:
         agent.close()
         assert until(lambda: not is_alive(pid) and not server.sessions())
 
-    def test_a_cut_connection_is_noticed_at_once_and_ends_the_probe(self, site: Site) -> None:
+    def test_a_cut_ssh_connection_ends_the_pending_request_and_the_probe(self, site: Site) -> None:
         server = site.server()
         agent = Agent.open(host_at(server))
         pid = int(agent.hello["pid"])
@@ -198,7 +204,7 @@ class TestAgent:
         assert until(lambda: not is_alive(pid))
         agent.close()
 
-    def test_a_half_open_connection_is_noticed_by_heartbeats(
+    def test_heartbeats_notice_a_half_open_ssh_connection(
         self, site: Site, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(probe, "HEARTBEAT_S", 0.1)
@@ -213,7 +219,7 @@ class TestAgent:
             agent.close()
             assert time.monotonic() - closing < 5
 
-    def test_a_connection_that_breaks_while_the_host_is_silent_is_a_host_gone(
+    def test_an_ssh_connection_that_breaks_while_the_host_is_silent_is_reported_as_gone(
         self, site: Site
     ) -> None:
         server = site.server()
@@ -237,9 +243,7 @@ class TestAgent:
             with pytest.raises(HostGone, match="far: the SSH connection is gone"):
                 transport.start(("true",))
 
-    def test_a_command_that_reads_nothing_of_what_it_is_given_has_an_answer(
-        self, site: Site
-    ) -> None:
+    def test_a_command_that_does_not_read_its_input_still_has_an_answer(self, site: Site) -> None:
         transport = SshTransport(host_at(site.server()))
         transport.log_in()
         try:
@@ -252,7 +256,7 @@ class TestAgent:
         finally:
             transport.close()
 
-    def test_a_command_that_takes_no_input_has_an_end(self, site: Site) -> None:
+    def test_a_command_that_accepts_no_input_is_given_up_in_time(self, site: Site) -> None:
         transport = SshTransport(host_at(site.server()))
         transport.log_in()
         steps: list[str] = []
@@ -274,5 +278,5 @@ class TestAgent:
         transport.close()
         assert steps == ["write", "answer"]
 
-    def test_by_default_a_silent_host_is_lost_within_45_seconds(self) -> None:
+    def test_a_silent_host_is_gone_within_45_seconds_by_default(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

@@ -46,7 +46,7 @@ def recorded(path: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("path", JOURNALS, ids=lambda path: path.parent.name)
-def test_every_recorded_result_is_believed(path: Any) -> None:
+def test_every_recorded_result_is_accepted(path: Any) -> None:
     for verb, end_values in recorded(path):
         record = {"type": "result", "id": "1", **end_values}
         assert Answers(verb, {"count": 1}).checked(record, 0.0) is record
@@ -57,7 +57,7 @@ def test_every_recorded_result_is_believed(path: Any) -> None:
             assert fault_in_record({"type": "facts", "id": "1", **facts}) is None
 
 
-def test_the_names_that_are_checked_are_those_of_the_protocol() -> None:
+def test_every_checked_key_of_a_record_is_documented_in_the_protocol() -> None:
     text = (DOCS / "protocol.md").read_text("utf-8")
     checked_names = {name for _, names in answers._KINDS for name in names.split()}
     documented = checked_names - {"type", "id", "socket"}
@@ -99,7 +99,7 @@ def test_the_names_that_are_checked_are_those_of_the_protocol() -> None:
         ("facts", {"type": "facts"} | dict.fromkeys(map("k{}".format, range(600)), 1), "602 keys"),
     ],
 )
-def test_what_is_not_believed_names_the_key_and_what_came(
+def test_an_invalid_record_is_refused_with_its_key_and_value(
     verb: str, record: dict[str, Any], words: str
 ) -> None:
     reply = Answers(verb, {}).checked({"id": "1", **record}, 0.0)
@@ -130,7 +130,7 @@ TOLD: dict[str, Any] = {
         {"trip_at_us": [2**63 - 1], "trip_ns": [0]},
     ],
 )
-def test_round_trips_one_by_one_are_believed(more: dict[str, Any]) -> None:
+def test_a_valid_record_of_single_round_trips_is_accepted(more: dict[str, Any]) -> None:
     record = TOLD | more
     assert Answers("ask", {"trips": 1}).checked(record, 0.0) is record
 
@@ -156,7 +156,9 @@ def test_round_trips_one_by_one_are_believed(more: dict[str, Any]) -> None:
         ({"window_open_ns": 1.5}, "its trips has window_open_ns 1.5"),
     ],
 )
-def test_round_trips_that_cannot_be_are_not_believed(more: dict[str, Any], words: str) -> None:
+def test_an_invalid_record_of_single_round_trips_is_refused_with_its_key_and_value(
+    more: dict[str, Any], words: str
+) -> None:
     reply = Answers("ask", {"trips": 1}).checked(TOLD | more, 0.0)
     assert reply is not None
     assert (reply["type"], reply["error"]) == ("error", "bad-answer")
@@ -165,14 +167,14 @@ def test_round_trips_that_cannot_be_are_not_believed(more: dict[str, Any], words
 
 
 @pytest.mark.parametrize("name", ["window_open_ns", "trip_at_us", "trip_ns", "lost_trip_at_us"])
-def test_round_trips_without_one_of_their_keys_are_not_believed(name: str) -> None:
+def test_a_record_of_single_round_trips_without_one_of_its_keys_is_refused(name: str) -> None:
     record = {key: value for key, value in TOLD.items() if key != name}
     reply = Answers("ask", {"trips": 1}).checked(record, 0.0)
     assert reply is not None
     assert reply["detail"] == f"its trips has no {name}"
 
 
-def test_a_million_round_trips_are_taken_at_once_and_no_more() -> None:
+def test_records_of_the_documented_most_round_trips_are_accepted_and_no_more() -> None:
     """As many records as the probe sends for them, plus those of a test without them."""
     text = (DOCS / "protocol.md").read_text("utf-8")
     (most,) = re.findall(r"^\| `trips=1` \| ask .*, (\d+) requests at most", text, re.M)
@@ -187,7 +189,7 @@ def test_a_million_round_trips_are_taken_at_once_and_no_more() -> None:
     assert record_count == records + answers.TEST_RECORDS_AT_ONCE
 
 
-def test_who_is_not_asked_for_round_trips_one_by_one_may_send_no_flood_of_them() -> None:
+def test_records_of_single_round_trips_that_nobody_requested_are_limited() -> None:
     checker = Answers("ask", {})
     replies = [checker.checked(TOLD, 0.0) for _ in range(answers.TEST_RECORDS_AT_ONCE + 1)]
     assert replies[-1] is not None
@@ -198,13 +200,13 @@ def test_who_is_not_asked_for_round_trips_one_by_one_may_send_no_flood_of_them()
     }
 
 
-def test_a_type_that_nobody_knows_is_passed_over_and_a_check_needs_no_figures() -> None:
+def test_a_record_of_an_unknown_type_is_ignored_and_a_check_needs_no_figures() -> None:
     assert Answers("receive", {}).checked({"type": "weather", "id": "1"}, 0.0) is None
     result = {"type": "result", "id": "1", "role": "send"}
     assert Answers("send", {"kind": "check"}).checked(result, 0.0) is result
 
 
-def test_a_count_of_messages_needs_no_throughput_and_a_time_does() -> None:
+def test_a_result_by_count_needs_no_throughput_and_a_result_by_time_does() -> None:
     names = ("elapsed_ns", "received_bytes", "received_messages", "marks")
     result = {"type": "result", "id": "1"} | dict.fromkeys(
         (*names, "total_bytes", "total_messages"), 1
@@ -216,7 +218,7 @@ def test_a_count_of_messages_needs_no_throughput_and_a_time_does() -> None:
 
 
 @pytest.mark.parametrize("pairs", [[1], [2, 1, 1, 1], [1, -1]])
-def test_a_histogram_that_is_none_is_not_believed(pairs: list[int]) -> None:
+def test_an_invalid_histogram_is_refused(pairs: list[int]) -> None:
     record = {"type": "result", "id": "1", "rtt_histogram": pairs, "rtt_histogram_bits": 7}
     assert "rtt_histogram" in (fault_in_record(record) or "")
 
@@ -230,7 +232,7 @@ NAMES = st.sampled_from(["elapsed_ns", "throughput_bit_per_s", "x", "rtt_histogr
 
 
 @given(st.sampled_from(["send", "facts", "hello"]), st.dictionaries(NAMES | st.text(), JSON))
-def test_whatever_comes_is_believed_or_an_error_of_one_line(
+def test_any_record_is_accepted_or_refused_with_one_printable_line(
     verb: str, keys: dict[str, Any]
 ) -> None:
     for kind in ("result", "facts", "hello", "error", "trips", "\x1b"):
@@ -250,7 +252,7 @@ ONE = st.integers(-(2**65), 2**65) | st.floats() | st.text(max_size=4) | st.bool
 
 
 @given(STRANGE, ONE | st.lists(ONE, max_size=3))
-def test_a_key_that_nobody_knows_is_believed_only_with_what_a_run_folder_holds(
+def test_an_unknown_key_is_accepted_only_with_a_value_that_a_run_folder_can_hold(
     name: str, value: Any
 ) -> None:
     if fault_in_record({"type": "result", "id": "1", name: value}) is None:
@@ -258,7 +260,7 @@ def test_a_key_that_nobody_knows_is_believed_only_with_what_a_run_folder_holds(
             assert misfit({end + name: value}) is None
 
 
-def test_an_allowance_fills_with_time() -> None:
+def test_an_allowance_of_records_fills_with_time() -> None:
     allowance = Allowance(at_once=10, per_s=2)
     assert allowance.takes(10, 0.0)
     assert not allowance.takes(1, 0.0)

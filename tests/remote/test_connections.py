@@ -157,7 +157,9 @@ STAGES = ["name", "connection", "banner", "touch", "rc_file", "files", "greeting
 
 @needs_sshd
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_opening_ends_soon_wherever_it_waits(stages: Stages, stage: str) -> None:
+def test_closing_the_connections_ends_the_opening_of_an_agent_at_every_stage(
+    stages: Stages, stage: str
+) -> None:
     obstacle: Stage = getattr(stages, stage)()
     connections = Connections()
     raised: list[BaseException] = []
@@ -185,7 +187,7 @@ def test_an_opening_ends_soon_wherever_it_waits(stages: Stages, stage: str) -> N
 
 
 @needs_sshd
-def test_a_request_to_an_agent_ends_too(site: Site) -> None:
+def test_closing_the_connections_ends_a_pending_request_to_an_agent(site: Site) -> None:
     connections = Connections()
     agent = Agent.open(host_at(site.server()), connections=connections)
     threading.Timer(0.1, connections.close).start()
@@ -219,7 +221,7 @@ print(time.time(), flush=True)
 """
 
 
-def test_no_thread_keeps_the_program_alive(tmp_path: Path) -> None:
+def test_an_unfinished_login_does_not_keep_the_program_alive(tmp_path: Path) -> None:
     process = subprocess.run(
         [sys.executable, "-c", LEFT],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
@@ -235,7 +237,7 @@ def test_no_thread_keeps_the_program_alive(tmp_path: Path) -> None:
 
 
 @needs_sshd
-def test_closed_logins_leave_room_for_others(stages: Stages) -> None:
+def test_closed_logins_free_their_slots_for_other_logins(stages: Stages) -> None:
     stage = stages.connection()
     connections = Connections()
     threads = [

@@ -41,7 +41,9 @@ def answering(output: bytes, stderr: str = "") -> tuple[SshTransport, list[tuple
         (b"Welcome to GNU/Linux trixie\nLinux aarch64\nthis was Linux\n", Platform("L", "aarch64")),
     ],
 )
-def test_a_system_is_recognised_by_its_own_answer(output: bytes, platform: Platform) -> None:
+def test_the_system_of_a_host_is_recognised_by_its_answer_to_uname(
+    output: bytes, platform: Platform
+) -> None:
     transport, commands = answering(output)
     assert system.ask(host(), transport) == platform
     assert commands == [system.UNAME]
@@ -56,7 +58,7 @@ def test_a_system_is_recognised_by_its_own_answer(output: bytes, platform: Platf
         (b"MINGW64_NT-10.0 x86_64\n", "", "MINGW64_NT"),
     ],
 )
-def test_a_system_that_is_not_known_is_quoted_and_never_guessed(
+def test_an_unknown_system_is_refused_with_a_quote_of_its_answer(
     output: bytes, stderr: str, quote: str
 ) -> None:
     transport, _ = answering(output, stderr)
@@ -65,7 +67,7 @@ def test_a_system_that_is_not_known_is_quoted_and_never_guessed(
     assert quote in str(raised.value)
 
 
-def test_a_host_without_a_probe_for_it_is_reported() -> None:
+def test_a_host_of_a_system_without_a_probe_is_refused() -> None:
     with pytest.raises(HostError, match=r"^far: there is no probe for .*riscv64.*, only for"):
         deploy._probe_for(host(), Platform("L", "riscv64"), None)
     with pytest.raises(HostError, match=r"^far runs FreeBSD, and the inventory says `os: L`"):

@@ -65,7 +65,9 @@ def reached(server: StallingServer) -> Host:
     return Host(name="far", os="L", ssh=target, addresses={"test": ("10.0.0.1",)})
 
 
-def test_a_refusal_that_is_no_text_is_a_host_gone(refusing: StallingServer) -> None:
+def test_a_channel_refused_with_invalid_text_is_reported_as_host_gone(
+    refusing: StallingServer,
+) -> None:
     transport = SshTransport(reached(refusing))
     transport.log_in()
     with pytest.raises(HostGone, match=r"^far: the SSH connection is gone \('utf-8' codec"):
@@ -73,7 +75,7 @@ def test_a_refusal_that_is_no_text_is_a_host_gone(refusing: StallingServer) -> N
     transport.close()
 
 
-def test_a_jump_host_that_refuses_so_is_named(refusing: StallingServer) -> None:
+def test_a_jump_host_that_refuses_with_invalid_text_is_named(refusing: StallingServer) -> None:
     transport = SshTransport(reached(refusing))
     transport.log_in()
     place = endpoint("last", SshTarget("192.0.2.1", "ada", 22))
@@ -83,7 +85,9 @@ def test_a_jump_host_that_refuses_so_is_named(refusing: StallingServer) -> None:
     transport.close()
 
 
-def test_it_hides_no_other_host(refusing: StallingServer) -> None:
+def test_a_host_that_refuses_with_invalid_text_hides_no_other_host(
+    refusing: StallingServer,
+) -> None:
     inspection = inspect(reached(refusing))
     assert inspection.unfit[0].startswith("far: the SSH connection is gone ('utf-8' codec")
     answers = asking(lambda _: None)([reached(refusing), Host(name="here", os="L", local=True)])
@@ -92,7 +96,7 @@ def test_it_hides_no_other_host(refusing: StallingServer) -> None:
 
 
 @needs_sshd
-def test_a_channel_that_breaks_while_it_is_given_up_leaves_no_traceback(
+def test_a_channel_that_breaks_after_its_time_limit_prints_no_traceback(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ssh, "CHANNEL_S", 0.3)

@@ -59,7 +59,7 @@ def opened(server: Sshd) -> Agent:
     return agent
 
 
-def test_a_host_that_has_the_probe_is_asked_once(site: Site, asked: list[str]) -> None:
+def test_a_host_that_has_the_probe_is_opened_with_one_command(site: Site, asked: list[str]) -> None:
     server = site.server()
     opened(server)
     assert len(asked) > 2
@@ -70,7 +70,7 @@ def test_a_host_that_has_the_probe_is_asked_once(site: Site, asked: list[str]) -
     assert agent.probe_path == f"{FOLDER}/{cached(server).name}"
 
 
-def test_with_noise_before_it_as_well(site: Site, asked: list[str]) -> None:
+def test_a_host_with_a_noisy_login_is_opened_with_one_command(site: Site, asked: list[str]) -> None:
     server = site.server()
     opened(server)
     (server.home / ".noise").write_bytes(b"Welcome!\r\n\xff" + b"y" * 200_000 + b"\n$ ")
@@ -80,7 +80,9 @@ def test_with_noise_before_it_as_well(site: Site, asked: list[str]) -> None:
 
 
 @pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
-def test_whatever_shell_reads_it(site: Site, asked: list[str], shell: str, tmp_path: Path) -> None:
+def test_every_posix_shell_opens_the_agent_with_one_command(
+    site: Site, asked: list[str], shell: str, tmp_path: Path
+) -> None:
     """Some shells read all input, some one byte at a time: none takes the agent's input."""
     server = site.server()
     opened(server)
@@ -102,7 +104,7 @@ def test_whatever_shell_reads_it(site: Site, asked: list[str], shell: str, tmp_p
     ["exec cat", "echo no shell here; exit 1", "exec sleep 20", "exec head -c 1000 /dev/zero"],
     ids=["it repeats", "it refuses", "it waits", "it says something else"],
 )
-def test_where_it_is_not_answered_the_host_is_asked_step_by_step(
+def test_a_host_that_does_not_answer_the_first_look_is_asked_step_by_step(
     site: Site, asked: list[str], monkeypatch: pytest.MonkeyPatch, login: str
 ) -> None:
     monkeypatch.setattr(first_look, "LOOK_S", 0.5)
@@ -113,7 +115,7 @@ def test_where_it_is_not_answered_the_host_is_asked_step_by_step(
     assert cached(server).read_bytes() == local_probe().read_bytes()
 
 
-def test_a_probe_of_other_days_is_touched_as_before(site: Site, asked: list[str]) -> None:
+def test_a_probe_last_used_on_another_day_gets_a_new_date(site: Site, asked: list[str]) -> None:
     server = site.server()
     opened(server)
     os.utime(cached(server), (1e9, 1e9))
@@ -123,7 +125,7 @@ def test_a_probe_of_other_days_is_touched_as_before(site: Site, asked: list[str]
     assert abs(cached(server).stat().st_mtime - time.time()) < 60
 
 
-def test_a_folder_that_others_may_write_to_is_not_used(site: Site) -> None:
+def test_a_probe_in_a_folder_that_others_may_write_to_is_not_used(site: Site) -> None:
     server = site.server()
     opened(server)
     cached(server).parent.chmod(0o777)
@@ -131,7 +133,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(site: Site) -> None:
     assert opened(server).probe_path.startswith(str(site.folder / "fallback"))
 
 
-def test_windows_is_not_asked(site: Site, asked: list[str]) -> None:
+def test_a_windows_host_gets_no_first_look(site: Site, asked: list[str]) -> None:
     host = host_at(site.server())
     object.__setattr__(host, "os", "W")
     assert first_look.first_look(host, None, FOLDER, 1) is None  # type: ignore[arg-type]
@@ -178,7 +180,7 @@ def seen(
         *("another's folder", "a link to a folder", "a link", "not to be started", "longer"),
     ],
 )
-def test_a_probe_is_taken_only_where_it_would_be_put_like_that(
+def test_the_first_look_accepts_a_probe_only_with_the_right_owner_mode_and_content(
     look: Callable[[], FirstLook], holds: bool
 ) -> None:
     assert look().holds(PATH, len(BINARY), DIGEST) is holds

@@ -29,7 +29,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeats, "THREAD", "heartbeats-test")
 
 
-def test_all_agents_share_one_thread_that_ends_with_the_last_of_them() -> None:
+def test_all_agents_share_one_heartbeat_thread_that_ends_with_the_last_agent() -> None:
     beats = Heartbeats()
     called = [0] * 100
     ended = threading.Event()
@@ -55,7 +55,7 @@ def test_all_agents_share_one_thread_that_ends_with_the_last_of_them() -> None:
     until(lambda: beating_threads() == 0)
 
 
-def test_a_beat_that_fails_is_not_called_again_and_the_others_go_on() -> None:
+def test_a_heartbeat_that_fails_is_not_called_again_and_the_others_continue() -> None:
     beats = Heartbeats()
     called = {"good": 0, "bad": 0}
 
@@ -73,7 +73,7 @@ def test_a_beat_that_fails_is_not_called_again_and_the_others_go_on() -> None:
     assert called == {"good": 20, "bad": 1}
 
 
-def test_a_beat_comes_when_it_is_due_and_not_before() -> None:
+def test_a_heartbeat_is_called_when_due_and_not_before() -> None:
     beats = Heartbeats()
     times_s: list[float] = []
 

@@ -59,20 +59,22 @@ def agent(*args: Any, **keys: Any) -> Agent:
         ("", False, False),
     ],
 )
-def test_an_agent_is_recognised_by_run_and_session(holder: str, session: bool, run: bool) -> None:
+def test_the_holder_of_a_lock_is_recognised_by_run_and_session(
+    holder: str, session: bool, run: bool
+) -> None:
     assert (OURS.is_this_session(holder), OURS.is_this_run(holder)) == (session, run)
 
 
-def test_what_it_is_recognised_by_fits_into_what_a_probe_keeps() -> None:
+def test_a_lock_owner_is_recognised_by_the_first_250_characters_of_its_name() -> None:
     long = LockOwner("0123456789abcdef", "01234567", "f" * 4000)
     assert long.is_this_session(str(long)[:250])
 
 
-def test_a_run_without_a_name_is_never_another_sessions() -> None:
+def test_a_run_without_an_id_is_not_recognised_as_the_holder_of_a_lock() -> None:
     assert not LockOwner("", "c3d4", "out").is_this_run(str(LockOwner("", "eeee", "out")))
 
 
-def test_a_holder_that_deserves_it_is_waited_for() -> None:
+def test_a_lock_is_waited_for_if_the_run_has_patience_with_its_holder() -> None:
     busy_agent = agent("left", 0.3)
     holders: list[str] = []
 
@@ -85,14 +87,14 @@ def test_a_holder_that_deserves_it_is_waited_for() -> None:
     assert set(cast(Locked, busy_agent).asked) == {f"lock {OURS}"}
 
 
-def test_any_other_is_not_and_is_named() -> None:
+def test_a_locked_host_without_patience_is_refused_with_its_holder() -> None:
     with pytest.raises(LockedError, match=r"^left is measured by Ada; wait"):
         lock_host(agent("left", 60), OURS, give_up_s=0.0, patience=lambda *_: 0.0)
     with pytest.raises(LockedError, match=r"^left is measured by another run; wait"):
         lock_host(agent("left", 60, holder=""), OURS, give_up_s=0.0)
 
 
-def test_a_host_that_is_lost_meanwhile_is_no_locked_one() -> None:
+def test_a_host_lost_while_a_lock_is_requested_is_not_reported_as_locked() -> None:
     give_up_s = time.monotonic() + 5
     with pytest.raises(HostGone):
         lock_host(agent("left", 60, word="gone"), OURS, give_up_s=give_up_s)

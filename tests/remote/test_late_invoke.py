@@ -20,16 +20,16 @@ def printed(program: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
-def test_nobody_imports_it_meanwhile() -> None:
+def test_paramiko_is_imported_without_invoke() -> None:
     assert printed("print('invoke' in sys.modules)") == "False\n"
 
 
-def test_a_program_that_has_it_keeps_its_own() -> None:
+def test_a_program_that_imports_invoke_itself_gets_the_real_module() -> None:
     pytest.importorskip("invoke")
     assert printed("import invoke\nprint(hasattr(invoke, 'task'))") == "True\n"
 
 
-def test_a_configuration_that_runs_a_command_has_it() -> None:
+def test_an_ssh_configuration_with_match_exec_uses_invoke() -> None:
     pytest.importorskip("invoke")
     config = "Match exec true\n  Port 2201\nMatch exec false\n  Port 2202\n"
     program = f"print(paramiko.SSHConfig.from_text({config!r}).lookup('far')['port'])"

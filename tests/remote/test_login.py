@@ -37,7 +37,7 @@ def of(name: str, identity: str | None = None, **keys: object) -> Endpoint:
 # ~/.ssh/config
 
 
-def test_without_a_configuration_the_defaults_of_openssh_hold(ssh: Path) -> None:
+def test_without_an_ssh_configuration_the_defaults_of_openssh_hold(ssh: Path) -> None:
     place = of("rack")
     assert (place.host, place.port, place.user) == ("rack", 22, "ada")
     assert place.key_names == ("rack",)
@@ -47,7 +47,7 @@ def test_without_a_configuration_the_defaults_of_openssh_hold(ssh: Path) -> None
     assert not place.only_named
 
 
-def test_what_the_inventory_says_goes_before_the_configuration(ssh: Path) -> None:
+def test_the_inventory_overrides_the_ssh_configuration(ssh: Path) -> None:
     (ssh / "config").write_text(
         "Host rack\n  HostName 10.9.9.9\n  User bob\n  Port 2200\n  IdentityFile ~/.ssh/theirs\n"
     )
@@ -61,21 +61,21 @@ def test_what_the_inventory_says_goes_before_the_configuration(ssh: Path) -> Non
     assert place.only_named
 
 
-def test_names_of_known_hosts_follow_alias_and_ipv6(ssh: Path) -> None:
+def test_host_key_alias_and_port_decide_the_name_of_a_host_in_known_hosts(ssh: Path) -> None:
     (ssh / "config").write_text("Host rack\n  HostKeyAlias the-rack\n  Port 2200\n")
     assert of("rack").key_names == ("the-rack",)
     assert of("fd00::1", port=2200).key_names == ("[fd00::1]:2200", "fd00::1")
     assert of("fd00::1").key_names == ("fd00::1",)
 
 
-def test_an_inclusion_leaves_the_block_that_it_stands_in(ssh: Path) -> None:
+def test_a_host_block_of_the_ssh_configuration_continues_after_an_include(ssh: Path) -> None:
     (ssh / "extra").write_text("Host other\n  User carol\n")
     (ssh / "config").write_text('Host rack\n  include "extra"\n  User bob\nHost *\n  Port 2200\n')
     assert (of("rack").user, of("rack").port) == ("bob", 2200)
     assert (of("other").user, of("third").user) == ("carol", "ada")
 
 
-def test_inclusions_that_go_in_a_circle_end(ssh: Path) -> None:
+def test_circular_includes_of_an_ssh_configuration_end(ssh: Path) -> None:
     (ssh / "config").write_text("Include config\nHost rack\n  User bob\n")
     assert of("rack").user == "bob"
 
@@ -89,7 +89,7 @@ def test_inclusions_that_go_in_a_circle_end(ssh: Path) -> None:
         ("UserKnownHostsFile none", ["/dev/null"]),
     ],
 )
-def test_several_files_of_known_hosts_may_be_named_and_quoted(
+def test_several_known_hosts_files_may_be_named_and_quoted(
     ssh: Path, line: str, files: list[str]
 ) -> None:
     (ssh / "config").write_text(f"Host rack\n  {line}\n  User bob\n")
@@ -98,7 +98,7 @@ def test_several_files_of_known_hosts_may_be_named_and_quoted(
     assert place.user == "bob"
 
 
-def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
+def test_proxy_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
     (ssh / "config").write_text(
         "Host a\n  ProxyJump eve@gate:2200,[fd00::1]:22\nHost b\n  ProxyJump none\n"
     )
@@ -116,7 +116,7 @@ def test_jump_hosts_are_read_in_every_form(ssh: Path) -> None:
         ('Host rack\n  UserKnownHostsFile "a b\n', "cannot be understood: No closing quotation"),
     ],
 )
-def test_a_configuration_that_cannot_be_followed_is_a_sentence(
+def test_an_unusable_ssh_configuration_is_reported_with_host_and_file(
     ssh: Path, text: str, complaint: str
 ) -> None:
     (ssh / "config").write_text(text)
@@ -159,7 +159,7 @@ LINE = f"{KEY.get_name()} {KEY.get_base64()}"
         ("|1|no|hash", "rack", False),
     ],
 )
-def test_lines_of_known_hosts_mean_what_openssh_means(
+def test_lines_of_known_hosts_match_host_names_as_in_openssh(
     tmp_path: Path, patterns: str, name: str, is_known: bool
 ) -> None:
     file = tmp_path / "known_hosts"
@@ -172,7 +172,7 @@ def test_lines_of_known_hosts_mean_what_openssh_means(
         keys.check(KEY)
 
 
-def test_the_kinds_that_are_known_are_asked_for_first(tmp_path: Path) -> None:
+def test_known_kinds_of_host_keys_are_requested_first(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"rack ssh-rsa AAAA\nrack {LINE}\nother ssh-ed25519 AAAA\n")
     algorithms = ("ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256")
@@ -224,7 +224,7 @@ def at(port: int) -> Host:
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00" * 5000])
-def test_a_server_that_speaks_something_else_is_named(
+def test_a_server_that_does_not_speak_ssh_is_named(
     ssh: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes
 ) -> None:
     monkeypatch.setattr(login, "STAGGER_S", 0.001)
@@ -237,7 +237,7 @@ def test_a_server_that_speaks_something_else_is_named(
         connect(at(port))
 
 
-def test_a_server_that_says_nothing_is_given_up_after_one_wait(
+def test_a_server_that_sends_no_ssh_greeting_is_given_up(
     ssh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reach, "CONNECT_S", 0.3)
@@ -245,7 +245,7 @@ def test_a_server_that_says_nothing_is_given_up_after_one_wait(
         connect(at(port))
 
 
-def test_a_name_without_an_address_is_a_sentence(
+def test_a_host_name_without_an_address_is_reported(
     ssh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nobody(*_: object, **__: object) -> None:

@@ -89,7 +89,7 @@ def without_end(path: Path) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("name", "description"), [("known_hosts", "known_hosts"), ("id_ed25519.pub", "its key files")]
 )
-def test_a_file_that_cannot_be_read_in_time_is_named_and_holds_up_no_other_host(
+def test_an_unreadable_ssh_file_is_named_and_takes_no_slot_from_other_logins(
     home: Path, mute: int, monkeypatch: pytest.MonkeyPatch, name: str, description: str
 ) -> None:
     monkeypatch.setattr(login, "FILES_S", 0.3)
@@ -109,9 +109,7 @@ def test_a_file_that_cannot_be_read_in_time_is_named_and_holds_up_no_other_host(
         assert places == 4
 
 
-def test_a_login_as_a_whole_has_an_end(
-    home: Path, mute: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_login_has_one_time_limit(home: Path, mute: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssh, "LOGIN_MOST_S", 0.3)
     error = raised_by(SshTransport(at(mute)).log_in)
     assert str(error) == "far: its login did not end in 0.3 s"
@@ -121,7 +119,7 @@ def ways(*addresses: tuple[int, tuple[str, int]]) -> Callable[..., list[object]]
     return lambda *_: [(family, socket.SOCK_STREAM, 0, "", way) for family, way in addresses]
 
 
-def test_an_address_of_a_family_that_this_machine_does_without_is_passed_over(
+def test_an_address_of_an_unsupported_family_is_skipped(
     home: Path, mute: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = place_at(mute)
@@ -136,7 +134,7 @@ def test_an_address_of_a_family_that_this_machine_does_without_is_passed_over(
     chain.close()
 
 
-def test_addresses_are_tried_in_the_order_that_the_system_gives_them(
+def test_addresses_of_a_host_are_tried_in_the_order_of_the_system(
     home: Path, mute: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, chain = place_at(mute), Chain("far")
@@ -149,7 +147,7 @@ def test_addresses_are_tried_in_the_order_that_the_system_gives_them(
     chain.close()
 
 
-def test_an_ssh_agent_that_ends_the_connection_does_not_pass_for_the_host() -> None:
+def test_an_ssh_agent_that_closes_its_socket_is_named_in_the_error() -> None:
     ours, its = socket.socketpair()
     agent = KeyAgent(Chain("far"))
     agent._conn = ours
@@ -161,7 +159,7 @@ def test_an_ssh_agent_that_ends_the_connection_does_not_pass_for_the_host() -> N
     ours.close()
 
 
-def test_a_servers_words_stay_on_one_line(home: Path) -> None:
+def test_words_of_an_ssh_server_stay_on_one_line(home: Path) -> None:
     assert in_words(SSHException("no\nlinux-b: fit")) == "no linux-b: fit"
     assert len(in_words(SSHException("x" * 5000))) == 200
     ours, its = socket.socketpair()
@@ -182,7 +180,7 @@ class NoKeys(paramiko.ServerInterface):
         return "password\nlinux-b: fit"
 
 
-def test_what_a_server_takes_in_place_of_keys_stays_on_one_line(home: Path) -> None:
+def test_login_methods_that_an_ssh_server_offers_stay_on_one_line(home: Path) -> None:
     make_key(home / ".ssh" / "id_ed25519")
     key = paramiko.ECDSAKey.generate()
     with socket.create_server(("127.0.0.1", 0)) as listener:

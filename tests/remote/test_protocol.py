@@ -18,12 +18,12 @@ LINE = json.dumps(RECORD, separators=(",", ":")).encode()
 @pytest.mark.parametrize(
     ("number", "text"), [(10.0, "10"), (0.5, "0.5"), (1e12, "1000000000000"), (1e-6, "0.000001")]
 )
-def test_numbers_are_written_without_exponents(number: float, text: str) -> None:
+def test_numbers_of_a_request_are_written_without_exponents(number: float, text: str) -> None:
     assert decimal(number) == text
 
 
 @given(st.text())
-def test_a_request_is_one_line_of_ascii_whatever_its_values_hold(value: str) -> None:
+def test_a_request_is_one_line_of_ascii_for_any_value(value: str) -> None:
     line = request_line("7", "lock", {"owner": value})
     assert line.isascii()
     assert (line.count(b"\n"), line.count(b" ")) == (1, 2)
@@ -31,7 +31,7 @@ def test_a_request_is_one_line_of_ascii_whatever_its_values_hold(value: str) -> 
 
 
 @given(st.lists(st.integers(1, 200), max_size=20))
-def test_records_come_out_whole_however_their_bytes_were_cut(cuts: list[int]) -> None:
+def test_records_are_read_whole_however_their_bytes_are_cut(cuts: list[int]) -> None:
     stream = b"Welcome\r\n" + (LINE + b"\r\n") * 5 + b"$ " + LINE + b"\n"
     reader, pieces, at = RecordReader(), [], 0
     for length in [*cuts, len(stream)]:
@@ -41,12 +41,12 @@ def test_records_come_out_whole_however_their_bytes_were_cut(cuts: list[int]) ->
 
 
 @given(st.binary(max_size=400))
-def test_what_is_no_record_comes_back_as_it_was(noise: bytes) -> None:
+def test_lines_that_are_no_records_are_returned_unchanged(noise: bytes) -> None:
     pieces = list(RecordReader().feed(noise + b"\n"))
     assert b"\n".join(piece for piece in pieces if isinstance(piece, bytes)) == noise
 
 
-def test_a_line_without_end_is_dropped_in_bounded_memory_and_the_next_record_counts() -> None:
+def test_an_endless_line_is_dropped_in_bounded_memory_until_the_next_record() -> None:
     reader = RecordReader()
     pieces = [piece for _ in range(100) for piece in reader.feed(b"x" * 4096)]
     assert all(

@@ -20,10 +20,10 @@ pytestmark = sshd.needs_sshd
 
 
 class TestHostKeys:
-    def test_a_known_key_lets_in(self, site: Site) -> None:
+    def test_a_login_to_a_host_with_a_known_host_key_succeeds(self, site: Site) -> None:
         log_in(host_at(site.server()))
 
-    def test_a_hashed_entry_lets_in(self, site: Site) -> None:
+    def test_a_login_with_a_hashed_known_hosts_entry_succeeds(self, site: Site) -> None:
         server = site.server()
         subprocess.run(
             [str(sshd.KEYGEN), "-q", "-H", "-f", str(site.known)], check=True, capture_output=True
@@ -31,7 +31,7 @@ class TestHostKeys:
         assert site.known.read_text().startswith("|1|")
         log_in(host_at(server))
 
-    def test_an_entry_without_the_port_confirms_a_key_and_never_makes_it_wrong(
+    def test_a_known_hosts_entry_without_the_port_can_only_confirm_a_host_key(
         self, site: Site
     ) -> None:
         server = site.server(trust=False)
@@ -41,9 +41,7 @@ class TestHostKeys:
         site.trust(f"127.0.0.1 {public(server.key())}\n")
         log_in(host_at(server))
 
-    def test_an_unknown_key_is_refused_with_its_fingerprint_and_the_command_that_adds_it(
-        self, site: Site
-    ) -> None:
+    def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(self, site: Site) -> None:
         server = site.server(trust=False)
         with pytest.raises(HostKeyError, match="unknown host key") as raised:
             log_in(host_at(server))
@@ -54,7 +52,7 @@ class TestHostKeys:
         subprocess.run(["sh", "-c", command[0]], check=True)
         log_in(host_at(server))
 
-    def test_a_key_of_another_kind_than_the_known_one_is_changed_and_not_unsupported(
+    def test_a_host_key_of_another_kind_than_the_known_one_is_reported_as_changed(
         self, site: Site
     ) -> None:
         server = site.server(trust=False)
@@ -62,29 +60,31 @@ class TestHostKeys:
         with pytest.raises(HostKeyError, match="CHANGED"):
             log_in(host_at(server))
 
-    def test_the_kind_that_is_known_is_negotiated(self, site: Site) -> None:
+    def test_the_known_kind_of_host_key_is_negotiated(self, site: Site) -> None:
         server = site.server(kinds=("ed25519", "rsa", "ecdsa"), trust=False)
         site.trust(server.line("rsa"))
         log_in(host_at(server))
 
-    def test_a_revoked_key_is_refused_even_where_it_is_pinned(self, site: Site) -> None:
+    def test_a_revoked_host_key_is_refused_even_if_the_inventory_pins_it(self, site: Site) -> None:
         server = site.server()
         site.trust(f"@revoked * {public(server.key())}\n")
         for pinned in (None, public(server.key())):
             with pytest.raises(HostKeyError, match=r"is revoked in .*known_hosts:2"):
                 log_in(host_at(server, host_key=pinned))
 
-    def test_a_pinned_key_needs_no_known_hosts(self, site: Site) -> None:
+    def test_a_pinned_host_key_needs_no_known_hosts(self, site: Site) -> None:
         server = site.server(trust=False)
         log_in(host_at(server, host_key=public(server.key())))
         log_in(host_at(server, host_key=sshd.fingerprint(server.key())))
 
     @pytest.mark.parametrize("kind", ["ed25519", "rsa"])
-    def test_a_pinned_fingerprint_finds_its_key_among_several(self, site: Site, kind: str) -> None:
+    def test_a_pinned_fingerprint_selects_its_host_key_among_several(
+        self, site: Site, kind: str
+    ) -> None:
         server = site.server(kinds=("ed25519", "rsa"), trust=False)
         log_in(host_at(server, host_key=sshd.fingerprint(server.key(kind))))
 
-    def test_a_pinned_key_goes_before_known_hosts(self, site: Site) -> None:
+    def test_a_pinned_host_key_overrides_known_hosts(self, site: Site) -> None:
         server = site.server()
         wrong_key = make_key(site.folder / "other")
         for pinned in (public(wrong_key), sshd.fingerprint(wrong_key)):
@@ -93,11 +93,13 @@ class TestHostKeys:
 
 
 class TestLogin:
-    def test_a_missing_key_file_is_named(self, site: Site) -> None:
+    def test_a_missing_identity_file_is_named(self, site: Site) -> None:
         with pytest.raises(HostRefused, match="/nowhere/key does not exist"):
             log_in(host_at(site.server(), identity=Path("/nowhere/key")))
 
-    def test_the_agents_key_logs_in(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_key_of_the_ssh_agent_logs_in(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         server = site.server()
         locked = make_key(site.folder / "locked", passphrase="open sesame")
         (server.folder / "authorized").write_text(public(locked))
@@ -117,7 +119,7 @@ class TestLogin:
             agent.terminate()
             agent.wait(10)
 
-    def test_a_port_at_which_nobody_listens_is_a_sentence(self, site: Site) -> None:
+    def test_a_port_at_which_nobody_listens_is_reported(self, site: Site) -> None:
         server = site.server()
         server.stop()
         with pytest.raises(HostError, match=r"^far: nobody listens at 127.0.0.1 port \d+"):
@@ -125,7 +127,7 @@ class TestLogin:
 
 
 class TestConfiguration:
-    def test_a_name_of_the_configuration_is_followed_into_included_files(self, site: Site) -> None:
+    def test_a_host_name_of_an_included_ssh_configuration_is_followed(self, site: Site) -> None:
         server = site.server()
         key = site.key.rename(site.ssh / "another")
         Path(f"{site.key}.pub").rename(site.ssh / "another.pub")
@@ -137,7 +139,7 @@ class TestConfiguration:
         )
         log_in(alias("rack-7"))
 
-    def test_jump_hosts_are_passed_through_in_their_order(self, site: Site) -> None:
+    def test_jump_hosts_are_passed_in_their_order(self, site: Site) -> None:
         first, second, last = site.server(), site.server(), site.server()
         (site.ssh / "config").write_text(
             f"Host *\n  HostName 127.0.0.1\n  User {sshd.USER}\n"
@@ -157,7 +159,7 @@ class TestConfiguration:
             conditions = (lambda s=server: not s.sessions() for server in (first, second, last))
             assert all(until(condition) for condition in conditions)
 
-    def test_a_jump_hosts_key_is_checked(self, site: Site) -> None:
+    def test_the_host_key_of_a_jump_host_is_checked(self, site: Site) -> None:
         jump, last = site.server(trust=False), site.server()
         (site.ssh / "config").write_text(
             f"Host last\n  HostName 127.0.0.1\n  User {sshd.USER}\n  Port {last.port}\n"

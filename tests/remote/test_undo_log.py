@@ -62,19 +62,21 @@ def opened(netprobe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> Ite
         ("true", (0, None, False, "", "")),
     ],
 )
-def test_a_program_runs_to_its_end(opened: Opener, script: str, expected: Any) -> None:
+def test_a_program_of_an_agent_ends_with_its_exit_code_signal_and_output(
+    opened: Opener, script: str, expected: Any
+) -> None:
     ended = run_to_end(opened(), ("sh", "-c", script), 1.0)
     outcome = ended.exit_code, ended.signal, ended.killed, ended.text, ended.errors
     assert outcome == expected
     assert not ended.is_cut
 
 
-def test_output_that_is_too_long_is_cut_and_said_to_be(opened: Opener) -> None:
+def test_long_output_of_a_program_is_cut_and_marked_as_cut(opened: Opener) -> None:
     ended = run_to_end(opened(), ("head", "-c", "2000000", "/dev/zero"), 20.0)
     assert (ended.exit_code, ended.is_cut, len(ended.text)) == (0, True, 1 << 20)
 
 
-def test_a_program_that_is_not_there_is_named(opened: Opener) -> None:
+def test_a_missing_program_is_named(opened: Opener) -> None:
     with pytest.raises(ProbeError, match="this host has no program no-such-program") as caught:
         run_to_end(opened(), ("no-such-program", "x"), 1.0)
     assert caught.value.word == "program-missing"
@@ -83,7 +85,7 @@ def test_a_program_that_is_not_there_is_named(opened: Opener) -> None:
 # ---- guard and undo ----
 
 
-def test_a_registered_command_is_undone_once(opened: Opener, notes: Notes) -> None:
+def test_a_registered_undo_command_runs_once(opened: Opener, notes: Notes) -> None:
     agent = opened()
     first, second = (guard(agent, notes.command(number, "echo out"), 5.0) for number in (1, 2))
     undone = undo(agent, first, 5.0)
@@ -108,7 +110,7 @@ def test_a_registered_command_is_undone_once(opened: Opener, notes: Notes) -> No
         (("no-such-program",), (127, None, False)),
     ],
 )
-def test_the_entry_of_a_command_that_fails_is_left(
+def test_an_undo_command_that_fails_stays_in_the_undo_log(
     opened: Opener, words: tuple[str, ...], ending: object
 ) -> None:
     agent = opened()
@@ -120,7 +122,7 @@ def test_the_entry_of_a_command_that_fails_is_left(
         assert undone.output.split() == [*map(str, range(3, 13)), "why"]
 
 
-def test_a_command_that_outlives_its_answer_is_ended(
+def test_an_undo_command_that_outlives_its_answer_is_ended(
     opened: Opener, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netlab.remote.programs.program.ENDS_S", 0.2)
@@ -143,7 +145,7 @@ def test_a_command_that_outlives_its_answer_is_ended(
             return
 
 
-def test_a_host_that_is_lost_meanwhile_is_gone(opened: Opener) -> None:
+def test_a_host_lost_during_an_undo_command_is_gone(opened: Opener) -> None:
     agent = opened()
     entry = guard(agent, ("sh", "-c", "kill -KILL $PPID; sleep 1"), 5.0)
     with pytest.raises(HostGone):
@@ -185,7 +187,7 @@ def test_leftovers_are_listed_as_they_were_registered(
     assert {leftover.file for leftover in listing.entries} == set(map(str, notes.files()))
 
 
-def test_the_order_of_a_file_stays_where_its_host_set_its_clock() -> None:
+def test_leftovers_of_one_file_stay_in_order_although_the_clock_was_set() -> None:
     def entry(name: str, second: int) -> Leftover:
         return Leftover(name, name[0], written_wall_ns=second * 10**9)
 
@@ -217,7 +219,7 @@ def test_the_order_of_a_file_stays_where_its_host_set_its_clock() -> None:
         ('leftover.type="output"', "it answered `leftovers` with `output`"),
     ],
 )
-def test_a_lie_about_leftovers_is_not_believed(
+def test_an_invalid_leftover_record_is_refused_with_its_key(
     netprobe: Path, opened: Opener, lie: str, words: str
 ) -> None:
     orphan(netprobe, ("true", "x"))
@@ -230,7 +232,7 @@ def test_a_lie_about_leftovers_is_not_believed(
 @pytest.mark.parametrize(
     "value", ["7", '""', '"a b"', '"../../etc"', '"`reboot`"', f'"{65 * "1"}"']
 )
-def test_an_entry_that_is_no_id_is_not_believed(opened: Opener, value: str) -> None:
+def test_an_invalid_id_of_an_undo_log_entry_is_refused(opened: Opener, value: str) -> None:
     with pytest.raises(ProbeError, match=r"its guard has entry .* the id of an entry"):
         guard(opened(f"guard.entry={value}"), ("true",), 5.0)
 
@@ -245,7 +247,9 @@ def test_an_entry_that_is_no_id_is_not_believed(opened: Opener, value: str) -> N
         ({"type": "ready"}, "it answered `undo` with `ready`"),
     ],
 )
-def test_a_lie_about_an_undoing_is_not_believed(more: dict[str, Any], words: str) -> None:
+def test_an_invalid_result_of_an_undo_command_is_refused_with_its_key(
+    more: dict[str, Any], words: str
+) -> None:
     counts = {"elapsed_ns": 1, "output_bytes": 0, "discarded_bytes": 0}
     record = {"type": "result", "id": "1", "entry": "ab-1", **counts}
     answers = Answers("undo", {"entry": "ab-1"})
@@ -261,13 +265,13 @@ def test_a_lie_about_an_undoing_is_not_believed(more: dict[str, Any], words: str
     assert words in refused["detail"]
 
 
-def test_a_lie_about_the_start_of_an_undoing_ends_it(opened: Opener) -> None:
+def test_an_invalid_start_record_of_an_undo_command_is_refused(opened: Opener) -> None:
     agent = opened('started.type="ready"')
     with pytest.raises(ProbeError, match="it answered `undo` with `ready`"):
         undo(agent, guard(agent, ("true",), 5.0), 5.0)
 
 
-def test_an_endless_list_of_leftovers_is_ended() -> None:
+def test_an_endless_list_of_leftovers_is_refused() -> None:
     answers = Answers("leftovers", {})
     record = {"type": "leftover", "id": "1", "file": "f", "damaged": 1}
     believed = [answers.checked(record, 0.0) for _ in range(TEST_RECORDS_AT_ONCE)]

@@ -103,12 +103,12 @@ def test_windows_and_its_shell_are_recognised_by_one_answer(shell: Shell, banner
     assert commands == [system.ECHO]
 
 
-def test_an_arm_machine_is_recognised() -> None:
+def test_a_windows_host_on_arm_is_recognised() -> None:
     transport, _ = answering({system.ECHO: SAID[Shell.CMD].replace(b"AMD64", b"ARM64", 1)})
     assert system.ask(host(), transport) == Platform("W", "aarch64", Shell.CMD)
 
 
-def test_a_host_that_is_no_windows_is_found_out_and_the_other_way_round() -> None:
+def test_a_host_of_another_system_than_the_inventory_names_is_recognised() -> None:
     posix = SAID[Shell.POSIX].replace(b"Windows_NT AMD64", b"")
     transport, commands = answering({system.ECHO: posix, system.UNAME: b"Linux x86_64\n"})
     assert system.ask(host(), transport) == Platform("L", "x86_64")
@@ -118,7 +118,7 @@ def test_a_host_that_is_no_windows_is_found_out_and_the_other_way_round() -> Non
     assert commands == [system.UNAME, system.ECHO]
 
 
-def test_programs_of_git_do_not_make_a_posix_shell_of_cmd() -> None:
+def test_programs_of_git_on_windows_are_not_taken_for_a_posix_shell() -> None:
     uname = b"MINGW64_NT-10.0-19045 x86_64\n"
     transport, _ = answering({system.ECHO: SAID[Shell.CMD], system.UNAME: uname})
     assert system.ask(host("L"), transport) == Platform("W", "x86_64", Shell.CMD)
@@ -136,7 +136,7 @@ def test_programs_of_git_do_not_make_a_posix_shell_of_cmd() -> None:
         ("/home/lab", [r".cache\netlab\netprobe-0.exe"]),
     ],
 )
-def test_a_command_is_one_plain_word_that_needs_no_quotes(
+def test_the_command_that_starts_a_windows_probe_needs_no_quotes(
     monkeypatch: pytest.MonkeyPatch, home: str, words: list[str]
 ) -> None:
     monkeypatch.setattr(deploy, "_put", lambda *_, **__: None)
@@ -193,7 +193,7 @@ def reached(server: Sshd) -> Host:
 
 @needs_sshd
 @pytest.mark.parametrize("shell", list(Shell))
-def test_the_probe_starts_whatever_the_shell_and_prints_before_it(
+def test_the_probe_starts_under_each_shell_of_windows_despite_a_banner(
     windows: Callable[..., Sshd], shell: Shell
 ) -> None:
     server = windows(shell, "banner")
@@ -210,7 +210,7 @@ def test_the_probe_starts_whatever_the_shell_and_prints_before_it(
 
 
 @needs_sshd
-def test_a_file_that_is_there_is_left_alone_and_a_damaged_one_replaced_without_posix_rename(
+def test_an_installed_windows_probe_is_used_again_and_a_damaged_one_is_replaced(
     windows: Callable[..., Sshd],
 ) -> None:
     server = windows(Shell.CMD)
@@ -225,7 +225,7 @@ def test_a_file_that_is_there_is_left_alone_and_a_damaged_one_replaced_without_p
 
 
 @needs_sshd
-def test_a_slow_first_start_is_waited_for_and_reported(
+def test_a_slow_first_start_of_a_windows_probe_is_waited_for_and_reported(
     windows: Callable[..., Sshd], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = windows(Shell.POWERSHELL, "slow")
@@ -254,7 +254,7 @@ def test_without_an_answer_the_wait_ends(monkeypatch: pytest.MonkeyPatch) -> Non
         agent.close()
 
 
-def test_hosts_show_what_decides_about_measurements_on_windows(
+def test_netlab_hosts_shows_power_plan_and_timer_resolution_of_a_windows_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     facts = {
@@ -290,7 +290,7 @@ def test_hosts_show_what_decides_about_measurements_on_windows(
 
 
 @pytest.mark.parametrize(("names", "same"), [(("A", "B"), False), (("A", "A"), True)])
-def test_copies_of_one_windows_disk_are_distinguished_by_their_names(
+def test_copies_of_one_windows_disk_are_one_host_only_if_their_names_are_equal(
     monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], same: bool
 ) -> None:
     monkeypatch.setenv("FAKE_VERSION", VERSION)

@@ -7,7 +7,7 @@ import pytest
 from netlab.runner.absence import MOST_PAUSE_S, Absence
 
 
-def test_the_pauses_grow_up_to_a_minute() -> None:
+def test_pauses_between_tries_of_an_absent_host_double_up_to_a_minute() -> None:
     absence = Absence.begin("host-away", "far: gone", 100.0, 1.0)
     pauses, now_s = [], 100.0
     for _ in range(9):
@@ -31,14 +31,14 @@ def test_the_pauses_grow_up_to_a_minute() -> None:
         (100.0, 0.0, None),
     ],
 )
-def test_it_is_waited_for_as_long_as_the_patience_lasts(
+def test_an_absent_host_is_tried_only_while_the_patience_of_the_run_lasts(
     now_s: float, patience_s: float, next_s: float | None
 ) -> None:
     absence = Absence.begin("host-away", "far: gone", 100.0, 8.0)
     assert absence.next_ask_s(now_s, patience_s) == next_s
 
 
-def test_what_a_person_has_to_mend_is_not_asked_again() -> None:
+def test_a_host_that_refused_the_login_is_not_tried_again() -> None:
     refusal = Absence.begin("host-refused", "far: accepted no key", 100.0, None)
     later = Absence.begin("host-away", "far: gone", 100.0, 1.0).again(
         "host-refused", "far: another key", 101.0, final=True

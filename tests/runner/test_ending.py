@@ -27,7 +27,7 @@ def program(text: str, **popen: object) -> subprocess.Popen[str]:
     return child  # type: ignore[no-any-return]
 
 
-def test_what_must_be_whole_is_whole_and_the_signal_comes_then() -> None:
+def test_a_signal_during_a_shielded_write_is_raised_after_the_write() -> None:
     child = program("""
 try:
     with interruptible():
@@ -44,7 +44,7 @@ except Interrupted as interrupt:
     assert output == "whole\nended by SIGTERM 15\n"
 
 
-def test_the_end_comes_in_time_also_where_the_main_thread_is_stuck() -> None:
+def test_a_signal_ends_the_process_although_the_main_thread_is_stuck() -> None:
     # A call into C that no signal ends, like a write to a disk that does not answer.
     child = program("""
 with interruptible(within_s=0.5):
@@ -59,7 +59,7 @@ with interruptible(within_s=0.5):
     child.communicate()
 
 
-def test_a_second_signal_works_while_the_first_one_is_handled() -> None:
+def test_a_second_signal_of_another_kind_ends_the_process() -> None:
     child = program("""
 try:
     with interruptible():
@@ -77,7 +77,7 @@ except Interrupted:
     child.communicate()
 
 
-def test_the_same_signal_at_the_same_time_is_one_wish() -> None:
+def test_two_equal_signals_at_the_same_time_count_as_one() -> None:
     # As timeout(1) does; a closed terminal sends SIGHUP twice, which nohup ignores.
     child = program("""
 try:
@@ -125,7 +125,7 @@ except (Interrupted, KeyboardInterrupt) as ended:
         ("nullcontext()", "SIGINT", "KeyboardInterrupt 2"),
     ],
 )
-def test_a_signal_that_a_callback_swallows_is_raised_again(
+def test_a_signal_that_a_weak_reference_callback_swallows_is_raised_again(
     watch: str, name: str, output: str
 ) -> None:
     child = program(SWALLOWS.format(watch=watch, name=name), stderr=subprocess.PIPE)
@@ -134,7 +134,7 @@ def test_a_signal_that_a_callback_swallows_is_raised_again(
     assert time.monotonic() - start_s < 3.0
 
 
-def test_a_signal_that_comes_again_while_it_is_being_handled_is_not_lost() -> None:
+def test_a_swallowed_signal_that_returns_during_its_handling_is_not_lost() -> None:
     """As on a busy machine, where the delay is over before the hook has ended."""
     text = SWALLOWS.format(watch="interruptible()", name="SIGINT")
     hasty = "import netlab.runner.ending\nnetlab.runner.ending.AGAIN_S = 2e-6\n"
@@ -143,7 +143,7 @@ def test_a_signal_that_comes_again_while_it_is_being_handled_is_not_lost() -> No
 
 
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
-def test_the_cursor_of_the_terminal_is_shown_again(second: signal.Signals) -> None:
+def test_a_second_signal_shows_the_cursor_of_the_terminal_again(second: signal.Signals) -> None:
     with terminal() as screen:
         child = program(
             """
@@ -165,7 +165,9 @@ except Interrupted:
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_what_was_ignored_stays_so_and_all_is_as_before_afterwards(name: str) -> None:
+def test_an_ignored_signal_stays_ignored_and_all_handlers_are_restored_afterwards(
+    name: str,
+) -> None:
     text = f"""
 signal.signal(signal.{name}, signal.SIG_IGN)
 before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]

@@ -45,7 +45,7 @@ def folder_of(path: Path, options: Options, *, with_end: bool) -> Path:
 
 
 @pytest.mark.parametrize("with_end", [False, True])
-def test_the_same_is_asked_again_but_no_cell_is_redone_twice(
+def test_a_resumed_run_has_the_options_of_its_last_session_and_redoes_no_cell_twice(
     tmp_path: Path, with_end: bool
 ) -> None:
     hosts = tmp_path / "lab.yaml"
@@ -63,7 +63,7 @@ def test_the_same_is_asked_again_but_no_cell_is_redone_twice(
     )
 
 
-def test_cells_to_measure_again_are_all_that_is_measured_then(tmp_path: Path) -> None:
+def test_resume_with_redo_measures_only_the_cells_to_redo(tmp_path: Path) -> None:
     options = Options(matrix=Path("m"), only=("ll",), redo=("failed",))
     run = folder_of(tmp_path / "one", options, with_end=False)
     resume_options = options_to_resume(run, redo=("LL-one",))
@@ -75,7 +75,7 @@ def test_cells_to_measure_again_are_all_that_is_measured_then(tmp_path: Path) ->
     assert not options_to_resume(run).nothing_else
 
 
-def test_run_and_inventory_may_be_moved_together(tmp_path: Path) -> None:
+def test_a_run_folder_and_its_inventory_can_be_moved_together(tmp_path: Path) -> None:
     old_folder = tmp_path / "before"
     (old_folder / "runs").mkdir(parents=True)
     (old_folder / "lab.yaml").write_text("hosts: {}\n")
@@ -85,7 +85,7 @@ def test_run_and_inventory_may_be_moved_together(tmp_path: Path) -> None:
     assert options_to_resume(new_folder / "runs" / "one").hosts == new_folder / "lab.yaml"
 
 
-def test_an_inventory_that_is_gone_is_named_with_the_option_that_replaces_it(
+def test_resume_names_the_missing_inventory_and_the_option_that_replaces_it(
     tmp_path: Path,
 ) -> None:
     run = folder_of(
@@ -98,7 +98,9 @@ def test_an_inventory_that_is_gone_is_named_with_the_option_that_replaces_it(
     assert options_to_resume(run, new_inventory).hosts == new_inventory
 
 
-def test_a_folder_without_options_names_the_command_that_resumes(tmp_path: Path) -> None:
+def test_resume_of_a_folder_without_stored_options_names_the_command_that_resumes(
+    tmp_path: Path,
+) -> None:
     run = folder_of(tmp_path / "one", Options(matrix=Path("m")), with_end=True)
     journal = run / "journal.jsonl"
     lines = [line for line in journal.read_text().splitlines() if '"asked"' not in line]
@@ -108,7 +110,9 @@ def test_a_folder_without_options_names_the_command_that_resumes(tmp_path: Path)
 
 
 @pytest.mark.parametrize("data", [{"inventory": None}, {"only": 3}, {}])
-def test_a_damaged_note_is_reported_with_its_line(tmp_path: Path, data: dict[str, Any]) -> None:
+def test_resume_reports_the_journal_line_of_damaged_options(
+    tmp_path: Path, data: dict[str, Any]
+) -> None:
     run = tmp_path / "one"
     with RunFolder.open_for_writing(run, PLAN) as folder:
         folder.note(NOTE, **data)
@@ -116,5 +120,5 @@ def test_a_damaged_note_is_reported_with_its_line(tmp_path: Path, data: dict[str
         options_to_resume(run)
 
 
-def test_the_command_is_one_word_and_the_folder() -> None:
+def test_the_printed_resume_command_quotes_the_folder_of_the_run() -> None:
     assert resume_command(Path("my runs/one")) == "netlab resume 'my runs/one'"

@@ -26,7 +26,7 @@ __all__ = ["pool", "wires"]
 ELSEWHERE = (TEST_CLIENT, "dev", "other0")
 
 
-def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
+def test_the_path_of_a_pairing_is_checked_again_only_after_a_lost_host_returned(
     pool: HostPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts: list[Any] = []
@@ -47,7 +47,7 @@ def test_a_pair_is_tried_again_only_where_a_host_of_it_came_back(
     assert len(attempts) == 1
 
 
-def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_mended(
+def test_a_host_that_returns_with_a_wrong_route_is_not_measured_until_the_route_is_right(
     pool: HostPool, wires: Wires
 ) -> None:
     assert pool.reason_not_to_measure(CELL) is None
@@ -65,7 +65,7 @@ def test_a_host_that_comes_back_with_another_route_is_not_measured_until_it_is_m
     assert record.status is Status.OK
 
 
-def test_a_firewall_that_came_with_the_restart_is_named(pool: HostPool, wires: Wires) -> None:
+def test_a_firewall_that_blocks_a_restarted_host_is_reported(pool: HostPool, wires: Wires) -> None:
     lose(pool, "right")
     pool.lost(Trial(CELL, 1), 1, HostGone("right: gone"))
     wires.drop(wires.server, "ipproto", "tcp")
@@ -75,7 +75,7 @@ def test_a_firewall_that_came_with_the_restart_is_named(pool: HostPool, wires: W
     assert obstacle.detail.startswith("TCP right→left is blocked")
 
 
-def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
+def test_a_host_lost_during_the_path_check_raises_host_gone(
     pool: HostPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lose(pool, "right")
@@ -104,7 +104,7 @@ def test_a_host_that_is_lost_again_while_its_pair_is_tried_is_host_gone(
         (PayloadSearch(protocol="UDP"), "a `payload_search` test needs a probe at both ends"),
     ],
 )
-def test_what_an_echo_cannot_do_is_impossible_with_the_reason(
+def test_a_cell_that_a_mirror_cannot_answer_is_impossible_with_the_reason(
     setup: Any, lacking: str | None
 ) -> None:
     tests = {RoundTrip: "round_trip", Connect: "connect", Stream: "stream"}

@@ -21,11 +21,11 @@ def said(values: HostValues, **settings: object) -> list[str]:
     return [*wrong_values(cell, ENDS, {"s": values, "c": values})]  # type: ignore[arg-type]
 
 
-def test_what_is_not_known_is_not_held_against_a_cell() -> None:
+def test_unknown_values_of_a_host_make_no_setting_of_a_cell_wrong() -> None:
     assert said(HostValues(), congestion="cubik", interface="e9", server_cpu=99) == []
 
 
-def test_a_misspelt_control_is_reported_with_the_nearest_one() -> None:
+def test_a_misspelt_congestion_control_is_reported_with_the_nearest_name() -> None:
     has = HostValues(congestion_available=("reno", "bbr", "cubic"))
     assert said(has, congestion="cubik") == [
         "`cubik` is not offered by c (it has reno, bbr, cubic); did you mean `cubic`?"
@@ -34,7 +34,7 @@ def test_a_misspelt_control_is_reported_with_the_nearest_one() -> None:
     assert "by s " in said(has, congestion="cubik", direction="server-sends")[0]
 
 
-def test_a_refused_control_is_reported_with_the_command_that_allows_it() -> None:
+def test_a_refused_congestion_control_is_reported_with_the_command_that_allows_it() -> None:
     has = HostValues(congestion_available=("reno", "cubic"), congestion_allowed=("reno",))
     (sentence,) = said(has, congestion="cubic")
     assert "the account on c may not choose `cubic` (it may: reno)" in sentence
@@ -42,13 +42,13 @@ def test_a_refused_control_is_reported_with_the_command_that_allows_it() -> None
     assert said(has, congestion="reno") == []
 
 
-def test_a_device_is_that_of_the_side_that_connects() -> None:
+def test_the_server_needs_the_interface_of_a_cell_in_which_the_server_connects() -> None:
     has = HostValues.of({"addresses": "eth1=10.0.0.1/24"}, {})
     (sentence,) = said(has, interface="eth2", opening="server-connects")
     assert sentence.startswith("s has no interface `eth2` ")
 
 
-def test_a_device_is_the_clients() -> None:
+def test_the_client_needs_the_interface_that_a_cell_names() -> None:
     has = HostValues.of({"addresses": "lo=127.0.0.1/8,eth1=10.0.0.1/24,eth1=fd00::1/64"}, {})
     assert said(has, interface="eth1") == []
     assert said(has, interface="eth2") == [
@@ -57,14 +57,14 @@ def test_a_device_is_the_clients() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_cpu_is_wrong_exactly_where_the_host_has_fewer(seed: int) -> None:
+def test_a_cpu_number_is_wrong_exactly_if_the_host_has_fewer_cpus(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     count, server, client = draw.randint(1, 8), draw.randint(0, 9), draw.randint(0, 9)
     sentences = said(HostValues.of({}, {"cpu_count": count}), server_cpu=server, client_cpu=client)
     assert len(sentences) == (server >= count) + (client >= count)
 
 
-def test_each_cpu_of_a_list_is_one_that_the_host_may_not_have() -> None:
+def test_each_cpu_of_a_list_that_the_host_lacks_is_reported() -> None:
     has = HostValues.of({}, {"cpu_count": 2})
     assert said(has, server_cpus="0,1", client_cpus="1") == []
     assert said(has, server_cpus="0,2,5") == [
@@ -74,6 +74,6 @@ def test_each_cpu_of_a_list_is_one_that_the_host_may_not_have() -> None:
 
 
 @pytest.mark.parametrize("facts", [{}, {"congestion_available": 3}, {"addresses": None}])
-def test_values_of_a_wrong_type_count_as_unknown(facts: dict[str, object]) -> None:
+def test_facts_of_a_wrong_type_count_as_unknown(facts: dict[str, object]) -> None:
     values = HostValues.of(facts, {"cpu_count": "many"})
     assert values == HostValues()

@@ -42,7 +42,9 @@ def stranger(folder: Path) -> Path:
     return make_key(folder / "stranger")
 
 
-def test_a_host_that_refuses_us_stops_only_its_own_pairings(bench: Bench, site: Site) -> None:
+def test_a_host_that_refuses_the_login_stops_only_its_own_pairings(
+    bench: Bench, site: Site
+) -> None:
     far, bad = site.server(), site.server()
     written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
     process = bench.run(*WORDS)
@@ -52,7 +54,9 @@ def test_a_host_that_refuses_us_stops_only_its_own_pairings(bench: Bench, site: 
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
 
 
-def test_a_wrong_host_key_is_no_others_trouble_either(bench: Bench, site: Site) -> None:
+def test_a_host_with_an_unknown_host_key_stops_only_its_own_pairings(
+    bench: Bench, site: Site
+) -> None:
     far, bad = site.server(), site.server(trust=False)
     written(bench, at(far), at(bad))
     process = bench.run(*WORDS)
@@ -62,7 +66,7 @@ def test_a_wrong_host_key_is_no_others_trouble_either(bench: Bench, site: Site) 
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-refused")}
 
 
-def test_strict_measures_nothing_then(bench: Bench, site: Site) -> None:
+def test_strict_ends_the_run_if_one_host_refuses_the_login(bench: Bench, site: Site) -> None:
     far, bad = site.server(), site.server()
     written(bench, at(far), at(bad, identity=str(stranger(bench.folder))))
     process = bench.run(*WORDS, "--strict")
@@ -71,7 +75,7 @@ def test_strict_measures_nothing_then(bench: Bench, site: Site) -> None:
     assert not (bench.folder / "out").exists()
 
 
-def test_patience_bounds_the_wait_for_a_host_that_never_comes(bench: Bench, site: Site) -> None:
+def test_patience_limits_the_wait_for_a_host_that_never_answers(bench: Bench, site: Site) -> None:
     far = site.server()
     nobody = at(far).replace(f":{far.port}", f":{free_port()}")
     written(bench, at(far), nobody)
@@ -84,7 +88,9 @@ def test_patience_bounds_the_wait_for_a_host_that_never_comes(bench: Bench, site
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("pending", "host-away")}
 
 
-def test_a_host_that_comes_after_the_beginning_is_measured(bench: Bench, site: Site) -> None:
+def test_a_host_that_answers_after_the_start_of_the_run_is_measured(
+    bench: Bench, site: Site
+) -> None:
     far, late = site.server(), site.server()
     late.stop()
     written(bench, at(far), at(late))
@@ -100,7 +106,9 @@ def test_a_host_that_comes_after_the_beginning_is_measured(bench: Bench, site: S
     assert host_facts["bad"]["os"] == host_facts["far"]["os"]
 
 
-def test_where_nobody_is_there_the_run_ends_with_the_reason(bench: Bench, site: Site) -> None:
+def test_a_run_whose_only_remote_host_refuses_the_login_ends_with_the_reason(
+    bench: Bench, site: Site
+) -> None:
     bad = site.server()
     bench.matrix(server=at(bad, identity=str(stranger(bench.folder))))
     process = bench.run(*WORDS)

@@ -64,7 +64,7 @@ def rows(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     return {(row["test"], row["protocol"], int(row["message_bytes"])): row for row in records}
 
 
-def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_impossible(
+def test_a_run_measures_a_mirror_and_records_cells_that_need_a_probe_as_impossible(
     tmp_path: Path,
 ) -> None:
     with echo() as port:
@@ -88,7 +88,7 @@ def test_round_trips_with_an_echo_are_measured_and_what_needs_an_agent_is_imposs
     assert {host_facts["host"] for host_facts in netlab.load(tmp_path / "out").facts} == {"client"}
 
 
-def test_a_protocol_that_the_echo_does_not_answer_is_reported_before_the_run(
+def test_a_protocol_that_the_mirror_does_not_answer_is_reported_before_the_run(
     tmp_path: Path,
 ) -> None:
     with echo(tcp=False) as port:
@@ -102,7 +102,7 @@ def test_a_protocol_that_the_echo_does_not_answer_is_reported_before_the_run(
     assert (tcp_row["status"], tcp_row["reason"]) == ("failed", "path-blocked")
 
 
-def test_the_cells_of_an_echo_have_their_report(tmp_path: Path) -> None:
+def test_a_run_against_a_mirror_has_a_report(tmp_path: Path) -> None:
     with echo() as port:
         (tmp_path / "matrix.yaml").write_text(MATRIX % port)
         process = run(tmp_path, "run", "matrix.yaml", "--into", "out")
@@ -110,7 +110,7 @@ def test_the_cells_of_an_echo_have_their_report(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "index.html").stat().st_size > 10_000
 
 
-def test_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
+def test_netlab_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text("hosts: {board: {os: X, mirror: {address: 192.0.2.9}}}")
     hosts_survey = survey(file)
@@ -145,7 +145,7 @@ def client_of(wires: Wires) -> Agent:
 
 
 @pytest.mark.parametrize(("address", "ip_version"), [(TEST_SERVER, 4), ("fd13::1", 6)])
-def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
+def test_a_mirror_over_a_cable_is_measured_over_ipv4_and_ipv6(
     wires: Wires, address: str, ip_version: Any
 ) -> None:
     client = client_of(wires)
@@ -163,7 +163,7 @@ def test_an_echo_over_a_cable_is_measured_on_both_ip_versions(
     assert record.server == "board"
 
 
-def test_an_echo_behind_a_firewall_is_named_by_protocol(wires: Wires) -> None:
+def test_a_mirror_behind_a_firewall_is_reported_as_blocked_for_each_protocol(wires: Wires) -> None:
     client = client_of(wires)
     wires.drop(wires.server)
     with pair_matrix(wires, TEST_SERVER) as host:
@@ -174,7 +174,7 @@ def test_an_echo_behind_a_firewall_is_named_by_protocol(wires: Wires) -> None:
         assert blockage.sentence.startswith(f"{blockage.protocol}: board does not echo at port 7 (")
 
 
-def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -> None:
+def test_a_mirror_that_is_reached_over_another_network_is_refused(wires: Wires) -> None:
     client = client_of(wires)
     ip("-n", wires.client, "route", "add", TEST_SERVER, "via", OTHER_SERVER)
     with (
@@ -184,7 +184,9 @@ def test_an_echo_that_is_reached_over_another_network_is_refused(wires: Wires) -
         preflight_service(client, host)
 
 
-def test_an_echo_of_an_ip_version_that_the_client_lacks_is_reported(wires: Wires) -> None:
+def test_a_client_without_an_address_of_the_ip_version_of_a_mirror_is_reported(
+    wires: Wires,
+) -> None:
     client = wires.agent("right", wires.client, TEST_CLIENT)
     verdict = preflight_service(client, Host(name="b", os="X", mirror=Mirror("fd13::1", 7)))
     assert verdict.warnings == ("b: host right has no IPv6 test address (addresses:)",)

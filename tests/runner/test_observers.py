@@ -24,20 +24,20 @@ class Fake(Agent):
         self._gone = "gone" if is_gone else None
 
 
-def test_of_a_cell_neither_end_looks_on_nor_does_one_that_was_lost() -> None:
+def test_neither_end_of_a_cell_nor_a_lost_host_observes_the_cell() -> None:
     agents = {name: Fake(name) for name in NAMES}
     ends = agents["left"], agents["right"]
     assert active_observers(ends, agents) == (agents["dut"],)
     assert active_observers(ends, {"dut": Fake("dut", is_gone=True)}) == ()
 
 
-def test_a_mirror_runs_no_probe_and_cannot_be_observed() -> None:
+def test_a_mirror_cannot_be_an_observed_host() -> None:
     pair_matrix = Host(name="board", os="X", mirror=Mirror("10.0.0.9", 7))
     with pytest.raises(UsageError, match="board is a mirror"):
         Inventory("hosts.yaml", (pair_matrix,), {}).observing(["board"])
 
 
-def test_hosts_share_a_machine_only_where_their_ids_say_so() -> None:
+def test_hosts_share_a_machine_only_if_two_machine_ids_are_equal() -> None:
     def on(**hello: Any) -> Agent:
         return cast(Agent, SimpleNamespace(hello=hello))
 

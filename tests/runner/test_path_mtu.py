@@ -78,7 +78,7 @@ ASKED = RoundTrip(protocol="TCP", message_bytes=64, response_bytes=4000)
         (PayloadSearch(protocol="TCP"), "server", []),
     ],
 )
-def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
+def test_a_narrow_path_stops_a_cell_exactly_if_packets_of_the_cell_are_too_long_for_it(
     setup: TestSettings, sender: str, stopped_by: list[NarrowPath]
 ) -> None:
     messages = sent_by(sender, setup)
@@ -99,7 +99,7 @@ def test_a_cell_is_stopped_where_what_it_sends_stays_longer_than_what_passes(
         (Path(client_mtu_bytes=1500, server_mtu_bytes=1279, router=True), None, None),
     ],
 )
-def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
+def test_each_direction_is_tried_with_the_longest_packet_of_the_sending_interface(
     path: Path, client_way: NarrowPath | None, server_way: NarrowPath | None
 ) -> None:
     with hosts_on(path) as ends:
@@ -121,7 +121,7 @@ def test_each_way_is_tried_with_the_longest_packet_of_its_own_interface(
 
 
 @pytest.mark.needs("namespaces")
-def test_a_router_that_says_nothing_stops_tcp_and_whole_messages_and_no_fragments(
+def test_a_silent_router_stops_tcp_and_unfragmented_messages_but_no_fragments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(path_mtu, "TCP_S", 0.5)
@@ -139,7 +139,7 @@ def test_a_router_that_says_nothing_stops_tcp_and_whole_messages_and_no_fragment
 
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize("exchanges", [4, 8, 12])
-def test_a_moment_in_which_nothing_passes_is_no_limit(
+def test_a_moment_in_which_no_packet_passes_is_not_taken_for_a_path_mtu(
     monkeypatch: pytest.MonkeyPatch, exchanges: int
 ) -> None:
     sizes: list[int] = []

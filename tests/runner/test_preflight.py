@@ -32,12 +32,14 @@ def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
         yield wiring
 
 
-def test_an_open_path_passes_without_a_word_on_both_ip_versions(wires: Wires) -> None:
+def test_the_path_check_reports_nothing_about_an_open_path(wires: Wires) -> None:
     verdict = preflight(*wires.both(port_range=(5001, 5001)))
     assert (verdict.blocked, verdict.warnings) == ((), ())
 
 
-def test_what_is_blocked_towards_the_server_is_named_with_its_direction(wires: Wires) -> None:
+def test_udp_that_is_blocked_towards_the_server_is_reported_with_its_direction(
+    wires: Wires,
+) -> None:
     server, client = wires.both()
     wires.drop(wires.server, "ipproto", "udp")
     verdict = preflight(server, client)
@@ -49,7 +51,9 @@ def test_what_is_blocked_towards_the_server_is_named_with_its_direction(wires: W
     assert verdict.warnings == (blockage.sentence,)
 
 
-def test_what_is_blocked_towards_the_client_is_named_with_its_direction(wires: Wires) -> None:
+def test_udp_that_is_blocked_towards_the_client_is_reported_with_its_direction(
+    wires: Wires,
+) -> None:
     server, client = wires.both()
     wires.drop(wires.client, "ipproto", "udp")
     (blockage,) = preflight(server, client).blocked
@@ -59,7 +63,7 @@ def test_what_is_blocked_towards_the_client_is_named_with_its_direction(wires: W
     assert blockage.sentence.endswith(", TCP passes")
 
 
-def test_blocked_tcp_leaves_udp_alone(wires: Wires) -> None:
+def test_blocked_tcp_is_reported_and_udp_passes(wires: Wires) -> None:
     server, client = wires.both()
     wires.drop(wires.server, "ipproto", "tcp")
     (blockage,) = preflight(server, client).blocked
@@ -68,13 +72,13 @@ def test_blocked_tcp_leaves_udp_alone(wires: Wires) -> None:
     assert f" to {TEST_SERVER});" in blockage.sentence, "without the port of the moment"
 
 
-def test_a_range_of_ports_is_named_where_they_are_blocked(wires: Wires) -> None:
+def test_a_blocked_range_of_ports_is_reported_with_its_numbers(wires: Wires) -> None:
     wires.drop(wires.server, "ipproto", "tcp")
     (blockage,) = preflight(*wires.both(port_range=(5001, 5003))).blocked
     assert f" to {TEST_SERVER}, ports 5001-5003);" in blockage.sentence
 
 
-def test_a_path_on_which_nothing_passes_blocks_both(wires: Wires) -> None:
+def test_a_path_on_which_nothing_passes_is_blocked_for_tcp_and_udp(wires: Wires) -> None:
     server, client = wires.both()
     wires.drop(wires.server)
     verdict = preflight(server, client)
@@ -83,7 +87,7 @@ def test_a_path_on_which_nothing_passes_blocks_both(wires: Wires) -> None:
 
 
 @pytest.mark.parametrize("system", ["W", "L"])
-def test_where_only_the_server_may_connect_it_is_the_one_that_does(
+def test_the_server_connects_if_only_connections_from_the_server_pass(
     wires: Wires, system: str
 ) -> None:
     server, client = wires.both(os=system, port_range=(5001, 5001))
@@ -109,7 +113,7 @@ def test_where_only_the_server_may_connect_it_is_the_one_that_does(
         assert record.values["connected_by"] == "server"
 
 
-def test_a_cell_whose_client_is_to_connect_has_no_way_where_only_the_server_may(
+def test_a_cell_whose_client_must_connect_is_blocked_if_only_the_server_can_connect(
     wires: Wires,
 ) -> None:
     server, client = wires.both(port_range=(5001, 5001))
@@ -135,7 +139,7 @@ def test_a_cell_whose_client_is_to_connect_has_no_way_where_only_the_server_may(
             )
 
 
-def test_where_nothing_helps_the_rule_for_the_firewall_of_windows_is_named(wires: Wires) -> None:
+def test_a_blocked_windows_host_is_reported_with_the_firewall_rule_that_helps(wires: Wires) -> None:
     server, client = wires.both(os="W")
     server.probe_path = r"C:\Users\lab\.cache\netlab\netprobe-00.exe"
     wires.drop(wires.server, "ipproto", "udp")
@@ -145,21 +149,21 @@ def test_where_nothing_helps_the_rule_for_the_firewall_of_windows_is_named(wires
     assert blockage.sentence.endswith(", TCP passes")
 
 
-def test_a_route_over_another_network_is_refused(wires: Wires) -> None:
+def test_a_route_over_another_network_than_the_test_network_is_refused(wires: Wires) -> None:
     server, client = wires.both()
     ip("-n", wires.client, "route", "add", TEST_SERVER, "via", OTHER_SERVER, "dev", "other0")
     with pytest.raises(HostError, match=r"^right reaches left .* over other0 from .*not over the"):
         preflight(server, client)
 
 
-def test_an_address_that_the_host_does_not_have_is_refused(wires: Wires) -> None:
+def test_a_test_address_that_the_host_does_not_have_is_refused(wires: Wires) -> None:
     server = wires.agent("left", wires.server, "10.213.1.9")
     client = wires.agent("right", wires.client, TEST_CLIENT)
     with pytest.raises(HostError, match=r"^left does not have its test address 10\.213\.1\.9; it"):
         preflight(server, client)
 
 
-def test_an_address_that_is_gone_stops_only_the_cells_that_use_it(wires: Wires) -> None:
+def test_a_missing_ipv6_address_stops_only_cells_over_ipv6(wires: Wires) -> None:
     server, client = wires.both()
     ip("-n", wires.server, "address", "delete", "fd13::1/64", "dev", "test0")
     verdict = preflight(server, client)
@@ -183,7 +187,7 @@ def test_an_address_that_is_gone_stops_only_the_cells_that_use_it(wires: Wires) 
     assert (reasons[6].status, reasons[6].reason) == (Status.FAILED, "address-not-available")
 
 
-def test_hosts_show_the_interface_of_each_test_address(
+def test_netlab_hosts_shows_the_interface_of_each_test_address(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inspection = wires.inspected(monkeypatch, TEST_SERVER, "fd13::1")
@@ -196,7 +200,7 @@ def test_hosts_show_the_interface_of_each_test_address(
     assert lines["architecture"].startswith(os.uname().machine)
 
 
-def test_a_host_with_its_cable_out_is_not_fit(
+def test_a_host_whose_cable_is_unplugged_is_not_fit(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ip("-n", wires.client, "link", "set", "test0", "down")
@@ -206,7 +210,7 @@ def test_a_host_with_its_cable_out_is_not_fit(
     assert "cable" in sentence or "is test0 up?" in sentence
 
 
-def test_a_host_with_its_interface_down_is_not_fit(
+def test_a_host_whose_interface_is_down_is_not_fit(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ip("-n", wires.server, "link", "set", "test0", "down")
@@ -243,11 +247,13 @@ def check_counters(*answers: Mapping[str, Any]) -> str | None:
     return routes.check_counters(end, end, baseline, {"TCP", "UDP"})
 
 
-def test_counters_that_move_prove_the_path_even_if_they_are_late() -> None:
+def test_interface_counters_that_rise_late_prove_the_path() -> None:
     assert check_counters(counters(5, 5), counters(5, 5), counters(9, 8), counters(9, 9)) is None
 
 
-def test_counters_that_stand_still_refuse_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interface_counters_that_do_not_rise_refuse_the_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(routes, "COUNTERS_S", 0.1)
     with pytest.raises(
         HostError, match="eth1 counted 4 packets out and 1 in: the traffic does not use"
@@ -255,14 +261,14 @@ def test_counters_that_stand_still_refuse_the_path(monkeypatch: pytest.MonkeyPat
         check_counters(counters(5, 5), counters(9, 6))
 
 
-def test_a_path_without_counters_is_a_warning() -> None:
+def test_a_path_without_interface_counters_is_a_warning() -> None:
     warning = check_counters({"route_interface": "eth1"}, {})
     assert warning is not None
     assert warning.startswith("left does not report by which interface packets to 10.0.0.1 leave")
 
 
 @pytest.mark.parametrize("proved", [True, False])
-def test_an_address_on_a_device_that_another_address_proved_needs_no_warning(
+def test_an_address_without_a_known_route_is_a_warning_unless_its_interface_is_proved(
     wires: Wires, monkeypatch: pytest.MonkeyPatch, proved: bool
 ) -> None:
     """As wine: it reports the route over IPv4, and none over IPv6."""
@@ -281,7 +287,7 @@ def test_an_address_on_a_device_that_another_address_proved_needs_no_warning(
     assert all("left does not report by which interface" in warning for warning in warnings)
 
 
-def test_addresses_are_paired_by_network_and_ip_version() -> None:
+def test_addresses_of_two_hosts_are_paired_by_network_and_ip_version() -> None:
     left = Host(name="l", os="L", addresses={"a": ("10.0.0.1", "fd00::1"), "b": ("10.1.0.1",)})
     right = Host(name="r", os="L", addresses={"a": ("10.0.0.2",), "b": ("10.1.0.2",)})
     assert common_addresses(left, right) == (("10.0.0.1", "10.0.0.2"), ("10.1.0.1", "10.1.0.2"))
@@ -291,7 +297,7 @@ def test_addresses_are_paired_by_network_and_ip_version() -> None:
         common_addresses(right, six)
 
 
-def test_a_survey_of_this_machine_is_fit(tmp_path: Path) -> None:
+def test_two_hosts_on_this_machine_are_fit(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text("hosts: {a: {local: true}, b: {local: true}}\n")
     hosts_survey = survey(file)
@@ -301,7 +307,7 @@ def test_a_survey_of_this_machine_is_fit(tmp_path: Path) -> None:
     assert "127.0.0.1, lo" in hosts_survey.as_text()
 
 
-def test_a_host_that_is_away_is_not_fit_and_the_others_are_shown(tmp_path: Path) -> None:
+def test_a_host_that_is_away_is_not_fit_and_other_hosts_are_still_listed(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text(
         "hosts:\n  a: {local: true}\n"

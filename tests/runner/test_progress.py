@@ -29,7 +29,7 @@ main()
 WORDS = ("run", "matrix.yaml", "--no-report", "--into", "out", "--json")
 
 
-def test_a_bar_on_the_terminal_takes_nothing_of_standard_output(bench: Bench) -> None:
+def test_the_progress_bar_writes_to_the_terminal_and_not_to_standard_output(bench: Bench) -> None:
     bench.matrix("{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}", repeats="2")
     with terminal() as screen:
         child = bench.start(*WORDS, stderr=screen.end, env={"TERM": "xterm"})
@@ -43,7 +43,7 @@ def test_a_bar_on_the_terminal_takes_nothing_of_standard_output(bench: Bench) ->
 
 
 @pytest.mark.parametrize("is_local", [True, False])
-def test_what_a_trial_carries_is_drawn_only_where_no_host_is_this_machine(
+def test_the_throughput_of_a_running_trial_is_drawn_only_if_no_host_is_this_machine(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, is_local: bool
 ) -> None:
     monkeypatch.setattr(HostPool, "measures_here", is_local)
@@ -56,7 +56,7 @@ def test_what_a_trial_carries_is_drawn_only_where_no_host_is_this_machine(
 
 
 @pytest.mark.parametrize("columns", [60, 120])
-def test_while_a_cell_is_measured_the_terminal_shows_what_passes_what_was_and_what_is_left(
+def test_the_terminal_shows_the_throughput_the_last_figure_and_the_time_left(
     bench: Bench, columns: int
 ) -> None:
     bench.matrix(

@@ -73,7 +73,9 @@ TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_every_kind_of_test_is_impossible_with_the_number_and_what_to_do(test: str) -> None:
+def test_a_refused_congestion_control_makes_each_kind_of_test_impossible_with_advice(
+    test: str,
+) -> None:
     measure, setup, end, verb = TESTS[test]
     trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
     record, _, _ = run_with(measure, trial, **{end: {"faults": {verb: REFUSED}}})
@@ -114,7 +116,9 @@ def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
 
 
 @linux
-def test_a_missing_control_is_reported_with_those_that_exist(netprobe: Path) -> None:
+def test_the_probe_refuses_a_missing_congestion_control_and_lists_the_available_ones(
+    netprobe: Path,
+) -> None:
     answer = asked([netprobe], "no-such-thing")
     assert (answer["error"], answer["errno"]) == ("capability-missing", 2)
     assert answer["key"] == "congestion"
@@ -124,7 +128,7 @@ def test_a_missing_control_is_reported_with_those_that_exist(netprobe: Path) -> 
 
 
 @linux
-def test_an_account_may_choose_what_is_allowed_and_gets_advice_about_the_rest(
+def test_the_probe_takes_allowed_congestion_controls_and_refuses_others_with_advice(
     netprobe: Path,
 ) -> None:
     """For all controls of this kernel: the kernel lists those that are allowed."""
@@ -156,7 +160,9 @@ tests: [{{test: stream}}, {{test: round_trip}}, {{test: connect}}, {{test: paylo
 
 
 @linux
-def test_a_run_tries_no_such_cell_twice_says_why_once_and_ends_well(tmp_path: Path) -> None:
+def test_a_run_tries_a_refused_congestion_control_once_and_prints_the_reason_once(
+    tmp_path: Path,
+) -> None:
     """With a control that this account may not choose, if there is one."""
     local_probe()
     allowed_controls = words_of("tcp_allowed_congestion_control")
@@ -213,7 +219,7 @@ def kept_from(setup: TestSettings, **values: HostValues) -> Unmeasured | None:
         ("both", {"client", "server"}),
     ],
 )
-def test_the_end_that_sends_is_the_one_that_may_not_choose(
+def test_only_the_sending_end_must_be_allowed_its_congestion_control(
     direction: Literal["client-sends", "server-sends", "both"], whom: set[str]
 ) -> None:
     setup = Stream(protocol="TCP", message_bytes=64, congestion="cubic", direction=direction)
@@ -229,7 +235,7 @@ def test_the_end_that_sends_is_the_one_that_may_not_choose(
     assert not obstacle.record(Trial(Cell(pairing="LL", test="stream", setup=setup), 1), 1).is_final
 
 
-def test_what_an_account_may_choose_or_nobody_knows_is_tried() -> None:
+def test_a_congestion_control_that_is_allowed_or_unknown_is_tried() -> None:
     cubic = Stream(protocol="TCP", message_bytes=64, congestion="cubic")
     assert kept_from(cubic) is None
     assert kept_from(cubic, server=HAS) is None, "the server sends nothing"
@@ -248,7 +254,9 @@ RENO = """\
 
 
 @linux
-def test_a_run_finds_it_before_its_first_trial_and_each_resume_asks_again(lied_to: LiedTo) -> None:
+def test_a_run_finds_forbidden_congestion_controls_before_its_trials_and_at_each_resume(
+    lied_to: LiedTo,
+) -> None:
     lied_to.honest.matrix(RENO)
     sentence = (
         "warning: 2 cells are impossible: the account on client may not choose `reno` (it may: "

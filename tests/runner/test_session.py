@@ -25,7 +25,7 @@ from netlab.store.run_folder import read
 __all__ = ["bench"]
 
 
-def test_each_cell_has_as_many_trials_as_it_needs(bench: Bench) -> None:
+def test_each_cell_gets_as_many_trials_as_its_precision_needs(bench: Bench) -> None:
     bench.run(FakePool())
     stored = read(bench.path / "run")
     ends = {}
@@ -42,7 +42,7 @@ def test_each_cell_has_as_many_trials_as_it_needs(bench: Bench) -> None:
     assert bench.counted == {"ok": len(stored.records)}
 
 
-def test_a_block_holds_every_cell_that_is_not_done_and_blocks_follow_each_other(
+def test_each_block_has_one_trial_of_every_unfinished_cell_in_a_new_order(
     bench: Bench,
 ) -> None:
     trials = bench.run(FakePool())
@@ -60,7 +60,7 @@ def test_a_block_holds_every_cell_that_is_not_done_and_blocks_follow_each_other(
 
 
 @pytest.mark.parametrize("cut_after", [0, 1, 7, 23, 40])
-def test_a_run_cut_anywhere_resumes_with_the_same_decisions_in_the_same_order(
+def test_a_run_cut_after_any_trial_resumes_with_the_same_trials_in_the_same_order(
     bench: Bench, tmp_path: Path, cut_after: int
 ) -> None:
     bench.run(FakePool(cut_after=cut_after))
@@ -72,7 +72,7 @@ def test_a_run_cut_anywhere_resumes_with_the_same_decisions_in_the_same_order(
     assert bench.recorded() == whole_bench.recorded()
 
 
-def test_imprecise_cells_are_noted_once_and_reported(
+def test_a_cell_that_stays_imprecise_is_noted_once_and_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.run(FakePool())
@@ -85,7 +85,9 @@ def test_imprecise_cells_are_noted_once_and_reported(
     assert output.count("not within ± 1 % after 9 trials") == 1
 
 
-def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench) -> None:
+def test_an_impossible_cell_is_tried_once_and_a_failed_trial_as_often_as_retries_allow(
+    bench: Bench,
+) -> None:
     def refused(trial: Trial) -> Status | None:
         return Status.IMPOSSIBLE if trial.cell.pairing == "WW" else Status.FAILED
 
@@ -102,7 +104,7 @@ def test_what_is_refused_is_asked_once_and_what_fails_not_for_ever(bench: Bench)
     assert set(bench.counted) == {"impossible", "ok"}
 
 
-def test_while_a_host_is_away_its_cells_wait_and_are_resumed(bench: Bench) -> None:
+def test_cells_of_an_absent_host_stay_pending_and_are_measured_at_the_resume(bench: Bench) -> None:
     bench.run(FakePool(away=lambda t: Status.PENDING if t.cell.pairing == "WW" else None))
     assert bench.counted["pending"] == 4 * 4 + 2
     trials = bench.run(FakePool())
@@ -130,7 +132,7 @@ def sleep_of(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) ->
     monkeypatch.setattr("time.sleep", sleep_or_wait)
 
 
-def test_between_trials_is_a_pause_but_neither_before_the_first_nor_after_the_last(
+def test_a_session_pauses_between_trials_but_not_before_the_first_or_after_the_last(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.text = MATRIX.replace("until: {within: 1 %, at_least: 4, at_most: 9}", "pause: 3s")
@@ -145,13 +147,15 @@ def test_between_trials_is_a_pause_but_neither_before_the_first_nor_after_the_la
     assert log == ["trial", *([3.0, "trial"] * 11)]
 
 
-def test_hosts_that_are_away_cost_no_pause(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trials_of_absent_hosts_cost_no_pause(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench.text = MATRIX + "pause: 3s\n"
     sleep_of(monkeypatch, lambda _: pytest.fail("waited for nothing"))
     bench.run(FakePool(away=lambda _: Status.PENDING))
 
 
-def test_what_was_measured_is_kept_whatever_ends_the_session(
+def test_measured_trials_are_stored_although_a_defect_ends_the_session(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.text = MATRIX + "parallel: true\n"
@@ -171,7 +175,7 @@ def test_what_was_measured_is_kept_whatever_ends_the_session(
 
 
 @pytest.mark.parametrize("common", [True, False])
-def test_a_matrix_may_have_what_runs_at_the_same_time_wait_for_nobody(
+def test_parallel_trials_share_a_common_window_unless_the_matrix_forbids_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, common: bool
 ) -> None:
     bench.text = MATRIX + "parallel: true\ndefaults: {duration: 1s}\n"
@@ -185,7 +189,7 @@ def test_a_matrix_may_have_what_runs_at_the_same_time_wait_for_nobody(
     assert common or not windows
 
 
-def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
+def test_the_first_line_of_a_run_states_trials_time_and_pause(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = MATRIX + "pause: 1ms\n"
@@ -195,7 +199,7 @@ def test_the_start_says_how_many_trials_how_long_and_with_which_pauses(
     assert first.endswith("1 ms between trials")
 
 
-def test_a_record_is_written_before_the_next_trial_begins_and_synced_beside_it(
+def test_a_record_is_written_before_the_next_trial_and_synced_during_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sync succeeds only after the next trial has begun: no trial waits for it."""
@@ -222,7 +226,7 @@ def test_a_record_is_written_before_the_next_trial_begins_and_synced_beside_it(
     assert bench.counted == {"ok": len(trials)}
 
 
-def test_where_a_sync_fails_the_run_ends_and_the_trial_under_way_with_it(
+def test_a_failed_disk_sync_ends_the_run_and_its_running_trial(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     true = os.fsync

@@ -18,7 +18,7 @@ QUIET = MATRIX.replace(
 )
 
 
-def test_a_trial_that_lost_its_cpu_is_measured_again_when_all_the_others_are_done(
+def test_a_trial_with_too_much_steal_is_measured_again_after_all_others(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = QUIET
@@ -44,7 +44,7 @@ def test_a_trial_that_lost_its_cpu_is_measured_again_when_all_the_others_are_don
     assert bench.counted == {"ok": 20}
 
 
-def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_reported(
+def test_a_trial_with_steal_in_every_attempt_is_left_after_its_tries_and_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = QUIET
@@ -59,7 +59,9 @@ def test_a_trial_that_stays_disturbed_is_left_after_its_tries_and_reported(
     assert bench.run(FakePool()) == []
 
 
-def test_a_run_cut_during_repeats_resumes_with_the_trials_still_disturbed(bench: Bench) -> None:
+def test_a_run_cut_while_it_measures_trials_again_resumes_with_the_remaining_ones(
+    bench: Bench,
+) -> None:
     bench.text = QUIET
 
     def stolen(trial: Trial, attempt: int) -> float:

@@ -55,7 +55,7 @@ class PairsPool(FakePool):
         return FakePool.measure(self, trial, ends, attempt, live)
 
 
-def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
+def test_pairings_that_search_together_are_measured_again_together(bench: Bench) -> None:
     bench.text = TOGETHER
 
     def away(trial: Trial) -> Status | None:
@@ -74,7 +74,7 @@ def test_what_searches_together_is_begun_again_together(bench: Bench) -> None:
     assert bench.run(PairsPool(value=constant)) == []
 
 
-def test_a_cell_is_measured_by_the_engine_that_it_names(bench: Bench) -> None:
+def test_each_cell_is_measured_by_the_engine_that_the_cell_names(bench: Bench) -> None:
     bench.text = """\
 title: two engines
 pairings: [LL]

@@ -42,7 +42,7 @@ def first_of_ll(trial: Trial) -> bool:
     return trial.number == 1 and trial.cell.pairing == "LL"
 
 
-def test_what_a_cable_stopped_is_measured_again_when_all_the_others_are_done(
+def test_a_trial_interrupted_by_a_cable_is_measured_again_after_all_others(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = REPEATED
@@ -70,7 +70,7 @@ def test_what_a_cable_stopped_is_measured_again_when_all_the_others_are_done(
     assert bench.run(Interrupted()) == []
 
 
-def test_a_trial_that_stays_interrupted_is_left_after_three_attempts_and_reported(
+def test_a_trial_interrupted_in_three_attempts_is_left_and_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = REPEATED
@@ -85,7 +85,7 @@ def test_a_trial_that_stays_interrupted_is_left_after_three_attempts_and_reporte
     assert bench.run(Interrupted()) == []
 
 
-def test_what_nothing_explains_stands_with_its_finding(bench: Bench) -> None:
+def test_a_gap_without_an_explanation_is_a_finding_and_is_not_measured_again(bench: Bench) -> None:
     bench.text = REPEATED
     trials = bench.run(Interrupted(gaps=lambda trial, _: GAP if first_of_ll(trial) else {}))
     assert len(trials) == 20
@@ -94,7 +94,7 @@ def test_what_nothing_explains_stands_with_its_finding(bench: Bench) -> None:
     assert all(finding.severity == "warning" for finding in findings)
 
 
-def test_a_run_cut_before_a_repeat_resumes_with_it(bench: Bench) -> None:
+def test_a_run_cut_before_a_further_attempt_resumes_with_the_attempt(bench: Bench) -> None:
     bench.text = REPEATED
 
     def gaps(trial: Trial, attempt: int) -> dict[str, Value]:
@@ -121,7 +121,7 @@ class Pulled(Interrupted):
 
 
 @pytest.mark.parametrize("status", [Status.FAILED, Status.IMPOSSIBLE])
-def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
+def test_a_further_attempt_without_a_result_leaves_the_first_record_valid(
     bench: Bench, capsys: pytest.CaptureFixture[str], status: Status
 ) -> None:
     bench.text = REPEATED
@@ -145,14 +145,14 @@ def test_a_repeat_that_comes_to_nothing_leaves_what_was_measured(
     assert bench.run(Pulled(gaps=gaps, status=status)) == []
 
 
-def test_where_data_had_stopped_for_good_the_trial_failed(bench: Bench) -> None:
+def test_a_trial_whose_data_stopped_for_good_has_failed(bench: Bench) -> None:
     bench.text = REPEATED
     silence: dict[str, Value] = {**CARRIER, "receiver_closed_by_silence": 1}
     bench.run(Pulled(gaps=lambda trial, _: silence if first_of_ll(trial) else {}))
     assert bench.counted == {"ok": 15, "failed": 5}
 
 
-def test_a_trial_to_redo_may_fail(bench: Bench) -> None:
+def test_a_redone_trial_that_fails_counts_as_failed(bench: Bench) -> None:
     bench.text = REPEATED
     bench.run(FakePool())
     key = read(bench.path / "run").plan.cells[0].key

@@ -38,14 +38,18 @@ def agent(**facts: object) -> Any:
     )
 
 
-def test_a_host_that_does_not_count_its_cpus_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_netlab_hosts_describes_a_host_that_does_not_report_its_cpu_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     opening(monkeypatch, agent())
     inspection = inspect(FAR)
     assert inspection.unfit == ()
     assert dict(inspection.lines)["architecture"] == "x86_64, an unknown number of CPUs"
 
 
-def test_what_a_host_says_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_end_in_a_fact_of_a_host_forges_no_line_of_netlab_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     opening(monkeypatch, agent(distribution=FORGED))
     text = Survey((inspect(FAR), InspectedHost(FAR, (), (FORGED,)))).as_text()
     assert "linux-b: fit" not in text.splitlines()
@@ -53,18 +57,22 @@ def test_what_a_host_says_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "  ! Debian  linux-b: fit" in text
 
 
-def test_a_plans_note_forges_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_end_in_an_error_of_a_host_forges_no_line_of_the_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     opening(monkeypatch, HostError(f"far: {FORGED}"))
     assert asking(print)([FAR])["far"].fault == "far: Debian  linux-b: fit"
 
 
-def test_a_defect_at_one_host_is_that_hosts_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_at_a_host_is_reported_with_the_name_of_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     opening(monkeypatch, KeyError("build"))
     assert inspect(FAR).unfit == ("far: KeyError: 'build'",)
     assert asking(print)([FAR])["far"].fault == "far: KeyError: 'build'"
 
 
-def test_what_the_user_has_to_mend_ends_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_ends_if_this_machine_lacks_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     opening(monkeypatch, UsageError("no C compiler; install one"))
     with pytest.raises(UsageError, match="no C compiler"):
         asking(print)([FAR])

@@ -77,7 +77,7 @@ def bad_and_good(bench: Bench) -> tuple[list[Record], set[str]]:
         (UsageError("far has no IPv6 address"), "failed", "address-not-available"),
     ],
 )
-def test_a_hosts_trouble_has_its_word(
+def test_each_error_of_a_host_becomes_a_record_with_its_own_status_and_reason(
     bench: Bench, error: Exception, status: str, reason: str
 ) -> None:
     bench.run(BadPool(trouble=raised(error)))
@@ -89,7 +89,9 @@ def test_a_hosts_trouble_has_its_word(
 
 
 @pytest.mark.parametrize("error", [KeyError("bytes"), AssertionError(), TypeError("a text")])
-def test_a_defect_is_internal_and_its_traceback_is_kept(bench: Bench, error: Exception) -> None:
+def test_a_defect_becomes_a_failed_record_and_a_traceback_in_the_run_folder(
+    bench: Bench, error: Exception
+) -> None:
     bench.run(BadPool(trouble=raised(error)))
     bad, good = bad_and_good(bench)
     assert {(str(record.status), record.reason) for record in bad} == {("failed", "internal")}
@@ -103,7 +105,7 @@ def test_a_defect_is_internal_and_its_traceback_is_kept(bench: Bench, error: Exc
         assert type(error).__name__ in text
 
 
-def test_no_link_leads_a_traceback_out_of_the_run_folder(tmp_path: Path) -> None:
+def test_no_traceback_is_written_through_a_link_out_of_the_run_folder(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     run = tmp_path / "run"
@@ -115,7 +117,7 @@ def test_no_link_leads_a_traceback_out_of_the_run_folder(tmp_path: Path) -> None
     assert list(outside.iterdir()) == []
 
 
-def test_a_link_in_a_tracebacks_place_is_replaced(tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_traceback_file_is_replaced(tmp_path: Path) -> None:
     victim = tmp_path / "thesis.txt"
     victim.write_text("mine")
     (tmp_path / "tracebacks").mkdir()
@@ -125,7 +127,7 @@ def test_a_link_in_a_tracebacks_place_is_replaced(tmp_path: Path) -> None:
     assert victim.read_text() == "mine"
 
 
-def test_a_record_that_no_journal_may_hold_is_a_bad_answer(bench: Bench) -> None:
+def test_a_record_with_a_value_that_no_journal_may_hold_becomes_a_bad_answer(bench: Bench) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, values={"elapsed_ns": float("nan")})))
     bad, good = bad_and_good(bench)
     assert {(str(record.status), record.reason) for record in bad} == {("failed", "bad-answer")}
@@ -133,7 +135,7 @@ def test_a_record_that_no_journal_may_hold_is_a_bad_answer(bench: Bench) -> None
     assert good == {"ok"}
 
 
-def test_a_record_that_cannot_be_written_without_its_values_either_is_a_defect(
+def test_a_record_with_a_setting_that_no_journal_may_hold_becomes_a_defect(
     bench: Bench,
 ) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, settings={"rate": float("nan")})))
@@ -145,7 +147,7 @@ def test_a_record_that_cannot_be_written_without_its_values_either_is_a_defect(
     assert good == {"ok"}
 
 
-def test_a_record_of_no_cell_of_the_plan_ends_no_run(
+def test_a_record_of_an_unknown_cell_is_a_warning_and_the_run_continues(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, cell="another")))
@@ -154,6 +156,6 @@ def test_a_record_of_no_cell_of_the_plan_ends_no_run(
     assert "warning: another: ValueError" in capsys.readouterr().err
 
 
-def test_a_disk_that_refuses_ends_the_run(bench: Bench) -> None:
+def test_a_full_disk_ends_the_run(bench: Bench) -> None:
     with pytest.raises(StoreError, match="disk full"):
         bench.run(BadPool(trouble=raised(StoreError("disk full"))))

@@ -20,7 +20,7 @@ from netlab.runner.cluster.open import cluster_address
         ("local:64", None, 64),
     ],
 )
-def test_a_scheduler_or_a_number_of_workers(
+def test_the_cluster_option_takes_a_scheduler_or_a_number_of_local_workers(
     words: str, scheduler: str | None, workers: int
 ) -> None:
     address = cluster_address(words)
@@ -36,13 +36,13 @@ def test_a_scheduler_or_a_number_of_workers(
         "tls://user@host:1", "host:8786", "tls://host:٣",
     ],
 )  # fmt: skip
-def test_other_words_are_refused_with_what_is_possible(words: str) -> None:
+def test_other_words_for_the_cluster_option_are_refused_with_the_possible_ones(words: str) -> None:
     with pytest.raises(UsageError, match="neither tls://HOST:PORT, nor local:N"):
         cluster_address(words, insecure=True)
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "scheduler.example", "[2001:db8::1]", "127.example"])
-def test_another_machine_without_tls_needs_a_word(host: str) -> None:
+def test_a_remote_scheduler_without_tls_is_refused_unless_insecure_is_set(host: str) -> None:
     with pytest.raises(UsageError, match="can run programs on every worker"):
         cluster_address(f"tcp://{host}:8786")
     assert cluster_address(f"tcp://{host}:8786", insecure=True).scheduler == f"tcp://{host}:8786"

@@ -79,7 +79,7 @@ class Stage:
         return dict(self.controllers._places)
 
 
-def test_hosts_go_to_workers_of_their_site_and_pairs_to_one_worker(
+def test_hosts_are_given_to_workers_of_their_site_and_a_pair_to_one_worker(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(worker, monkeypatch, a=("north",), b=("north",), c=("south",))
@@ -91,7 +91,7 @@ def test_hosts_go_to_workers_of_their_site_and_pairs_to_one_worker(
     assert places["s"] == "tls://c"
 
 
-def test_a_mesh_is_spread_over_the_workers(
+def test_hosts_of_a_full_mesh_are_spread_evenly_over_the_workers(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(worker, monkeypatch, a=(), b=(), c=(), d=())
@@ -113,7 +113,7 @@ def test_a_host_whose_site_has_no_worker_is_away_with_the_command_that_helps(
         stage.controllers.open_agent(far, print)
 
 
-def test_a_worker_of_another_version_is_refused(
+def test_a_worker_of_another_netlab_version_is_refused(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(worker, monkeypatch, a=())
@@ -125,7 +125,7 @@ def test_a_worker_of_another_version_is_refused(
 
 
 @pytest.mark.alone
-def test_a_trial_is_measured_at_the_worker_without_retries_of_dask(
+def test_a_trial_is_measured_at_its_worker_without_retries_by_dask(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(worker, monkeypatch, a=())
@@ -152,7 +152,7 @@ def test_a_trial_is_measured_at_the_worker_without_retries_of_dask(
         ("late", "", HostGone, "another trial"),
     ],
 )
-def test_what_is_no_record_of_this_trial_is_none(
+def test_an_answer_of_a_worker_that_is_no_record_of_the_trial_is_an_error(
     worker: LoopWorker,
     monkeypatch: pytest.MonkeyPatch,
     outcome: str,
@@ -183,7 +183,7 @@ def test_what_is_no_record_of_this_trial_is_none(
     stage.controllers.close()
 
 
-def test_a_lost_scheduler_is_said(worker: LoopWorker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_scheduler_is_reported(worker: LoopWorker, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(worker, monkeypatch, a=())
     stage.controllers.check()
     stage.client.status = "connecting"

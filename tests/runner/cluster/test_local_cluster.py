@@ -53,7 +53,7 @@ def listeners_of(pid: int) -> set[str]:
     return {line.split()[3] for line in lines if any(word in line for word in own)}
 
 
-def test_every_cell_is_measured_and_nothing_listens_for_others(tmp_path: Path) -> None:
+def test_two_local_workers_measure_every_cell_and_listen_on_loopback_only(tmp_path: Path) -> None:
     process = start(tmp_path, "--cluster", "local:2")
     addresses: set[str] = set()
     while process.poll() is None:
@@ -76,7 +76,7 @@ def test_every_cell_is_measured_and_nothing_listens_for_others(tmp_path: Path) -
         (["--cluster", "tls://127.0.0.1:1"], "dask's configuration names no certificates"),
     ],
 )
-def test_a_cluster_that_cannot_be_used_is_one_line(
+def test_an_unusable_cluster_option_ends_the_command_with_one_line(
     tmp_path: Path, words: list[str], sentence: str
 ) -> None:
     process = start(tmp_path, *words)
@@ -87,7 +87,7 @@ def test_a_cluster_that_cannot_be_used_is_one_line(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_scheduler_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
     process = start(tmp_path, "--cluster", "tcp://127.0.0.1:1")
     _, errors = process.communicate(timeout=60)
     lines = errors.strip().splitlines()

@@ -56,14 +56,14 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def test_a_worker_says_its_version_and_begins_a_session_once(worker: LoopWorker) -> None:
+def test_a_worker_reports_its_version_and_begins_a_session_once(worker: LoopWorker) -> None:
     assert worker.version == VERSION
     before = worker.resident
     worker.call(sessions.begin(worker.run))
     assert worker.resident is before
 
 
-def test_a_relayed_agent_is_the_agent_of_the_worker(worker: LoopWorker) -> None:
+def test_an_agent_over_a_relay_is_the_agent_of_the_worker(worker: LoopWorker) -> None:
     own = worker.resident.open(HOST, print)
     agent = relayed(worker, worker.relay())
     assert agent.hello["pid"] == own.hello["pid"]
@@ -73,7 +73,7 @@ def test_a_relayed_agent_is_the_agent_of_the_worker(worker: LoopWorker) -> None:
     assert abs(offset.offset_ns) <= offset.bound_ns + own.clock_offset().bound_ns
 
 
-def test_an_error_of_the_probe_keeps_its_word_and_its_detail(worker: LoopWorker) -> None:
+def test_an_error_of_a_probe_over_a_relay_has_the_words_of_the_probe(worker: LoopWorker) -> None:
     own = worker.resident.open(HOST, print)
     agent = relayed(worker, worker.relay())
     errors = []
@@ -85,7 +85,7 @@ def test_an_error_of_the_probe_keeps_its_word_and_its_detail(worker: LoopWorker)
 
 
 @pytest.mark.alone
-def test_a_trial_between_a_near_and_a_far_agent_has_a_result(worker: LoopWorker) -> None:
+def test_a_trial_between_a_local_and_a_relayed_agent_has_a_result(worker: LoopWorker) -> None:
     """The worker's own agent serves, an agent over a relay asks; `stop` names the right test."""
     own = worker.resident.open(HOST, print)
     far_host = Host(name="far", os="L", local=True, addresses={"loopback": LOOPBACK})
@@ -102,7 +102,7 @@ def test_a_trial_between_a_near_and_a_far_agent_has_a_result(worker: LoopWorker)
         assert record.values["transactions"] == 50
 
 
-def test_a_program_over_a_relay_reads_writes_and_ends(worker: LoopWorker) -> None:
+def test_a_program_over_a_relay_reads_input_writes_output_and_ends(worker: LoopWorker) -> None:
     worker.resident.open(HOST, print)
     agent = relayed(worker, worker.relay())
     process = agent.start_beside(["cat"])
@@ -118,7 +118,7 @@ def test_a_program_over_a_relay_reads_writes_and_ends(worker: LoopWorker) -> Non
     assert "/nowhere" in failed.stderr_tail()
 
 
-def test_a_killed_program_ends_at_the_worker(worker: LoopWorker) -> None:
+def test_a_killed_program_over_a_relay_ends_at_the_worker(worker: LoopWorker) -> None:
     worker.resident.open(HOST, print)
     process = relayed(worker, worker.relay()).start_beside(["sh", "-c", "echo $$; exec sleep 60"])
     pid = int(process.read())
@@ -128,7 +128,7 @@ def test_a_killed_program_ends_at_the_worker(worker: LoopWorker) -> None:
     assert process.read() == b""
 
 
-def test_a_worker_that_is_lost_loses_its_hosts_at_once(worker: LoopWorker) -> None:
+def test_a_lost_worker_loses_its_hosts(worker: LoopWorker) -> None:
     worker.resident.open(HOST, print)
     relay = worker.relay()
     agent = relayed(worker, relay)
@@ -143,7 +143,7 @@ def test_a_worker_that_is_lost_loses_its_hosts_at_once(worker: LoopWorker) -> No
         RelayedTransport(relay, "here").start(["true"])
 
 
-def test_a_worker_that_does_not_know_the_run_says_why(worker: LoopWorker) -> None:
+def test_a_worker_that_does_not_know_the_run_reports_the_reason(worker: LoopWorker) -> None:
     worker.resident.open(HOST, print)
     relay = worker.relay()
     agent = relayed(worker, relay)
@@ -152,7 +152,7 @@ def test_a_worker_that_does_not_know_the_run_says_why(worker: LoopWorker) -> Non
     assert "it was restarted, or did not hear from the run" in str(relay.why_lost)
 
 
-def test_the_probe_ends_with_the_runs_channel_and_not_with_a_workers(worker: LoopWorker) -> None:
+def test_a_probe_ends_with_the_channel_of_the_run_and_not_of_a_worker(worker: LoopWorker) -> None:
     own = worker.resident.open(HOST, print)
     pid = own.hello["pid"]
     of_worker = relayed(worker, worker.relay("worker-1"))
@@ -163,7 +163,7 @@ def test_the_probe_ends_with_the_runs_channel_and_not_with_a_workers(worker: Loo
     wait_for(lambda: not is_alive(pid))
 
 
-def test_a_run_that_falls_silent_leaves_no_probe(
+def test_a_run_that_falls_silent_leaves_no_probe_at_a_worker(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = worker.resident.open(HOST, print)
@@ -175,7 +175,7 @@ def test_a_run_that_falls_silent_leaves_no_probe(
         sessions.resident_of(worker.run)
 
 
-def test_a_worker_that_falls_silent_loses_its_channels_and_no_host(
+def test_a_worker_that_falls_silent_loses_its_programs_but_no_host(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = worker.resident.open(HOST, print)
@@ -189,7 +189,7 @@ def test_a_worker_that_falls_silent_loses_its_channels_and_no_host(
     assert is_alive(own.hello["pid"]) and not worker.resident.ended
 
 
-def test_output_that_nobody_takes_waits_at_the_worker(
+def test_output_of_a_program_that_nobody_reads_waits_at_the_worker(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(channels, "MAILBOX_MOST_BYTES", 1 << 16)

@@ -35,7 +35,7 @@ def cut_ways(check: Callable[[str], Preflight]) -> PathChecks:
     return ways
 
 
-def test_while_a_host_of_it_is_away_it_is_tried_more_and_more_rarely() -> None:
+def test_a_cut_path_is_tried_less_and_less_often_while_its_host_is_away() -> None:
     pairings: list[str] = []
 
     def gone(pairing: str) -> Preflight:
@@ -54,7 +54,7 @@ def test_while_a_host_of_it_is_away_it_is_tried_more_and_more_rarely() -> None:
     assert 1.0 < wait_s <= 2.0
 
 
-def test_once_the_host_is_back_it_is_tried_at_once() -> None:
+def test_a_cut_path_is_tried_at_once_when_its_host_is_back() -> None:
     answers = iter([HostGone("left: the connection ended"), None])
 
     def check(_pairing: str) -> Preflight:
@@ -72,7 +72,7 @@ def test_once_the_host_is_back_it_is_tried_at_once() -> None:
     assert not ways.is_cut(CELL)
 
 
-def test_a_defect_is_no_hosts_fault_and_its_traceback_is_kept() -> None:
+def test_a_defect_in_a_path_check_is_reported_as_internal_with_its_traceback() -> None:
     def check(_pairing: str) -> Preflight:
         raise KeyError("addresses")
 
@@ -105,7 +105,7 @@ def pass_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
 
 
-def test_one_that_never_passed_is_looked_at_again_after_a_while_and_is_measured_then(
+def test_a_path_that_never_passed_is_checked_again_later_and_is_open_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ways, messages = never_passed(SHUT, PASSES)
@@ -118,7 +118,7 @@ def test_one_that_never_passed_is_looked_at_again_after_a_while_and_is_measured_
     assert messages == ["LL: TCP passes now"]
 
 
-def test_it_is_looked_at_twice_and_no_more_and_the_second_time_when_all_else_is_done(
+def test_a_path_that_never_passed_is_checked_again_twice_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ways, messages = never_passed(SHUT, SHUT, SHUT)
@@ -135,7 +135,7 @@ def test_it_is_looked_at_twice_and_no_more_and_the_second_time_when_all_else_is_
     assert messages == []
 
 
-def test_a_short_run_waits_for_the_look_and_an_impatient_one_does_not() -> None:
+def test_a_run_waits_for_a_path_that_never_passed_unless_patience_is_zero() -> None:
     ways, _ = never_passed(SHUT)
     assert ways.next_asks_s([CELL], 0.0) == [None]
     (wait_s,) = ways.next_asks_s([CELL], 600.0)

@@ -64,13 +64,13 @@ def noted(
     return folder.notes, messages
 
 
-def test_each_address_has_one_route_however_many_peers_there_are() -> None:
+def test_each_address_of_a_host_has_one_route_for_any_number_of_peers() -> None:
     routes = routes_of(PAIRS)
     assert routes["a"] == {"10.0.0.1": ("b", "10.0.0.2"), "10.0.1.1": ("b", "10.0.1.2")}
     assert routes["c"] == {"10.0.0.3": ("a", "10.0.0.1")}
 
 
-def test_another_interface_is_noted_with_what_follows_its_route() -> None:
+def test_facts_of_a_second_interface_are_noted_with_its_route() -> None:
     notes, messages = noted({"a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": "eth1"})})
     assert [kind for kind, _ in notes] == ["facts", "route"]
     assert notes[1][1] == {
@@ -87,7 +87,7 @@ def test_two_addresses_of_one_interface_are_noted_once() -> None:
     assert [kind for kind, _ in notes] == ["facts"]
 
 
-def test_a_route_without_facts_is_reported_and_the_rest_noted() -> None:
+def test_a_route_without_facts_is_reported_and_all_other_facts_are_noted() -> None:
     notes, messages = noted({
         "a": FakeAgent({"10.0.0.2": "eth0", "10.0.1.2": None}),
         "b": FakeAgent({"10.0.0.1": "eth0", "10.0.1.1": "eth1"}),
@@ -96,7 +96,7 @@ def test_a_route_without_facts_is_reported_and_the_rest_noted() -> None:
     assert messages == ["warning: a: the facts of its route to b are not noted: gone"]
 
 
-def test_all_hosts_are_asked_at_the_same_time() -> None:
+def test_facts_of_all_hosts_are_requested_at_the_same_time() -> None:
     meet = threading.Barrier(3, timeout=10)
 
     class Met(FakeAgent):

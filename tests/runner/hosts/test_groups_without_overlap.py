@@ -19,16 +19,16 @@ def match_of(pairing: str) -> Match:
     return Match(pairing, server, client)
 
 
-def test_letters_that_share_no_machine_are_tried_at_the_same_time() -> None:
+def test_pairings_that_share_no_machine_are_checked_at_the_same_time() -> None:
     pairs = {"LL": (A, B), "WL": (C, A), "LW": (A, C), "WW": (C, D)}
     assert groups_without_overlap(pairs, match_of) == [("LL", "WW"), ("WL",), ("LW",)]
 
 
-def test_two_systems_of_one_machine_are_not() -> None:
+def test_pairings_that_share_a_machine_are_checked_one_after_the_other() -> None:
     pairs = {"LL": (A, host("b", "box")), "WW": (C, host("b-windows", "box"))}
     assert groups_without_overlap(pairs, match_of) == [("LL",), ("WW",)]
 
 
-def test_names_play_their_tournament_after_them() -> None:
+def test_pairings_by_host_name_are_checked_after_pairings_by_letter() -> None:
     pairs = {"a+b": (A, B), "c+d": (C, D), "LL": (A, B), "b+a": (B, A)}
     assert groups_without_overlap(pairs, match_of) == [("LL",), ("a+b", "c+d"), ("b+a",)]

@@ -107,7 +107,7 @@ def seconds(call: Callable[[], object]) -> float:
 # Locks
 
 
-def test_all_hosts_together_are_waited_for_as_long_as_was_asked(lab: Lab) -> None:
+def test_all_locked_hosts_share_one_time_limit(lab: Lab) -> None:
     agents = lab.agents(wait_s=0.6)
     agents.open_all(lab.hosts)
     lab.holders |= {"a": ADA, "b": ADA, "c": ADA}
@@ -121,7 +121,7 @@ def test_all_hosts_together_are_waited_for_as_long_as_was_asked(lab: Lab) -> Non
     assert seconds(refused) < 0.9
 
 
-def test_a_host_lost_in_a_trial_that_another_run_holds_is_asked_beside_the_run(
+def test_a_lost_host_that_another_run_holds_does_not_delay_the_run(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_agents, "RETURN_S", 0.3)
@@ -161,7 +161,7 @@ def test_two_names_of_one_host_never_wait_for_each_other(lab: Lab) -> None:
 # Faults
 
 
-def test_a_defect_is_reported_as_one_and_its_traceback_is_kept(lab: Lab) -> None:
+def test_a_defect_while_a_host_is_connected_is_reported_with_its_traceback(lab: Lab) -> None:
     lab.away["a"] = KeyError("hello")
     agents = lab.agents()
     assert agents.open_all(lab.hosts) == {}
@@ -171,13 +171,13 @@ def test_a_defect_is_reported_as_one_and_its_traceback_is_kept(lab: Lab) -> None
     assert lab.kept == ["host-a"]
 
 
-def test_what_this_machine_lacks_is_no_hosts_fault(lab: Lab) -> None:
+def test_a_missing_compiler_on_this_machine_is_no_fault_of_a_host(lab: Lab) -> None:
     lab.away["b"] = UsageError("no C compiler: install one")
     with pytest.raises(UsageError, match=r"^no C compiler"):
         lab.agents().open_all(lab.hosts)
 
 
-def test_a_host_for_which_there_is_no_probe_is_not_waited_for(
+def test_a_host_for_whose_system_no_probe_exists_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def none(*_: object) -> None:
@@ -205,7 +205,7 @@ def cell(pairing: str) -> Cell:
 
 
 @pytest.mark.usefixtures("passing")
-def test_the_partner_of_a_host_that_never_comes_is_not_waited_for(lab: Lab) -> None:
+def test_a_run_does_not_wait_for_the_partner_of_a_host_that_refuses_the_login(lab: Lab) -> None:
     lab.hosts = hosts("a", "b", "c", "d")
     lab.away["a"] = HostRefused("a: accepted no key")
     lab.away["b"] = HostError("b: no route to host")
@@ -220,7 +220,7 @@ def test_the_partner_of_a_host_that_never_comes_is_not_waited_for(lab: Lab) -> N
 
 
 @pytest.mark.usefixtures("passing")
-def test_a_host_that_should_look_on_and_is_away_at_first_looks_on_later(lab: Lab) -> None:
+def test_an_observed_host_that_is_away_at_first_observes_later(lab: Lab) -> None:
     lab.away["c"] = HostGone("c: no route to host")
     inventory = lab.inventory("c", one=("a", "b"))
     with pool_of(lab, inventory, "one") as pool:
@@ -236,7 +236,7 @@ def test_a_host_that_should_look_on_and_is_away_at_first_looks_on_later(lab: Lab
 
 
 @pytest.mark.usefixtures("passing")
-def test_one_that_refuses_us_stops_nothing(lab: Lab) -> None:
+def test_an_observed_host_that_refuses_the_login_stops_no_pairing(lab: Lab) -> None:
     lab.away["c"] = HostRefused("c: accepted no key")
     with pool_of(lab, lab.inventory("c", one=("a", "b")), "one") as pool:
         assert pool.warnings == ["not observed: c: accepted no key"]

@@ -87,24 +87,26 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Cost]]:
         ]
 
 
-def test_every_pair_of_many_hosts_has_its_record(costs: list[Cost]) -> None:
+def test_every_pairing_of_many_hosts_has_its_record(costs: list[Cost]) -> None:
     assert [cost.records for cost in costs] == [FEW, MANY]
 
 
-def test_a_host_costs_the_controller_one_thread(costs: list[Cost]) -> None:
+def test_each_host_costs_the_controller_one_thread(costs: list[Cost]) -> None:
     readers = [cost.threads["_read)"] for cost in costs]
     assert FEW // 2 < readers[0] < readers[1] == HOSTS
     for cost, number in zip(costs, readers, strict=True):
         assert cost.threads.total() <= number + 8
 
 
-def test_the_work_for_a_record_does_not_grow_with_the_number_of_cells(costs: list[Cost]) -> None:
+def test_the_work_of_the_controller_for_a_record_does_not_grow_with_the_number_of_cells(
+    costs: list[Cost],
+) -> None:
     few, many = costs
     assert many.calls / many.records < 1.2 * few.calls / few.records
     assert many.requests / many.records < 1.2 * few.requests / few.records
 
 
-def test_all_hosts_stream_in_one_round_that_starts_after_every_request(
+def test_all_hosts_stream_in_one_round_with_one_common_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cost = cost_of(tmp_path / "streams", matrix_of(neighbours(HOSTS), STREAM), monkeypatch)

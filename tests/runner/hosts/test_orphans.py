@@ -67,7 +67,7 @@ def ended_in_s(registry: Orphans, agent: Agent) -> float:
     return time.monotonic() - start_s
 
 
-def test_one_that_ended_by_itself_is_not_waited_for_where_something_holds_the_output(
+def test_an_orphaned_agent_that_ended_is_not_waited_for_although_its_output_is_open(
     transport: Transport,
 ) -> None:
     agent = agent_on(transport, NO_PROCESS)
@@ -76,7 +76,7 @@ def test_one_that_ended_by_itself_is_not_waited_for_where_something_holds_the_ou
     assert ended_in_s(registry, agent) < 3
 
 
-def test_one_that_runs_is_ended_all_the_same(
+def test_an_orphaned_agent_that_still_runs_is_killed(
     transport: Transport, left: subprocess.Popen[bytes]
 ) -> None:
     agent = agent_on(transport, left.pid)
@@ -86,7 +86,7 @@ def test_one_that_runs_is_ended_all_the_same(
     assert left.wait(5) == -9
 
 
-def test_another_program_with_its_number_is_left_alone(
+def test_another_program_with_the_process_number_of_an_orphaned_agent_is_left_alone(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(orphans, "LOOK_S", 0.5)
@@ -98,7 +98,7 @@ def test_another_program_with_its_number_is_left_alone(
     assert is_alive(parent)
 
 
-def test_one_that_could_not_be_looked_at_is_looked_at_the_next_time(
+def test_an_orphaned_agent_that_could_not_be_ended_is_ended_the_next_time(
     transport: Transport, left: subprocess.Popen[bytes]
 ) -> None:
     def full(_words: object) -> None:

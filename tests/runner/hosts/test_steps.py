@@ -7,7 +7,7 @@ from itertools import count
 from netlab.runner.hosts.steps import counted
 
 
-def test_a_long_step_says_every_ten_seconds_how_far_it_is() -> None:
+def test_a_long_step_reports_its_progress_every_ten_seconds() -> None:
     said: list[str] = []
     seconds = count(0, 4)
     items = counted(range(10), 10, "connecting: {} hosts", said.append, lambda: next(seconds))
@@ -15,7 +15,7 @@ def test_a_long_step_says_every_ten_seconds_how_far_it_is() -> None:
     assert said == [f"connecting: {number} of 10 hosts" for number in (3, 6, 9)]
 
 
-def test_a_short_step_says_nothing() -> None:
+def test_a_short_step_reports_nothing() -> None:
     said: list[str] = []
     assert list(counted("abc", 3, "connecting: {} hosts", said.append, lambda: 0.0)) == [*"abc"]
     assert said == []

@@ -10,7 +10,9 @@ from netlab.runner.hosts.switching import switching_seldom
 
 
 @pytest.mark.parametrize(("hosts", "longer"), [(2, 1), (50, 1), (100, 2), (1000, 20)])
-def test_threads_of_many_hosts_ask_for_the_interpreter_less_often(hosts: int, longer: int) -> None:
+def test_the_switch_interval_of_threads_grows_with_the_number_of_hosts(
+    hosts: int, longer: int
+) -> None:
     own_s = 0.005
     earlier_s = sys.getswitchinterval()
     sys.setswitchinterval(own_s)

@@ -39,7 +39,7 @@ def failed(reason: str) -> Record:
     )
 
 
-def test_a_cable_that_is_pulled_is_waited_for(
+def test_a_run_waits_for_an_unplugged_cable_and_measures_after_its_return(
     pool: HostPool, wires: Wires, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert pool.reason_not_to_measure(CELL) is None
@@ -70,13 +70,15 @@ def test_a_cable_that_is_pulled_is_waited_for(
     assert measured(pool).status is Status.OK
 
 
-def test_a_trial_that_failed_while_packets_pass_is_no_cut(pool: HostPool) -> None:
+def test_a_failed_trial_on_a_path_that_passes_packets_is_no_cut_path(pool: HostPool) -> None:
     pool.check_path_again(failed("connect-timeout"), CELL)
     assert not pool.is_away(CELL)
     assert pool.reason_left(CELL) is None
 
 
-def test_a_fault_of_the_test_itself_is_not_looked_into(pool: HostPool, wires: Wires) -> None:
+def test_a_trial_that_failed_by_its_own_settings_causes_no_path_check(
+    pool: HostPool, wires: Wires
+) -> None:
     ip("-n", wires.client, "link", "set", "test0", "down")
     pool.check_path_again(failed("too-few-messages"), CELL)
     assert not pool.is_away(CELL)

@@ -87,7 +87,7 @@ def one_cell(
         ("", "payload_search", "UDP", "WL", []),
     ],
 )
-def test_a_cell_is_beyond_a_system_that_lacks_what_its_settings_ask_for(
+def test_a_cell_is_impossible_if_an_end_lacks_the_capability_of_a_setting(
     tmp_path: Path, more: str, test: str, protocol: str, pairing: str, beyond: list[str]
 ) -> None:
     cell = one_cell(tmp_path, more, test=test, protocol=protocol, pairing=pairing)
@@ -108,7 +108,7 @@ def test_a_cell_is_beyond_a_system_that_lacks_what_its_settings_ask_for(
         ("payload_search", "UDP", "round_trip"),
     ],
 )
-def test_a_probe_without_a_kind_of_test_cannot_run_it(
+def test_a_cell_is_impossible_if_the_probe_lacks_its_kind_of_test(
     tmp_path: Path, test: str, protocol: str, kind: str
 ) -> None:
     cell = one_cell(tmp_path, "", test=test, protocol=protocol)
@@ -121,7 +121,7 @@ def told(**host_words: frozenset[str] | None) -> Mapping[str, HostAnswer]:
     return {name: HostAnswer(words) for name, words in host_words.items()}
 
 
-def test_the_plan_names_cells_that_a_host_cannot_run_and_gives_them_no_time(
+def test_the_plan_names_cells_that_a_host_cannot_run_and_counts_no_trial_for_them(
     tmp_path: Path,
 ) -> None:
     one_cell(tmp_path, "dscp: 46, duration: 10s")
@@ -134,7 +134,7 @@ def test_the_plan_names_cells_that_a_host_cannot_run_and_gives_them_no_time(
     assert plan_of(*files).refused == {}
 
 
-def test_what_a_host_does_without_is_a_note_and_the_cell_is_measured(tmp_path: Path) -> None:
+def test_an_optional_capability_that_a_host_lacks_is_a_note_of_the_plan(tmp_path: Path) -> None:
     cell = one_cell(tmp_path, "congestion: cubic", pairing="LW")
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
     inventory = load_inventory(tmp_path / "hosts.yaml")
@@ -143,7 +143,7 @@ def test_what_a_host_does_without_is_a_note_and_the_cell_is_measured(tmp_path: P
     assert notes == ("b is measured without `congestion: cubic`: its system does not support it",)
 
 
-def test_a_host_that_is_away_is_reported_and_its_cells_stay_in_the_plan(tmp_path: Path) -> None:
+def test_the_plan_reports_a_host_that_is_away_and_keeps_its_cells(tmp_path: Path) -> None:
     one_cell(tmp_path, "dscp: 46")
     (tmp_path / "hosts.yaml").write_text(INVENTORY)
 
@@ -160,7 +160,7 @@ def test_a_host_that_is_away_is_reported_and_its_cells_stay_in_the_plan(tmp_path
     assert "Note: capabilities unknown: b: 192.0.2.1" in plan_text(plan, with_cells=False)
 
 
-def test_hosts_are_really_asked_and_offline_asks_nobody(
+def test_plan_asks_the_hosts_unless_it_is_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The local agent answers; port 9 of the loopback does not."""
@@ -179,7 +179,9 @@ def test_hosts_are_really_asked_and_offline_asks_nobody(
 
 
 @given(st.frozensets(st.sampled_from(sorted(LINUX))))
-def test_what_is_lacking_is_what_is_demanded_and_not_there(server_words: frozenset[str]) -> None:
+def test_lacking_capabilities_are_the_demanded_ones_that_a_host_does_not_offer(
+    server_words: frozenset[str],
+) -> None:
     cell = next(iter(expand(load_matrix(LAB_REPORT))))
     gaps = lacking(cell, {"server": server_words, "client": None})
     demand_words = {demand.capability for demand in demands(cell) if demand.role == "server"}
@@ -197,7 +199,7 @@ BOTH = {"client", "server"}
         ("both", BOTH, BOTH),
     ],
 )
-def test_methods_are_demanded_of_the_ends_that_send_and_receive(
+def test_send_and_receive_methods_are_demanded_of_the_sending_and_receiving_ends(
     direction: Literal["client-sends", "server-sends", "both"],
     sender: set[str],
     receiver: set[str],

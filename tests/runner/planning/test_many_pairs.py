@@ -48,7 +48,7 @@ def planned(folder: Path, number: int, patch: pytest.MonkeyPatch) -> Counter[str
     return calls
 
 
-def test_a_plan_reads_a_pairing_once_and_looks_at_settings_and_addresses_once_for_each_host(
+def test_a_plan_looks_up_each_pairing_and_each_address_of_a_host_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few, many = (planned(tmp_path, number, monkeypatch) for number in (10, 40))

@@ -39,7 +39,7 @@ def inventory_file(folder: Path, *systems: str, more: str = "") -> Path:
         (("L", "L", "W", "W"), ""),
     ],
 )
-def test_what_the_inventory_can_do_is_one_line(
+def test_pairings_without_hosts_are_reported_in_one_line(
     tmp_path: Path, systems: tuple[str, ...], sentence: str
 ) -> None:
     cells = expand(load_matrix(REPORT))
@@ -53,7 +53,7 @@ def test_what_the_inventory_can_do_is_one_line(
     }
 
 
-def test_where_nothing_can_be_measured_the_files_are_wrong(tmp_path: Path) -> None:
+def test_an_inventory_that_has_hosts_for_no_pairing_is_refused(tmp_path: Path) -> None:
     cells = expand(load_matrix(REPORT))
     inventory = load_inventory(inventory_file(tmp_path, "M"))
     with pytest.raises(
@@ -63,7 +63,7 @@ def test_where_nothing_can_be_measured_the_files_are_wrong(tmp_path: Path) -> No
         possible_of(cells, inventory)
 
 
-def test_two_systems_of_one_machine_are_no_pair(tmp_path: Path) -> None:
+def test_two_systems_of_one_machine_are_no_pairing(tmp_path: Path) -> None:
     entries = "".join(
         f"  {os}: {{ssh: a@192.0.2.9, os: {os}, machine: nas, addresses: {{t: 198.51.100.9}}}}\n"
         for os in "LW"
@@ -72,13 +72,13 @@ def test_two_systems_of_one_machine_are_no_pair(tmp_path: Path) -> None:
     assert inventory.wanting("WL") == "a Windows host and a Linux host on two machines"
 
 
-def test_a_mirror_is_no_client(tmp_path: Path) -> None:
+def test_a_mirror_cannot_be_a_client(tmp_path: Path) -> None:
     mirror = "  echo: {os: L, mirror: {address: 192.0.2.7}}\n"
     inventory = load_inventory(inventory_file(tmp_path, "W", more=mirror))
     assert inventory.wanting("WL") == "a Linux host that can be the client"
 
 
-def test_plan_says_it_once_and_counts_what_is_left(tmp_path: Path) -> None:
+def test_the_plan_names_missing_hosts_once_and_counts_the_remaining_cells(tmp_path: Path) -> None:
     plan = plan_of(REPORT, inventory_file(tmp_path, "L", "L"))
     text = plan_text(plan)
     assert text.count("WL, LW and WW need a Windows host") == 1
@@ -86,7 +86,7 @@ def test_plan_says_it_once_and_counts_what_is_left(tmp_path: Path) -> None:
     assert json.loads(plan.as_json())["shortfall"] == plan.shortfall
 
 
-def test_a_run_measures_what_it_can_and_leaves_the_rest_pending(
+def test_a_run_measures_pairings_that_have_hosts_and_leaves_the_others_pending(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from netlab.errors import HostError, IncompleteRun

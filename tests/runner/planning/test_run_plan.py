@@ -25,7 +25,7 @@ REPORT = MATRICES / "lab-report.yaml"
 LOOPBACK = MATRICES / "loopback.yaml"
 
 
-def test_the_plan_of_the_lab_report_has_its_cells_rounds_and_time() -> None:
+def test_the_plan_as_json_has_cells_trials_rounds_and_time() -> None:
     plan = plan_of(REPORT, None)
     plan_data = plan_json(plan)
     assert (plan_data["cells"], plan_data["trials"], plan_data["rounds"]) == (416, 416, 416)
@@ -39,7 +39,7 @@ def test_the_plan_of_the_lab_report_has_its_cells_rounds_and_time() -> None:
     assert json.loads(plan.as_json()) == plan_data
 
 
-def test_the_text_says_how_many_how_long_and_what_is_measured() -> None:
+def test_the_plan_as_text_has_trials_time_link_and_sizes() -> None:
     text = plan_text(plan_of(REPORT, None))
     assert "416 cells x 1 trial = 416 trials in 416 rounds" in text
     assert "About 1 h 9 min" in text
@@ -64,7 +64,7 @@ def test_cells_that_their_engine_cannot_measure_take_no_time_and_are_named(tmp_p
     assert "Cannot be measured: 2 cells of LL: `test`: iperf3 has no test round_trip" in text
 
 
-def test_the_text_lists_every_cell_with_its_key_where_asked() -> None:
+def test_the_plan_as_text_lists_every_cell_key_if_asked() -> None:
     plan = plan_of(LOOPBACK, None)
     listed = plan_text(plan, with_cells=True)
     assert all(cell.key in listed for cell in plan.cells)
@@ -81,14 +81,16 @@ def test_only_and_set_narrow_the_plan() -> None:
         plan_of(REPORT, None, ["XX"])
 
 
-def test_pairings_that_share_no_host_are_named_where_the_matrix_allows_it() -> None:
+def test_the_plan_of_a_parallel_matrix_names_pairings_that_run_at_the_same_time() -> None:
     plan = plan_of(REPORT, None, (), {"parallel": "true"})
     assert plan_json(plan)["at_the_same_time"] == [["LL", "WW"]]
     assert plan_json(plan)["rounds"] == 312
     assert "At the same time: LL with WW (if each system has two hosts" in plan_text(plan)
 
 
-def test_hosts_of_the_inventory_decide_what_runs_at_the_same_time(tmp_path: Path) -> None:
+def test_the_inventory_decides_which_pairings_of_the_plan_run_at_the_same_time(
+    tmp_path: Path,
+) -> None:
     hosts = tmp_path / "hosts.yaml"
     hosts.write_text(
         "hosts:\n"
@@ -106,7 +108,7 @@ def test_hosts_of_the_inventory_decide_what_runs_at_the_same_time(tmp_path: Path
     assert "any two pairings share a host" in text
 
 
-def test_the_plan_reports_a_count_without_a_rate() -> None:
+def test_the_plan_gives_no_time_for_a_count_without_a_link_rate() -> None:
     plan = plan_of(LOOPBACK, None, (), {"count": "1000"})
     plan_data = plan_json(plan)
     assert (plan_data["trials_of_unknown_length"], plan_data["trials_at_link_rate"]) == (12, 0)
@@ -115,7 +117,7 @@ def test_the_plan_reports_a_count_without_a_rate() -> None:
     assert "About" not in text
 
 
-def test_counted_trials_are_reckoned_at_the_links_rate_over_every_cable() -> None:
+def test_the_plan_computes_the_time_of_counted_trials_from_the_link_rate() -> None:
     plan_data = plan_json(plan_of(MATRICES / "nettest.yaml", None))
     assert (plan_data["cells"], plan_data["trials"], plan_data["trials_at_link_rate"]) == (
         3,
@@ -133,7 +135,7 @@ def test_counted_trials_are_reckoned_at_the_links_rate_over_every_cable() -> Non
     assert "1 router between the hosts" in text
 
 
-def test_the_time_of_a_round_trip_is_the_documents_within_what_its_hosts_took() -> None:
+def test_the_least_time_of_counted_trials_agrees_with_the_measured_times_of_a_document() -> None:
     """100,000 took 63.8 s there, 637.6 us each; the cables alone are less, and most of it."""
     matrix = load_matrix(MATRICES / "nettest.yaml")
     least = least_s(expand(matrix)[0].setup, matrix.link)
@@ -152,7 +154,7 @@ def cell_of(setup: TestSettings) -> Cell:
     return Cell(pairing="LL", test="", setup=setup)
 
 
-def test_several_requests_under_way_take_as_long_as_the_busier_way_or_the_mirror() -> None:
+def test_outstanding_requests_take_the_time_of_the_busier_direction_or_of_the_mirror() -> None:
     settings: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "response_bytes": 18}
     settings |= {"duration_s": None, "count": 1000}
     long_s, short_s = 1000 * 8 * 1538 / 1e8, 1000 * 8 * 84 / 1e8
@@ -165,7 +167,7 @@ def test_several_requests_under_way_take_as_long_as_the_busier_way_or_the_mirror
     assert hold_s == pytest.approx(10)
 
 
-def test_connections_take_their_handshakes_and_searches_what_they_take_at_least() -> None:
+def test_the_least_time_includes_the_handshakes_of_connections_and_the_sizes_of_a_search() -> None:
     settings: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
     connect = least_s(Connect(**settings), link())
     round_trip = least_s(RoundTrip(protocol="TCP", **settings), link())
@@ -187,7 +189,7 @@ def test_connections_take_their_handshakes_and_searches_what_they_take_at_least(
     st.integers(1, 64),
     st.integers(0, 3),
 )
-def test_more_messages_longer_ones_and_more_cables_never_take_less(
+def test_more_or_longer_messages_and_more_cables_never_take_less_time(
     protocol: Literal["TCP", "UDP"],
     size: int,
     other_size: int,
@@ -223,7 +225,7 @@ hosts:
 """
 
 
-def test_cells_that_the_inventory_shows_cannot_be_measured_are_named_and_take_no_time(
+def test_the_plan_names_cells_that_the_inventory_makes_impossible(
     tmp_path: Path,
 ) -> None:
     hosts, matrix = tmp_path / "hosts.yaml", tmp_path / "m.yaml"
@@ -250,7 +252,7 @@ def test_cells_that_the_inventory_shows_cannot_be_measured_are_named_and_take_no
     assert nothing.endswith("No cell can be measured")
 
 
-def test_of_a_search_the_plan_says_what_it_takes_at_least_and_at_most() -> None:
+def test_the_plan_of_a_payload_search_gives_its_least_and_its_most_time() -> None:
     plan = plan_of(MATRICES / "payload.yaml", None)
     text = plan_text(plan)
     assert "4 trials search the path" in text
@@ -265,7 +267,7 @@ def test_of_a_search_the_plan_says_what_it_takes_at_least_and_at_most() -> None:
     assert "At least 56.1 s, at most 4 min 2 s; the longest trial 1 min 26 s" in text
 
 
-def test_the_standards_search_is_planned_by_the_number_of_its_steps() -> None:
+def test_the_plan_of_an_rfc2544_search_gives_its_least_and_its_most_time() -> None:
     plan = plan_of(MATRICES / "rfc2544.yaml", None)
     plan_data = plan_json(plan)
     # For each of 14 cells: two trials at line rate, two of the loss, round trips at four loads.
@@ -284,7 +286,7 @@ def test_the_plan_reports_a_search_without_a_line_rate(tmp_path: Path) -> None:
     assert "time of 1 trial is not known: set the line rate with `link`" in plan_text(plan)
 
 
-def test_with_until_the_plan_has_a_least_and_a_largest_number_of_trials() -> None:
+def test_the_plan_of_a_matrix_with_until_gives_the_least_and_the_most_trials() -> None:
     plan = plan_of(LOOPBACK, None, (), {"until": "{within: 2.5 %, at_least: 5, at_most: 20}"})
     plan_data = plan_json(plan)
     assert (plan_data["trials_at_least"], plan_data["trials"]) == (60, 240)
@@ -301,7 +303,7 @@ def test_with_until_the_plan_has_a_least_and_a_largest_number_of_trials() -> Non
     assert "About 34.2 s, 2 min 17 s if every trial is needed" in text
 
 
-def test_the_plan_says_which_trials_would_be_measured_again() -> None:
+def test_the_plan_states_which_steal_causes_a_further_attempt() -> None:
     plan = plan_of(LOOPBACK, None, (), {"quiet": "{steal: 0.5 %, tries: 4}"})
     assert plan_json(plan)["quiet"] == {"steal": 0.005, "tries": 4}
     assert "takes more than 0.5 % of a host's CPU time" in plan_text(plan)
@@ -309,7 +311,7 @@ def test_the_plan_says_which_trials_would_be_measured_again() -> None:
     assert "quiet" not in plan_json(plan_of(LOOPBACK, None))
 
 
-def test_the_text_says_what_is_scaled_paused_and_compared() -> None:
+def test_the_plan_states_scale_pauses_and_comparisons() -> None:
     text = plan_text(plan_of(MATRICES / "nettest.yaml", None, (), {"scale": "0.01"}))
     assert "Scaled: every `count` is multiplied by 0.01 (at least 1)" in text
     assert "a pause of 3 s between two rounds" in text

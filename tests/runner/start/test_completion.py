@@ -32,7 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "m.yaml").write_text(MATRIX)
 
 
-def test_hosts_of_the_inventory_are_offered(tmp_path: Path) -> None:
+def test_shell_completion_offers_hosts_of_the_inventory(tmp_path: Path) -> None:
     assert offered(["measure"], "") == []
     (tmp_path / "lab.yaml").write_text(MATRIX)
     assert offered(["measure"], "") == ["nas", "laptop"]
@@ -40,7 +40,7 @@ def test_hosts_of_the_inventory_are_offered(tmp_path: Path) -> None:
     assert offered(["measure", "--hosts", "m.yaml"], "N") == ["nas"]
 
 
-def test_pairings_tests_and_cells_are_offered() -> None:
+def test_shell_completion_offers_pairings_tests_and_cells() -> None:
     assert offered(["run", "m.yaml", "--only"], "") == ["LL", "stream", "nas+laptop"]
     assert offered(["run", "m.yaml", "--only"], "ll,st") == ["ll,stream"]
     cells = offered(["run", "m.yaml", "--redo"], "")
@@ -49,12 +49,14 @@ def test_pairings_tests_and_cells_are_offered() -> None:
 
 
 @pytest.mark.parametrize("matrix", ["none.yaml", "broken.yaml"])
-def test_a_matrix_that_cannot_be_read_offers_nothing(tmp_path: Path, matrix: str) -> None:
+def test_shell_completion_offers_nothing_for_an_unreadable_matrix(
+    tmp_path: Path, matrix: str
+) -> None:
     (tmp_path / "broken.yaml").write_text("tests: [")
     assert offered(["run", matrix, "--only"], "") == []
 
 
-def test_hosts_are_also_printed_as_json() -> None:
+def test_netlab_hosts_prints_hosts_as_json() -> None:
     outcome = CliRunner().invoke(cli, ["hosts", "m.yaml", "--json"])
     (nas, laptop) = json.loads(outcome.stdout)
     assert (nas["host"], laptop["host"]) == ("nas", "laptop")

@@ -38,11 +38,11 @@ HOSTS = (
 )
 
 
-def test_the_network_of_most_hosts_comes_first() -> None:
+def test_init_lists_the_network_of_most_hosts_first() -> None:
     assert [network.network for network in shared_networks(HOSTS)] == [MANAGED, CABLE]
 
 
-def test_the_chosen_network_is_the_tests_and_a_lone_host_is_left_out() -> None:
+def test_init_names_the_chosen_network_test_and_leaves_a_lone_host_out() -> None:
     networks = shared_networks(HOSTS)
     hosts = {host.name: host.addresses for host in with_addresses(HOSTS, networks[::-1])}
     assert hosts == {
@@ -52,7 +52,7 @@ def test_the_chosen_network_is_the_tests_and_a_lone_host_is_left_out() -> None:
     }
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_the_inventory_that_init_writes_can_be_read(tmp_path: Path) -> None:
     hosts = with_addresses(HOSTS, shared_networks(HOSTS))
     file = tmp_path / "lab.yaml"
     file.write_text(inventory_text(hosts, {entry.host.name: entry.words for entry in HOSTS}))
@@ -61,7 +61,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("link", [None, Link(1e9, 9000)])
-def test_the_first_matrix_asks_for_what_the_hosts_can_do(tmp_path: Path, link: Link | None) -> None:
+def test_the_matrix_that_init_writes_has_only_pairings_that_have_hosts(
+    tmp_path: Path, link: Link | None
+) -> None:
     draw = Random(5)  # noqa: S311
     for _ in range(30):
         systems = [draw.choice("LLWMF") for _ in range(draw.randint(2, 5))]

@@ -223,19 +223,19 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_wrong_input_has_a_useful_message(tmp_path: Path, case: str) -> None:
+def test_wrong_input_gives_its_own_message_and_exit_code(tmp_path: Path, case: str) -> None:
     text, words, code, pattern = CASES[case]
     exit_code, message = said_to(tmp_path, text, *words)
     assert re.search(pattern, message), message
     assert exit_code == code
 
 
-def test_what_is_right_is_taken(tmp_path: Path) -> None:
+def test_a_correct_matrix_is_accepted(tmp_path: Path) -> None:
     assert said_to(tmp_path, RIGHT, *PLAN)[0] == 0
 
 
 @pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
-def test_what_yaml_1_2_takes_for_a_letter_is_one(tmp_path: Path, sign: str) -> None:
+def test_unicode_line_separators_in_a_matrix_are_letters(tmp_path: Path, sign: str) -> None:
     code, message = said_to(
         tmp_path, changed("title: t", f"title: a{sign}b # c\nrepeats: 2"), *PLAN
     )
@@ -243,7 +243,7 @@ def test_what_yaml_1_2_takes_for_a_letter_is_one(tmp_path: Path, sign: str) -> N
     assert "1 cell x 2 trials" in message
 
 
-def test_an_export_goes_to_its_target_or_reports_why_it_cannot(tmp_path: Path) -> None:
+def test_an_export_writes_its_file_or_reports_the_missing_folder(tmp_path: Path) -> None:
     from netlab.cli.output import write_output
     from netlab.errors import StoreError
 
@@ -254,7 +254,9 @@ def test_an_export_goes_to_its_target_or_reports_why_it_cannot(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("word", ["L", "Linux", "linux", "LINUX"])
-def test_a_system_is_known_by_its_name(tmp_path: Path, word: str) -> None:
+def test_the_system_of_a_host_may_be_a_letter_or_a_name_in_any_case(
+    tmp_path: Path, word: str
+) -> None:
     from netlab.config.inventory import load_inventory
 
     file = tmp_path / "i.yaml"

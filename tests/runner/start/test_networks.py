@@ -15,7 +15,7 @@ SERVER = (
 CLIENT = "lo=127.0.0.1/8,eth0=198.51.100.9/24,eth1=10.0.0.2/24,eth1=fe80::2/64,eth1=fd00::2/64"
 
 
-def test_loopback_and_link_local_are_of_no_use() -> None:
+def test_loopback_and_link_local_addresses_are_no_common_network() -> None:
     networks = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
     assert [(network.server_address, network.client_address) for network in networks] == [
         ("10.0.0.1", "10.0.0.2"),
@@ -26,12 +26,12 @@ def test_loopback_and_link_local_are_of_no_use() -> None:
 
 
 @pytest.mark.parametrize(("version", "address"), [(4, "10.0.0.1"), (6, "fd00::1")])
-def test_an_ip_version_may_be_asked_for(version: int, address: str) -> None:
+def test_common_networks_can_be_limited_to_one_ip_version(version: int, address: str) -> None:
     (network,) = common_networks({"addresses": SERVER}, {"addresses": CLIENT}, version)
     assert network.server_address == address
 
 
-def test_what_is_found_is_in_one_network_whatever_the_hosts_have() -> None:
+def test_a_common_network_contains_one_address_of_each_of_two_hosts() -> None:
     draw = Random(3)  # noqa: S311
     for _ in range(300):
         hosts = [
@@ -56,11 +56,11 @@ def test_what_is_found_is_in_one_network_whatever_the_hosts_have() -> None:
 
 
 @pytest.mark.parametrize("addresses", ["", "nonsense", "eth0=", "eth0=1.2.3", "=10.0.0.1/24,,="])
-def test_what_a_host_says_wrongly_is_no_address(addresses: str) -> None:
+def test_a_malformed_address_of_a_host_is_ignored(addresses: str) -> None:
     assert common_networks({"addresses": addresses}, {"addresses": CLIENT}) == ()
 
 
-def test_several_are_named_with_the_option_that_chooses_one() -> None:
+def test_several_common_networks_are_named_with_the_option_that_selects_one() -> None:
     networks = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
     assert str(several(networks)) == (
         "the hosts have several networks in common; choose one: "
@@ -68,7 +68,7 @@ def test_several_are_named_with_the_option_that_chooses_one() -> None:
     )
 
 
-def test_an_address_of_the_host_is_known_and_one_of_nobody_is_not() -> None:
+def test_an_address_of_the_host_is_recognised_and_a_foreign_one_is_not() -> None:
     assert has_address({"addresses": SERVER}, "192.0.2.5")
     assert has_address({"addresses": SERVER}, "127.0.0.1")
     assert not has_address({"addresses": SERVER}, "10.0.0.2")

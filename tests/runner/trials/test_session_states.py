@@ -22,7 +22,7 @@ tests: [{test: connect, message_size: 64, variant: [as-found, ecn=wanted, mtu=sm
 
 
 @pytest.mark.parametrize("reason", [PATH_MTU, "path-blocked"])
-def test_a_path_mtu_found_before_is_no_reason_once_a_variant_sets_another(
+def test_a_path_mtu_found_earlier_stops_no_variant_that_sets_another_mtu(
     tmp_path: Path, reason: str
 ) -> None:
     (tmp_path / "m.yaml").write_text(MATRIX)
