@@ -11,7 +11,8 @@ from matplotlib.image import imread
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.report import in_tables
-from netlab.report.draw.parallel import draw
+from netlab.report.draw.plot import drawn_each
+from netlab.report.draw.sizes import PAGE_WIDE
 from netlab.report.sections.all_pairs import INSIDE, NOT_REQUESTED, part
 from netlab.report.sections.direction_ratio import ONE_EACH
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
@@ -278,20 +279,18 @@ def test_pairings_by_letters_have_no_pair_section_and_named_pairs_no_table_of_me
 
 
 @pytest.mark.parametrize("hosts", [2, 60])
-def test_a_heat_map_of_2_or_60_hosts_is_drawn_with_the_same_bytes_each_time(hosts: int) -> None:
+def test_a_heat_map_of_2_or_60_hosts_shows_mainly_coloured_places(hosts: int) -> None:
     trials = [
         reading(f"host-{server:03}+host-{client:03}", 50.0 + (server * client) % 40)
         for server in range(hosts)
         for client in range(hosts)
     ]
     section = section_of(trials)
-    (first,), (second,) = draw(section.charts), draw(section.charts)
-    assert first.svg == second.svg
-    assert first.png == second.png
-    assert f"{hosts} clients by {hosts} servers" in first.chart.alt
+    (picture,) = drawn_each([(chart, PAGE_WIDE) for chart in section.charts])
+    assert f"{hosts} clients by {hosts} servers" in picture.chart.alt
     assert bool(section.details) == (hosts > 20)
     # With any number of hosts the places dominate the picture, not the lines between them.
-    red, _, blue, _ = imread(io.BytesIO(first.png)).transpose(2, 0, 1)
+    red, _, blue, _ = imread(io.BytesIO(picture.png)).transpose(2, 0, 1)
     assert (blue > red + 0.1).mean() > (0.3 if hosts > 20 else 0.05)
 
 

@@ -201,6 +201,7 @@ CLOCKS = {"a": (0, 0), "b": (3600, 0), "c": (900, 0), "d": (17, 10_000), "e": (8
 """Host → seconds by which its clock is off, and parts in a million by which it runs fast."""
 
 
+@pytest.mark.lab
 @pytest.mark.alone
 def test_clock_offsets_do_not_prevent_sums_of_concurrent_flows_but_a_clock_skew_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,8 @@ import pytest
 from netlab.report import forked_text as room
 from netlab.report.forked_text import forked_text
 
+pytestmark = pytest.mark.lab
+
 
 def test_a_forked_process_makes_the_text_from_the_state_at_the_fork() -> None:
     state = {"half": "\udc80", "who": str(os.getpid())}

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 import runpy
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
@@ -16,13 +13,13 @@ from babel.messages.pofile import read_po
 from folders import FIXTURES, REPORTS, ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from made_reports import copied, write_undrawn
 
 from netlab.experiment.kinds import ROWS
 from netlab.experiment.records import REASONS
 from netlab.findings.analysis import load
 from netlab.messages import Message, _, counted, joined, sentence_case
-from netlab.report import write_report
-from netlab.report.language import wording_in
+from netlab.report.language import catalogues, wording_in
 from netlab.report.language.catalogues import FOLDER, languages
 from netlab.report.language.wording import Wording
 from netlab.report.sections import parts_of
@@ -123,26 +120,18 @@ def test_the_english_wording_leaves_every_section_unchanged() -> None:
         assert english.of_part(part) is part
 
 
-WITH_FRENCH = """
-import sys
-from pathlib import Path
-from netlab.report.language import catalogues
-catalogues.FOLDER = Path(sys.argv[1])
-from netlab.cli import main
-sys.argv = ["netlab", "report", sys.argv[2], "--lang", "fr"]
-main()
-"""
-
-
-def test_a_catalogue_file_alone_adds_a_language_to_the_reports(tmp_path: Path) -> None:
+def test_a_catalogue_file_alone_adds_a_language_to_the_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     french = 'msgid "Coverage"\nmsgstr "Couverture"\n'
     (tmp_path / "fr.po").write_text(
         f'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8"\n\n{french}'
     )
-    shutil.copytree(FIXTURES / "run-v1", tmp_path / "run")
-    command = [sys.executable, "-c", WITH_FRENCH, str(tmp_path), str(tmp_path / "run")]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    page = (tmp_path / "run" / "index.html").read_text("utf-8")
+    monkeypatch.setattr(catalogues, "FOLDER", tmp_path)
+    assert languages() == ("en", "fr")
+    run = load(copied(FIXTURES / "run-v1", tmp_path))
+    page = write_undrawn(run, wording_in("fr")).read_text("utf-8")
+    catalogues.catalogue_of.cache_clear()
     assert '<html lang="fr">' in page
     assert "Couverture</h2>" in page
 
@@ -150,12 +139,11 @@ def test_a_catalogue_file_alone_adds_a_language_to_the_reports(tmp_path: Path) -
 def test_a_german_report_has_decimal_commas_and_the_csv_files_of_an_english_report(
     tmp_path: Path,
 ) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(FIXTURES / "run-v1", folder)
+    folder = copied(FIXTURES / "run-v1", tmp_path)
     run = load(folder)
-    write_report(run)
+    write_undrawn(run)
     programs = {name: (folder / name).read_bytes() for name in ("tables.csv", "figures.csv")}
-    page = write_report(run, wording_in("de")).read_text("utf-8")
+    page = write_undrawn(run, wording_in("de")).read_text("utf-8")
     assert {name: (folder / name).read_bytes() for name in programs} == programs
     markdown = (folder / "tables.md").read_text("utf-8")
     assert "| Puffergröße |" in re.sub(" +", " ", markdown)

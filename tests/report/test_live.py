@@ -208,6 +208,7 @@ def test_reports_of_a_watched_run_take_no_more_than_their_share_of_time(
     assert max(gaps) <= max(LEAST_PAUSE_S, cost_s / SHARE) + 2 * LOOKS_S
 
 
+@pytest.mark.usefixtures("light")
 def test_watching_ends_when_the_writer_has_ended_although_trials_remain(folder: RunFolder) -> None:
     messages: list[str] = []
 
@@ -264,6 +265,7 @@ def test_watching_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
         watch(tmp_path, "en", lambda _: None)
 
 
+@pytest.mark.lab
 def test_a_reader_never_sees_half_a_page_and_ctrl_c_ends_the_reloading(folder: RunFolder) -> None:
     path = folder.path
     command = [sys.executable, "-m", "netlab", "report", str(path), "--watch", "--lang", "de"]

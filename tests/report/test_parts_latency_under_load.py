@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from made_parts import Make, part_of, place, why
 from made_readings import failure, plan_of, result
+from made_reports import write_undrawn
 from made_under_load import (
     connections,
     losing,
@@ -19,7 +20,6 @@ from made_under_load import (
 )
 
 from netlab.findings.analysis import Analysis
-from netlab.report import write_report
 from netlab.report.sections.latency_under_load.over_time import MOST
 from netlab.report.tables.elements import Chart, Part, Strip
 from netlab.stats import interval
@@ -106,7 +106,7 @@ def test_a_failed_load_is_blank_with_its_reason_and_never_a_number(make: Make) -
     assert all(blank.value is None for blank in sheet.lines[0].places[1:])
     trial_count = place(sheet, "TCP up", "trials")
     assert (trial_count.text, "(peer-vanished)" in why(sheet, trial_count)) == ("0/1", True)
-    assert "(peer-vanished)" in write_report(run).read_text(encoding="utf-8")
+    assert "(peer-vanished)" in write_undrawn(run).read_text(encoding="utf-8")
 
 
 def test_a_load_in_both_directions_shows_throughput_loss_and_fairness_per_direction(
@@ -285,7 +285,7 @@ def test_several_loads_are_drawn_in_a_panel_each_with_a_line_per_phase(make: Mak
 
 def test_all_files_of_a_report_have_the_section_on_latency_under_load(make: Make) -> None:
     run = two_loads(make)
-    page = write_report(run).read_text(encoding="utf-8")
+    page = write_undrawn(run).read_text(encoding="utf-8")
     assert f'<h2 id="{NAME}">' in page
     files = {path.name for path in (run.path / "charts").iterdir()}
     assert {"latency-over-time-1.pdf", "latency-by-phase-1.png"} <= files
@@ -303,6 +303,6 @@ def test_short_times_are_in_microseconds_for_people_and_in_milliseconds_for_prog
     cell = under_load_cell()
     values = under_load_values(trips(loaded_ms=0.25))
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
-    write_report(run)
+    write_undrawn(run)
     assert "increase, µs" in (run.path / "tables.md").read_text("utf-8")
     assert "increase, ms" in (run.path / "figures.csv").read_text("utf-8")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from made_parts import LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
+from made_reports import write_undrawn
 
 from netlab.experiment.stopping import StopRule
-from netlab.report import write_report
 from netlab.report.sections import drift, repeats
 from netlab.report.tables.elements import Strip
 from netlab.results.readings import readings
@@ -93,7 +93,7 @@ def test_only_a_cell_whose_mean_stayed_imprecise_after_all_trials_is_named(make:
     ]
     assert sentence.startswith("1 cell reached")
     assert sentence.endswith("requested: UDP 18.")
-    page = write_report(run).read_text("utf-8")
+    page = write_undrawn(run).read_text("utf-8")
     assert "3 to 4, until the 95 % interval is within 1 % of the mean" in page
 
 

@@ -8,9 +8,9 @@ import pytest
 from made_histograms import of_values, to_pairs
 from made_parts import BLOCKING_18, LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
+from made_reports import write_undrawn
 
 from netlab.experiment.matrix import Link
-from netlab.report import write_report
 from netlab.report.sections import round_trips
 from netlab.report.sections.stack_share import wire_ns
 from netlab.report.tables.elements import Chart
@@ -60,7 +60,7 @@ def test_a_round_trip_cell_without_an_answer_is_blank_with_its_reason_and_never_
         assert place(sheet, "UDP 18", column).value is None
     assert place(sheet, "UDP 18", "trials").text == "0/1"
     assert "(no-answer)" in why(sheet, place(sheet, "UDP 18", "trials"))
-    page = write_report(run).read_text(encoding="utf-8")
+    page = write_undrawn(run).read_text(encoding="utf-8")
     assert "(no-answer)" in page
 
 

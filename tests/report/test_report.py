@@ -15,10 +15,19 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from made_reports import SCRIPTS, Page, files_of, make, page_of, planned, several
+from made_reports import (
+    SCRIPTS,
+    Page,
+    files_of,
+    make,
+    page_of,
+    planned,
+    several,
+    several_cells,
+    write_undrawn,
+)
 
 from netlab.findings.analysis import Analysis
-from netlab.report import write_report
 
 __all__ = ["make", "several"]
 
@@ -32,26 +41,22 @@ def test_a_report_writes_tables_charts_and_a_page_into_the_run_folder(several: A
 
 
 def test_narrow_charts_are_written_on_request_and_removed_by_the_next_report(
-    several: Analysis,
+    make: Callable[..., Analysis],
 ) -> None:
-    wide = files_of(several)
-    assert not (several.path / "charts" / "column").exists()
-    write_report(several, narrow=True)
-    files = files_of(several)
+    run = make(several_cells())
+    write_undrawn(run)
+    wide = files_of(run)
+    assert not (run.path / "charts" / "column").exists()
+    write_undrawn(run, narrow=True)
+    files = files_of(run)
     narrow = {name: data for name, data in files.items() if name.startswith("charts/column/")}
     assert len(narrow) == 3 * (2 + 4)
     assert {name: data for name, data in files.items() if name not in narrow} == wide
-    write_report(several)
-    assert files_of(several) == wide
+    write_undrawn(run)
+    assert files_of(run) == wide
 
 
-def test_two_reports_of_one_run_have_the_same_bytes(several: Analysis) -> None:
-    first = files_of(several)
-    (several.path / "tables.md").unlink()
-    assert write_report(several) == several.path / "index.html"
-    assert files_of(several) == first
-
-
+@pytest.mark.lab
 def test_a_report_of_another_process_with_another_hash_seed_and_clock_has_the_same_bytes(
     several: Analysis,
 ) -> None:
@@ -79,7 +84,7 @@ def test_a_report_removes_charts_of_an_earlier_report_and_no_other_file(
     (run.path / "charts").mkdir()
     (run.path / "charts" / "old.svg").write_text("old")
     (run.path / "charts" / "notes.txt").write_text("mine")
-    write_report(run)
+    write_undrawn(run)
     assert not (run.path / "charts" / "old.svg").exists()
     assert (run.path / "charts" / "notes.txt").read_text() == "mine"
 
@@ -117,7 +122,7 @@ def test_the_page_is_one_valid_file_without_references_to_other_servers(several:
 def test_the_content_security_policy_of_the_page_allows_only_its_own_script_and_style(
     make: Callable[..., Analysis],
 ) -> None:
-    text = write_report(make([planned()])).read_text(encoding="utf-8")
+    text = write_undrawn(make([planned()])).read_text(encoding="utf-8")
     policy = next(
         str(meta["content"])
         for meta in Page(text).all("meta")
@@ -160,6 +165,7 @@ def test_pictures_have_the_proportions_that_the_page_states(several: Analysis) -
         assert height / width == pytest.approx(ratios[f"chart-{path.stem}"], rel=0.01)
 
 
+@pytest.mark.lab
 def test_importing_the_report_package_loads_no_heavy_library() -> None:
     code = (
         "import sys, netlab.report; "
@@ -168,6 +174,7 @@ def test_importing_the_report_package_loads_no_heavy_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.lab
 def test_printing_the_means_of_a_run_loads_no_heavy_library(several: Analysis) -> None:
     code = (
         "import pathlib, sys; from netlab.findings.analysis import load; "

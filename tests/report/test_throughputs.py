@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from made_readings import failure, plan_of, planned, result
+from made_reports import write_undrawn
 
 from netlab.ethernet import frames_per_s
 from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.findings.analysis import Analysis, load
-from netlab.report import write_report
 from netlab.report.sections import throughput_search
 from netlab.report.tables.elements import Chart, Part, Table, TableCell
 from netlab.results.readings import readings
@@ -327,7 +327,7 @@ def test_a_failed_search_with_a_rate_is_refused(tmp_path: Path) -> None:
 
 def test_the_page_of_a_throughput_search_has_its_section_and_its_charts(tmp_path: Path) -> None:
     run = seed_run(tmp_path)
-    write_report(run)
+    write_undrawn(run)
     page = (run.path / "index.html").read_text(encoding="utf-8")
     assert "The highest rate without loss (RFC 2544)" in page
     assert (run.path / "charts" / "rate-without-loss-share.svg").is_file()

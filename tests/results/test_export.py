@@ -95,6 +95,7 @@ def test_two_exports_of_one_run_have_the_same_bytes(form: str) -> None:
     assert export(FIXTURE, form) == export(FIXTURE, form)
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("locale", ["C", "de_DE.UTF-8", "tr_TR.UTF-8"])
 def test_the_bytes_of_an_export_do_not_depend_on_the_locale(locale: str) -> None:
     program = (

@@ -8,11 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from made_reports import drawn_here
 
 from netlab.report.draw import parallel
 from netlab.report.draw.parallel import draw, drawing_of_several
+from netlab.report.draw.plot import Picture
 from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
 from netlab.report.tables.elements import Chart, Curve, HeatMap
+
+pytestmark = pytest.mark.lab
 
 CHART = Chart(
     name="buffers",
@@ -33,10 +37,26 @@ MAP = HeatMap(
 )
 
 
+@pytest.fixture(scope="module")
+def pictures() -> tuple[Picture, ...]:
+    """A map and a chart as this process draws them."""
+    with drawn_here():
+        return draw([MAP, CHART])
+
+
+@pytest.fixture(scope="module")
+def several() -> tuple[Picture, ...]:
+    """Four charts as this process draws them."""
+    charts = [replace(CHART, name=f"buffers-{number}") for number in range(4)]
+    with drawn_here():
+        pictures = draw(charts)
+    assert [picture.chart.name for picture in pictures] == [chart.name for chart in charts]
+    return pictures
+
+
 def test_charts_drawn_by_another_process_in_another_environment_have_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, pictures: tuple[Picture, ...]
 ) -> None:
-    pictures = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
@@ -45,28 +65,24 @@ def test_charts_drawn_by_another_process_in_another_environment_have_the_same_by
     assert draw([MAP, CHART]) == pictures
 
 
-@pytest.mark.parametrize("cores", [1, 2, 3, 4])
+@pytest.mark.parametrize("cores", [1, 2, 4])
 def test_charts_drawn_by_any_number_of_processes_keep_their_order_and_bytes(
-    monkeypatch: pytest.MonkeyPatch, cores: int
+    monkeypatch: pytest.MonkeyPatch, several: tuple[Picture, ...], cores: int
 ) -> None:
-    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 100)
-    charts = [replace(CHART, name=f"buffers-{number}") for number in range(4)]
-    pictures = draw(charts)
+    charts, pictures = [picture.chart for picture in several], several
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 2)
     monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: cores)
     with drawing_of_several((PAGE_WIDE, COLUMN_WIDE)) as hand_over:
         first, second = hand_over(charts[:3]), hand_over(charts[3:])
         assert (*first(), *second()) == pictures
-    assert [picture.chart.name for picture in pictures] == [chart.name for chart in charts]
     assert all(
         picture.column is not None and picture.column.chart == picture.chart for picture in pictures
     )
 
 
 def test_the_parent_process_helps_to_draw_where_processes_cannot_fork(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, pictures: tuple[Picture, ...]
 ) -> None:
-    pictures = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     monkeypatch.setattr("netlab.report.draw.parallel._CAN_BECOME_SEVERAL", False)
     monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 2)
@@ -74,9 +90,8 @@ def test_the_parent_process_helps_to_draw_where_processes_cannot_fork(
 
 
 def test_the_parent_process_draws_all_charts_if_the_drawing_process_dies_or_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, pictures: tuple[Picture, ...]
 ) -> None:
-    pictures = draw([MAP, CHART])
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     for program in ("/bin/false", "/nowhere/python"):
         monkeypatch.setattr("netlab.report.draw.parallel.sys.executable", program)

@@ -9,23 +9,24 @@ import csv
 import html
 import json
 import re
-import shutil
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 from folders import REPORTS
-from pseudo_locale import Pseudo, Visible, names_of, unsaid
+from made_reports import RECORDED, copied, undrawn
+from pseudo_locale import Pseudo, Visible, names_of, omissions
 
 from netlab.cli import cli
-from netlab.findings.analysis import load, load_cells
+from netlab.findings.analysis import Analysis, load, load_cells
 from netlab.report import CELLS
 from netlab.report.language.translated import Translated
 from netlab.report.language.wording import Wording
 from netlab.report.large import write
-from netlab.report.large.write import report_of
+from netlab.report.large.write import LargeReport, report_of
 from netlab.report.live import watch
 from netlab.report.text.finding_sentences import findings_json
 from netlab.results.arrow import large_run as large
@@ -35,31 +36,65 @@ from netlab.store.status import status_of
 
 pytestmark = pytest.mark.needs("pyarrow")
 
-RUNS = sorted(path.parent for path in REPORTS.glob("*/run.json"))
 MOST_PAGE_BYTES = 5_000_000
+DIFFERENT = {
+    "connection-kinds",
+    "connection-kinds-lab",
+    "engines-lab",
+    "latency-under-load-lab",
+    "payload-lab",
+    "rfc2544-lab",
+    "udp-mirror-lab-unshaped",
+}
+"""Runs with different kinds of tests; at night all runs are looked at."""
 
 
-@pytest.fixture
-def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A recorded run with segments, which counts as large."""
-    recorded: Path = getattr(request, "param", REPORTS / "lab-report-lab")
-    folder = tmp_path / "run"
-    shutil.copytree(recorded, folder)
-    monkeypatch.setattr(large, "LARGE_TRIALS", 3)
+def with_segments(recorded: Path, into: Path) -> Path:
+    """A recorded run with segments, as a large one has them."""
+    folder = copied(recorded, into)
     if "source" not in (folder / "run.json").read_text("utf-8").split('"cells"')[0]:
         assert compact(folder, least_bytes=1, least_lines=1) == 1
     return folder
 
 
-of_each_run = pytest.mark.parametrize("run", RUNS, indirect=True, ids=lambda path: path.name)
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A recorded run, its report as that of a large run, and all of its records."""
+
+    folder: Path
+    report: LargeReport
+    page: str
+    whole: Analysis
 
 
-@of_each_run
-def test_figures_of_each_cell_in_a_large_report_equal_those_of_the_frame(run: Path) -> None:
-    frame = load(run).frame
-    report = report_of(run, Wording())
-    report.write()
-    lines = [*csv.DictReader((run / CELLS).read_text("utf-8").splitlines())]
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(path, marks=[] if path.name in DIFFERENT else [pytest.mark.night])
+        for path in RECORDED
+    ],
+    ids=lambda path: str(path.name),
+)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    folder = with_segments(request.param, tmp_path_factory.mktemp("large"))
+    (folder / "tables.csv").write_text("of the report of a smaller run")
+    report = report_of(folder, Wording())
+    with undrawn():
+        page = report.write().read_text("utf-8")
+    return Written(folder, report, page, load(folder))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A recorded run with segments, which counts as large; no chart is drawn."""
+    monkeypatch.setattr(large, "LARGE_TRIALS", 3)
+    with undrawn():
+        yield with_segments(REPORTS / "engines-lab", tmp_path)
+
+
+def test_figures_of_each_cell_in_a_large_report_equal_those_of_the_frame(written: Written) -> None:
+    frame = written.whole.frame
+    lines = [*csv.DictReader((written.folder / CELLS).read_text("utf-8").splitlines())]
     ok = frame[frame["status"] == "ok"]
     expected: dict[tuple[str, str], pd.Series] = {
         (str(cell), column): rows[column].dropna()
@@ -80,33 +115,33 @@ def test_figures_of_each_cell_in_a_large_report_equal_those_of_the_frame(run: Pa
     assert [key for key in expected if key[1] not in ("rtt_mean_ns", "increase_ns")] == []
 
 
-@of_each_run
-def test_a_large_report_shows_every_section_and_the_findings_of_the_whole_run(run: Path) -> None:
-    report = report_of(run, Wording())
-    page = report.write()
-    assert page.stat().st_size < MOST_PAGE_BYTES
-    text = html.unescape(page.read_text("utf-8"))
+def test_a_large_report_shows_every_section_and_the_findings_of_the_whole_run(
+    written: Written,
+) -> None:
+    assert len(written.page.encode()) < MOST_PAGE_BYTES
+    text, report = html.unescape(written.page), written.report
     assert "<script" not in text
     for part in report.parts:
         assert part.title in text
         for sheet in (*part.sheets, *part.details):
             assert sheet.title in text
     # All cells are in the sample, so the findings are those of the whole run.
-    assert sorted(map(repr, report.sample.findings)) == sorted(map(repr, load(run).findings))
+    assert sorted(map(repr, report.sample.findings)) == sorted(map(repr, written.whole.findings))
     for chart in (chart for part in report.parts for chart in part.charts):
-        assert (run / "charts" / f"{chart.name}.svg").is_file()
+        assert (written.folder / "charts" / f"{chart.name}.svg").is_file()
         assert len(chart.rows) <= 40 >= len(chart.columns)  # type: ignore[union-attr]  # heat maps
-    assert (run / "tables.md").read_text("utf-8").startswith("# ")
-    assert not (run / "tables.csv").exists()  # that of the report of a smaller run
+    assert (written.folder / "tables.md").read_text("utf-8").startswith("# ")
+    assert not (written.folder / "tables.csv").exists()
 
 
-@of_each_run
-def test_no_text_of_a_large_report_bypasses_the_catalogue(run: Path) -> None:
-    names = names_of(load(run))
+def test_no_text_of_a_large_report_bypasses_the_catalogue(written: Written) -> None:
+    whole = written.whole
+    values = (value for cell in whole.plan.cells for value in cell.settings.values())
     page = Visible()
-    page.feed(report_of(run, Translated("de", Pseudo())).write().read_text("utf-8"))
-    requested = {str(value) for cell in load(run).plan.cells for value in cell.settings.values()}
-    assert {text for _, text in page.found if unsaid(text, names | requested)} == set()
+    with undrawn():
+        pseudo = report_of(written.folder, Translated("de", Pseudo()))
+        page.feed(pseudo.write().read_text("utf-8"))
+    assert omissions(page.found, names_of(whole) | {*map(str, values)}) == {}
 
 
 def test_the_report_command_makes_a_large_report_of_a_large_run(run: Path) -> None:

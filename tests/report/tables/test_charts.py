@@ -10,7 +10,8 @@ import pytest
 from made_reports import failure, make, planned, read_page, result, several_cells
 
 from netlab.findings.analysis import Analysis
-from netlab.report.draw.parallel import draw
+from netlab.report.draw.plot import drawn_each
+from netlab.report.draw.sizes import PAGE_WIDE
 from netlab.report.tables.charts import MAX_CHARTS, charts
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.layout import lay_out
@@ -48,9 +49,8 @@ def test_a_failed_cell_is_a_gap_in_the_chart_line(make: Callable[..., Analysis])
     run = make(cells, [result(cells[0]), failure(cells[1]), result(cells[2])])
     (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
     assert chart.lines[0].points == ((1024.0, 48.0), (2048.0, None), (3072.0, 48.0))
-    (picture,) = draw([chart])
     full_chart = Chart(**{**_fields(chart), "lines": (_filled(chart.lines[0]),)})
-    assert _moves(picture.svg) > _moves(draw([full_chart])[0].svg)
+    assert _moves(_svg(chart)) > _moves(_svg(full_chart))
 
 
 def test_error_bars_show_the_95_percent_interval_from_three_trials_upwards(
@@ -72,7 +72,7 @@ def test_error_bars_show_the_95_percent_interval_from_three_trials_upwards(
     # Student's t of two degrees of freedom, 4.303, times the standard deviation, over root three.
     assert chart.lines[0].half_widths == pytest.approx((4.30265 / 3**0.5,) * 3, rel=1e-4)
     bare = Chart(**{**_fields(chart), "lines": (Curve("LL", 0, chart.lines[0].points),)})
-    assert len(draw([chart])[0].svg) > len(draw([bare])[0].svg)
+    assert len(_svg(chart)) > len(_svg(bare))
     assert "Error bars show the 95 % interval" in read_page(run).text
     few = measured(2)
     (chart,) = charts(lay_out(readings(few)), few.plan.link)[0]
@@ -94,7 +94,7 @@ def test_a_pairing_has_the_same_look_in_every_chart(
     diagrams, _ = charts(lay_out(readings(run)), run.plan.link)
     places = {(line.label, line.place) for chart in diagrams for line in chart.lines}
     assert places == {("LL", 0), ("WL", 1)}
-    svg = draw(diagrams[:1])[0].svg.decode()
+    svg = _svg(diagrams[0]).decode()
     assert len(set(re.findall(r"stroke-dasharray: [0-9., ]+; [^\"]*stroke-width: 1.4", svg))) == 1
 
 
@@ -122,6 +122,11 @@ def test_charts_of_similar_conditions_have_different_file_names(
     ]
     diagrams, _ = charts(lay_out(readings(make(cells))), None)
     assert [chart.name[-2:] for chart in diagrams] == ["-b", "-2"]
+
+
+def _svg(chart: Chart) -> bytes:
+    (picture,) = drawn_each([(chart, PAGE_WIDE)])
+    return picture.svg
 
 
 def _fields(chart: Chart) -> dict[str, Any]:
