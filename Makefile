@@ -1,6 +1,6 @@
 # One-word tasks. `make demo` and `make test` are all that a fresh machine needs.
 .DEFAULT_GOAL := help
-.PHONY: docs site notebooks fuzz reliability help messages demo probe-meanwhile test test-all test-lab nightly weekly benchmarks lint format types check mutants probe wheel schema clean benchmark-%
+.PHONY: defects docs site notebooks fuzz reliability help messages demo probe-meanwhile test test-all test-lab nightly weekly benchmarks lint format types check mutants probe wheel schema clean benchmark-%
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -90,6 +90,9 @@ mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and c
 	@rm -rf mutants
 	@env -u PYTHONPATH $(BIN)/mutmut run
 	@$(BIN)/python -m benchmarks.truth.mutants
+
+defects: $(VENV)/further probe ## plant the defects of benchmarks/defects/list.json, one at a time, and count what the tests find: as root, hours
+	@$(BIN)/python -m benchmarks.defects try
 
 messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
 	@$(BIN)/python docs/scripts/messages.py $(LANGUAGE)

@@ -103,8 +103,8 @@ def test_the_words_for_whoever_changes_netlab_are_right() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert re.findall(r"--editable '\.\[(\w+)\]'", TEXT) == ["dev"]
     assert "dev" in extras["optional-dependencies"]
-    assert "pytest --suite plain" in TEXT
-    assert "pytest --suite plain" in (ROOT / "docs" / "testing.md").read_text("utf-8")
+    assert "pytest --kinds unit,agents" in TEXT
+    assert "pytest --kinds unit,agents" in (ROOT / "docs" / "testing.md").read_text("utf-8")
 
 
 def test_it_takes_a_screen_and_a_half() -> None:

@@ -1,0 +1,134 @@
+"""The list of planted defects: where they are located anew, and the text with one planted."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from folders import ROOT
+
+from benchmarks.defects import __main__ as planting
+from benchmarks.defects import c_sites, defects, python_sites
+from benchmarks.defects.defects import Defect
+
+SOURCE = '''
+def close(self, timeout_s):
+    """Say goodbye."""
+    if self.closed:
+        return
+    try:
+        with self._lock:
+            self.client.end(escape(text), timeout_s=timeout_s)
+    finally:
+        self.file.close()
+    self.rate = count * 1000 if count < 5 else first + 1
+'''
+C_SOURCE = """
+static void begin(struct test *test)
+{
+    if (!test->on) {
+        listen(test->socket);
+    }
+    for (int i = 0; i < 3; i++) {
+        test->at_ns = now + wait_ns * 1000;
+    }
+}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "netlab" / "one").mkdir(parents=True)
+    (tmp_path / "netlab" / "one" / "closing.py").write_text(SOURCE)
+    (tmp_path / "probes" / "src").mkdir(parents=True)
+    (tmp_path / "probes" / "src" / "begin.c").write_text(C_SOURCE)
+    return tmp_path
+
+
+def test_each_kind_of_defect_has_its_place_in_python_code() -> None:
+    found = {(place.kind, place.pattern) for place in python_sites.places(SOURCE)}
+    assert found >= {
+        ("check dropped", "if self.closed"),
+        ("finally dropped", "finally: self.file.close()"),
+        ("lock dropped", "with self._lock"),
+        ("direction swapped", "self.client"),
+        ("text not cleaned", "escape(text)"),
+        ("deadline never set", "self.client.end(escape(text), timeout_s=timeout_s)"),
+        ("call dropped", "self.file.close()"),
+        ("unit dropped", "count * 1000"),
+        ("comparison altered", "count < 5"),
+        ("condition inverted", "count * 1000 if count < 5 else first + 1"),
+        ("sign swapped", "first + 1"),
+    }
+
+
+def test_each_kind_of_defect_has_its_place_in_the_code_of_the_probe() -> None:
+    assert {(place.kind, place.pattern) for place in c_sites.places(C_SOURCE)} >= {
+        ("check negated", "if (!test->on) {"),
+        ("call dropped", "listen(test->socket);"),
+        ("comparison altered", "for (int i = 0; i < 3; i++) {"),
+        ("unit dropped", "test->at_ns = now + wait_ns * 1000;"),
+        ("sign swapped", "test->at_ns = now + wait_ns * 1000;"),
+    }
+
+
+def test_a_planted_defect_alters_its_statement_alone(tree: Path) -> None:
+    pattern = "finally: self.file.close()"
+    defect = Defect(1, "finally dropped", "netlab/one/closing.py", "close", pattern, 0)
+    (located,) = defects.locate(tree, [defect])
+    text = located.plant(SOURCE)
+    assert "finally" not in text
+    assert "with self._lock" in text and '"""Say goodbye."""' in text
+    ast.parse(text)
+    marked = located.mark(SOURCE)
+    assert "    __import__('defect_hits').hit(1)\n    try:" in marked
+    ast.parse(marked)
+
+
+def test_a_defect_is_located_anew_in_code_that_moved_and_is_gone_with_its_pattern(
+    tree: Path,
+) -> None:
+    file = tree / "netlab" / "one" / "closing.py"
+    defect = Defect(1, "sign swapped", "netlab/one/closing.py", "close", "first + 1", 0)
+    file.rename(tree / "netlab" / "one" / "elsewhere.py")
+    (located,) = defects.locate(tree, [defect])
+    assert located.path.name == "elsewhere.py"
+    assert "first - 1" in located.plant(SOURCE)
+    located.path.write_text(SOURCE.replace("first + 1", "first"))
+    assert [*defects.locate(tree, [defect])] == []
+
+
+def test_the_same_seed_draws_the_same_defects_of_every_package(tree: Path) -> None:
+    drawn = defects.draw(tree, 20, "seed")
+    assert drawn == defects.draw(tree, 20, "seed") != defects.draw(tree, 20, "other")
+    assert {defect.path.split("/")[0] for defect in drawn} == {"netlab", "probes"}
+    assert len([*defects.locate(tree, drawn)]) == len(drawn)
+
+
+def test_the_list_has_at_least_sixty_defects_that_the_code_has_places_for() -> None:
+    listed = defects.read()
+    located = [*defects.locate(ROOT, listed)]
+    assert len(located) >= 60
+    packages = {
+        path.name for path in (ROOT / "netlab").iterdir() if (path / "__init__.py").exists()
+    }
+    named = {defect.path.split("/")[1] for defect in listed}
+    assert packages - named <= {"testing"}
+
+
+def test_the_comparison_fails_if_a_defect_found_before_is_missed_after(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, results in (("before", ("found", "missed")), ("after", ("missed", "found"))):
+        outcomes = [
+            f'{{"number": {n}, "result": "{result}", "found_by": "x"}}'
+            for n, result in enumerate(results, 1)
+        ]
+        (tmp_path / name).write_text(f"[{', '.join(outcomes)}]")
+    assert planting.compare(tmp_path / "before", tmp_path / "before") == 0
+    capsys.readouterr()
+    assert planting.compare(tmp_path / "before", tmp_path / "after") == 1
+    output = capsys.readouterr().out
+    assert "1 were found before and are missed after" in output
+    assert "number=1" in output
