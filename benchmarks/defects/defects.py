@@ -128,7 +128,7 @@ def draw(tree: Path, number: int, seed: str) -> list[Defect]:
             kind = turns[package].pop(0)
             turns[package].append(kind)
             chosen.append(chance.choice(by_package[package][kind]))
-    defects = []
+    defects: list[Defect] = []
     for name, place in dict.fromkeys(chosen):
         equal = [
             other

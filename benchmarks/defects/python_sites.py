@@ -11,6 +11,7 @@ import copy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 SWAPPED = {
     "client": "server",
@@ -87,7 +88,7 @@ def _expressions(
             pairs = [(node, *pair) for node in _own(altered) for pair in alter(node)]
             node, before, after = pairs[number]
             pattern = ast.unparse(before)
-            yield pattern, [_Replaced(node, after).visit(altered)]
+            yield pattern, [cast(ast.stmt, _Replaced(node, after).visit(altered))]
 
     return sites
 
