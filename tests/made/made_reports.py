@@ -42,6 +42,10 @@ def copied(recorded: Path, into: Path) -> Path:
     return folder
 
 
+EMPTY = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
+"""The address of an empty picture."""
+
+
 @contextmanager
 def drawn_here() -> Iterator[None]:
     """This process draws the charts: it starts no other."""
@@ -59,7 +63,7 @@ def undrawn() -> Iterator[None]:
             Picture(
                 chart=chart,
                 svg=f"svg {chart.name} {form.width_inches:.2f}".encode(),
-                address="data:image/svg+xml,%3Csvg/%3E",
+                address=EMPTY,
                 png=f"png {chart.name} {form.width_inches:.2f}".encode(),
                 pdf=f"pdf {chart.name} {form.width_inches:.2f}".encode(),
                 width_px=642,

@@ -111,6 +111,12 @@ def pages_of(*folders: Path) -> list[str]:
     return [(folder / "index.html").read_text("utf-8") for folder in folders]
 
 
+@pytest.mark.parametrize("name", ["lab-report", "lab-report-lab"])
+def test_a_page_of_416_cells_has_at_most_1_5_megabytes(name: str) -> None:
+    assert len(recorded(name).plan.cells) == 416
+    assert (REPORTS / name / "index.html").stat().st_size <= 1_500_000
+
+
 @pytest.mark.parametrize(("name", "chart"), DRAWN, ids=str)
 def test_a_committed_chart_of_each_look_matches_its_records(name: str, chart: str) -> None:
     picture = drawn(name, chart)

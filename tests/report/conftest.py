@@ -1,4 +1,4 @@
-"""What tests of the page share: one browser, which opens each page once."""
+"""What tests of the page share: one browser, and an end to the pages that a test opened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(autouse=True)
 def closed_tabs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The pages that a test opened are closed after it, but for those that its module shares."""
+    """Close the pages that one test opened; those of a module stay open until its end."""
+    if "browser" not in request.fixturenames:
+        yield
+        return
+    chromium: Browser = request.getfixturevalue("browser")
+    before = [*chromium.tabs]
     yield
-    if "browser" in request.fixturenames:
-        request.getfixturevalue("browser").close_tabs()
+    for tab in [*chromium.tabs]:
+        if tab not in before:
+            tab.close()

@@ -58,7 +58,8 @@ class Browser:
         self._process, self._to, self._out_of = process, to, out_of
         self._rest = b""
         self._last = 0
-        self._tabs: list[Tab] = []
+        self.tabs: list[Tab] = []
+        """Those that are open."""
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
@@ -101,13 +102,8 @@ class Browser:
             tab.call(f"{domain}.enable")
         tab.resize(width, height)
         tab.emulate(scheme)
-        self._tabs.append(tab)
+        self.tabs.append(tab)
         return tab
-
-    def close_tabs(self) -> None:
-        """Close every page that ``tab`` opened, but those that are closed already."""
-        for tab in [*self._tabs]:
-            tab.close()
 
 
 class Tab:
@@ -117,7 +113,7 @@ class Tab:
         self._browser, self._session, self._target = browser, session, target
 
     def close(self) -> None:
-        self._browser._tabs.remove(self)
+        self._browser.tabs.remove(self)
         self._browser.call("Target.closeTarget", targetId=self._target)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -139,15 +135,24 @@ class Tab:
 
     def open(self, path: Path) -> None:
         """Open a file and wait until it is loaded."""
-        del self._browser.events[:]
+        events = self._browser.events
+        events[:] = [event for event in events if event.get("sessionId") != self._session]
         self.call("Page.navigate", url=path.resolve().as_uri())
         if not self.happened("Page.loadEventFired"):
-            self._browser.wait(lambda message: message.get("method") == "Page.loadEventFired")
+            self._browser.wait(
+                lambda message: (
+                    (message.get("method"), message.get("sessionId"))
+                    == ("Page.loadEventFired", self._session)
+                )
+            )
 
     def happened(self, method: str) -> list[Mapping[str, Any]]:
         """What came of one kind of event since the page was opened."""
+        kind = (method, self._session)
         events = self._browser.events
-        return [event["params"] for event in events if event["method"] == method]
+        return [
+            event["params"] for event in events if (event["method"], event.get("sessionId")) == kind
+        ]
 
     @property
     def asked_for(self) -> list[str]:

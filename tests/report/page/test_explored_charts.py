@@ -7,19 +7,16 @@ import gzip
 import hashlib
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, Tab, a_browser
+from browser import Browser, Tab
 from folders import REPORTS, ROOT
 from made_parts import made_run
 from made_readings import plan_of, planned, result
+from made_reports import RECORDED, write_undrawn
 
-from netlab.findings.analysis import load
-from netlab.report import write_report
 from netlab.report.language import wording_in
 from netlab.report.page.chart_data import packed_charts
 from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
@@ -105,12 +102,6 @@ def test_packed_data_of_a_chart_hold_one_entry_per_panel() -> None:
     assert [panel["title"] for panel in chart_data["panels"]] == ["LL", "WL"]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as chromium:
-        yield chromium
-
-
 def a_page(folder: Path, language: str = "en", title: str = "made up") -> Path:
     """LL and WL over three message sizes, three trials each; WL has a tenth of LL."""
     cells, records = [], []
@@ -123,7 +114,7 @@ def a_page(folder: Path, language: str = "en", title: str = "made up") -> Path:
                 for n in (1, 2, 3)
             ]
     run = made_run(folder, plan_of(cells, 3, title=title), records)
-    return write_report(run, wording_in(language))
+    return write_undrawn(run, wording_in(language))
 
 
 @pytest.fixture(scope="module")
@@ -316,7 +307,7 @@ def test_a_run_title_with_script_tags_is_shown_as_text(browser: Browser, tmp_pat
 
 @needs_browser
 @pytest.mark.needs("axe")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.night)])
 def test_an_accessibility_checker_finds_no_violation_on_a_page_with_interactive_charts(
     browser: Browser, made: Path, scheme: str
 ) -> None:
@@ -330,14 +321,9 @@ def test_an_accessibility_checker_finds_no_violation_on_a_page_with_interactive_
 
 
 @needs_browser
-def test_arrow_keys_on_a_heat_map_announce_the_places_with_their_figures(
-    browser: Browser, tmp_path: Path
-) -> None:
-    for part in ("run.json", "matrix.yaml", "journal.jsonl"):
-        if (REPORTS / "connection-kinds" / part).exists():
-            shutil.copy(REPORTS / "connection-kinds" / part, tmp_path)
+def test_arrow_keys_on_a_heat_map_announce_the_places_with_their_figures(browser: Browser) -> None:
     tab = browser.tab(*DESK)
-    tab.open(write_report(load(tmp_path)))
+    tab.open(REPORTS / "connection-kinds" / "index.html")
     data = unpacked(tab.run("document.getElementById('charts-data').textContent"))
     (name, square), *_ = [(name, chart) for name, chart in data.items() if "rows" in chart]
     figure = f"document.getElementById('chart-{name}')"
@@ -358,17 +344,18 @@ def test_arrow_keys_on_a_heat_map_announce_the_places_with_their_figures(
 
 @needs_browser
 @pytest.mark.parametrize(
-    "name", ["lab-report", "nettest-lab", "payload-lab", "udp-mirror-lab-unshaped"]
+    "name",
+    [
+        "payload-lab",
+        "nettest-lab-unshaped",
+        *(pytest.param(path.name, marks=pytest.mark.night) for path in RECORDED),
+    ],
 )
 def test_every_chart_of_a_recorded_page_becomes_interactive_and_answers_to_arrow_keys(
-    browser: Browser, tmp_path: Path, name: str
+    browser: Browser, name: str
 ) -> None:
-    for part in ("run.json", "matrix.yaml", "journal.jsonl"):
-        if (REPORTS / name / part).exists():
-            shutil.copy(REPORTS / name / part, tmp_path)
-    page = write_report(load(tmp_path))
     tab = browser.tab(*DESK)
-    tab.open(page)
+    tab.open(REPORTS / name / "index.html")
     data = tab.run("document.getElementById('charts-data').textContent")
     for chart in unpacked(data):
         figure = f"document.getElementById('chart-{chart}')"

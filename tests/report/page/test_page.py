@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, Tab, a_browser
+from browser import Browser, Tab
 from folders import FIXTURES, REPORTS
 from made_parts import made_run
 from made_readings import (
@@ -22,18 +20,11 @@ from made_readings import (
     planned,
     result,
 )
+from made_reports import copied, drawn_here, write_undrawn
 from needs import AXE
 
 from netlab.findings.analysis import load
-from netlab.report import in_tables, write_report
-from netlab.report.answers.first_screen import first_lines
-from netlab.report.language.wording import Wording
-from netlab.report.page import Contents, cells_json, page
-from netlab.report.page.first import first_of
-from netlab.report.sections import parts_of
-from netlab.report.tables.tables import overviews, sections
-from netlab.results.layout import lay_out
-from netlab.results.readings import readings
+from netlab.report import write_report
 
 HOSTILE = (
     "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -48,31 +39,17 @@ FOCUSED = "document.activeElement"
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as chromium:
-        yield chromium
-
-
-@pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of streams that were measured: series of intervals, CPU, findings, charts."""
-    return write_report(load(copied(FIXTURES / "limits-linux", tmp_path_factory)))
+    run = load(copied(FIXTURES / "limits-linux", tmp_path_factory.mktemp("measured")))
+    with drawn_here():
+        return write_report(run)
 
 
 @pytest.fixture(scope="module")
-def lab_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of 416 cells, without its charts: they take longer than all else."""
-    run = load(copied(REPORTS / "lab-report", tmp_path_factory))
-    every, link = readings(run), run.plan.link
-    layout = lay_out(in_tables(every))
-    tables = overviews(layout, link), sections(layout, link, imported=True)
-    cells = cells_json(run, every, Wording())
-    lines = first_lines(run, every, layout)
-    first, parts = first_of(lines, every, layout, run.plan.link, ()), parts_of(run, every)
-    contents = Contents(run, every, *tables, parts, (), 0, lambda: cells, first, frozenset())
-    text = page(contents, Wording())
-    (run.path / "index.html").write_text(text, encoding="utf-8")
-    return run.path / "index.html"
+def lab_report() -> Path:
+    """The page of 416 cells."""
+    return REPORTS / "lab-report" / "index.html"
 
 
 @pytest.fixture(scope="module")
@@ -96,17 +73,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         failure(cells[2], detail=HOSTILE),
     ]
     plan = plan_of(cells, 2, title=HOSTILE, matrix_text=HOSTILE)
-    return write_report(made_run(tmp_path_factory.mktemp("hostile"), plan, records))
-
-
-def copied(folder: Path, factory: pytest.TempPathFactory) -> Path:
-    """A recorded run, elsewhere."""
-    copy = factory.mktemp(folder.name) / "run"
-    copy.mkdir()
-    for name in ("run.json", "matrix.yaml", "journal.jsonl"):
-        if (folder / name).exists():
-            shutil.copy(folder / name, copy)
-    return copy
+    return write_undrawn(made_run(tmp_path_factory.mktemp("hostile"), plan, records))
 
 
 def opened(browser: Browser, page: Path, *size: int, scheme: str = "light") -> Tab:
@@ -325,7 +292,12 @@ def test_texts_from_hosts_and_files_are_shown_on_the_page_and_never_executed(
 @pytest.mark.needs("axe")
 @pytest.mark.parametrize(
     ("name", "scheme"),
-    [("measured", "light"), ("measured", "dark"), ("lab_report", "light"), ("hostile", "dark")],
+    [
+        ("measured", "light"),
+        ("hostile", "dark"),
+        pytest.param("measured", "dark", marks=pytest.mark.night),
+        pytest.param("lab_report", "light", marks=pytest.mark.night),
+    ],
 )
 def test_an_accessibility_checker_finds_no_violation_on_a_page_or_in_an_opened_cell(
     browser: Browser, name: str, scheme: str, request: pytest.FixtureRequest

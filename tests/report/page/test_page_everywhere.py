@@ -1,65 +1,21 @@
-"""The pages of all recorded runs as they are met: few words, a phone, paper, contents beside."""
+"""The committed pages of recorded runs: their contents, on paper, and the menu of their files."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, Tab, a_browser
+from browser import Browser, Tab
 from folders import REPORTS
+from made_reports import copied, write_undrawn
 
 from netlab.findings.analysis import load
-from netlab.report import write_report
 
 pytestmark = pytest.mark.needs("chromium")
 
-RUNS = sorted(path.parent.name for path in REPORTS.glob("*/run.json"))
-DESK, PHONE = (1400, 900), (390, 844)
-MOST_WORDS = 300
-
-WORDS = """
-(() => {
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  let words = 0;
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (element.closest("table, svg, script, style, dialog")) continue;
-    if (!element.checkVisibility()) continue;
-    const range = document.createRange();
-    range.selectNodeContents(walker.currentNode);
-    if (range.getBoundingClientRect().top < 2 * innerHeight)
-      words += (walker.currentNode.textContent.match(/[\\p{L}\\p{N}][^\\s]*/gu) ?? []).length;
-  }
-  return words;
-})()
-"""
-"""Words on the first two screens, bare numbers counted, without those of tables and pictures."""
-
-UNSEEN = """
-(() => {
-  document.querySelectorAll("main details").forEach((each) => (each.open = true));
-  const figure = (cell) => /\\d/.test(cell.textContent) && !cell.classList.contains("long");
-  return [...document.querySelectorAll("main table.figures")].map((table) => {
-    const rows = [...table.tBodies[0].rows];
-    const column = rows[0]?.cells.length > 1 && [...rows[0].cells].findIndex(
-      (_, place) => place && rows.some((row) => row.cells[place] && figure(row.cells[place])));
-    if (!column || column < 0) return "";
-    const cell = rows.map((row) => row.cells[column]).find((each) => each && figure(each));
-    cell.scrollIntoView({block: "center", inline: "nearest"});
-    table.parentElement.scrollLeft = 0;
-    const range = document.createRange();
-    range.selectNodeContents(cell);
-    const box = range.getBoundingClientRect();
-    return box.right <= innerWidth && box.left >= 0 ? "" :
-      `${table.caption.textContent}: ${cell.textContent.trim()} ends at ${box.right}`;
-  }).filter(Boolean);
-})()
-"""
-"""Tables of which the first column with a figure is not on the screen before it is scrolled."""
+DESK = (1400, 900)
 
 TOO_WIDE = """
 [...document.querySelectorAll("main table, main figure, main pre")]
@@ -68,68 +24,14 @@ TOO_WIDE = """
 """
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as chromium:
-        yield chromium
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Run → its page, made now, beside nothing but the run."""
-    paths = {}
-    for name in RUNS:
-        copy = tmp_path_factory.mktemp(name) / "run"
-        copy.mkdir()
-        for part in ("run.json", "matrix.yaml", "journal.jsonl"):
-            if (REPORTS / name / part).exists():
-                shutil.copy(REPORTS / name / part, copy)
-        paths[name] = write_report(load(copy))
-    return paths
-
-
-def opened(browser: Browser, page: Path, size: tuple[int, int], scheme: str = "light") -> Tab:
-    tab = browser.tab(*size, scheme=scheme)
+def opened(browser: Browser, page: Path, scheme: str = "light") -> Tab:
+    tab = browser.tab(*DESK, scheme=scheme)
     tab.open(page)
     return tab
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_the_first_two_screens_of_a_recorded_page_have_at_most_300_words(
-    browser: Browser, pages: dict[str, Path], name: str
-) -> None:
-    assert 50 < opened(browser, pages[name], DESK).run(WORDS) <= MOST_WORDS
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_the_first_figures_of_every_table_are_visible_on_a_phone(
-    browser: Browser, pages: dict[str, Path], name: str
-) -> None:
-    tab = opened(browser, pages[name], PHONE)
-    assert tab.run("document.querySelectorAll('main table.figures').length") > 0
-    assert tab.run(UNSEEN) == []
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_the_contents_cover_no_text_on_a_desktop_and_scroll_with_the_page_on_a_phone(
-    browser: Browser, pages: dict[str, Path], name: str
-) -> None:
-    tab = opened(browser, pages[name], DESK)
-    right = "document.querySelector('nav').getBoundingClientRect().right"
-    left = "document.querySelector('main section').getBoundingClientRect().left"
-    assert 0 < tab.run(right) <= tab.run(left)
-    tab.run("scrollTo(0, 2000)")
-    assert 0 <= tab.run("document.querySelector('nav').getBoundingClientRect().top") < 100
-    tab.resize(1920, 1080)
-    assert 0 < tab.run(right) <= tab.run(left)
-    tab.resize(*PHONE)
-    assert tab.run("getComputedStyle(document.querySelector('nav')).position") == "static"
-
-
-def test_the_contents_mark_the_section_that_was_clicked(
-    browser: Browser, pages: dict[str, Path]
-) -> None:
-    tab = opened(browser, pages["lab-report"], DESK)
+def test_the_contents_mark_the_section_that_was_clicked(browser: Browser) -> None:
+    tab = opened(browser, REPORTS / "lab-report" / "index.html")
     marked = "[...document.querySelectorAll('nav [aria-current]')].map((each) => each.hash)"
     assert tab.run(marked) == []
     for name in ("#tables", "#hosts", "#means"):
@@ -138,14 +40,14 @@ def test_the_contents_mark_the_section_that_was_clicked(
 
 
 @pytest.mark.needs("pdftotext")
-@pytest.mark.parametrize("name", ["lab-report", "udp-mirror-lab-pinned"])
+@pytest.mark.parametrize("name", ["lab-report", "udp-mirror-lab-unshaped"])
 def test_a_printed_page_lists_host_facts_and_settings_and_no_table_is_wider_than_the_paper(
-    browser: Browser, pages: dict[str, Path], name: str, tmp_path: Path
+    browser: Browser, name: str, tmp_path: Path
 ) -> None:
-    tab = opened(browser, pages[name], DESK, scheme="dark")
+    tab = opened(browser, REPORTS / name / "index.html", scheme="dark")
     (tmp_path / "page.pdf").write_bytes(tab.printed())
     text = printed_text(tmp_path / "page.pdf")
-    run = load(pages[name].parent)
+    run = load(REPORTS / name)
     hosts = {str(note["host"]) for note in run.facts}
     for host in hosts:
         assert re.search(rf"{host}: \d+ facts", text)
@@ -170,19 +72,20 @@ def printed_text(pdf: Path) -> str:
     return re.sub(r"\s+", " ", process.stdout)
 
 
+@pytest.mark.parametrize("name", ["nettest", "nettest-lab"])
 def test_the_file_menu_separates_files_of_the_run_from_files_of_the_report(
-    browser: Browser, pages: dict[str, Path]
+    browser: Browser, name: str, tmp_path: Path
 ) -> None:
-    for name in ("lab-report", "nettest-lab"):
-        tab = opened(browser, pages[name], DESK)
-        tab.click(".strip summary")
-        own, report_files = tab.run(
-            "[...document.querySelectorAll('.strip .files li')].map((item) =>"
-            " [...item.querySelectorAll('a')].map((link) => link.getAttribute('href')))"
-            ".reduce(([own, others], links) => links.length > 1 ?"
-            " [own, [...others, ...links]] : [[...own, ...links], others], [[], []])"
-        )
-        assert all((pages[name].parent / file).exists() for file in [*own, *report_files])
-        assert set(own) <= {"journal.jsonl", "matrix.yaml"}
-        assert "journal.jsonl" in own
-        assert {"tables.csv", "figures.csv", "tables.tex"} <= set(report_files)
+    page = write_undrawn(load(copied(REPORTS / name, tmp_path)))
+    tab = opened(browser, page)
+    tab.click(".strip summary")
+    own, report_files = tab.run(
+        "[...document.querySelectorAll('.strip .files li')].map((item) =>"
+        " [...item.querySelectorAll('a')].map((link) => link.getAttribute('href')))"
+        ".reduce(([own, others], links) => links.length > 1 ?"
+        " [own, [...others, ...links]] : [[...own, ...links], others], [[], []])"
+    )
+    assert all((page.parent / file).exists() for file in [*own, *report_files])
+    assert set(own) <= {"journal.jsonl", "matrix.yaml"}
+    assert "journal.jsonl" in own
+    assert {"tables.csv", "figures.csv", "tables.tex"} <= set(report_files)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, Tab, a_browser
+from browser import Browser, Tab
 from folders import REPORTS
+from made_reports import copied, write_undrawn
 
 from netlab.findings.analysis import load
-from netlab.report import write_report
 from netlab.report.language import wording_in
 
 pytestmark = pytest.mark.needs("chromium")
@@ -22,18 +20,9 @@ HEAD = f"{TABLE}.querySelectorAll('tr.columns th')[7].querySelector('.sort')"
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as chromium:
-        yield chromium
-
-
-@pytest.fixture(scope="module")
 def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    copy = tmp_path_factory.mktemp("german") / "run"
-    copy.mkdir()
-    for part in ("run.json", "journal.jsonl"):
-        shutil.copy(REPORTS / "lab-report" / part, copy)
-    return write_report(load(copy), wording_in("de"))
+    run = load(copied(REPORTS / "lab-report", tmp_path_factory.mktemp("german")))
+    return write_undrawn(run, wording_in("de"))
 
 
 def opened(browser: Browser, page: Path) -> Tab:

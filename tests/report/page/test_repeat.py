@@ -6,11 +6,10 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, Tab, a_browser
+from browser import Browser, Tab
 
 import netlab
 
@@ -34,12 +33,6 @@ def typed(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, check=False
     )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as chromium:
-        yield chromium
 
 
 @pytest.fixture(scope="module")
