@@ -43,7 +43,7 @@ mtus = st.integers(1280, 16000)
         (9000, 4, False, False, "99.137"),
     ],
 )
-def test_the_tcp_ceiling_is_the_stated_share_of_the_link(
+def test_the_tcp_wire_ceiling_is_the_documented_share_of_the_link_rate(
     mtu: int, ip_version: IpVersion, vlan: bool, timestamps: bool, percent: str
 ) -> None:
     share = ceiling_share(
@@ -72,7 +72,7 @@ def test_the_tcp_ceiling_is_the_stated_share_of_the_link(
         (1400, 4, 64512, 47, "95.934"),
     ],
 )
-def test_the_udp_ceiling_is_the_stated_share_of_the_link_in_the_stated_number_of_fragments(
+def test_the_udp_wire_ceiling_and_the_number_of_fragments_are_the_documented_ones(
     mtu: int, ip_version: IpVersion, message: int, packets: int, percent: str
 ) -> None:
     assert len(fragments(message, mtu_bytes=mtu, ip_version=ip_version)) == packets
@@ -80,7 +80,7 @@ def test_the_udp_ceiling_is_the_stated_share_of_the_link_in_the_stated_number_of
     assert f"{float(100 * share):.3f}" == percent
 
 
-def test_the_ceiling_of_a_link_is_its_share_of_the_rate() -> None:
+def test_the_wire_ceiling_in_bits_per_second_scales_with_the_link_rate() -> None:
     assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == pytest.approx(94.148e6, abs=500)
     assert ceiling_bit_per_s(40e6, "UDP", 64, 1500) == pytest.approx(0.4 * 49.231e6, abs=500)
 
@@ -95,7 +95,7 @@ def test_the_ceiling_of_a_link_is_its_share_of_the_rate() -> None:
     st.none() | st.integers(1, 1200),
     st.integers(1, 10**11),
 )
-def test_whatever_is_asked_the_ceiling_of_a_link_is_its_exact_share_of_the_rate(
+def test_the_wire_ceiling_equals_the_exact_ceiling_share_times_the_link_rate(
     protocol: Protocol,
     message: int,
     mtu: int,
@@ -127,7 +127,7 @@ def test_whatever_is_asked_the_ceiling_of_a_link_is_its_exact_share_of_the_rate(
     assert ceiling == float(rate * share)
 
 
-def test_unless_told_otherwise_a_link_is_ipv4_with_timestamps_and_without_a_tag() -> None:
+def test_framing_defaults_are_ipv4_tcp_timestamps_and_no_vlan_tag() -> None:
     assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == float(100_000_000 * Fraction(1448, 1538))
     assert ceiling_bit_per_s(100e6, "UDP", 1472, 1500) == float(100_000_000 * Fraction(1472, 1538))
     assert udp_message_in_frame(1518) == 1472
@@ -142,7 +142,7 @@ def test_unless_told_otherwise_a_link_is_ipv4_with_timestamps_and_without_a_tag(
     assert best_udp_message(1500, ip_version=6) == 1452
 
 
-def test_the_smallest_and_the_largest_that_a_standard_allows_are_allowed() -> None:
+def test_framing_accepts_the_smallest_and_largest_sizes_that_the_standards_allow() -> None:
     """RFC 791: every IPv4 path carries 68 bytes; RFC 8200: every IPv6 path 1280."""
     # 68 - 20 = 48 bytes a fragment: 100 + 8 are two of them and 12.
     assert fragments(100, mtu_bytes=68) == (68, 68, 32)
@@ -164,16 +164,16 @@ def test_the_smallest_and_the_largest_that_a_standard_allows_are_allowed() -> No
     assert ceiling_bit_per_s(1, "UDP", 1, 1500) == 1 / 84
 
 
-def test_clocks_put_a_figure_above_its_ceiling_by_a_thousandth_and_printed_ones_by_two() -> None:
+def test_the_tolerance_above_the_wire_ceiling_is_0_1_percent_and_for_imports_0_2_percent() -> None:
     assert above_tolerance(imported=False) == 0.001
     assert above_tolerance(imported=True) == 0.002
 
 
-def test_the_message_size_does_not_enter_the_tcp_ceiling() -> None:
+def test_the_tcp_wire_ceiling_does_not_depend_on_the_message_size() -> None:
     assert ceiling_share("TCP", 1, 1500) == ceiling_share("TCP", 2**24, 1500)
 
 
-def test_an_mss_in_effect_has_the_timestamps_taken_off_already() -> None:
+def test_the_tcp_wire_ceiling_uses_the_effective_mss_and_refuses_an_mss_above_the_mtu() -> None:
     assert ceiling_share("TCP", 64, 1500, mss_bytes=1448) == Fraction(1448, 1538)
     assert ceiling_share("TCP", 64, 1500, mss_bytes=536) == Fraction(536, 536 + 52 + 38)
     assert ceiling_share("TCP", 64, 1500, mss_bytes=1460, timestamps=False) == Fraction(1460, 1538)
@@ -181,33 +181,33 @@ def test_an_mss_in_effect_has_the_timestamps_taken_off_already() -> None:
         ceiling_share("TCP", 64, 1500, mss_bytes=1460)
 
 
-def test_frames_a_second_are_those_of_the_standard() -> None:
+def test_the_frame_rate_of_a_gigabit_link_is_the_figure_of_the_standard() -> None:
     assert int(frames_per_s(1e9, 64)) == 1_488_095
     assert int(frames_per_s(1e9, 1518)) == 81_274
     with pytest.raises(ValueError, match="shortest on Ethernet has 64"):
         frames_per_s(1e9, 63)
 
 
-def test_a_frame_counts_header_and_fcs_and_has_room_for_the_message() -> None:
+def test_the_largest_udp_message_in_a_frame_leaves_room_for_headers_and_fcs() -> None:
     assert udp_message_in_frame(64) == 18
     assert udp_message_in_frame(1518) == 1472
     assert udp_message_in_frame(66, ip_version=6) == 0
     assert udp_message_in_frame(1522, vlan=True) == 1472
 
 
-def test_a_64_byte_frame_has_no_room_for_udp_over_ipv6() -> None:
+def test_a_64_byte_frame_is_refused_for_udp_over_ipv6() -> None:
     with pytest.raises(ValueError, match="no room for IPv6 and UDP; at least 66 bytes"):
         udp_message_in_frame(64, ip_version=6)
 
 
-def test_short_packets_are_padded_and_a_tag_takes_from_the_padding_first() -> None:
+def test_short_packets_are_padded_on_the_wire_and_a_vlan_tag_replaces_padding() -> None:
     assert packet_wire_bytes(1) == packet_wire_bytes(46) == 84
     assert packet_wire_bytes(47) == 85
     assert packet_wire_bytes(1, vlan=True) == packet_wire_bytes(42, vlan=True) == 84
     assert packet_wire_bytes(1500, vlan=True) == 1542
 
 
-def test_nettest_ran_at_1538_bytes_a_frame_gap_included() -> None:
+def test_a_full_frame_takes_1538_bytes_on_the_wire_including_the_gap() -> None:
     assert packet_wire_bytes(1500) == 1538
 
 
@@ -223,7 +223,7 @@ def test_nettest_ran_at_1538_bytes_a_frame_gap_included() -> None:
         ("SCTP", 64, 1500, 4, "neither TCP nor UDP"),
     ],
 )
-def test_what_no_link_can_carry_is_refused(
+def test_a_ceiling_is_refused_for_messages_mtus_and_protocols_that_no_link_carries(
     protocol: Protocol, message: int, mtu: int, ip_version: IpVersion, why: str
 ) -> None:
     with pytest.raises(ValueError, match=why):
@@ -256,7 +256,7 @@ def test_fragments_carry_the_whole_message_within_the_mtu(
 
 
 @given(st.integers(1, 65507), mtus, versions, st.booleans())
-def test_no_ceiling_reaches_the_rate_of_the_link(
+def test_every_wire_ceiling_is_below_the_link_rate(
     message: int, mtu: int, ip_version: IpVersion, vlan: bool
 ) -> None:
     protocols: tuple[Protocol, ...] = ("TCP", "UDP")
@@ -266,7 +266,9 @@ def test_no_ceiling_reaches_the_rate_of_the_link(
 
 
 @given(mtus, versions, st.booleans())
-def test_options_headers_and_tags_only_take(mtu: int, ip_version: IpVersion, vlan: bool) -> None:
+def test_tcp_timestamps_ipv6_headers_and_vlan_tags_never_raise_the_wire_ceiling(
+    mtu: int, ip_version: IpVersion, vlan: bool
+) -> None:
     with_timestamps = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan)
     without = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan, timestamps=False)
     assert with_timestamps < without
@@ -276,7 +278,7 @@ def test_options_headers_and_tags_only_take(mtu: int, ip_version: IpVersion, vla
 
 
 @given(st.integers(64, 16000), versions)
-def test_a_frame_filled_by_its_message_is_as_long_on_the_wire_as_it_says(
+def test_the_largest_udp_message_of_a_frame_size_fills_a_frame_of_exactly_that_size(
     frame: int, ip_version: IpVersion
 ) -> None:
     if frame < 66 and ip_version == 6:
@@ -298,7 +300,7 @@ def test_a_frame_filled_by_its_message_is_as_long_on_the_wire_as_it_says(
         ("UDP", 18, (46,)),
     ],
 )
-def test_a_message_by_itself_becomes_these_packets(
+def test_one_message_over_ipv4_becomes_packets_of_the_expected_sizes(
     protocol: Protocol, message: int, sizes: tuple[int, ...]
 ) -> None:
     assert packets(protocol, message, 1500) == sizes
@@ -317,13 +319,13 @@ def test_a_message_by_itself_becomes_these_packets(
         ("UDP", 2 * 1448 - 8, (1496, 1496)),
     ],
 )
-def test_a_message_by_itself_over_ipv6_becomes_these_packets(
+def test_one_message_over_ipv6_becomes_packets_of_the_expected_sizes(
     protocol: Protocol, message: int, sizes: tuple[int, ...]
 ) -> None:
     assert packets(protocol, message, 1500, ip_version=6) == sizes
 
 
-def test_packets_of_tcp_heed_the_mss_in_effect_and_refuse_one_that_cannot_be() -> None:
+def test_tcp_packets_use_the_effective_mss_and_an_impossible_mss_is_refused() -> None:
     assert packets("TCP", 1460, 1500, timestamps=False) == (1500,)
     assert packets("TCP", 1000, 1500, mss_bytes=536) == (588, 516)
     assert packets("TCP", 2, 1500, mss_bytes=1) == (53, 53)
@@ -336,7 +338,7 @@ def test_packets_of_tcp_heed_the_mss_in_effect_and_refuse_one_that_cannot_be() -
         packets("TCP", 0, 1500)
 
 
-def test_a_transfer_ends_with_its_last_bit_and_each_further_cable_delays_by_one_frame() -> None:
+def test_transfer_time_excludes_the_last_gap_and_each_further_cable_adds_one_frame() -> None:
     assert transfer_wire_bytes([1500]) == 1526
     assert transfer_wire_bytes([46]) == 72
     assert transfer_wire_bytes([46], vlan=True) == 76
@@ -348,7 +350,7 @@ def test_a_transfer_ends_with_its_last_bit_and_each_further_cable_delays_by_one_
 
 
 @given(st.lists(st.integers(28, 1500), min_size=1, max_size=8), st.integers(1, 4))
-def test_a_transfer_over_cables_is_what_stations_that_store_and_forward_come_to(
+def test_transfer_time_over_cables_equals_a_simulation_of_store_and_forward(
     rest: list[int], cables: int
 ) -> None:
     sizes = [1500, *rest]
@@ -364,7 +366,7 @@ def test_a_transfer_over_cables_is_what_stations_that_store_and_forward_come_to(
 
 
 @given(mtus, versions, st.integers(1, 65000))
-def test_no_udp_message_carries_more_payload_than_the_best_one(
+def test_no_udp_message_size_has_a_higher_wire_ceiling_than_the_best_message_size(
     mtu: int, version: IpVersion, message: int
 ) -> None:
     best = best_udp_message(mtu, ip_version=version)

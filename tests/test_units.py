@@ -37,12 +37,14 @@ from netlab.units import (
         ("2GiB", 2**31),
     ],
 )
-def test_sizes_are_read_with_their_units(text: str | int, size_bytes: int) -> None:
+def test_sizes_are_parsed_with_and_without_a_unit(text: str | int, size_bytes: int) -> None:
     assert parse_bytes(text) == size_bytes
 
 
 @pytest.mark.parametrize("text", ["64K", "64k", "64KB", "64kb", "1M", "2G"])
-def test_a_prefix_that_could_mean_1000_or_1024_is_refused_and_both_are_named(text: str) -> None:
+def test_a_size_with_an_ambiguous_prefix_is_refused_and_the_error_names_both_meanings(
+    text: str,
+) -> None:
     with pytest.raises(ValueError, match=r"write \d+[KMG]iB .* or \d+[kMG]B "):
         parse_bytes(text)
 
@@ -50,12 +52,12 @@ def test_a_prefix_that_could_mean_1000_or_1024_is_refused_and_both_are_named(tex
 @pytest.mark.parametrize(
     "text", ["", "B", "-1", "1_000", "0x10", "64 KiB extra", "1,5KiB", "٣", "nan", "9" * 50, True]
 )
-def test_what_is_no_size_is_refused_and_the_sentence_says_what_is_accepted(text: str) -> None:
+def test_a_text_that_is_no_size_is_refused_with_an_example_of_a_size(text: str) -> None:
     with pytest.raises(ValueError, match="64KiB"):
         parse_bytes(text)
 
 
-def test_a_part_of_a_byte_is_refused() -> None:
+def test_a_size_with_a_fraction_of_a_byte_is_refused() -> None:
     with pytest.raises(ValueError, match="whole number of bytes"):
         parse_bytes("0.3KiB")
 
@@ -76,17 +78,17 @@ def test_a_part_of_a_byte_is_refused() -> None:
         (1e-7, 1e-7),
     ],
 )
-def test_times_are_read_with_their_units(text: str | float, time_s: float) -> None:
+def test_times_are_parsed_with_and_without_a_unit(text: str | float, time_s: float) -> None:
     assert parse_seconds(text) == time_s
 
 
-def test_decimals_are_exact_so_that_steps_meet() -> None:
+def test_decimal_times_are_parsed_without_a_rounding_error() -> None:
     assert parse_seconds("0.3s") == 0.3
     assert Decimal(repr(parse_seconds("300ms"))) == 3 * Decimal(repr(parse_seconds("100ms")))
 
 
 @pytest.mark.parametrize("text", ["2m", "10sec", "s", "-1s", "1:30", "1e999s", "1 min 5", True])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_a_text_that_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="min"):
         parse_seconds(text)
 
@@ -104,25 +106,25 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         (1e9, 1e9),
     ],
 )
-def test_rates_are_read_whatever_the_case_of_the_prefix(
+def test_rates_are_parsed_with_prefixes_in_upper_and_lower_case(
     text: str | float, rate_bit_per_s: float
 ) -> None:
     assert parse_rate(text) == rate_bit_per_s
 
 
 @pytest.mark.parametrize("text", ["100MBps", "100 MB/s", "100MB"])
-def test_bytes_a_second_are_refused_as_a_rate_with_what_to_write(text: str) -> None:
+def test_a_rate_in_bytes_is_refused_and_the_error_says_how_to_write_bits(text: str) -> None:
     with pytest.raises(ValueError, match="write 100Mbit/s"):
         parse_rate(text)
 
 
 @pytest.mark.parametrize("text", ["fast", "Mbit", "100Kibit", "", float("inf"), float("nan")])
-def test_what_is_no_rate_is_refused(text: str | float) -> None:
+def test_a_text_or_number_that_is_no_rate_is_refused(text: str | float) -> None:
     with pytest.raises(ValueError, match="100Mbit"):
         parse_rate(text)
 
 
-def test_a_share_is_read_with_its_sign_and_without_it_could_mean_two_things() -> None:
+def test_a_share_is_parsed_only_with_a_percent_sign() -> None:
     assert [parse_share(text) for text in ("2.5 %", "95%", "0.1 %")] == [0.025, 0.95, 0.001]
     for text in ("0.95", "95", "% 5", "5 percent", "-1 %", ""):
         with pytest.raises(ValueError, match=r"such as 2\.5 % or 95 %"):
@@ -130,26 +132,28 @@ def test_a_share_is_read_with_its_sign_and_without_it_could_mean_two_things() ->
     assert [format_share(share) for share in (0.025, 0.95, 0.999)] == ["2.5 %", "95 %", "99.9 %"]
 
 
-def test_a_number_a_second_may_say_so() -> None:
+def test_a_number_per_second_is_parsed_with_and_without_its_unit() -> None:
     assert parse_per_second("5k/s") == parse_per_second("5000") == parse_per_second(5000) == 5000.0
     with pytest.raises(ValueError, match="a number per second"):
         parse_per_second("5 kHz")
 
 
 @given(st.integers(0, 2**45))
-def test_every_size_is_read_back_as_it_was_written(size_bytes: int) -> None:
+def test_every_formatted_size_is_parsed_back_to_the_same_number_of_bytes(size_bytes: int) -> None:
     assert parse_bytes(format_bytes(size_bytes)) == size_bytes
 
 
 @given(st.floats(0, 1e7, allow_subnormal=False))
-def test_every_time_is_read_back_within_what_was_rounded(time_s: float) -> None:
+def test_every_formatted_time_is_parsed_back_within_its_rounding(time_s: float) -> None:
     text = format_seconds(time_s)
     step_s = 0.5 if time_s < 3600 else 30
     assert abs(parse_seconds(text) - time_s) <= max(0.005 * time_s, step_s * (time_s >= 59), 1e-6)
 
 
 @given(st.floats(0, 9e14))
-def test_every_rate_is_read_back_within_a_hundredth_of_its_unit(rate_bit_per_s: float) -> None:
+def test_every_formatted_rate_is_parsed_back_within_a_hundredth_of_its_unit(
+    rate_bit_per_s: float,
+) -> None:
     text = format_rate(rate_bit_per_s)
     assert len(text.partition(" ")[0].partition(".")[0]) <= 3
     unit_bit_per_s = parse_rate("1" + text.partition(" ")[2])
@@ -157,7 +161,7 @@ def test_every_rate_is_read_back_within_a_hundredth_of_its_unit(rate_bit_per_s: 
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_quantity_or_a_value_error_of_one_line(text: str) -> None:
+def test_any_text_is_parsed_as_a_quantity_or_refused_with_an_error_of_one_line(text: str) -> None:
     for parse in (parse_bytes, parse_seconds, parse_rate, parse_per_second, parse_share):
         try:
             assert parse(text) >= 0
@@ -165,7 +169,7 @@ def test_any_text_is_a_quantity_or_a_value_error_of_one_line(text: str) -> None:
             assert len(str(error).splitlines()) == 1
 
 
-def test_quantities_are_shown_as_people_say_them() -> None:
+def test_sizes_times_and_rates_are_formatted_with_the_largest_fitting_unit() -> None:
     assert [format_bytes(n) for n in (65536, 1500, 0, 1 << 20)] == [
         "64 KiB",
         "1500 B",
@@ -204,5 +208,5 @@ def test_quantities_are_shown_as_people_say_them() -> None:
         (1.0, "100 %"),
     ],
 )
-def test_shares_are_written_in_plain_digits(share: float, text: str) -> None:
+def test_shares_are_formatted_as_percent_in_plain_digits(share: float, text: str) -> None:
     assert format_share(share) == text

@@ -55,11 +55,11 @@ def sample(**changes: object) -> StreamSample:
     return StreamSample(**({"sender": StreamEnd(**of_sender)} | defaults | changes))  # type: ignore[arg-type]
 
 
-def test_send_calls_that_fill_the_window_and_find_room_are_the_limit() -> None:
+def test_send_calls_that_fill_the_window_without_waiting_for_room_are_the_limit() -> None:
     assert limit_of(sample()) is Kind.SENDER_CALL_RATE
 
 
-def test_a_thread_that_never_leaves_its_cpu_is_cpu_bound_and_its_calls_are_not_blamed() -> None:
+def test_a_sender_thread_that_never_leaves_its_cpu_is_limited_by_its_cpu_and_not_by_calls() -> None:
     assert limit_of(sample(thread_ns=985_000_000)) is Kind.SENDER_CPU
     assert limit_of(sample(thread_ns=940_000_000)) is Kind.SENDER_CALL_RATE
 
@@ -74,14 +74,14 @@ def test_a_thread_that_never_leaves_its_cpu_is_cpu_bound_and_its_calls_are_not_b
         (955_000_000, None, False),
     ],
 )
-def test_a_cpu_bound_thread_waited_under_two_per_cent_for_its_cpu_and_for_anything_else(
+def test_a_sender_on_its_cpu_waits_less_than_2_percent_for_a_cpu_and_for_anything_else(
     thread_ns: int, delay_ns: int | None, bound: bool
 ) -> None:
     end = StreamEnd(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
     assert (limit_of(sample(sender=end)) is Kind.SENDER_CPU) == bound
 
 
-def test_at_the_ceiling_the_wire_is_the_limit_whatever_the_sender_does() -> None:
+def test_a_stream_at_the_wire_ceiling_is_limited_by_the_wire_even_with_a_busy_sender() -> None:
     full = sample(throughput_bit_per_s=0.99 * CEILING, thread_ns=SECOND_NS)
     assert limit_of(full) is Kind.WIRE_CEILING
     assert limit_of(replace(full, throughput_bit_per_s=0.979 * CEILING)) is not Kind.WIRE_CEILING
@@ -107,7 +107,9 @@ def test_at_the_ceiling_the_wire_is_the_limit_whatever_the_sender_does() -> None
         ("the calls were not counted", {"calls": None, "throughput_bit_per_s": 2e7}),
     ],
 )
-def test_there_is_no_finding_where(why: str, changes: dict[str, object]) -> None:
+def test_a_limit_by_send_calls_is_not_named_without_its_evidence(
+    why: str, changes: dict[str, object]
+) -> None:
     fields = {"throughput_bit_per_s": 41_000 * 512.0} | changes
     if changes.get("calls") is None and "calls" in changes:
         fields.pop("calls")
@@ -117,7 +119,7 @@ def test_there_is_no_finding_where(why: str, changes: dict[str, object]) -> None
     assert limit_of(stream_sample) is None, why
 
 
-def test_a_full_buffer_with_few_long_calls_is_not_the_call_rate() -> None:
+def test_a_full_send_buffer_with_a_few_long_calls_is_not_a_call_rate_limit() -> None:
     """As on Linux: a third of the buffer is freed before a call returns."""
     times = of_values([400] * 490 + [5_000_000] * 10, 4)
     stream_sample = sample(calls=180_000, call_times=times, room_share=0.05)
@@ -125,7 +127,7 @@ def test_a_full_buffer_with_few_long_calls_is_not_the_call_rate() -> None:
     assert (stream_sample.in_ordinary_calls_share or 0) < 0.1, "the longest calls are left out"
 
 
-def test_a_few_long_calls_do_not_count_as_what_calls_cost() -> None:
+def test_a_few_long_send_calls_do_not_count_as_the_cost_of_calls() -> None:
     times = of_values([10_000] * 496 + [4_000_000] * 4, 4)
     interrupted = sample(call_times=times)
     assert interrupted.in_ordinary_calls_share == pytest.approx(0.41, rel=0.05)
@@ -133,25 +135,25 @@ def test_a_few_long_calls_do_not_count_as_what_calls_cost() -> None:
     assert limit_of(interrupted) is None
 
 
-def test_a_sender_that_others_interrupt_at_times_is_still_limited_by_its_calls() -> None:
+def test_a_sender_interrupted_at_times_is_still_limited_by_its_send_calls() -> None:
     times = of_values([15_000] * 495 + [700_000] * 5, 4)
     busy = sample(call_times=times)
     assert busy.in_ordinary_calls_share == pytest.approx(0.61, rel=0.05)
     assert limit_of(busy) is Kind.SENDER_CALL_RATE
 
 
-def test_two_streams_fill_a_window_each() -> None:
+def test_send_calls_of_two_streams_must_fill_the_window_of_each_stream() -> None:
     assert limit_of(sample(streams=2)) is None
     assert limit_of(sample(streams=2, calls=82_000)) is Kind.SENDER_CALL_RATE
     assert limit_of(sample(streams=2, calls=82_000, thread_ns=SECOND_NS)) is not Kind.SENDER_CPU
 
 
-def test_on_one_host_there_is_no_wire_to_fill() -> None:
+def test_a_loopback_stream_without_a_ceiling_is_limited_by_the_cpu_of_the_sender() -> None:
     loopback = sample(same_host=True, ceiling_bit_per_s=None, thread_ns=SECOND_NS)
     assert limit_of(loopback) is Kind.SENDER_CPU
 
 
-def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
+def test_a_call_rate_finding_names_its_cells_evidence_and_advice() -> None:
     (finding,) = limits([sample(), sample(cell="b", calls=43_000)])
     assert (finding.kind, finding.severity, str(finding.group)) == (
         Kind.SENDER_CALL_RATE,
@@ -165,18 +167,18 @@ def test_a_finding_names_its_cells_its_evidence_and_what_to_do() -> None:
     assert "larger messages" in finding.advice
 
 
-def test_evidence_that_one_trial_lacks_is_left_out() -> None:
+def test_a_figure_that_one_cell_lacks_is_left_out_of_the_evidence() -> None:
     (finding,) = limits([sample(), sample(cell="b", thread_ns=None)])
     assert "thread_share" not in finding.evidence
 
 
-def test_a_cell_is_what_more_than_half_of_its_trials_are() -> None:
+def test_a_cell_has_a_limit_only_if_more_than_half_of_its_trials_show_the_limit() -> None:
     odd = sample(room_share=0.2)
     assert limits([sample(), sample(), odd])[0].cells == ("a",)
     assert limits([sample(), odd]) == ()
 
 
-def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
+def test_findings_are_grouped_by_pairing_protocol_message_size_and_direction() -> None:
     stream_samples = [
         sample(),
         sample(pairing="LW"),
@@ -194,7 +196,7 @@ def test_groups_are_told_apart_by_pairing_protocol_size_and_direction() -> None:
     each_ns=st.integers(1, 50_000),
     offered_rate=st.none() | st.floats(1e6, 1e8),
 )
-def test_at_most_one_limit_is_named_and_never_below_its_evidence(
+def test_any_stream_has_at_most_one_limit_and_the_limit_has_its_evidence(
     share: float, room: float, thread_ns: int, each_ns: int, offered_rate: float | None
 ) -> None:
     stream_sample = sample(
@@ -221,7 +223,7 @@ def test_at_most_one_limit_is_named_and_never_below_its_evidence(
 # ---- from records --------------------------------------------------------------------------------
 
 
-def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire() -> None:
+def test_in_a_recorded_run_wine_clients_are_limited_by_send_calls_and_linux_by_the_wire() -> None:
     """A recorded run in the virtual lab at 100 Mbit/s, on two busy CPUs."""
     unpaced = [stream for stream in samples(load(FIXTURES / "limits-wine")) if not stream.paced]
     findings_by_group = {str(finding.group): finding for finding in limits(unpaced)}
@@ -240,13 +242,13 @@ def test_wine_clients_are_limited_by_their_send_call_and_linux_ones_by_the_wire(
     assert evidence["send_room_share"] == 1.0
 
 
-def test_paced_trials_of_a_recorded_run_are_limited_by_what_was_offered() -> None:
+def test_paced_trials_of_a_recorded_run_are_limited_by_pacing() -> None:
     paced = [stream for stream in samples(load(FIXTURES / "limits-wine")) if stream.paced]
     assert len(paced) == 2
     assert {finding.kind for finding in limits(paced)} == {Kind.PACING}
 
 
-def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() -> None:
+def test_in_a_recorded_run_linux_senders_of_small_tcp_messages_are_limited_by_the_cpu() -> None:
     limit_findings = limits(samples(load(FIXTURES / "limits-linux")))
     assert {(str(finding.group), str(finding.kind)) for finding in limit_findings} == {
         ("LL TCP 64", "sender-cpu"),
@@ -256,13 +258,15 @@ def test_linux_senders_of_small_messages_over_a_fast_cable_are_on_their_cpu() ->
     }
 
 
-def test_an_import_shows_no_limit_but_the_wire() -> None:
+def test_an_imported_run_shows_no_limit_but_the_wire_ceiling() -> None:
     table_samples = samples(load(REPORTS / "lab-report"))
     assert {limit_of(stream) for stream in table_samples} == {Kind.WIRE_CEILING, None}
     assert not any(is_above(stream) for stream in table_samples)
 
 
-def test_records_of_before_there_were_such_figures_show_the_wire_only(tmp_path: Path) -> None:
+def test_old_records_without_waiting_times_show_no_limit_but_the_wire_ceiling(
+    tmp_path: Path,
+) -> None:
     values: dict[str, Value] = {
         "throughput_bit_per_s": 92.3e6,
         "sender_thread_ns": 10**10,
@@ -286,7 +290,7 @@ def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") ->
 @pytest.mark.parametrize(
     ("coarse", "largest", "share"), [(0, 5_000, 0.0), (1, 5_000, 0.007), (1, None, float("inf"))]
 )
-def test_a_coarse_figure_is_off_by_its_largest_receive_and_its_queue(
+def test_the_error_of_a_coarse_throughput_is_its_largest_receive_and_queue_change(
     tmp_path: Path, coarse: int, largest: int | None, share: float
 ) -> None:
     values: dict[str, Value] = {
@@ -306,7 +310,7 @@ def test_a_coarse_figure_is_off_by_its_largest_receive_and_its_queue(
 @pytest.mark.parametrize(
     ("mss", "window", "path"), [(1448, 65_536, 1500), (1348, 65_536, 1400), (1152, 2_304, 1500)]
 )
-def test_the_path_is_as_wide_as_the_segments_unless_a_small_window_cuts_them(
+def test_the_path_mtu_of_tcp_follows_its_segments_unless_the_window_is_small(
     tmp_path: Path, mss: int, window: int, path: int
 ) -> None:
     values: dict[str, Value] = {
@@ -335,7 +339,7 @@ def test_the_path_is_as_wide_as_the_segments_unless_a_small_window_cuts_them(
         ({"same_host": True}, None),
     ],
 )
-def test_the_ceiling_is_that_of_the_options_in_effect(
+def test_the_wire_ceiling_of_tcp_uses_the_effective_options(
     values: dict[str, object], ceiling: float | None
 ) -> None:
     settings = {"protocol": "TCP", "message_bytes": 64}
@@ -356,7 +360,7 @@ def limits_part(fixture: str) -> Part:
     return part
 
 
-def test_the_report_says_in_one_line_what_limited_cells_of_one_kind() -> None:
+def test_the_report_has_one_line_for_cells_with_one_limit() -> None:
     part = limits_part("limits-wine")
     (sheet,) = part.sheets
     lines = {line.label: [place.text for place in line.places] for line in sheet.lines}
@@ -369,7 +373,7 @@ def test_the_report_says_in_one_line_what_limited_cells_of_one_kind() -> None:
     assert "48,000 calls a second" in overview_text(load(FIXTURES / "limits-wine"))
 
 
-def test_the_report_says_where_datagrams_were_lost() -> None:
+def test_the_report_states_where_udp_messages_were_lost() -> None:
     part = limits_part("limits-linux")
     lines = {line.label: [place.text for place in line.places] for line in part.sheets[0].lines}
     assert lines["LL TCP 64"][:2] == ["the sender’s CPU", "1 of 1"]

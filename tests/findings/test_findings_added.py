@@ -51,7 +51,7 @@ def added() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("added")
-def test_a_kind_that_is_added_by_its_rule_and_its_row_is_found_and_said() -> None:
+def test_an_added_kind_of_finding_appears_in_findings_summary_and_table() -> None:
     run = clean()
     (added_finding,) = of_kind(run.findings, Kind.TOO_EVEN)
     assert (added_finding.severity, added_finding.advice, len(added_finding.cells)) == (
@@ -77,14 +77,14 @@ def test_a_kind_that_is_added_by_its_rule_and_its_row_is_found_and_said() -> Non
 
 
 @pytest.mark.usefixtures("added")
-def test_a_kind_that_is_added_is_on_the_page(tmp_path: Path) -> None:
+def test_an_added_kind_of_finding_appears_on_the_page(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "run-v1", tmp_path / "run")
     page = write_report(load(tmp_path / "run")).read_text("utf-8")
     assert "the cat made up 50 % of 94.05 Mbit/s." in page
     assert "Look at the cat." in page
 
 
-def test_no_two_kinds_have_one_name_and_no_kind_is_there_that_is_not_in_the_table() -> None:
+def test_a_second_kind_of_finding_with_a_used_name_is_refused() -> None:
     with pytest.raises(ValueError, match="called duplex already"):
         note("duplex", advice=_("nothing"))
     with pytest.raises(AttributeError, match="NONE_SUCH"):
@@ -92,19 +92,19 @@ def test_no_two_kinds_have_one_name_and_no_kind_is_there_that_is_not_in_the_tabl
     assert "too-even" not in [*Kind]
 
 
-def test_a_kind_is_its_name_and_stays_the_same_row_where_it_is_copied() -> None:
+def test_a_kind_of_finding_equals_its_name_and_copies_are_identical() -> None:
     assert Kind.ONE_WAY == "one-way" == str(Kind.ONE_WAY) == f"{Kind.ONE_WAY}"
     assert copy.deepcopy(Kind.ONE_WAY) is Kind.ONE_WAY
     assert pickle.loads(pickle.dumps(Kind.ONE_WAY)) is Kind.ONE_WAY  # noqa: S301
 
 
-def test_a_kind_without_words_is_said_by_its_name() -> None:
+def test_a_kind_of_finding_without_a_sentence_is_stated_by_its_name() -> None:
     bare = Kind("odd-thing", "note", advice=_("look"))
     (first, *_others) = clean().findings
     assert words.statement(finding(bare, first.group)) == "finding odd-thing"
 
 
-def test_every_name_in_a_rows_texts_is_one_that_somebody_writes() -> None:
+def test_every_name_in_the_sentences_of_findings_is_a_name_that_a_rule_writes() -> None:
     """An unknown name in braces would drop the text silently."""
     rules = (ROOT / "netlab" / "findings").rglob("*.py")
     trees = [ast.parse(path.read_text("utf-8")) for path in rules]

@@ -20,7 +20,9 @@ from netlab.findings.series import series_of
 
 
 @pytest.mark.parametrize("kind", [Kind.BUFFER_CAPPED, Kind.BUFFER_DOUBLED])
-def test_what_a_system_did_to_buffers_is_told_with_ends_sizes_and_cells(kind: Kind) -> None:
+def test_capped_and_doubled_socket_buffers_are_reported_with_ends_sizes_and_cells(
+    kind: Kind,
+) -> None:
     change = "capped" if kind is Kind.BUFFER_CAPPED else "doubled"
     effective: dict[int, dict[str, Value]] = {
         BUFFERS[1]: {f"server_send_buffer_{change}": 1, "server_send_buffer_bytes": 4_000},
@@ -45,14 +47,14 @@ def test_what_a_system_did_to_buffers_is_told_with_ends_sizes_and_cells(kind: Ki
     ]
 
 
-def test_a_size_that_nobody_read_back_is_no_evidence() -> None:
+def test_a_capped_buffer_without_an_effective_size_is_reported_without_the_size() -> None:
     values: dict[str, Value] = {"sender_send_buffer_capped": 1}
     (finding,) = of(buffers(series_of(flat(values=values))), Kind.BUFFER_CAPPED)
     assert finding.evidence.keys() == {"least_asked_bytes", "most_asked_bytes"}
     assert finding.words == {"ends": "sender"}
 
 
-def test_each_pairing_is_told_of_its_own_buffers_by_all_its_series() -> None:
+def test_capped_buffers_are_reported_for_each_pairing_over_all_its_series() -> None:
     values: dict[str, Value] = {"client_send_buffer_capped": 1}
     runs = (flat(values=values), flat(values=values, pairing="WL"), flat(pairing="LW"))
     small = flat(values=values, pairing="LL", asked=stream(size=64))
@@ -66,7 +68,7 @@ def test_each_pairing_is_told_of_its_own_buffers_by_all_its_series() -> None:
     ]
 
 
-def test_a_buffer_was_capped_where_one_trial_says_so() -> None:
+def test_a_buffer_is_reported_as_capped_if_one_trial_was_capped() -> None:
     run = measured({size: [94.0, 94.0] for size in BUFFERS})
     records = [
         replace(r, values={**r.values, "receiver_receive_buffer_capped": int(r.trial == 2)})
@@ -88,7 +90,7 @@ def same(effective: Mapping[int, Mapping[str, Value]], **more: Any) -> list[Find
     return of(buffers(series_of(flat(effective=effective, **more))), Kind.SAME_BUFFER)
 
 
-def test_cells_whose_four_buffers_are_read_back_alike_are_one_point() -> None:
+def test_cells_with_four_equal_effective_buffers_are_reported_as_one_point() -> None:
     (finding,) = same({BUFFERS[1]: SAME, BUFFERS[4]: SAME})
     assert (finding.group, finding.cells) == (
         Group("LL", "TCP", 1500),
@@ -102,14 +104,16 @@ def test_cells_whose_four_buffers_are_read_back_alike_are_one_point() -> None:
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_cells_with_one_buffer_that_differs_or_is_not_known_are_two_points(name: str) -> None:
+def test_cells_with_one_different_or_unknown_effective_buffer_are_separate_points(
+    name: str,
+) -> None:
     assert same({BUFFERS[1]: SAME, BUFFERS[4]: {**SAME, name: 1}}) == []
     assert same({BUFFERS[1]: SAME, BUFFERS[4]: {**SAME, name: "8000"}}) == []
     without = {key: value for key, value in SAME.items() if key != name}
     assert same({BUFFERS[1]: without, BUFFERS[4]: without}) == []
 
 
-def test_trials_that_read_back_different_sizes_tell_none() -> None:
+def test_trials_with_different_effective_buffers_give_no_equal_buffer_finding() -> None:
     run = measured({size: [94.0, 94.0] for size in BUFFERS}, values=SAME)
     assert len(of(buffers(series_of(run)), Kind.SAME_BUFFER)) == 1
     records = [
@@ -118,7 +122,7 @@ def test_trials_that_read_back_different_sizes_tell_none() -> None:
     assert of(buffers(series_of(run_of(run.plan, records))), Kind.SAME_BUFFER) == []
 
 
-def test_one_cell_with_an_effective_size_is_no_pair_and_two_sizes_are_two_findings() -> None:
+def test_each_effective_buffer_size_shared_by_two_cells_has_its_own_finding() -> None:
     assert same({BUFFERS[1]: SAME}) == []
     second_size = dict.fromkeys(SAME, 5)
     findings = same(
@@ -130,7 +134,7 @@ def test_one_cell_with_an_effective_size_is_no_pair_and_two_sizes_are_two_findin
     ]
 
 
-def test_each_series_has_its_own_points_that_are_the_same() -> None:
+def test_equal_effective_buffers_are_reported_for_each_series_separately() -> None:
     effective_sizes = {BUFFERS[1]: SAME, BUFFERS[4]: SAME}
     runs = [flat(effective=effective_sizes, pairing=pairing) for pairing in ("LL", "WL")]
     findings = of(buffers(joined(*runs)), Kind.SAME_BUFFER)
@@ -157,13 +161,13 @@ def no_effect(figures: Sequence[float | None], **more: Any) -> list[Finding]:
         ((100.0, 100.0, 100.0, 100.0), True),
     ],
 )
-def test_four_sizes_of_which_the_largest_is_one_per_cent_above_the_smallest_show_no_effect(
+def test_four_buffer_sizes_with_figures_within_1_percent_show_no_effect(
     figures: Sequence[float | None], presence: bool
 ) -> None:
     assert bool(no_effect(figures)) is presence
 
 
-def test_an_axis_without_effect_has_its_range_and_its_figures() -> None:
+def test_a_no_effect_finding_states_the_range_of_buffers_and_figures() -> None:
     (finding,) = no_effect((94.0, 94.1, 94.3, None, 94.2))
     assert (finding.group, finding.cells) == (
         Group("LL", "TCP", 1500),
@@ -181,14 +185,14 @@ def test_an_axis_without_effect_has_its_range_and_its_figures() -> None:
     assert finding.words == {"quantity": "throughput_bit_per_s"}
 
 
-def test_an_outlier_is_no_effect_of_the_buffer_and_a_step_is() -> None:
+def test_an_outlier_does_not_count_as_an_effect_of_the_buffer_but_a_step_does() -> None:
     (finding,) = no_effect((94.0, 94.0, 50.0, 94.0, 94.0, 94.0, 94.0, 94.0))
     assert (finding.evidence["outliers"], finding.evidence["levels"]) == (1, 7)
     assert cells_of((BUFFERS[2],))[0] not in finding.cells
     assert no_effect((94.0, 94.0, 94.0, 94.0, 94.0, 94.0, 50.0, 50.0)) == []
 
 
-def test_an_outlier_that_is_within_one_per_cent_is_a_size_like_the_others() -> None:
+def test_an_outlier_within_1_percent_counts_as_a_normal_buffer_size() -> None:
     (finding,) = no_effect((94.0, 94.1, 94.0, 94.1, 94.0, 94.1, 94.0, 94.8))
     assert (finding.evidence["outliers"], finding.evidence["levels"]) == (0, 8)
 
@@ -205,7 +209,7 @@ def udp_run(size: int, pairing: str = "LL", **more: Any) -> Analysis:
     return measured({16 * KIB: [90.0], 32 * KIB: [90.0]}, pairing=pairing, asked=settings, **more)
 
 
-def test_a_long_message_is_one_finding_whoever_sends_it() -> None:
+def test_a_fragmented_message_size_is_one_finding_for_all_pairings() -> None:
     (finding,) = cut(udp_run(2_953), udp_run(2_953, "WL"))
     assert finding.group == Group(protocol="UDP", message_bytes=2_953)
     sizes = (16 * KIB, 32 * KIB)
@@ -221,7 +225,7 @@ def test_a_long_message_is_one_finding_whoever_sends_it() -> None:
     }
 
 
-def test_over_another_version_or_path_it_is_another_finding() -> None:
+def test_fragmentation_has_separate_findings_for_each_ip_version_and_path_mtu() -> None:
     (six,) = cut(udp_run(1_453, asked={"ip_version": 6}))
     # Of full fragments with a header of 48 bytes less goes over: 94.38 % instead of 94.41 %.
     assert six.evidence["best_message_bytes"] == 1452
@@ -232,7 +236,7 @@ def test_over_another_version_or_path_it_is_another_finding() -> None:
     assert (wide.evidence["mtu_bytes"], wide.cells) == (1500, cells_of([32 * KIB]))
 
 
-def test_the_narrowest_path_that_a_trial_tells_counts_even_where_no_link_is_stated() -> None:
+def test_fragmentation_uses_the_narrowest_recorded_path_mtu_even_without_a_link() -> None:
     run = measured({16 * KIB: [90.0, 90.0]}, asked=stream("UDP", 1_400), link=None)
     records = [
         replace(r, values={**r.values, "sender_path_mtu_bytes": 1300 + 50 * r.trial})
@@ -244,7 +248,7 @@ def test_the_narrowest_path_that_a_trial_tells_counts_even_where_no_link_is_stat
     assert cut(run_of(run.plan, odd), link=None) == ()
 
 
-def test_cells_without_a_result_and_messages_that_udp_cannot_carry_are_not_spoken_of() -> None:
+def test_cells_without_a_result_and_too_long_messages_have_no_fragmentation_finding() -> None:
     (finding,) = cut(measured({16 * KIB: [None], 32 * KIB: [90.0]}, asked=stream("UDP", 2_000)))
     assert finding.cells == cells_of([32 * KIB])
     assert cut(udp_run(65_508)) == ()
@@ -253,7 +257,7 @@ def test_cells_without_a_result_and_messages_that_udp_cannot_carry_are_not_spoke
     )
 
 
-def test_what_is_no_datagram_or_touched_no_wire_hides_no_later_one() -> None:
+def test_tcp_and_loopback_cells_do_not_hide_a_later_fragmented_cell() -> None:
     loopback = {16 * KIB: {"same_host": True}}
     (finding,) = cut(flat(), udp_run(2_000, "WL", effective=loopback))
     assert finding.cells == cells_of([32 * KIB], "WL")

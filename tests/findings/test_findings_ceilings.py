@@ -37,7 +37,7 @@ def fall(run: Analysis, explained: Collection[str] = ()) -> tuple[Finding, ...]:
 FULL = [94.0] * 4
 
 
-def test_a_fall_names_the_cells_behind_the_last_full_one_and_from_where_to_where() -> None:
+def test_a_fall_from_the_ceiling_names_its_cells_and_figures() -> None:
     (finding,) = fall(column([*FULL, 80.0, 70.0, 75.0]))
     assert (finding.kind, finding.severity) == (Kind.UNEXPLAINED_FALL, "note")
     assert (finding.group, finding.cells) == (Group("LL", "TCP", 1500), keys(4, 5, 6))
@@ -52,7 +52,7 @@ def test_a_fall_names_the_cells_behind_the_last_full_one_and_from_where_to_where
     }
 
 
-def test_the_ceiling_told_with_a_fall_is_that_of_its_last_cell() -> None:
+def test_a_fall_is_reported_with_the_wire_ceiling_of_its_last_cell() -> None:
     small = {BUFFERS[6]: {"mss_bytes": 1000}}
     (finding,) = fall(column([*FULL, 80.0, 70.0, 75.0], effective=small))
     assert finding.evidence["ceiling_bit_per_s"] == pytest.approx(1e8 * 1000 / 1090)
@@ -76,7 +76,7 @@ def test_the_ceiling_told_with_a_fall_is_that_of_its_last_cell() -> None:
         ([*FULL, 70.0, 75.0, 89.4], 0),
     ],
 )
-def test_four_full_cells_and_three_far_below_behind_them_are_a_fall(
+def test_a_fall_needs_four_full_cells_followed_by_three_cells_far_below(
     mbit: Sequence[float | None], cell_count: int
 ) -> None:
     assert [len(finding.cells) for finding in fall(column(mbit))] == (
@@ -84,7 +84,7 @@ def test_four_full_cells_and_three_far_below_behind_them_are_a_fall(
     )
 
 
-def test_exactly_98_per_cent_is_full_and_exactly_five_scales_are_no_fall() -> None:
+def test_a_cell_is_full_at_exactly_98_percent_and_five_scales_are_no_fall() -> None:
     link = Link(153_800_000.0, 1500)
     at = 0.98 * 144.8
     assert fall(column([144.0, 144.0, 144.0, at, 90.0, 90.0, 90.0], link=link)) != ()
@@ -94,7 +94,7 @@ def test_exactly_98_per_cent_is_full_and_exactly_five_scales_are_no_fall() -> No
     assert fall(column([140.0] * 4 + [132.9, 90.0, 90.0], link=slow)) != ()
 
 
-def test_full_cells_that_scatter_and_coarse_prints_need_a_deeper_fall() -> None:
+def test_scattering_full_cells_and_coarse_printed_figures_need_a_deeper_fall() -> None:
     # Median 93.2, each 0.8 to 0.9 off it: 5 x 1.4826 x 0.8 are 5.93.
     scattered = [92.4, 92.4, 94.0, 94.1]
     assert fall(column([*scattered, 88.0, 70.0, 70.0])) == ()
@@ -107,14 +107,14 @@ def test_full_cells_that_scatter_and_coarse_prints_need_a_deeper_fall() -> None:
     assert fall(column([*FULL, 79.5, 70.0, 70.0, 70.0], effective=last)) == ()
 
 
-def test_a_fall_that_evidence_explains_in_one_of_its_cells_is_none() -> None:
+def test_a_fall_with_one_explained_cell_is_not_reported() -> None:
     run = column([*FULL, 80.0, 70.0, 75.0])
     for at in (4, 5, 6):
         assert fall(run, set(keys(at))) == ()
     assert len(fall(run, {*keys(0, 1, 2, 3), "another"})) == 1
 
 
-def test_only_cells_over_a_wire_of_a_stated_buffer_can_fall() -> None:
+def test_a_fall_ignores_loopback_cells_and_needs_a_stated_link() -> None:
     mbit = [*FULL, 80.0, 70.0, 75.0]
     assert fall(column(mbit, link=None)) == ()
     assert fall(column(mbit, values={"same_host": True})) == ()
@@ -136,7 +136,7 @@ def both_ways(upload: Sequence[float], download: Sequence[float]) -> Analysis:
     return measured(series, asked=stream(direction="both"), effective=values)
 
 
-def test_with_data_both_ways_96_per_cent_are_full_and_each_way_falls_by_itself() -> None:
+def test_with_data_both_ways_cells_are_full_at_96_percent_and_directions_are_separate() -> None:
     # 96 % of the ceiling are 90.38 Mbit/s, 98 % are 92.27.
     tail = [60.0, 60.0, 60.0]
     (finding,) = fall(both_ways([90.5] * 4 + tail, [90.3] * 4 + tail))
@@ -161,7 +161,7 @@ def bare(mbit: Sequence[float | None], *, imported: bool = False, **more: Any) -
     return list(without_timestamps(unrecorded(mbit, **more), imported=imported))
 
 
-def test_tcp_over_the_ceiling_with_timestamps_in_most_cells_is_told_with_both_ceilings() -> None:
+def test_tcp_above_the_ceiling_with_timestamps_is_reported_with_both_ceilings() -> None:
     (finding,) = bare([94.6, 94.0, 94.5, 94.8, None])
     assert (finding.kind, finding.severity) == (Kind.NO_TIMESTAMPS, "note")
     assert (finding.group, finding.cells) == (Group("LL", "TCP", 1500), keys(0, 2, 3))
@@ -190,7 +190,7 @@ def test_tcp_over_the_ceiling_with_timestamps_in_most_cells_is_told_with_both_ce
         ([94.5, 94.5, 95.12], True, False),
     ],
 )
-def test_timestamps_are_missed_in_more_than_half_of_the_cells_and_nowhere_too_much(
+def test_missing_timestamps_need_most_cells_above_one_ceiling_and_none_above_the_other(
     mbit: Sequence[float], imported: bool, presence: bool
 ) -> None:
     assert bool(bare(mbit, imported=imported)) is presence
@@ -205,7 +205,7 @@ def test_timestamps_are_missed_in_more_than_half_of_the_cells_and_nowhere_too_mu
         {"link": None},
     ],
 )
-def test_nothing_is_said_of_timestamps_that_are_known_or_cannot_be_seen(
+def test_known_or_invisible_timestamps_give_no_finding(
     more: Mapping[str, Any],
 ) -> None:
     assert bare([94.5] * 3, **more) == []
@@ -214,12 +214,12 @@ def test_nothing_is_said_of_timestamps_that_are_known_or_cannot_be_seen(
     assert bare([94.5] * 3, effective=mss_values) == []
 
 
-def test_another_tools_way_of_counting_is_not_taken_for_missing_timestamps() -> None:
+def test_throughput_of_another_tool_gives_no_missing_timestamps_finding() -> None:
     assert bare([94.5] * 3, asked=stream(engine="netperf")) == []
     assert bare([94.5] * 3, asked=stream()) != []
 
 
-def test_cells_within_one_host_do_not_count() -> None:
+def test_loopback_cells_do_not_count_for_missing_timestamps() -> None:
     loopback = {BUFFERS[at]: {"same_host": True} for at in (1, 2, 3)}
     (finding,) = bare([94.5, 60.0, 60.0, 99.0], effective=loopback)
     assert (finding.cells, finding.evidence["cells"]) == (keys(0), 1)
@@ -240,7 +240,7 @@ def unknown(
     return list(above_any(series_of(run), link, imported=imported))
 
 
-def test_what_no_message_allows_is_told_with_the_largest_and_the_ceiling() -> None:
+def test_throughput_above_every_possible_ceiling_is_reported_with_the_highest_ceiling() -> None:
     findings = unknown([96.0, 98.0, 97.0, 60.0, None])
     assert [(finding.kind, finding.group, finding.cells) for finding in findings] == [
         (Kind.ABOVE_CEILING, Group("LL", "UDP"), keys(1, 2))
@@ -262,7 +262,7 @@ def test_what_no_message_allows_is_told_with_the_largest_and_the_ceiling() -> No
     ],
 )
 @pytest.mark.parametrize(("imported", "tolerance"), [(False, 0.001), (True, 0.002)])
-def test_above_any_ceiling_begins_a_thousandth_over_it_and_two_for_a_print(
+def test_an_excess_over_every_ceiling_is_reported_from_0_1_or_for_imports_0_2_percent(
     protocol: str, more: dict[str, Any], ceiling: float, imported: bool, tolerance: float
 ) -> None:
     for share, presence in ((tolerance + 1e-5, True), (tolerance - 1e-5, False)):
@@ -280,7 +280,7 @@ def test_above_any_ceiling_begins_a_thousandth_over_it_and_two_for_a_print(
         ("UDP", 6, 1e8 * 1452 / 1538),
     ],
 )
-def test_each_ip_version_has_its_ceiling_whether_the_run_has_both_or_not(
+def test_each_ip_version_has_its_own_highest_ceiling_in_a_mixed_run_too(
     protocol: str, version: int, ceiling: float
 ) -> None:
     unsized: dict[str, Any] = {"protocol": protocol, "message_bytes": None}
@@ -295,7 +295,7 @@ def test_each_ip_version_has_its_ceiling_whether_the_run_has_both_or_not(
             assert [finding.cells for finding in findings] == [(f"WL-{BUFFERS[0]}",)] * presence
 
 
-def test_of_known_messages_no_link_or_no_wire_nothing_is_said_here() -> None:
+def test_known_message_sizes_missing_links_and_loopback_give_no_any_ceiling_finding() -> None:
     assert unknown([200.0], link=None) == []
     assert unknown([200.0], values={"same_host": True}) == []
     assert unknown([200.0], settings={"message_bytes": 64}) == []
@@ -304,7 +304,7 @@ def test_of_known_messages_no_link_or_no_wire_nothing_is_said_here() -> None:
     assert finding.cells == keys(1)
 
 
-def test_a_series_of_known_messages_hides_no_later_one() -> None:
+def test_a_series_with_known_message_size_does_not_hide_a_later_series() -> None:
     unsized: dict[str, Any] = {"message_bytes": None}
     first, second = column([200.0]), column([200.0], pairing="WL", asked=unsized)
     plan = replace(first.plan, cells=(*first.plan.cells, *second.plan.cells))

@@ -54,12 +54,12 @@ def told(cells: int, of_cells: int, trials: int, reason: str, sizes: str = "64")
 # ---- without a result ----------------------------------------------------------------------------
 
 
-def test_a_run_with_a_result_in_each_cell_lacks_nothing() -> None:
+def test_a_run_with_a_result_in_each_cell_has_no_missing_cells() -> None:
     a, b = cell("a"), cell("b")
     assert missing(run_of(plan_of([a, b]), [ok(a), ok(b)])) == ()
 
 
-def test_cells_are_missing_by_pairing_protocol_and_reason() -> None:
+def test_missing_cells_are_grouped_by_pairing_protocol_and_reason() -> None:
     cells = [cell("a"), cell("b"), cell("c"), cell("d", "WL"), cell("e", protocol="UDP"), cell("f")]
     a, b, c, d, e, _ = cells
     records = [
@@ -78,7 +78,7 @@ def test_cells_are_missing_by_pairing_protocol_and_reason() -> None:
     ]
 
 
-def test_a_failed_trial_is_told_though_its_cell_has_a_result_and_another_blank_is_not() -> None:
+def test_a_failed_trial_is_reported_even_if_its_cell_has_a_result() -> None:
     a, b = cell("a"), cell("b")
     failed, blank = (
         not_ok(a, Status.FAILED, "no-peer", 2),
@@ -90,7 +90,7 @@ def test_a_failed_trial_is_told_though_its_cell_has_a_result_and_another_blank_i
     ]
 
 
-def test_each_failed_trial_counts_and_its_cell_once() -> None:
+def test_failed_trials_are_counted_one_by_one_and_their_cells_once() -> None:
     a, b = cell("a"), cell("b")
     records = [
         not_ok(cell_of_run, Status.FAILED, "no-peer", t)
@@ -102,7 +102,7 @@ def test_each_failed_trial_counts_and_its_cell_once() -> None:
     ]
 
 
-def test_a_trial_of_which_nothing_is_known_but_its_status_has_no_reason_given() -> None:
+def test_a_failed_trial_without_a_reason_is_reported_as_no_reason_given() -> None:
     a = cell("a")
     for reason in (None, ""):
         run = run_of(plan_of([a]), [not_ok(a, Status.FAILED, reason)])
@@ -111,7 +111,7 @@ def test_a_trial_of_which_nothing_is_known_but_its_status_has_no_reason_given() 
         ]
 
 
-def test_sizes_are_told_each_once_and_in_order() -> None:
+def test_a_missing_cells_finding_lists_each_message_size_once_and_in_order() -> None:
     cells = [cell(str(at), size=size) for at, size in enumerate((1500, 64, 9000, 64))]
     (sizes_finding,) = missing(run_of(plan_of(cells), []))
     assert sizes_finding.words["message_bytes"] == "64, 1500, 9000"
@@ -151,7 +151,7 @@ def fewer(*columns: tuple[list[PlannedCell], list[Record]]) -> list[tuple[str, d
     return [(str(finding.group), dict(finding.evidence)) for finding in findings]
 
 
-def test_a_mean_on_fewer_cells_than_those_beside_it_names_the_blanks() -> None:
+def test_a_mean_over_fewer_cells_than_its_neighbours_names_the_missing_cells() -> None:
     full_column, short_column = column("LL", [True] * 3), column("WL", [True, False, True])
     assert fewer(full_column, short_column) == [
         ("WL TCP 64", {"cells": 2, "most_cells": 3, "of_cells": 3})
@@ -161,7 +161,7 @@ def test_a_mean_on_fewer_cells_than_those_beside_it_names_the_blanks() -> None:
     assert finding.cells == (short_column[0][1].key,)
 
 
-def test_a_mean_without_any_cell_is_none_and_where_all_are_as_short_none_stands_out() -> None:
+def test_columns_without_any_cell_or_with_equally_many_cells_have_no_fewer_cells_finding() -> None:
     assert fewer(column("LL", [True] * 3), column("WL", [False] * 3)) == []
     assert fewer(column("LL", [True, False]), column("WL", [False, True])) == []
     flags = [True, False, False]
@@ -170,14 +170,16 @@ def test_a_mean_without_any_cell_is_none_and_where_all_are_as_short_none_stands_
     ]
 
 
-def test_means_of_other_tests_or_other_sizes_of_buffers_do_not_stand_beside_each_other() -> None:
+def test_columns_of_other_tests_or_other_socket_buffers_are_not_compared_for_missing_cells() -> (
+    None
+):
     short = column("WL", [True, False])
     assert fewer(column("LL", [True] * 3), short) == []
     assert fewer(column("LL", [True] * 2, test="connect"), short) == []
     assert fewer(column("LL", [True] * 2, size=1500), short) != []
 
 
-def test_each_column_that_is_short_is_told_against_the_fullest() -> None:
+def test_each_column_with_missing_cells_is_compared_with_the_fullest_column() -> None:
     short_columns = fewer(
         column("LL", [True, True, False]),
         column("WL", [True] * 3),
@@ -228,13 +230,13 @@ def timed(
         (10.7, {"rtt_max_ns": True}, True),
     ],
 )
-def test_a_window_is_off_by_more_than_two_per_cent_beyond_its_longest_gap(
+def test_a_trial_is_off_time_by_more_than_2_percent_beyond_its_longest_gap(
     took_s: float, values: dict[str, Any], off: bool
 ) -> None:
     assert len(timed({"LL": [took_s]}, **values)) == off
 
 
-def test_at_exactly_two_per_cent_off_nothing_is_said() -> None:
+def test_a_trial_exactly_2_percent_off_its_duration_is_not_reported() -> None:
     settings: dict[str, Value] = {"duration_s": 100.0}
     assert (
         timed({"LL": [102.0]}, settings=settings) == timed({"LL": [98.0]}, settings=settings) == []
@@ -244,11 +246,11 @@ def test_at_exactly_two_per_cent_off_nothing_is_said() -> None:
     assert len(timed({"LL": [104.000000001]}, settings=timeout_settings)) == 1
 
 
-def test_a_window_of_half_a_second_counts_as_well() -> None:
+def test_a_trial_of_half_a_second_can_be_off_time() -> None:
     assert len(timed({"LL": [0.6]}, settings={"duration_s": 0.5})) == 1
 
 
-def test_a_trial_of_which_no_time_is_known_hides_no_later_one() -> None:
+def test_a_trial_without_a_duration_does_not_hide_a_later_off_time_trial() -> None:
     cells = [cell("a"), cell("b")]
     late = ok(cells[0], 3, elapsed_ns=15 * 10**9)
     run = run_of(plan_of(cells, repeats=3), [ok(cells[0]), late])
@@ -256,18 +258,18 @@ def test_a_trial_of_which_no_time_is_known_hides_no_later_one() -> None:
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (1, 1)
 
 
-def test_a_time_out_may_be_waited_for_at_the_end() -> None:
+def test_a_trial_may_take_its_time_out_longer_than_its_duration() -> None:
     settings: dict[str, Value] = {"timeout_s": 2.0}
     assert timed({"LL": [12.2]}, settings=settings) == []
     assert len(timed({"LL": [12.201]}, settings=settings)) == 1
 
 
 @pytest.mark.parametrize("lacking", [{"duration_s": None}, {"duration_s": 0}, {"duration_s": "10"}])
-def test_a_trial_whose_time_nobody_asked_for_is_not_off(lacking: dict[str, Value]) -> None:
+def test_a_trial_without_a_requested_duration_is_not_off_time(lacking: dict[str, Value]) -> None:
     assert timed({"LL": [15.0]}, settings=lacking) == []
 
 
-def test_a_window_that_was_not_recorded_or_is_no_number_is_not_off() -> None:
+def test_a_trial_without_a_recorded_duration_is_not_off_time() -> None:
     of = cell("a")
     values: Any
     for values in (None, True, "15000000000", -1, 0):
@@ -276,7 +278,7 @@ def test_a_window_that_was_not_recorded_or_is_no_number_is_not_off() -> None:
     assert off_time(series_of(run_of(plan_of([of]), [])), StatedFacts()) == ()
 
 
-def test_how_many_trials_were_off_and_by_how_much_is_told_of_each_pairing() -> None:
+def test_off_time_trials_are_counted_for_each_pairing_with_their_range_of_durations() -> None:
     findings = timed(
         {"LL-a": [10.0, 15.0], "WL-b": [10.0, 10.0], "LL-c": [11.0, 12.0], "LL-d": [10.0]}
     )
@@ -291,7 +293,7 @@ def test_how_many_trials_were_off_and_by_how_much_is_told_of_each_pairing() -> N
     }
 
 
-def test_only_trials_with_a_result_have_a_time() -> None:
+def test_failed_trials_are_not_reported_as_off_time() -> None:
     of = cell("a")
     late = ok(of, elapsed_ns=15 * 10**9)
     failed = Record(
@@ -305,7 +307,7 @@ def test_only_trials_with_a_result_have_a_time() -> None:
     assert len(off_time(series_of(run_of(plan_of([of]), [late])), StatedFacts())) == 1
 
 
-def test_each_way_of_a_test_both_ways_has_its_own_window() -> None:
+def test_each_direction_of_a_stream_both_ways_is_judged_by_its_own_duration() -> None:
     settings: dict[str, Value] = {"direction": "both"}
     (finding,) = timed(
         {"LL": [15.0]}, settings=settings, prefix="to_client_", to_server_elapsed_ns=10**10
@@ -317,7 +319,7 @@ def test_each_way_of_a_test_both_ways_has_its_own_window() -> None:
     ("shortest_s", "longest_s", "off"),
     [(98, 102, False), (97.9, 100, True), (100, 102.1, True), (100, 100, False)],
 )
-def test_what_a_document_says_of_its_durations_is_told_with_its_source(
+def test_durations_that_a_document_states_are_reported_for_its_pairings_with_the_source(
     shortest_s: float, longest_s: float, off: bool
 ) -> None:
     duration = StatedDuration(
@@ -341,7 +343,7 @@ def test_what_a_document_says_of_its_durations_is_told_with_its_source(
         assert finding.words == {"source": "page 7"}
 
 
-def test_a_second_statement_counts_though_the_first_is_within_bounds() -> None:
+def test_a_second_stated_duration_is_reported_even_if_the_first_is_within_bounds() -> None:
     near, far = (
         StatedDuration(pairings=(), asked_s=10, shortest_s=10, longest_s=s, source=str(s))
         for s in (10, 20)

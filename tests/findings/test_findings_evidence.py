@@ -153,7 +153,7 @@ def near(number: float) -> Any:
 # ---- every value ---------------------------------------------------------------------------------
 
 
-def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> None:
+def test_every_value_of_a_udp_record_is_read_into_its_field_of_the_sample() -> None:
     settings = bare(1400, duration_s=10.0, congestion="bbr", warm_up_s=2.0)
     # 1400 + 8 + 20 bytes go over a path of 1400 in two packets: 1376 + 8 bytes, and the rest.
     wire = (20 + 1376 + 38) + (20 + 32 + 38)
@@ -191,7 +191,7 @@ def test_all_that_a_record_says_of_a_stream_over_udp_is_where_it_belongs() -> No
     )
 
 
-def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> None:
+def test_every_value_of_a_tcp_record_is_read_into_its_field_of_the_sample() -> None:
     sample = only(bare(64, "TCP", streams=3), SAID)
     assert sample == StreamSample(
         cell="a cell",
@@ -225,7 +225,7 @@ def test_all_that_a_record_says_of_a_stream_over_tcp_is_where_it_belongs() -> No
     )
 
 
-def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
+def test_values_missing_in_a_record_are_unknown_in_the_sample() -> None:
     for protocol in ("UDP", "TCP"):
         sample = only(bare(1472, protocol), {"throughput_bit_per_s": 9e7}, link=None)
         assert sample == StreamSample(
@@ -243,7 +243,7 @@ def test_of_what_a_record_does_not_say_nothing_is_known() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["7", True, None, [7], 7.5])
-def test_a_value_of_another_type_is_not_known(wrong: Any) -> None:
+def test_record_values_of_a_wrong_type_are_unknown_in_the_sample(wrong: Any) -> None:
     names = ("throughput_bit_per_s", "sender_congestion")
     values = {name: value if name in names else wrong for name, value in SAID.items()}
     sample = only(bare(1472, "TCP"), {**values, "sender_congestion": 7})
@@ -263,7 +263,7 @@ def test_a_value_of_another_type_is_not_known(wrong: Any) -> None:
     assert read(bare(), {"throughput_bit_per_s": wrong}) == () or numbers
 
 
-def test_a_counter_that_one_edge_lacks_or_that_fell_has_not_grown() -> None:
+def test_a_tcp_counter_missing_at_one_edge_or_falling_is_unknown_in_the_sample() -> None:
     names = ("busy_time_us", "rwnd_limited_us", "sndbuf_limited_us", "total_retrans")
     for name in names:
         for edge in ("begin", "end"):
@@ -287,7 +287,7 @@ def test_a_counter_that_one_edge_lacks_or_that_fell_has_not_grown() -> None:
     ("begin", "end", "window"),
     [(5, 9, 9), (9, 5, 9), (None, 5, 5), (5, None, 5), (None, None, None)],
 )
-def test_the_receivers_window_is_the_larger_of_both_edges(
+def test_the_receive_window_of_a_sample_is_the_larger_of_both_edges(
     begin: int | None, end: int | None, window: int | None
 ) -> None:
     edges = {"sender_tcp_begin_snd_wnd": begin, "sender_tcp_end_snd_wnd": end}
@@ -310,7 +310,9 @@ def test_the_receivers_window_is_the_larger_of_both_edges(
         ([100, 3], "7", False),
     ],
 )
-def test_a_histogram_that_is_not_whole_is_not_known(pairs: Any, bits: Any, validity: bool) -> None:
+def test_an_incomplete_histogram_of_call_times_is_unknown_in_the_sample(
+    pairs: Any, bits: Any, validity: bool
+) -> None:
     values = {
         **{"throughput_bit_per_s": 9e7, "sender_send_call_histogram": pairs},
         "sender_send_call_histogram_bits": bits,
@@ -322,14 +324,14 @@ def test_a_histogram_that_is_not_whole_is_not_known(pairs: Any, bits: Any, valid
 # ---- whose and which -----------------------------------------------------------------------------
 
 
-def test_the_client_sends_unless_the_server_is_to() -> None:
+def test_the_client_is_the_sender_of_a_sample_unless_the_server_sends() -> None:
     upload = only(bare(direction="client-sends"), SAID)
     assert (upload.sender.host, upload.receiver.host, upload.flow) == ("b", "a", "")
     download = only(bare(direction="server-sends"), SAID)
     assert (download.sender.host, download.receiver.host, download.flow) == ("a", "b", "")
 
 
-def test_a_test_both_ways_has_a_sending_each_way_with_its_own_values() -> None:
+def test_a_stream_both_ways_has_one_sample_per_direction_with_its_own_values() -> None:
     values: dict[str, Value] = {
         **{f"to_server_{name}": value for name, value in SAID.items()},
         **{"to_client_throughput_bit_per_s": 8e7, "to_client_sender_thread_ns": 99},
@@ -342,7 +344,7 @@ def test_a_test_both_ways_has_a_sending_each_way_with_its_own_values() -> None:
     assert download.sender == StreamEnd(host="a", thread_ns=99)
 
 
-def test_hosts_that_were_not_chosen_have_no_name() -> None:
+def test_unknown_hosts_of_a_record_have_no_name_in_the_sample() -> None:
     cell, trial_record = record(bare(), SAID)
     unknown: list[Any] = ["", None]
     for server in unknown:
@@ -351,7 +353,7 @@ def test_hosts_that_were_not_chosen_have_no_name() -> None:
         assert (sample.sender.host, sample.receiver.host) == ("", "")
 
 
-def test_only_streams_that_are_ok_and_have_a_figure_and_a_size_are_read() -> None:
+def test_samples_are_read_only_from_ok_streams_with_a_throughput_and_a_message_size() -> None:
     assert read(bare(), SAID, test="round_trip") == ()
     assert read(bare(), {"lost_messages": 3}) == ()
     assert read({"protocol": "UDP"}, SAID) == ()
@@ -363,7 +365,7 @@ def test_only_streams_that_are_ok_and_have_a_figure_and_a_size_are_read() -> Non
     assert samples(run_of(plan_of([cell]), [])) == ()
 
 
-def test_sendings_come_in_the_plans_order_trial_by_trial() -> None:
+def test_samples_come_in_the_order_of_the_plan_trial_by_trial() -> None:
     cells = [PlannedCell(key, "LL", "stream", bare()) for key in "yxz"]
     records = [
         record_of(cell, {"throughput_bit_per_s": float(trial)}, printed="x", trial=trial)
@@ -378,7 +380,7 @@ def test_sendings_come_in_the_plans_order_trial_by_trial() -> None:
     ]
 
 
-def test_what_a_document_printed_is_known_to_be_an_import() -> None:
+def test_samples_of_an_imported_table_are_marked_as_imported() -> None:
     assert only(bare(), SAID, source="table.csv").imported is True
     assert only(bare(), SAID).imported is False
 
@@ -386,7 +388,7 @@ def test_what_a_document_printed_is_known_to_be_an_import() -> None:
 @pytest.mark.parametrize(
     ("answer", "same"), [(True, True), (False, False), (1, False), (None, False)]
 )
-def test_a_stream_within_one_host_touched_no_wire(answer: Any, same: bool) -> None:
+def test_a_sample_within_one_host_has_no_wire_ceiling(answer: Any, same: bool) -> None:
     sample = only(bare(), {**SAID, "same_host": answer})
     assert sample.same_host is same
     assert (sample.ceiling_bit_per_s is None) is same

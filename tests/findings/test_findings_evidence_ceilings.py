@@ -46,7 +46,7 @@ def bare(size: int = 1472, protocol: str = "UDP", **more: Value) -> dict[str, Va
         ({"message_rate_per_s": "full"}, None),
     ],
 )
-def test_what_was_offered_is_payload_bits_a_second(
+def test_the_offered_rate_is_read_in_payload_bits_per_second(
     settings: dict[str, Any], offered_rate: float | None
 ) -> None:
     sample = only(bare(**settings), {})
@@ -55,14 +55,16 @@ def test_what_was_offered_is_payload_bits_a_second(
 
 
 @pytest.mark.parametrize(("answer", "spins"), [(1, True), (0, False), (2, False), (None, False)])
-def test_a_receiver_spins_that_says_so(answer: Any, spins: bool) -> None:
+def test_a_receiver_is_spinning_only_if_its_record_says_1(answer: Any, spins: bool) -> None:
     assert only(bare(), {"receiver_spin": answer}).receiver.spins is spins
 
 
 @pytest.mark.parametrize(
     ("answer", "streams"), [(4, 4), (1, 1), (None, 1), (True, 1), (0, 1), ("4", 1)]
 )
-def test_a_stream_without_a_number_of_streams_is_one(answer: Any, streams: int) -> None:
+def test_a_missing_or_invalid_number_of_streams_counts_as_one_stream(
+    answer: Any, streams: int
+) -> None:
     assert only(bare(streams=answer), {}).streams == streams
 
 
@@ -94,7 +96,7 @@ COARSE: Mapping[str, Value] = {
         ({"receiver_coarse": None}, 0.0),
     ],
 )
-def test_a_coarse_figure_may_be_off_by_its_largest_receive_and_what_its_queue_changed(
+def test_the_error_of_a_coarse_throughput_adds_its_largest_receive_and_queue_change(
     changes: dict[str, Any], share: float
 ) -> None:
     assert only(bare(), {**COARSE, **changes}).resolution_share == pytest.approx(share)
@@ -119,7 +121,7 @@ def test_a_coarse_figure_may_be_off_by_its_largest_receive_and_what_its_queue_ch
         (bare(1472), {"sender_path_mtu_bytes": 60}, None),
     ],
 )
-def test_a_message_over_udp_is_cut_into_as_many_packets_as_the_path_asks_for(
+def test_the_packets_of_a_udp_message_are_counted_by_the_path_mtu(
     settings: dict[str, Value], values: dict[str, Value], packets: int | None
 ) -> None:
     assert only(settings, values).packets_a_message == packets
@@ -150,13 +152,13 @@ PATH: Mapping[str, Value] = {
         ({}, {"sender_path_mtu_bytes": 1300}, 1400),
     ],
 )
-def test_over_tcp_the_path_is_as_wide_as_full_segments_show(
+def test_the_path_mtu_of_tcp_is_computed_from_full_segments(
     settings: dict[str, Value], changes: dict[str, Any], mtu: int | None
 ) -> None:
     assert only(bare(64, "TCP", **settings), {**PATH, **changes}).path_mtu_bytes == mtu
 
 
-def test_over_udp_the_path_is_what_the_senders_system_takes_it_for() -> None:
+def test_the_path_mtu_of_udp_is_the_path_mtu_of_the_senders_system() -> None:
     assert only(bare(), {**PATH, "sender_path_mtu_bytes": 1300}).path_mtu_bytes == 1300
     assert only(bare(), PATH).path_mtu_bytes is None
 
@@ -197,7 +199,7 @@ AROUND = 38
         (bare(64, "TCP"), {"sender_path_mtu_bytes": 1400}, LINK, 1448 / 1538),
     ],
 )
-def test_the_ceiling_is_payload_by_its_bytes_on_the_wire(
+def test_the_wire_ceiling_of_a_record_is_its_payload_share_of_bytes_on_the_wire(
     settings: dict[str, Value], values: dict[str, Value], link: Link, share: float
 ) -> None:
     assert ceiling_of(settings, values, "", link) == pytest.approx(1e8 * share, rel=1e-12)
@@ -217,14 +219,14 @@ def test_the_ceiling_is_payload_by_its_bytes_on_the_wire(
         ({"mss_bytes": 1460}, 1460),
     ],
 )
-def test_the_highest_ceiling_is_without_timestamps_where_nothing_shows_them(
+def test_the_highest_wire_ceiling_assumes_no_timestamps_unless_recorded(
     values: dict[str, Value], mss: int
 ) -> None:
     ceiling = ceiling_of(bare(64, "TCP"), values, "", LINK, highest=True)
     assert ceiling == pytest.approx(1e8 * mss / 1538, rel=1e-12)
 
 
-def test_each_way_has_the_ceiling_of_its_own_options() -> None:
+def test_each_direction_of_a_record_has_the_wire_ceiling_of_its_own_options() -> None:
     values: dict[str, Value] = {
         "to_server_tcp_timestamps": False,
         "to_client_tcp_timestamps": True,
@@ -247,5 +249,7 @@ def test_each_way_has_the_ceiling_of_its_own_options() -> None:
         (bare(64, "TCP"), Link(0, 1500)),
     ],
 )
-def test_what_a_wire_cannot_carry_has_no_ceiling(settings: dict[str, Value], link: Link) -> None:
+def test_a_message_that_no_wire_can_carry_has_no_ceiling(
+    settings: dict[str, Value], link: Link
+) -> None:
     assert ceiling_of(settings, {}, "", link) is None

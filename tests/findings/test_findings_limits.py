@@ -30,7 +30,7 @@ from netlab.findings.streams.majority import findings_of
         (98.0, {"ceiling_bit_per_s": None}, False),
     ],
 )
-def test_the_wire_is_full_at_98_per_cent_of_its_ceiling_and_at_96_with_data_both_ways(
+def test_the_wire_is_full_at_98_percent_of_its_ceiling_and_at_96_percent_both_ways(
     throughput: float, changes: dict[str, Any], full: bool
 ) -> None:
     sample = udp(**({"throughput_bit_per_s": throughput, "ceiling_bit_per_s": 100.0} | changes))
@@ -49,7 +49,7 @@ def test_the_wire_is_full_at_98_per_cent_of_its_ceiling_and_at_96_with_data_both
         (9_800_000.0, {"offered_bit_per_s": None}, Kind.NOT_DETERMINED),
     ],
 )
-def test_pacing_is_the_limit_from_98_per_cent_of_what_was_offered_on(
+def test_pacing_is_the_limit_from_98_percent_of_the_offered_rate(
     throughput: float, changes: dict[str, Any], kind: Kind | None
 ) -> None:
     fields = {"throughput_bit_per_s": throughput, "offered_bit_per_s": 1e7, "calls": None}
@@ -86,14 +86,14 @@ def end(**changes: Any) -> Any:
         udp(ceiling_bit_per_s=None, same_host=True),
     ],
 )
-def test_nothing_is_said_where_one_thing_that_would_show_the_limit_is_not_known(
+def test_a_stream_with_one_unknown_value_has_no_limit_finding(
     sample: StreamSample,
 ) -> None:
     assert limit_of(sample) is None
     assert limits([sample]) == ()
 
 
-def test_that_nothing_shows_the_limit_is_said_where_all_is_known() -> None:
+def test_a_stream_with_all_values_known_and_no_limit_is_reported_as_not_determined() -> None:
     assert limit_of(udp()) is Kind.NOT_DETERMINED
     assert limit_of(tcp()) is Kind.NOT_DETERMINED
     idle_receiver = end(thread_ns=None, steal_share=None, busiest_core_share=None)
@@ -137,7 +137,7 @@ def test_a_cell_has_the_limit_that_more_than_half_of_its_trials_show(
     assert [entry.kind for entry in findings] == kinds
 
 
-def test_the_evidence_of_a_cell_is_of_the_trials_that_show_its_limit() -> None:
+def test_the_evidence_of_a_limit_comes_from_the_trials_that_show_the_limit() -> None:
     trials = [
         trial("a", shows, sent=sent_count)
         for shows, sent_count in (("x", 1_000), ("y", 9), ("x", 3_000))
@@ -146,7 +146,7 @@ def test_the_evidence_of_a_cell_is_of_the_trials_that_show_its_limit() -> None:
     assert entry.evidence["throughput_bit_per_s"] == 2_000 * 1472 * 8
 
 
-def test_a_finding_names_its_cells_in_order_and_its_evidence_is_over_all_their_trials() -> None:
+def test_a_limit_finding_names_its_cells_in_order_with_evidence_over_all_trials() -> None:
     trials = [
         trial(cell, "x", sent=sent_count)
         for cell, sent_count in (("b", 100), ("a", 500), ("b", 300))
@@ -157,7 +157,7 @@ def test_a_finding_names_its_cells_in_order_and_its_evidence_is_over_all_their_t
     assert entry.group == Group("LL", "UDP", 1472)
 
 
-def test_cells_of_one_group_with_different_limits_are_a_finding_each() -> None:
+def test_cells_of_one_group_with_different_limits_have_separate_findings() -> None:
     findings = as_told(TOLD, trial("a", "x"), trial("b", "y"), trial("c", "x"), trial("d", ""))
     assert [(entry.kind, entry.cells) for entry in findings] == [
         (Kind.SENDER_CPU, ("a", "c")),
@@ -165,7 +165,7 @@ def test_cells_of_one_group_with_different_limits_are_a_finding_each() -> None:
     ]
 
 
-def test_groups_come_in_the_order_of_the_readings() -> None:
+def test_limit_findings_come_in_the_order_of_the_samples() -> None:
     findings = as_told(TOLD, trial("a", "y", pairing="WL"), trial("b", "x"))
     assert [(entry.group.pairing, entry.kind) for entry in findings] == [
         ("WL", Kind.PATH_LOSS),
@@ -183,7 +183,7 @@ def at_rate(size: int, **changes: Any) -> StreamSample:
     return udp(**(defaults | changes))
 
 
-def test_a_packet_rate_is_named_instead_of_loss_on_the_path_or_nothing_shown() -> None:
+def test_a_packet_rate_is_named_instead_of_path_loss_or_an_unknown_limit() -> None:
     path_losses = Losses(sent=4_000, lost=400, receive_queue=0, local=0)
     unknown = Losses(sent=None, lost=None, receive_queue=None, local=None)
     for losses in (path_losses, unknown):
@@ -194,7 +194,7 @@ def test_a_packet_rate_is_named_instead_of_loss_on_the_path_or_nothing_shown() -
     assert {entry.kind for entry in findings} == {Kind.RECEIVE_QUEUE_DROPS}
 
 
-def test_a_packet_rate_one_way_says_nothing_of_the_other_way() -> None:
+def test_a_packet_rate_in_one_direction_is_not_reported_for_the_other_direction() -> None:
     upload = [at_rate(size, flow="to server") for size in (64, 128, 256)]
     download = [replace(at_rate(64), flow="to client")]
     kinds = {(entry.group.flow, entry.kind) for entry in limits([*upload, *download])}
@@ -207,7 +207,7 @@ def test_a_packet_rate_one_way_says_nothing_of_the_other_way() -> None:
 # ---- evidence ------------------------------------------------------------------------------------
 
 
-def test_evidence_is_the_median_over_trials_and_absent_where_one_trial_lacks_it() -> None:
+def test_evidence_is_the_median_over_trials_and_absent_if_one_trial_lacks_the_value() -> None:
     three = [udp(sent=sent_count) for sent_count in (1_000, 4_000, 2_000)]
     figures = evidence(Kind.PACING, three)
     assert figures["throughput_bit_per_s"] == 2_000 * 1472 * 8
@@ -222,18 +222,18 @@ def test_evidence_is_the_median_over_trials_and_absent_where_one_trial_lacks_it(
     assert set(evidence(Kind.WIRE_CEILING, ()).values()) == {None}
 
 
-def test_an_even_number_of_trials_has_the_mean_of_the_middle_two() -> None:
+def test_the_evidence_of_an_even_number_of_trials_is_the_mean_of_the_middle_two() -> None:
     figures = evidence(Kind.WIRE_CEILING, [udp(sent=sent_count) for sent_count in (1, 10, 20, 400)])
     assert figures["throughput_bit_per_s"] == 15 * 1472 * 8
 
 
-def test_evidence_that_is_not_known_is_no_part_of_a_finding() -> None:
+def test_a_finding_leaves_out_unknown_evidence() -> None:
     (entry,) = limits([udp(sent=8_120, highest_ceiling_bit_per_s=None)])
     assert entry.evidence.keys() == {"throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share"}
     assert all(value is not None for value in entry.evidence.values())
 
 
-def test_each_figure_is_read_where_its_name_says() -> None:
+def test_each_figure_of_evidence_is_computed_from_the_values_in_its_name() -> None:
     sender_end, receiver_end = end(steal_share=0.125, busiest_core_share=0.5), end(steal_share=0.25)
     sample = udp(
         sender=replace(
@@ -277,7 +277,7 @@ def test_each_figure_is_read_where_its_name_says() -> None:
 # ---- a finding -----------------------------------------------------------------------------------
 
 
-def test_a_finding_has_its_kinds_severity_and_advice_and_only_evidence_that_is_known() -> None:
+def test_a_finding_has_the_severity_and_advice_of_its_kind_and_only_known_evidence() -> None:
     for kind in Kind:
         entry = finding(kind, Group("LL"), ("a",), {"x": 0.0, "y": None}, {"w": "said"})
         assert (entry.kind, entry.severity, entry.advice) == (kind, kind.severity, kind.advice)
@@ -287,7 +287,7 @@ def test_a_finding_has_its_kinds_severity_and_advice_and_only_evidence_that_is_k
     assert (bare.cells, bare.evidence, bare.words) == ((), {}, {})
 
 
-def test_a_group_is_called_by_what_it_is_bound_to() -> None:
+def test_a_group_of_findings_is_named_by_pairing_protocol_size_direction_or_host() -> None:
     assert str(Group("LL", "UDP", 64, "to client")) == "LL UDP 64 to client"
     assert str(Group(host="nas")) == "nas"
     assert str(Group("LL", "TCP", 0)) == "LL TCP 0"

@@ -62,13 +62,13 @@ def suspected(
 
 
 @pytest.mark.parametrize(("share", "far"), [(0.1099, True), (0.1101, False), (0.001, True)])
-def test_a_link_is_suspected_of_which_a_pairing_reaches_11_per_cent_at_most(
+def test_a_link_is_reported_if_a_pairing_reaches_at_most_11_percent_of_the_ceiling(
     share: float, far: bool
 ) -> None:
     assert bool(suspected(point("LL", share * CEILING))) is far
 
 
-def test_at_exactly_11_per_cent_of_the_ceiling_a_link_is_suspected() -> None:
+def test_a_link_is_reported_at_exactly_11_percent_of_the_ceiling() -> None:
     # A message of 700 bytes over UDP is 766 on the wire: 1e8 of them a second carry 7e10 byte...
     link = Link(1e8 * 766, 1500)
     at = point("LL", 7.7e9, size=700, protocol="UDP")
@@ -76,7 +76,7 @@ def test_at_exactly_11_per_cent_of_the_ceiling_a_link_is_suspected() -> None:
     assert finding.evidence["ceiling_share"] == 0.11
 
 
-def test_a_suspected_link_has_the_best_figure_of_its_pairing_and_all_cells_that_show_it() -> None:
+def test_a_slow_link_finding_states_the_best_figure_and_all_cells_of_its_pairing() -> None:
     findings = suspected(
         point("LL", [1e6, 4e6, 2e6]),
         point("LL", 3e6, buffer=32768),
@@ -99,7 +99,7 @@ def test_a_suspected_link_has_the_best_figure_of_its_pairing_and_all_cells_that_
     }
 
 
-def test_without_another_pairing_there_is_none_to_compare_with() -> None:
+def test_a_slow_link_finding_compares_with_other_pairings_only_if_there_are_any() -> None:
     (single_finding,) = suspected(point("LL", 1e6))
     assert "others_ceiling_share" not in single_finding.evidence
     findings = suspected(point("LL", 1e6), point("WL", 2e6))
@@ -108,7 +108,7 @@ def test_without_another_pairing_there_is_none_to_compare_with() -> None:
     assert findings[1].evidence["others_ceiling_share"] == pytest.approx(1e6 / CEILING)
 
 
-def test_the_ceiling_is_the_highest_that_the_options_may_leave() -> None:
+def test_a_slow_link_is_judged_by_the_highest_ceiling_that_tcp_options_may_leave() -> None:
     (finding,) = suspected(point("LL", 1e6, values={"tcp_timestamps": None}))
     with_them = finding.evidence["ceiling_share"]
     unknown = point("LL", 1e6)
@@ -119,7 +119,7 @@ def test_the_ceiling_is_the_highest_that_the_options_may_leave() -> None:
 
 
 @pytest.mark.parametrize(("size", "large"), [(700, True), (699, False), (64, False)])
-def test_some_message_must_be_half_a_frame_long(size: int, large: bool) -> None:
+def test_a_slow_link_needs_a_message_of_at_least_half_a_frame(size: int, large: bool) -> None:
     assert bool(suspected(point("LL", 1e6, size=size))) is large
     small = point("LL", 1e6, size=64)
     assert bool(suspected(small, point("LL", 1e5, size=size))) is large
@@ -136,14 +136,14 @@ def test_some_message_must_be_half_a_frame_long(size: int, large: bool) -> None:
         point("LL", [None]),
     ],
 )
-def test_what_is_paced_of_another_test_or_over_no_wire_shows_nothing_of_a_link(case: Any) -> None:
+def test_paced_loopback_and_round_trip_cells_do_not_count_for_a_slow_link(case: Any) -> None:
     assert suspected(case) == ()
     (finding,) = suspected(case, point("LL", 1e6, buffer=4096))
     assert finding.cells == ("LL-stream-1500-4096",)
     assert finding.evidence["throughput_bit_per_s"] == 1e6
 
 
-def test_a_link_is_not_suspected_where_a_host_limits_the_best_cell() -> None:
+def test_a_link_is_not_reported_as_slow_if_a_host_limits_the_best_cell() -> None:
     best, worse = point("LL", 2e6), point("LL", 1e6, buffer=32768)
     assert suspected(best, worse, of_hosts=[best[0].key]) == ()
     assert len(suspected(best, worse, of_hosts=[worse[0].key])) == 1
@@ -151,7 +151,9 @@ def test_a_link_is_not_suspected_where_a_host_limits_the_best_cell() -> None:
 
 
 @pytest.mark.parametrize(("far", "step"), [(0.396, 1e9), (0.41, None), (0.35, None)])
-def test_several_cells_at_a_step_are_a_link_of_that_step(far: float, step: float | None) -> None:
+def test_several_cells_at_a_standard_rate_are_reported_as_a_link_of_this_rate(
+    far: float, step: float | None
+) -> None:
     link = Link(2.5e9, 1500)
     cells = [point("LL", far * 25 * CEILING, buffer=at) for at in (1, 2, 3)]
     steps = [finding.evidence["step_rate_bit_per_s"] for finding in suspected(*cells, link=link)]
@@ -159,7 +161,7 @@ def test_several_cells_at_a_step_are_a_link_of_that_step(far: float, step: float
     assert suspected(*cells[:2], link=link) == links(series(*cells), link, (), ["LL"]) == ()
 
 
-def test_of_a_link_that_nobody_stated_nothing_is_said() -> None:
+def test_a_run_without_a_stated_link_has_no_slow_link_finding() -> None:
     assert suspected(point("LL", 1e6), link=None) == ()
 
 
@@ -175,14 +177,16 @@ def ways(*points: Any) -> list[tuple[str, tuple[str, ...], dict[str, float], Map
 @pytest.mark.parametrize(
     ("back", "flaw"), [(2.01e7, True), (2e7, False), (1.99e7, False), (9e7, True)]
 )
-def test_one_way_is_told_that_carries_less_than_half_of_the_other(back: float, flaw: bool) -> None:
+def test_a_direction_with_less_than_half_of_the_other_direction_is_reported(
+    back: float, flaw: bool
+) -> None:
     pairs = ways(point("WL", 1e7), point("LW", back))
     figures = {"throughput_bit_per_s": 1e7, "other_bit_per_s": back, "ratio": back / 1e7}
     pair = ("WL", ("WL-stream-1500-16384",), figures, {"against": "LW"})
     assert pairs == ([pair] if flaw else [])
 
 
-def test_ways_are_compared_by_the_medians_over_the_buffers_that_both_have() -> None:
+def test_directions_are_compared_by_medians_over_their_common_socket_buffers() -> None:
     wl = [point("WL", mbit * 1e6, buffer=at) for at, mbit in ((1, 10.0), (2, 30.0), (3, 20.0))]
     lw = [point("LW", mbit * 1e6, buffer=at) for at, mbit in ((4, 90.0), (3, 60.0), (2, 80.0))]
     ((pairing, cells, figures, _),) = ways(*wl, *lw)
@@ -194,7 +198,7 @@ def test_ways_are_compared_by_the_medians_over_the_buffers_that_both_have() -> N
     }
 
 
-def test_hosts_by_name_are_turned_by_name() -> None:
+def test_directions_between_hosts_by_name_are_compared_by_their_names() -> None:
     ((pairing, _, _, words),) = ways(point("nas+pc", 1e6), point("pc+nas", 9e6))
     assert (pairing, words) == ("nas+pc", {"against": "pc+nas"})
 
@@ -212,13 +216,13 @@ def test_hosts_by_name_are_turned_by_name() -> None:
         (point("WL", [None]), point("LW", 9e6)),
     ],
 )
-def test_only_the_same_ends_test_and_settings_over_a_wire_are_compared(
+def test_directions_are_compared_only_for_equal_hosts_tests_and_settings_over_a_wire(
     first_point: Any, second_point: Any
 ) -> None:
     assert ways(first_point, second_point) == []
 
 
-def test_each_pair_of_ways_is_told_by_itself() -> None:
+def test_each_message_size_is_compared_by_direction_separately() -> None:
     pairs = ways(
         point("WL", 4e7),
         point("LW", 4e7),
@@ -228,7 +232,7 @@ def test_each_pair_of_ways_is_told_by_itself() -> None:
     assert [(pairing, cells) for pairing, cells, _, _ in pairs] == [("WL", ("WL-stream-64-16384",))]
 
 
-def test_a_way_without_another_or_with_other_buffers_hides_no_later_one() -> None:
+def test_a_direction_without_a_counterpart_does_not_hide_a_later_comparison() -> None:
     ll, points = (point("LL", 1e6), (point("AB", 1e6, buffer=1), point("BA", 9e6, buffer=2)))
     pairs = ways(ll, *points, point("WL", 1e6), point("LW", 9e6))
     assert [pairing for pairing, _, _, _ in pairs] == ["WL"]
@@ -249,12 +253,12 @@ def of_host(*noted: Mapping[str, Any], link: Link | None = LINK) -> tuple[Findin
     return hosts({"nas": [{**GOOD, **facts} for facts in noted]}, link, frozenset({"nas"}))
 
 
-def test_a_host_whose_facts_stay_and_fit_the_link_is_under_no_suspicion() -> None:
+def test_a_host_with_constant_facts_that_fit_the_link_has_no_finding() -> None:
     assert of_host({}, {}, {}) == ()
     assert hosts({}, LINK, frozenset()) == ()
 
 
-def test_facts_that_changed_are_told_from_first_to_last() -> None:
+def test_changed_facts_are_reported_in_order_from_the_first_to_the_last_value() -> None:
     (change,) = of_host({"kernel": "6.1", "ecn": 2}, {"kernel": "6.2"}, {"kernel": "6.1", "ecn": 0})
     assert (change.kind, change.severity) == (Kind.FACTS_CHANGED, "warning")
     assert (change.group, change.cells) == (Group(host="nas"), ())
@@ -263,12 +267,12 @@ def test_facts_that_changed_are_told_from_first_to_last() -> None:
 
 
 @pytest.mark.parametrize("absent", [{"kernel": None}, {"kernel": ""}, {}])
-def test_a_fact_that_is_absent_once_has_not_changed(absent: dict[str, Any]) -> None:
+def test_a_fact_missing_in_one_reading_is_not_reported_as_changed(absent: dict[str, Any]) -> None:
     assert of_host({"kernel": "6.1"}, absent, {"kernel": "6.1"}) == ()
     assert len(of_host({"kernel": "6.1"}, absent, {"kernel": "6.2"})) == 1
 
 
-def test_a_fact_of_zero_is_a_fact() -> None:
+def test_a_fact_that_changes_from_zero_is_reported() -> None:
     (change,) = of_host({"ecn": 0}, {"ecn": 1})
     assert change.words == {"ecn": "0 → 1"}
 
@@ -302,7 +306,7 @@ def test_a_fact_of_zero_is_a_fact() -> None:
         ),
     ],
 )
-def test_an_interface_that_does_not_fit_the_link_is_told_with_both_figures(
+def test_an_interface_that_contradicts_the_stated_link_is_reported_with_both_figures(
     facts: dict[str, Value], kind: Kind, evidence: dict[str, float], words: dict[str, str]
 ) -> None:
     (flaw,) = of_host(facts)
@@ -327,19 +331,19 @@ def test_an_interface_that_does_not_fit_the_link_is_told_with_both_figures(
         {"interface_duplex": "unknown"},
     ],
 )
-def test_a_faster_interface_or_one_that_says_nothing_is_under_no_suspicion(
+def test_a_faster_interface_or_an_interface_without_facts_has_no_finding(
     facts: dict[str, Any],
 ) -> None:
     assert of_host(facts) == ()
 
 
-def test_all_that_is_wrong_with_an_interface_is_told() -> None:
+def test_wrong_speed_mtu_and_duplex_of_one_interface_are_all_reported() -> None:
     wrong = {"interface_speed_bit_per_s": 10**7, "interface_mtu_bytes": 9000}
     findings = of_host({**wrong, "interface_duplex": "half"})
     assert [finding.kind for finding in findings] == [Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX]
 
 
-def test_of_an_interface_the_last_that_was_read_of_each_fact_counts() -> None:
+def test_an_interface_is_judged_by_the_last_reading_of_each_fact() -> None:
     early = {"interface_speed_bit_per_s": 10**7}
     kinds = [finding.kind for finding in of_host(early, {})]
     assert kinds == [Kind.FACTS_CHANGED]
@@ -348,17 +352,17 @@ def test_of_an_interface_the_last_that_was_read_of_each_fact_counts() -> None:
 
 
 @pytest.mark.parametrize("loopback", ["lo", "lo0"])
-def test_a_loopback_is_no_link(loopback: str) -> None:
+def test_a_loopback_interface_is_not_checked_against_the_link(loopback: str) -> None:
     assert of_host({"route_interface": loopback, "interface_mtu_bytes": 65536}) == ()
 
 
-def test_an_interface_without_a_name_is_told_all_the_same() -> None:
+def test_a_half_duplex_interface_without_a_name_is_reported() -> None:
     for nameless in ({"route_interface": None}, {"route_interface": ""}):
         (finding,) = of_host({**nameless, "interface_duplex": "half"})
         assert finding.words == {"interface": "", "duplex": "half"}
 
 
-def test_only_hosts_that_used_a_cable_are_asked_for_their_interface() -> None:
+def test_the_interface_of_a_host_without_wire_traffic_is_not_checked() -> None:
     noted: list[dict[str, Any]] = [{**GOOD, "interface_duplex": "half", "kernel": "1"}]
     findings = hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"}))
     assert [finding.kind for finding in findings] == [Kind.FACTS_CHANGED]
@@ -383,12 +387,12 @@ def test_hosts_under_one_hypervisor_are_one_finding() -> None:
     ]
 
 
-def test_a_host_that_was_said_to_be_real_and_virtual_is_not_called_virtual() -> None:
+def test_a_host_with_contradictory_facts_about_virtualisation_is_not_called_virtual() -> None:
     facts = {"a": [{"virtual": "kvm"}, {"virtual": "none"}]}
     assert [finding.kind for finding in hosts(facts, LINK, frozenset())] == [Kind.FACTS_CHANGED]
 
 
-def test_findings_of_hosts_come_as_changes_interfaces_and_hypervisors_host_by_host() -> None:
+def test_host_findings_are_ordered_by_changes_interfaces_and_hypervisors() -> None:
     facts = [{"kernel": "1", "virtual": "kvm", "interface_duplex": "half"}, {"kernel": "2"}]
     findings = hosts({"b": facts, "a": facts}, LINK, frozenset({"a", "b"}))
     assert [(finding.kind, finding.group.host) for finding in findings] == [

@@ -62,11 +62,13 @@ def check_the_explanations(
     assert all(finding.evidence["n"] == 1 for finding in unrepeated)
 
 
-def test_the_recorded_lab_report_yields_the_true_explanations(run: Analysis) -> None:
+def test_the_recorded_lab_report_has_exactly_the_known_findings(run: Analysis) -> None:
     check_the_explanations(run, {}, {("WL UDP 1500", 60), ("WL UDP 64512", 24)})
 
 
-def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Analysis) -> None:
+def test_each_outlier_of_the_lab_report_states_the_mean_with_and_without_the_outlier(
+    run: Analysis,
+) -> None:
     first, second = of_kind(run.findings, Kind.OUTLIER)
     mbit_per_s = {name: round(value / 1e6, 2) for name, value in first.evidence.items()}
     assert (mbit_per_s["throughput_bit_per_s"], mbit_per_s["mean"], mbit_per_s["median"]) == (
@@ -79,7 +81,9 @@ def test_each_outlier_stands_with_the_mean_with_and_without_it(run: Analysis) ->
     assert first.severity == "warning"
 
 
-def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run: Analysis) -> None:
+def test_the_lab_report_states_the_wire_ceiling_and_the_unexplained_fall_of_small_messages(
+    run: Analysis,
+) -> None:
     (story,) = [text for text in leading(run) if text.startswith("LL UDP 64:")]
     assert "within 2 % of 49.23 Mbit/s, in 7 of 13 cells" in story
     assert "up to 44 KiB, except 32 KiB" in story
@@ -87,14 +91,16 @@ def test_small_messages_are_at_the_wires_limit_and_the_fall_is_not_explained(run
     assert "nothing recorded explains it" in story
 
 
-def test_a_windows_clients_tcp_is_consistent_with_no_timestamps(run: Analysis) -> None:
+def test_tcp_of_a_windows_client_is_reported_as_consistent_with_no_timestamps(
+    run: Analysis,
+) -> None:
     (finding,) = of_kind(run.findings, Kind.NO_TIMESTAMPS)
     text = sentence(finding, RunIndex(run))
     assert text.startswith("LW TCP 65536: 95.00 Mbit/s is consistent with TCP without timestamps")
     assert "ceiling 94.93 Mbit/s; with timestamps 94.15 Mbit/s); the TCP options are not" in text
 
 
-def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: Analysis) -> None:
+def test_a_comparison_of_pairings_with_one_trial_per_cell_has_no_verdict(run: Analysis) -> None:
     (comparison,) = [
         finding
         for finding in of_kind(run.findings, Kind.CANNOT_TELL)
@@ -107,7 +113,9 @@ def test_windows_servers_cannot_be_told_from_linux_ones_by_one_trial_each(run: A
     assert text in " ".join(leading(run)), "it is the closest of all comparisons"
 
 
-def test_what_matters_stands_first_in_three_to_five_sentences(run: Analysis) -> None:
+def test_the_summary_of_the_lab_report_has_three_to_five_sentences_with_warnings_first(
+    run: Analysis,
+) -> None:
     sentences = leading(run)
     assert 3 <= len(sentences) <= 5
     assert sentences[0].startswith("WW: at most 0.24 Mbit/s, 0.25 % of what the link of 100")
@@ -117,14 +125,14 @@ def test_what_matters_stands_first_in_three_to_five_sentences(run: Analysis) -> 
     assert any("11 s to 19 s instead of 10 s" in text for text in sentences)
 
 
-def test_how_long_trials_ran_is_said_where_the_document_does_with_its_source(run: Analysis) -> None:
+def test_durations_that_a_document_states_are_reported_with_their_source(run: Analysis) -> None:
     run_findings = of_kind(run.findings, Kind.OFF_TIME)
     assert [finding.group.pairing for finding in run_findings] == ["LW", "WW"]
     assert all(finding.words["source"].endswith("section 4.3") for finding in run_findings)
     assert of_kind(findings(lab_report()), Kind.OFF_TIME) == []
 
 
-def test_every_finding_has_a_sentence_and_a_line_of_the_table(run: Analysis) -> None:
+def test_every_finding_has_a_line_in_the_table_of_findings(run: Analysis) -> None:
     part = all_findings(run)
     assert part is not None
     (sheet,) = part.details
@@ -135,7 +143,7 @@ def test_every_finding_has_a_sentence_and_a_line_of_the_table(run: Analysis) -> 
     assert any("is an outlier" in text for text in of_cells[outlier])
 
 
-def test_means_on_fewer_cells_and_blanks_are_told(run: Analysis) -> None:
+def test_means_over_fewer_cells_and_missing_cells_are_reported(run: Analysis) -> None:
     fewer = {
         str(finding.group): (finding.evidence["cells"], finding.evidence["most_cells"])
         for finding in of_kind(run.findings, Kind.FEWER_CELLS)
@@ -167,7 +175,7 @@ def moved(columns: Figures, column_key: tuple[str, str, int], figure: float, to:
     st.integers(0, 11),
     st.integers(2, 12),
 )
-def test_the_explanations_hold_under_other_names_on_another_link_with_outliers_elsewhere(
+def test_the_findings_hold_for_other_pairings_link_rates_and_positions_of_outliers(
     order: list[str], scale: float, first: int, second: int
 ) -> None:
     names = dict(zip(["LL", "WL", "LW", "WW"], order, strict=True))
@@ -180,7 +188,7 @@ def test_the_explanations_hold_under_other_names_on_another_link_with_outliers_e
     assert 3 <= len(leading(altered_run)) <= 5
 
 
-def test_without_its_evidence_none_of_them_is_said() -> None:
+def test_findings_of_the_lab_report_disappear_without_their_evidence() -> None:
     of_the_link = {
         *(
             Kind.WIRE_CEILING,
@@ -204,7 +212,7 @@ def test_without_its_evidence_none_of_them_is_said() -> None:
 
 @given(st.data())
 @settings(max_examples=10, deadline=None)
-def test_leaving_figures_out_makes_no_outlier_of_the_others(data: st.DataObject) -> None:
+def test_missing_figures_make_no_outlier_of_the_other_figures(data: st.DataObject) -> None:
     column_key = ("LL", "UDP", 576)
     column = figures()[column_key]
     flags = data.draw(st.lists(st.booleans(), min_size=13, max_size=13))
@@ -217,7 +225,7 @@ def test_leaving_figures_out_makes_no_outlier_of_the_others(data: st.DataObject)
     )
 
 
-def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -> None:
+def test_the_recorded_kinds_of_connection_have_exactly_the_findings_about_one_bridge() -> None:
     run = load(FOLDER.parent / "connection-kinds")
     assert [str(finding.group) for finding in of_kind(run.findings, Kind.ABOVE_CEILING)] == [
         "linux+colinux-winpcap-bridge UDP"
@@ -230,7 +238,7 @@ def test_the_recorded_kinds_of_connection_yield_what_is_odd_about_one_bridge() -
     assert "Of 50 cells, these have no result: 12, the imported document" in sentences[2]
 
 
-def test_the_recorded_blasts_of_nettest_were_at_the_wires_limit() -> None:
+def test_the_recorded_nettest_streams_are_at_the_wire_ceiling_without_a_warning() -> None:
     run = load(FOLDER.parent / "nettest")
     assert [finding for finding in run.findings if finding.severity == "warning"] == []
     assert [str(finding.group) for finding in of_kind(run.findings, Kind.WIRE_CEILING)] == [
@@ -239,7 +247,7 @@ def test_the_recorded_blasts_of_nettest_were_at_the_wires_limit() -> None:
     ]
 
 
-def test_stated_durations_near_what_was_asked_for_are_no_finding() -> None:
+def test_stated_durations_near_the_requested_duration_are_not_reported() -> None:
     def said(longest_s: float) -> StatedFacts:
         return StatedFacts(
             durations=(

@@ -26,7 +26,7 @@ def on_axis(figures: Sequence[float | None], **more: Any) -> tuple[Finding, ...]
 SIZES = [(16 + 4 * at) * KIB for at in range(16)]
 
 
-def test_an_outlier_has_the_mean_of_its_column_with_and_without_all_outliers() -> None:
+def test_an_outlier_finding_states_the_mean_with_and_without_all_outliers() -> None:
     figures = [92.0, 50.0, 92.0, 92.0, 92.0, 92.0, 92.0, 92.0, 70.0, 92.0, None]
     first, second = on_axis(figures)
     assert (first.kind, first.group) == (Kind.OUTLIER, Group("LL", "TCP", 1500))
@@ -55,7 +55,9 @@ def test_an_outlier_has_the_mean_of_its_column_with_and_without_all_outliers() -
 
 
 @pytest.mark.parametrize(("figure", "kinds"), [(94.5, []), (94.4, []), (93.9, [Kind.OUTLIER])])
-def test_an_outlier_is_more_than_six_scales_off(figure: float, kinds: list[Kind]) -> None:
+def test_an_outlying_cell_deviates_by_more_than_six_scales(
+    figure: float, kinds: list[Kind]
+) -> None:
     # Six scales of 1 % of 100 are 6: from 94 to 106.
     findings = on_axis([100.0, 100.0, 100.0, figure, 100.0, 100.0, 100.0])
     assert [finding.kind for finding in findings] == kinds
@@ -63,7 +65,7 @@ def test_an_outlier_is_more_than_six_scales_off(figure: float, kinds: list[Kind]
     assert [finding.kind for finding in above] == kinds
 
 
-def test_printed_figures_are_off_by_steps_of_their_last_digit() -> None:
+def test_the_scale_of_printed_cells_is_at_least_three_steps_of_the_last_digit() -> None:
     figures = [1.0, 1.0, 1.0, 1.7, 1.0, 1.0, 1.0]
     assert len(on_axis(figures)) == 1
     # Six scales of three steps of 0.05 Mbit/s are 0.9 Mbit/s.
@@ -71,14 +73,14 @@ def test_printed_figures_are_off_by_steps_of_their_last_digit() -> None:
     assert len(on_axis(figures, values={"printed_step_bit_per_s": 30_000.0})) == 1
 
 
-def test_a_series_without_a_stated_buffer_has_no_axis_to_be_off() -> None:
+def test_a_series_without_a_stated_socket_buffer_has_no_outlier() -> None:
     run = measured({SIZES[0]: [92.0]})
     tuned = replace(run.plan.cells[0], settings=stream())
     records = [replace(record, settings=tuned.settings) for record in run.records]
     assert outliers(series_of(run_of(replace(run.plan, cells=(tuned,)), records))) == ()
 
 
-def test_adjacent_cells_off_the_same_way_are_one_step() -> None:
+def test_adjacent_cells_that_deviate_alike_are_one_step_finding() -> None:
     (step,) = on_axis([92.0] * 10 + [80.0, 81.0, 82.0])
     assert (step.kind, step.group) == (Kind.STEP, Group("LL", "TCP", 1500))
     assert step.cells == cells_of(SIZES[10:13])
@@ -95,17 +97,17 @@ def test_adjacent_cells_off_the_same_way_are_one_step() -> None:
     assert step.evidence["median"] == pytest.approx(92e6)
 
 
-def test_steps_apart_are_steps_of_their_own() -> None:
+def test_separate_steps_of_a_series_have_separate_findings() -> None:
     apart = on_axis([80.0, 80.0] + [92.0] * 8 + [80.0, 80.0])
     assert [finding.cells for finding in apart] == [cells_of(SIZES[:2]), cells_of(SIZES[10:12])]
 
 
-def test_a_blank_between_two_cells_does_not_part_a_step() -> None:
+def test_a_missing_cell_between_two_cells_does_not_split_a_step() -> None:
     (step,) = on_axis([92.0] * 9 + [80.0, None, 80.0])
     assert (step.kind, step.cells) == (Kind.STEP, cells_of((SIZES[9], SIZES[11])))
 
 
-def test_a_cell_of_the_systems_own_tuning_is_in_the_mean_and_not_on_the_axis() -> None:
+def test_a_cell_with_automatic_buffers_is_not_judged_as_an_outlier() -> None:
     run = measured({size: [92.0] for size in SIZES[:8]})
     tuned = replace(run.plan.cells[0], key="tuned", settings=stream())
     record = replace(
@@ -125,7 +127,7 @@ def trials(figures: Sequence[float | None], **more: Any) -> list[Finding]:
     return of(outliers(series_of(measured({SIZES[0]: figures}, **more))), Kind.STRAY_TRIAL)
 
 
-def test_stray_trials_are_counted_and_the_first_of_them_is_named() -> None:
+def test_outlying_trials_are_counted_and_the_first_outlying_trial_is_named() -> None:
     figures = [94.0, None, 94.0, 70.0, 94.0, 94.0, 94.0, 60.0]
     (finding,) = trials(figures)
     assert (finding.group, finding.cells) == (Group("LL", "TCP", 1500), cells_of(SIZES[:1]))
@@ -152,13 +154,13 @@ def test_stray_trials_are_counted_and_the_first_of_them_is_named() -> None:
         ((100.0, 100.0, 50.0, 100.0, None), 0),
     ],
 )
-def test_a_stray_trial_is_three_and_a_half_scales_off_four_siblings_and_more(
+def test_an_outlying_trial_needs_five_trials_and_more_than_three_and_a_half_scales(
     figures: Sequence[float | None], strays: int
 ) -> None:
     assert len(trials(figures)) == strays
 
 
-def test_printed_trials_are_stray_by_steps_of_their_last_digit() -> None:
+def test_the_scale_of_printed_trials_is_at_least_three_steps_of_the_last_digit() -> None:
     figures = [1.0, 1.0, 1.5, 1.0, 1.0]
     assert len(trials(figures)) == 1
     # Three and a half scales of three steps of 0.05 Mbit/s are 0.525 Mbit/s.

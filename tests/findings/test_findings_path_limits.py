@@ -57,7 +57,7 @@ def windowed(throughput_bit_per_s: float = 40_000_000.0, **changes: Any) -> Stre
         (windowed(receiver=SHORT), True),
     ],
 )
-def test_a_receivers_window_limits_that_holds_tcp_back_and_fits_what_came_through(
+def test_the_receive_window_is_the_limit_if_tcp_waited_for_the_window_and_the_rate_fits(
     sample: StreamSample, limited: bool
 ) -> None:
     assert window_limited(sample) is limited
@@ -73,7 +73,7 @@ def test_a_receivers_window_limits_that_holds_tcp_back_and_fits_what_came_throug
         ({"tcp": counts(sndbuf_limited_us=900_000), "sender": SHORT}, False),
     ],
 )
-def test_a_send_buffer_limits_that_holds_tcp_back_for_half_of_the_time(
+def test_the_send_buffer_is_the_limit_if_tcp_waited_for_the_buffer_half_of_the_time(
     changes: dict[str, Any], limited: bool
 ) -> None:
     assert send_buffer_limited(tcp(**changes)) is limited
@@ -94,7 +94,7 @@ def test_a_send_buffer_limits_that_holds_tcp_back_for_half_of_the_time(
         ({"sndbuf_limited_us": None}, False),
     ],
 )
-def test_congestion_limits_that_leaves_tcp_busy_for_half_of_the_time_and_makes_it_send_again(
+def test_congestion_is_the_limit_of_busy_tcp_with_retransmissions(
     changes: dict[str, Any], limited: bool
 ) -> None:
     sample = tcp(tcp=counts(**({"retransmissions": 1} | changes)))
@@ -120,14 +120,14 @@ def test_congestion_limits_that_leaves_tcp_busy_for_half_of_the_time_and_makes_i
         (None, 1_000, 0, False, False),
     ],
 )
-def test_what_was_lost_is_the_sockets_from_a_half_of_it_on_and_the_paths_without_any(
+def test_loss_is_the_sockets_from_half_of_the_loss_and_the_paths_without_socket_drops(
     sent_count: int | None, lost_count: int, drop_count: int | None, socket: bool, path: bool
 ) -> None:
     sample = udp(losses=Losses(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0))
     assert (receive_queue_drops(sample), path_loss(sample)) == (socket, path)
 
 
-def test_of_loss_in_several_places_the_one_with_most_of_it_is_the_limit() -> None:
+def test_of_loss_in_two_places_the_place_with_more_drops_is_the_limit() -> None:
     losses = Losses(sent=4_000, lost=1_000, receive_queue=300, local=0)
     sample = udp(losses=losses, drops=replace(NONE_DROPPED, receiver_backlog=250))
     assert (receive_queue_drops(sample), host_drops(sample)) == (True, False)
@@ -146,7 +146,7 @@ def test_of_loss_in_several_places_the_one_with_most_of_it_is_the_limit() -> Non
         (3_799, 0, False),
     ],
 )
-def test_a_senders_own_queue_limits_that_drops_more_than_a_twentieth_of_what_was_to_be_sent(
+def test_the_queue_of_the_sender_is_the_limit_if_more_than_5_percent_of_messages_dropped(
     sent_count: int | None, local: int | None, limited: bool
 ) -> None:
     sample = udp(losses=Losses(sent=sent_count, lost=0, receive_queue=0, local=local))
@@ -170,11 +170,11 @@ def bound(*samples: StreamSample) -> set[str]:
     return {cell for cell, _ in packet_bound(samples)}
 
 
-def test_frames_a_second_are_the_bits_of_throughput_by_those_of_a_message() -> None:
+def test_frames_per_second_are_throughput_divided_by_message_size() -> None:
     assert frames_per_s(udp(message_bytes=125, throughput_bit_per_s=5_000_000.0)) == 5_000
 
 
-def test_three_sizes_over_a_factor_of_four_within_five_per_cent_are_bound_by_packets() -> None:
+def test_three_message_sizes_with_frame_rates_within_5_percent_show_a_packet_rate() -> None:
     alike = frames(100, 4_000), frames(200, 4_200), frames(400, 4_000)
     assert bound(*alike) == {"100", "200", "400"}
     assert packet_bound(alike) == {("100", ""), ("200", ""), ("400", "")}
@@ -184,7 +184,7 @@ def test_three_sizes_over_a_factor_of_four_within_five_per_cent_are_bound_by_pac
 @pytest.mark.parametrize(
     ("lost", "presence"), [(0, False), (200, False), (201, True), (None, False)]
 )
-def test_another_tools_frames_are_bound_only_if_it_sent_many_more_than_arrived(
+def test_cells_of_another_tool_show_a_packet_rate_only_with_much_loss(
     lost: int | None, presence: bool
 ) -> None:
     losses = Losses(sent=4_000, lost=lost)
@@ -204,7 +204,7 @@ def test_another_tools_frames_are_bound_only_if_it_sent_many_more_than_arrived(
         (frames(100, 4_000), frames(200, 4_000), frames(400, 4_000, conditions="other")),
     ],
 )
-def test_two_sizes_a_smaller_span_another_rate_or_other_settings_show_no_packet_rate(
+def test_few_sizes_a_small_span_another_rate_or_other_settings_show_no_packet_rate(
     samples: tuple[StreamSample, ...],
 ) -> None:
     assert bound(*samples) == set()
@@ -221,7 +221,7 @@ def test_two_sizes_a_smaller_span_another_rate_or_other_settings_show_no_packet_
         {"ceiling_bit_per_s": None},
     ],
 )
-def test_a_size_whose_frames_nobody_can_count_or_the_wire_bounds_does_not_count(
+def test_sizes_with_uncountable_frames_or_another_bound_do_not_count_for_a_packet_rate(
     changes: dict[str, Any],
 ) -> None:
     around = frames(200, 4_000), frames(800, 4_000)
@@ -229,7 +229,7 @@ def test_a_size_whose_frames_nobody_can_count_or_the_wire_bounds_does_not_count(
     assert bound(*around, frames(475, 4_000, **changes)) == set()
 
 
-def test_only_a_size_below_95_per_cent_of_its_ceiling_counts() -> None:
+def test_only_sizes_below_95_percent_of_the_wire_ceiling_count_for_a_packet_rate() -> None:
     around = frames(200, 4_000), frames(800, 4_000)
     at = frames(475, 4_000, ceiling_bit_per_s=1.6e7)
     assert at.ceiling_share == 0.95
@@ -237,19 +237,19 @@ def test_only_a_size_below_95_per_cent_of_its_ceiling_counts() -> None:
     assert bound(*around, replace(at, ceiling_bit_per_s=1.6001e7)) == {"200", "475", "800"}
 
 
-def test_a_larger_size_that_runs_at_another_rate_is_not_among_those_bound() -> None:
+def test_a_size_with_another_frame_rate_is_not_bound_by_the_packet_rate() -> None:
     alike = frames(100, 4_000), frames(200, 4_000), frames(400, 4_000)
     assert bound(*alike, frames(800, 3_000)) == {"100", "200", "400"}
     assert bound(frames(50, 9_000), *alike) == {"100", "200", "400"}
     assert bound(*alike, frames(800, 4_000)) == {"100", "200", "400", "800"}
 
 
-def test_a_size_with_another_rate_between_them_parts_the_run() -> None:
+def test_a_size_with_another_frame_rate_in_between_refutes_a_packet_rate() -> None:
     parted = frames(100, 4_000), frames(200, 4_000), frames(300, 3_000), frames(400, 4_000)
     assert bound(*parted) == set()
 
 
-def test_the_rate_of_a_size_is_the_median_of_its_trials_and_each_of_its_cells_is_bound() -> None:
+def test_the_frame_rate_of_a_size_is_the_median_over_the_trials_of_all_its_cells() -> None:
     trials = [frames(200, per_s, cell=cell) for per_s, cell in ((4_000, "x"), (4_100, "y"))]
     stray = frames(200, 400, cell="z")
     bound_cells = bound(frames(100, 4_000), *trials, stray, frames(400, 4_000))
@@ -257,7 +257,7 @@ def test_the_rate_of_a_size_is_the_median_of_its_trials_and_each_of_its_cells_is
     assert bound(frames(100, 4_000), trials[0], stray, stray, frames(400, 4_000)) == set()
 
 
-def test_the_two_ways_of_a_cell_are_bound_each_for_itself() -> None:
+def test_the_packet_rate_is_judged_for_each_direction_of_a_cell() -> None:
     upload = [frames(size, 4_000, flow="to server") for size in (100, 200, 400)]
     download = [frames(size, 4_000, flow="to client") for size in (100, 200)]
     bound_cells = packet_bound([*upload, *download])

@@ -28,7 +28,7 @@ def test_a_clean_run_has_no_warning() -> None:
     assert kinds_of(run_findings) == {Kind.WIRE_CEILING, Kind.BUFFER_NO_EFFECT}
 
 
-def test_a_trial_far_from_its_siblings_is_told_and_the_mean_without_it() -> None:
+def test_an_outlying_trial_is_reported_with_the_mean_of_the_other_trials() -> None:
     series = {16 * KIB: [94.0, 94.1, 60.0, 94.0, 94.1]}
     (finding,) = of_kind(findings(measured(series)), Kind.STRAY_TRIAL)
     assert (finding.evidence["trial"], finding.evidence["trials"]) == (3, 5)
@@ -37,7 +37,7 @@ def test_a_trial_far_from_its_siblings_is_told_and_the_mean_without_it() -> None
     assert of_kind(findings(measured(four)), Kind.STRAY_TRIAL) == []
 
 
-def test_a_stray_trial_makes_no_outlier_of_its_cell() -> None:
+def test_an_outlying_trial_does_not_make_its_cell_an_outlier() -> None:
     series = {size: [94.0, 94.1, 94.0, 94.1, 94.0] for size in BUFFERS}
     series[BUFFERS[3]] = [94.0, 5.0, 94.0, 94.1, 94.0]
     run_findings = findings(measured(series))
@@ -51,7 +51,7 @@ def test_a_stray_trial_makes_no_outlier_of_its_cell() -> None:
     st.randoms(use_true_random=False),
 )
 @settings(max_examples=40, deadline=None)
-def test_an_outlier_is_found_wherever_it_stands_and_nothing_else_is(
+def test_an_outlying_cell_is_found_at_every_position_and_no_step(
     place: int, factor: float, random: Random
 ) -> None:
     sizes = [(16 + 4 * at) * KIB for at in range(13)]
@@ -69,7 +69,7 @@ def test_an_outlier_is_found_wherever_it_stands_and_nothing_else_is(
 
 @given(st.integers(0, 11), st.sampled_from([0.5, 0.9, 1.1]))
 @settings(max_examples=24, deadline=None)
-def test_two_adjacent_cells_off_the_same_way_are_a_step_and_no_outliers(
+def test_two_adjacent_cells_that_deviate_alike_are_a_step_and_no_outliers(
     place: int, factor: float
 ) -> None:
     sizes = [(16 + 4 * at) * KIB for at in range(13)]
@@ -80,14 +80,14 @@ def test_two_adjacent_cells_off_the_same_way_are_a_step_and_no_outliers(
     assert (step.kind, len(step.cells)) == (Kind.STEP, 2)
 
 
-def test_a_buffer_that_matters_is_not_said_to_have_no_effect() -> None:
+def test_socket_buffers_with_an_effect_or_too_few_sizes_have_no_no_effect_finding() -> None:
     growing = {size: [10.0 + size / KIB] for size in BUFFERS}
     assert of_kind(findings(measured(growing)), Kind.BUFFER_NO_EFFECT) == []
     three = {size: [94.0] for size in BUFFERS[:3]}
     assert of_kind(findings(measured(three)), Kind.BUFFER_NO_EFFECT) == []
 
 
-def test_capped_buffers_are_told_and_cells_of_one_effective_buffer_are_one_point() -> None:
+def test_capped_doubled_and_equal_effective_socket_buffers_are_reported() -> None:
     ends = [
         f"{end}_{side}_buffer" for end in ("sender", "receiver") for side in ("send", "receive")
     ]
@@ -121,7 +121,7 @@ def test_capped_buffers_are_told_and_cells_of_one_effective_buffer_are_one_point
     ("size", "more", "fragments", "largest"),
     [(1473, {}, 2, 1472), (64512, {}, 44, 1472), (1453, {"ip_version": 6}, 2, 1452)],
 )
-def test_messages_longer_than_a_frame_are_fragmented(
+def test_udp_messages_longer_than_a_frame_are_reported_as_fragmented(
     size: int, more: dict[str, Value], fragments: int, largest: int
 ) -> None:
     run = measured({16 * KIB: [90.0]}, asked=stream("UDP", size, **more))
@@ -139,21 +139,21 @@ def test_messages_longer_than_a_frame_are_fragmented(
         (stream("UDP", 1473), {"values": {"same_host": True}}),
     ],
 )
-def test_what_fits_a_frame_or_touched_none_is_not_called_fragmented(
+def test_tcp_short_messages_loopback_and_runs_without_a_link_are_not_fragmented(
     stream_settings: dict[str, Value], options: dict[str, Any]
 ) -> None:
     run = measured({16 * KIB: [90.0]}, asked=stream_settings, **options)
     assert of_kind(findings(run), Kind.FRAGMENTED) == []
 
 
-def test_the_paths_own_mtu_counts_where_it_is_known() -> None:
+def test_fragmentation_is_judged_by_the_recorded_path_mtu() -> None:
     values = {"sender_path_mtu_bytes": 1400}
     run = measured({16 * KIB: [90.0]}, asked=stream("UDP", 1400), values=values)
     (finding,) = of_kind(findings(run), Kind.FRAGMENTED)
     assert finding.evidence["largest_whole_message_bytes"] == 1372
 
 
-def test_a_cable_at_a_tenth_of_its_rate_is_suspected_and_a_slow_host_is_not() -> None:
+def test_a_large_message_stream_at_a_tenth_of_the_link_rate_has_a_link_warning() -> None:
     slow = measured({16 * KIB: [9.41]})
     (finding,) = of_kind(findings(slow), Kind.LINK_FAR_BELOW)
     assert finding.evidence["ceiling_share"] == pytest.approx(0.1, rel=1e-2)
@@ -176,7 +176,7 @@ def both_ways(
     return run_of(plan, (*first_run.records, *second_run.records))
 
 
-def test_one_way_that_is_far_slower_than_the_other_is_told() -> None:
+def test_a_direction_far_slower_than_the_other_direction_is_reported() -> None:
     for pairings in (("a+b", "b+a"), ("WL", "LW")):
         run = both_ways(26.3, 85.9, pairings)
         (finding,) = of_kind(findings(run), Kind.ONE_WAY)
@@ -212,9 +212,7 @@ GOOD: dict[str, Value] = {
         ({"virtual": "kvm"}, Kind.VIRTUAL_MACHINE),
     ],
 )
-def test_what_is_wrong_with_a_host_is_told_by_its_facts(
-    later_facts: dict[str, Value], kind: Kind
-) -> None:
+def test_each_wrong_fact_of_a_host_is_reported(later_facts: dict[str, Value], kind: Kind) -> None:
     earlier_facts = (
         dict.fromkeys(later_facts, "as it was") if kind is Kind.FACTS_CHANGED else later_facts
     )
@@ -230,13 +228,13 @@ def test_what_is_wrong_with_a_host_is_told_by_its_facts(
     )
 
 
-def test_counters_that_grow_and_facts_that_nobody_could_read_are_no_change() -> None:
+def test_growing_counters_and_unreadable_facts_are_not_reported_as_changed() -> None:
     earlier_note = facts_note("a", "before", **GOOD)
     later_note = facts_note("a", "after", **{**GOOD, "interface_sent_bytes": 2, "governor": ""})
     assert [e for e in findings(clean(notes=[earlier_note, later_note])) if not e.cells] == []
 
 
-def test_the_interface_of_a_host_that_used_no_cable_does_not_matter() -> None:
+def test_interfaces_that_carried_no_traffic_of_the_run_are_not_checked() -> None:
     facts = {"a": [{**GOOD, "interface_mtu_bytes": 65536}]}
     assert hosts(facts, LINK, frozenset()) == ()
     assert len(hosts(facts, LINK, frozenset({"a"}))) == 1
@@ -253,7 +251,7 @@ def test_the_interface_of_a_host_that_used_no_cable_does_not_matter() -> None:
         (10.5, {"receiver_longest_gap_ns": 500_000_000}, False),
     ],
 )
-def test_trials_that_took_another_time_than_asked_for_are_told(
+def test_trials_longer_or_shorter_than_requested_are_reported(
     elapsed_s: float, more: dict[str, Value], off: bool
 ) -> None:
     run = clean(values={"elapsed_ns": int(elapsed_s * 1e9), **more})
@@ -266,7 +264,7 @@ def test_trials_that_took_another_time_than_asked_for_are_told(
         )
 
 
-def test_failed_trials_are_a_warning_and_blanks_a_note() -> None:
+def test_failed_trials_are_a_warning_with_the_reason() -> None:
     series: dict[int, Sequence[float | None]] = {size: [94.0, 94.0] for size in BUFFERS}
     series[BUFFERS[0]] = [None, 94.0]
     run_findings = findings(measured(series))
@@ -278,7 +276,7 @@ def test_failed_trials_are_a_warning_and_blanks_a_note() -> None:
     assert of_kind(run_findings, Kind.MISSING_CELLS, Kind.FEWER_CELLS) == []
 
 
-def test_two_pairings_that_were_repeated_are_no_matter_of_one_trial() -> None:
+def test_repeated_pairings_have_no_finding_about_single_trials() -> None:
     first_run, second_run = clean(), clean(pairing="WL")
     cells = (*first_run.plan.cells, *second_run.plan.cells)
     joint_run = run_of(
@@ -294,7 +292,7 @@ def test_two_pairings_that_were_repeated_are_no_matter_of_one_trial() -> None:
     st.sets(st.sampled_from(["same_host", "elapsed_ns", "tcp_timestamps"])),
 )
 @settings(max_examples=25, deadline=None)
-def test_whatever_was_measured_each_finding_has_words_and_warnings_come_first(
+def test_any_measured_run_has_findings_with_sentences_and_warnings_first(
     figures_mbit: list[float | None], protocol: str, size: int, without: set[str]
 ) -> None:
     series = {buffer: [mbit] for buffer, mbit in zip(BUFFERS, figures_mbit, strict=False)}

@@ -58,7 +58,7 @@ def undecided(*points: Any) -> tuple[Finding, ...]:
     return unrepeated(series_of(made(*points)))
 
 
-def test_the_later_pairing_is_told_against_the_earlier_by_the_means_of_their_columns() -> None:
+def test_pairings_with_single_trials_are_compared_by_the_means_of_their_common_cells() -> None:
     (finding,) = undecided(
         *(point("LL", 10.0, 1), point("LL", 20.0, 2), point("LL", 99.0, 3)),
         *(point("WL", 12.0, 1), point("WL", 24.0, 2), point("WL", 5.0, 4)),
@@ -82,7 +82,7 @@ def test_the_later_pairing_is_told_against_the_earlier_by_the_means_of_their_col
     )
 
 
-def test_each_two_pairings_and_each_protocol_are_a_finding() -> None:
+def test_each_two_pairings_have_one_single_trial_finding_per_protocol() -> None:
     comparisons = undecided(
         *(point(pairing, 10.0) for pairing in ("LL", "WL", "LW")),
         *(point(pairing, 10.0, protocol="UDP") for pairing in ("WL", "LW")),
@@ -106,11 +106,13 @@ def test_each_two_pairings_and_each_protocol_are_a_finding() -> None:
         point("nas+pc", 10.0),
     ],
 )
-def test_only_the_same_cells_of_two_pairings_by_letters_are_compared(second_point: Any) -> None:
+def test_single_trial_findings_compare_only_equal_cells_of_pairings_by_letters(
+    second_point: Any,
+) -> None:
     assert undecided(point("LL", 10.0), second_point) == ()
 
 
-def test_cells_under_other_conditions_are_not_the_same() -> None:
+def test_single_trial_findings_do_not_compare_cells_with_different_settings() -> None:
     first_point, second_point = point("LL", 10.0, streams=1), point("WL", 10.0, streams=2)
     assert undecided(first_point, second_point) == ()
     assert len(undecided(first_point, second_point, point("WL", 10.0, streams=1))) == 1
@@ -120,22 +122,24 @@ def test_cells_under_other_conditions_are_not_the_same() -> None:
     "decided",
     [point("LW", [10.0, 11.0]), point("LW", 10.0, values={"same_host": True})],
 )
-def test_where_any_cell_was_repeated_or_touched_no_wire_nothing_is_said(decided: Any) -> None:
+def test_a_repeated_or_loopback_cell_suppresses_single_trial_findings(decided: Any) -> None:
     assert len(undecided(point("LL", 10.0), point("WL", 10.0))) == 1
     assert undecided(point("LL", 10.0), point("WL", 10.0), decided) == ()
 
 
-def test_other_tests_and_hosts_by_name_hide_no_comparison() -> None:
+def test_other_tests_and_pairings_by_host_name_do_not_suppress_single_trial_findings() -> None:
     first = [point("LL", 10.0, test="connect"), point("nas+pc", [1.0, 2.0])]
     assert len(undecided(*first, point("LL", 10.0), point("WL", 10.0))) == 1
 
 
 @pytest.mark.parametrize(("pairings", "finding_count"), [(6, 15), (7, 0)])
-def test_of_more_than_six_pairings_nothing_is_said(pairings: int, finding_count: int) -> None:
+def test_more_than_six_pairings_have_no_single_trial_findings(
+    pairings: int, finding_count: int
+) -> None:
     assert len(undecided(*(point(f"L{at}", 10.0) for at in range(pairings)))) == finding_count
 
 
-def test_a_column_that_cannot_be_compared_hides_no_later_one() -> None:
+def test_a_column_without_common_cells_does_not_hide_a_later_comparison() -> None:
     (finding,) = undecided(
         point("LL", 10.0, 1),
         point("WL", 10.0, 2),
@@ -174,20 +178,20 @@ SHOWN: Mapping[str, Value] = {
 }
 
 
-def test_a_fall_is_told_unless_a_limit_explains_it() -> None:
+def test_a_fall_from_the_ceiling_is_unexplained_unless_a_limit_explains_the_fall() -> None:
     assert len(of_kind(findings(column(FALLING)), Kind.UNEXPLAINED_FALL)) == 1
     explained = column(FALLING, effective={BUFFERS[5]: WINDOW})
     assert len(of_kind(findings(explained), Kind.RECEIVER_WINDOW)) == 1
     assert of_kind(findings(explained), Kind.UNEXPLAINED_FALL) == []
 
 
-def test_that_nothing_shows_the_limit_explains_no_fall() -> None:
+def test_a_not_determined_limit_does_not_explain_a_fall() -> None:
     run = column(FALLING, values=SHOWN)
     assert len(of_kind(findings(run), Kind.NOT_DETERMINED)) == 1
     assert len(of_kind(findings(run), Kind.UNEXPLAINED_FALL)) == 1
 
 
-def test_a_host_that_limits_the_best_cell_clears_its_link_of_suspicion() -> None:
+def test_a_slow_link_is_not_reported_if_a_host_limits_the_best_cell() -> None:
     slow = [4.0, 8.0, 6.0]
     assert len(of_kind(findings(column(slow)), Kind.LINK_FAR_BELOW)) == 1
     best = column(slow, effective={BUFFERS[1]: {**WINDOW, "sender_tcp_end_snd_wnd": 4_096}})
@@ -199,7 +203,7 @@ def test_a_host_that_limits_the_best_cell_clears_its_link_of_suspicion() -> None
 
 
 @pytest.mark.parametrize(("source", "presence"), [(None, True), ("table.csv", False)])
-def test_a_figure_between_one_and_two_thousandths_above_its_ceiling_is_told_of_a_run_only(
+def test_an_excess_of_0_15_percent_over_the_ceiling_is_reported_for_runs_but_not_imports(
     source: str | None, presence: bool
 ) -> None:
     ceiling = 1e2 * 1460 / 1538
@@ -216,7 +220,7 @@ def test_a_figure_between_one_and_two_thousandths_above_its_ceiling_is_told_of_a
     assert bool(of_kind(findings(options), Kind.NO_TIMESTAMPS)) is presence
 
 
-def test_the_link_that_interfaces_and_fragments_are_held_against_is_the_plans() -> None:
+def test_interfaces_and_fragments_are_judged_by_the_link_of_the_matrix() -> None:
     facts = {"interface_speed_bit_per_s": 10**8, "interface_mtu_bytes": 9000}
     link = Link(1e9, 9000)
     run = column([900.0], asked=stream("UDP", 8972), link=link, notes=[note(facts=facts)])
@@ -234,7 +238,7 @@ def told_of_duplex(run: Analysis) -> list[str]:
     return [finding.group.host for finding in of_kind(findings(run), Kind.DUPLEX)]
 
 
-def test_an_interface_matters_of_the_hosts_that_measured_over_a_wire() -> None:
+def test_only_interfaces_of_hosts_that_measured_over_a_wire_are_checked() -> None:
     notes = [note(host, facts=HALF) for host in ("a", "b", "c", "")]
     assert told_of_duplex(column([94.0], notes=notes)) == ["a", "b"]
     assert told_of_duplex(column([94.0], notes=notes, values={"same_host": True})) == []
@@ -248,7 +252,7 @@ def test_an_interface_matters_of_the_hosts_that_measured_over_a_wire() -> None:
     assert told_of_duplex(run_of(run.plan, nobody, notes)) == ["b"]
 
 
-def test_facts_are_those_of_notes_of_facts_by_host_in_their_order() -> None:
+def test_changed_facts_are_found_from_the_fact_notes_of_one_host_in_order() -> None:
     notes = [
         note("a", facts={"kernel": "1"}),
         note("b", facts={"kernel": "5"}),
@@ -261,7 +265,7 @@ def test_facts_are_those_of_notes_of_facts_by_host_in_their_order() -> None:
     assert (finding.group.host, finding.words) == ("a", {"kernel": "1 → 2"})
 
 
-def test_facts_of_no_host_are_kept_apart() -> None:
+def test_facts_without_a_host_are_not_compared_with_the_facts_of_a_host() -> None:
     notes = [note(None, facts={"kernel": "1"}), note("a", facts={"kernel": "2"})]
     assert of_kind(findings(column([94.0], notes=notes)), Kind.FACTS_CHANGED) == []
     again = [*notes, note(None, facts={"kernel": "3"})]
@@ -269,7 +273,7 @@ def test_facts_of_no_host_are_kept_apart() -> None:
     assert (finding.group.host, finding.words) == ("", {"kernel": "1 → 3"})
 
 
-def test_a_host_that_saves_power_is_told_by_the_facts_of_the_run() -> None:
+def test_a_run_reports_a_power_saving_host_from_its_fact_notes() -> None:
     run = column([94.0], notes=[note("a", facts={"governor": "powersave"})])
     (finding,) = of_kind(findings(run), Kind.POWER_SAVING)
     assert (finding.group.host, finding.words) == ("a", {"governor": "powersave"})
@@ -278,7 +282,7 @@ def test_a_host_that_saves_power_is_told_by_the_facts_of_the_run() -> None:
 # ---- all together --------------------------------------------------------------------------------
 
 
-def test_warnings_stand_first_and_else_the_order_of_the_rooms() -> None:
+def test_findings_of_a_run_list_warnings_first_and_notes_in_a_fixed_order() -> None:
     mbit = [*CLEAN_MBIT[:7], 20.0]
     facts = [note("a", facts={"governor": "powersave", "virtual": "kvm"})]
     long = {"elapsed_ns": 15 * 10**9}
@@ -295,7 +299,7 @@ def test_warnings_stand_first_and_else_the_order_of_the_rooms() -> None:
     ]
 
 
-def test_a_run_without_a_result_has_its_blanks_and_nothing_else() -> None:
+def test_a_run_without_results_has_only_a_missing_cells_finding() -> None:
     run = run_of(plan_of([PlannedCell("a", "LL", "stream", stream())], LINK), [])
     assert [finding.kind for finding in findings(run)] == [Kind.MISSING_CELLS]
     assert findings(run_of(plan_of([]), [])) == ()

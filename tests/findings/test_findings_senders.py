@@ -49,7 +49,7 @@ def end(**changes: Any) -> StreamEnd:
         (None, None, False),
     ],
 )
-def test_a_thread_on_its_cpu_waits_for_under_two_per_cent_of_each(
+def test_a_sender_is_on_its_cpu_if_waits_for_a_cpu_and_other_waits_are_under_2_percent(
     thread_ns: int | None, delay_ns: int | None, bound: bool
 ) -> None:
     busy = end(thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
@@ -74,13 +74,13 @@ BUSY = end(thread_ns=985 * MS)
         ({"sent": 7_900, "lost": 160}, True),
     ],
 )
-def test_a_sender_on_its_cpu_is_the_limit_where_it_alone_was_slower_than_the_wire(
+def test_a_sender_on_its_cpu_is_the_limit_only_of_a_single_unpaced_stream_without_loss(
     changes: dict[str, Any], bound: bool
 ) -> None:
     assert sender_on_cpu(udp(**({"sender": BUSY} | changes))) is bound
 
 
-def test_tcp_that_delivers_all_is_not_asked_what_arrived() -> None:
+def test_the_cpu_limit_of_a_tcp_sender_does_not_depend_on_calls_or_loss() -> None:
     assert sender_on_cpu(tcp(sender=BUSY, calls=None)) is True
     assert sender_on_cpu(tcp(sender=BUSY, sent=4_000, lost=2_000)) is True
 
@@ -102,7 +102,7 @@ def in_calls(each_ns: int = 20_000, samples: int = 50, **changes: Any) -> Any:
     return udp(**(defaults | changes))
 
 
-def test_send_calls_are_the_limit_from_each_threshold_on() -> None:
+def test_send_calls_are_the_limit_exactly_at_each_threshold() -> None:
     assert sender_in_calls(in_calls()) is True
     assert in_calls().in_calls_share == 0.8
 
@@ -125,7 +125,7 @@ def test_send_calls_are_the_limit_from_each_threshold_on() -> None:
         in_calls(sender=end(window_ns=None)),
     ],
 )
-def test_send_calls_are_not_the_limit_where_one_condition_is_not_met(lacking: Any) -> None:
+def test_send_calls_are_not_the_limit_if_one_condition_is_not_met(lacking: Any) -> None:
     assert sender_in_calls(lacking) is False
 
 
@@ -134,7 +134,7 @@ def test_send_calls_are_not_the_limit_where_one_condition_is_not_met(lacking: An
     # 100,000 calls within 0.98 s, one of fifty of them long: 49 x 5 us of each 50 make half of it.
     [(5_000, 147_000, True), (4_999, 150_000, False), (5_000, 146_000, False)],
 )
-def test_all_but_the_longest_calls_must_fill_half_of_the_window(
+def test_send_calls_without_the_longest_calls_must_fill_half_of_the_window(
     each_ns: int, longest_ns: int, limited: bool
 ) -> None:
     times = of_values([each_ns] * 49 + [longest_ns], 20)
@@ -164,7 +164,7 @@ def with_core(**changes: Any) -> Any:
     return udp(**(defaults | changes))
 
 
-def test_a_core_is_saturated_from_each_threshold_on() -> None:
+def test_a_core_of_either_host_is_saturated_from_97_percent() -> None:
     assert core_saturated(with_core()) is True
     assert core_saturated(with_core(sender=end(busiest_core_share=0.97), receiver=IDLE)) is True
 
@@ -191,7 +191,7 @@ SLOW = {"message_bytes": 1472, "calls": None, "ceiling_bit_per_s": 1e9}
         ({"sender": end(run_queue_delay_ns=50 * MS)}, True),
     ],
 )
-def test_a_saturated_core_is_busy_with_much_while_nobody_waits(
+def test_a_saturated_core_needs_many_messages_and_no_waiting_threads(
     changes: dict[str, Any], saturated: bool
 ) -> None:
     assert core_saturated(with_core(**changes)) is saturated
@@ -210,7 +210,7 @@ def test_a_saturated_core_is_busy_with_much_while_nobody_waits(
         ({"thread_ns": None}, True),
     ],
 )
-def test_a_core_that_a_thread_of_the_test_may_keep_busy_is_not_called_saturated(
+def test_a_core_that_a_probe_thread_may_keep_busy_is_not_called_saturated(
     thread: dict[str, Any], saturated: bool
 ) -> None:
     assert core_saturated(with_core(sender=end(**thread))) is saturated
@@ -234,7 +234,7 @@ def test_a_core_that_a_thread_of_the_test_may_keep_busy_is_not_called_saturated(
         (None, None, False),
     ],
 )
-def test_98_per_cent_of_the_ceiling_or_of_what_was_offered_is_enough(
+def test_a_sender_sent_enough_at_98_percent_of_the_ceiling_or_of_the_offered_rate(
     ceiling: float | None, offered_rate: float | None, enough: bool
 ) -> None:
     sample = udp(
@@ -255,7 +255,7 @@ def test_98_per_cent_of_the_ceiling_or_of_what_was_offered_is_enough(
         (4_000, None, False),
     ],
 )
-def test_any_loss_limits_where_enough_was_sent_and_a_twentieth_elsewhere(
+def test_any_loss_is_a_limit_if_enough_was_sent_and_otherwise_loss_above_5_percent(
     sent_count: int, lost_count: int | None, limit: bool
 ) -> None:
     sample = udp(sent=sent_count, losses=Losses(sent=sent_count, lost=lost_count))
@@ -267,7 +267,7 @@ def test_any_loss_limits_where_enough_was_sent_and_a_twentieth_elsewhere(
     ("drop_count", "lost_count", "share"),
     [(3, 4, 0.75), (0, 4, 0.0), (None, 4, None), (0, 0, None)],
 )
-def test_the_share_lost_in_the_receive_queue_is_of_all_that_was_lost(
+def test_the_share_lost_in_the_receive_queue_is_relative_to_all_loss(
     drop_count: int | None, lost_count: int, share: float | None
 ) -> None:
     sample = udp(losses=Losses(sent=100, lost=lost_count, receive_queue=drop_count))

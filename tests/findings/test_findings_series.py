@@ -38,7 +38,7 @@ def grouped(*cells: PlannedCell) -> list[tuple[Group, str, list[str]]]:
 # ---- which cells belong together ----------------------------------------------------------------
 
 
-def test_a_series_is_in_the_order_of_its_buffers_with_the_systems_own_tuning_last() -> None:
+def test_a_series_is_ordered_by_socket_buffer_with_automatic_buffers_last() -> None:
     sizes: list[Any] = [None, 32, 8, "auto", 16]
     (only,) = series_of(planned(*(cell(str(s), socket_buffer_bytes=s) for s in sizes)))
     assert [point.cell for point in only.points] == ["8", "16", "32", "None", "auto"]
@@ -46,7 +46,7 @@ def test_a_series_is_in_the_order_of_its_buffers_with_the_systems_own_tuning_las
     assert [point.cell for point in only.on_axis] == ["8", "16", "32"]
 
 
-def test_series_come_in_the_plans_order_by_pairing_protocol_size_and_test() -> None:
+def test_series_are_grouped_by_pairing_protocol_size_and_test_in_plan_order() -> None:
     groups = grouped(
         cell("a", pairing="WL"),
         cell("b"),
@@ -67,14 +67,14 @@ def test_series_come_in_the_plans_order_by_pairing_protocol_size_and_test() -> N
     ]
 
 
-def test_each_test_has_the_figure_that_it_is_compared_by() -> None:
+def test_each_test_has_the_quantity_by_which_its_cells_are_compared() -> None:
     all_series = series_of(planned(cell("a"), cell("b", "round_trip"), cell("c", "connect")))
     quantities = ["throughput_bit_per_s", "rtt_mean_ns", "rtt_mean_ns"]
     assert [one_series.quantity for one_series in all_series] == quantities
     assert [one_series.points[0].quantity for one_series in all_series] == quantities
 
 
-def test_settings_that_differ_within_a_kind_of_test_tell_groups_apart() -> None:
+def test_series_are_separated_by_the_settings_that_differ_within_one_test() -> None:
     groups = grouped(
         cell("a", streams=1, tags=[1, 2], duration_s=10.0),
         cell("b", streams=2, tags=[1, 2], duration_s=10.0),
@@ -93,12 +93,12 @@ def test_settings_that_differ_within_a_kind_of_test_tell_groups_apart() -> None:
     assert [name for name, _ in groups[0][0].conditions] == ["streams", "tags", "nagle"]
 
 
-def test_values_that_only_look_alike_differ() -> None:
+def test_series_with_a_number_and_an_equal_looking_text_setting_are_separate() -> None:
     assert len(grouped(cell("a", x=1), cell("b", x="1"))) == 2
     assert len(grouped(cell("a", x=1), cell("b", x=1))) == 1
 
 
-def test_a_stream_both_ways_is_a_series_each_way_and_other_tests_are_one() -> None:
+def test_a_stream_both_ways_has_a_series_per_direction_and_other_tests_have_one_series() -> None:
     groups = grouped(cell("a", direction="both"), cell("b", "round_trip", direction="both"))
     assert [(group.flow, test) for group, test, _ in groups] == [
         *(("to server", "stream"), ("to client", "stream"), ("", "round_trip")),
@@ -111,7 +111,7 @@ def test_a_stream_both_ways_is_a_series_each_way_and_other_tests_are_one() -> No
     assert [group.flow for group, _, _ in grouped(cell("a", direction="server-sends"))] == [""]
 
 
-def test_cells_without_a_size_or_a_protocol_have_none() -> None:
+def test_a_series_without_message_size_and_protocol_has_a_group_without_both() -> None:
     all_series = series_of(planned(PlannedCell("a", "LL", "stream", {"message_bytes": "auto"})))
     assert [one_series.group for one_series in all_series] == [Group("LL")]
 
@@ -143,7 +143,7 @@ def said(bit_per_s: float | None, **more: Value) -> dict[str, Any]:
     return {"throughput_bit_per_s": bit_per_s, **more}
 
 
-def test_a_points_figures_are_by_trial_and_its_middle_and_mean_over_those_that_it_has() -> None:
+def test_a_point_of_a_series_has_figures_by_trial_and_their_median_and_mean() -> None:
     point = point_of([said(10.0), None, said(40.0), Status.FAILED, said(13), said(None)])
     assert point.figures == (10.0, None, 40.0, None, 13.0, None)
     assert point.values == (10.0, 40.0, 13.0)
@@ -152,7 +152,7 @@ def test_a_points_figures_are_by_trial_and_its_middle_and_mean_over_those_that_i
     assert point.records[1] is None
 
 
-def test_a_point_without_figures_has_no_middle_and_no_mean() -> None:
+def test_a_point_of_a_series_without_figures_has_no_median_and_no_mean() -> None:
     empty: list[Any] = [None, Status.FAILED, said(None), said(True), {}]
     for trial in empty:
         point = point_of([trial])
@@ -162,7 +162,7 @@ def test_a_point_without_figures_has_no_middle_and_no_mean() -> None:
     assert point_of([said(0.0)]).middle == 0.0
 
 
-def test_a_trial_that_failed_has_no_figure_though_its_record_holds_one() -> None:
+def test_a_failed_trial_has_no_figure_in_a_series_even_if_its_record_has_a_figure() -> None:
     of = cell("a")
     record = replace(record_of(of, said(5.0, x=1), printed="x"), status=Status.FAILED)
     (only,) = series_of(run_of(plan_of([of]), [record]))
@@ -170,14 +170,14 @@ def test_a_trial_that_failed_has_no_figure_though_its_record_holds_one() -> None
     assert (point.values, point.of("x"), only.measured) == ((), (), ())
 
 
-def test_values_of_a_point_are_those_of_the_trials_that_have_them_and_of_its_own_way() -> None:
+def test_a_point_of_a_series_reads_values_of_its_trials_and_its_direction() -> None:
     point = point_of([{"x": 1}, {"y": 2}, None, {"x": 3}])
     assert (point.of("x"), point.of_flow("x"), point.of("z")) == ((1, 3), (1, 3), ())
     two_way_point = point_of([{"x": 1, "to_server_x": 2, "to_client_x": 3}], direction="both")
     assert (two_way_point.of("x"), two_way_point.of_flow("x")) == ((1,), (2,))
 
 
-def test_a_point_knows_whether_it_was_paced_and_whether_it_touched_a_wire() -> None:
+def test_a_point_of_a_series_is_marked_as_paced_and_as_within_one_host() -> None:
     assert point_of([{}], rate_bit_per_s=1).paced is True
     assert point_of([{}], message_rate_per_s=1).paced is True
     assert point_of([{}]).paced is False
@@ -185,7 +185,7 @@ def test_a_point_knows_whether_it_was_paced_and_whether_it_touched_a_wire() -> N
     assert point_of([{"same_host": False}, {}]).same_host is False
 
 
-def test_the_print_step_is_the_coarsest_of_a_throughputs_figures() -> None:
+def test_the_printed_step_of_a_point_is_the_coarsest_step_of_its_throughputs() -> None:
     steps: list[dict[str, Value]] = [
         {"printed_step_bit_per_s": 1e4},
         {"printed_step_bit_per_s": 10**5},
@@ -198,7 +198,7 @@ def test_the_print_step_is_the_coarsest_of_a_throughputs_figures() -> None:
     assert point_of(steps, "round_trip").print_step == 0.0
 
 
-def test_the_ceilings_of_a_point_are_those_of_the_first_trial_that_is_ok() -> None:
+def test_the_wire_ceilings_of_a_point_come_from_its_first_ok_trial() -> None:
     trials: list[Any] = [None, Status.FAILED, {"tcp_timestamps": False}, {"tcp_timestamps": True}]
     point = point_of(trials)
     assert point.lowest_ceiling == point.highest_ceiling == pytest.approx(1e8 * 1460 / 1538)
@@ -216,14 +216,14 @@ def test_the_ceilings_of_a_point_are_those_of_the_first_trial_that_is_ok() -> No
         ("stream", LINK, {"message_bytes": "auto"}),
     ],
 )
-def test_a_point_of_another_test_link_or_size_that_is_not_known_has_no_ceiling(
+def test_a_point_without_a_link_or_message_size_or_of_round_trips_has_no_wire_ceiling(
     test: str, link: Link | None, settings: dict[str, Value]
 ) -> None:
     point = point_of([{}], test, link, **settings)
     assert (point.lowest_ceiling, point.highest_ceiling) == (None, None)
 
 
-def test_each_way_of_a_point_has_its_own_ceiling() -> None:
+def test_each_direction_of_a_point_has_its_own_wire_ceiling() -> None:
     values: dict[str, Value] = {"to_server_tcp_timestamps": False, "to_client_tcp_timestamps": True}
     of = cell("a", direction="both")
     upload, download = series_of(run_of(plan_of([of]), [record_of(of, values, printed="x")]))
@@ -231,7 +231,7 @@ def test_each_way_of_a_point_has_its_own_ceiling() -> None:
     assert download.points[0].highest_ceiling == pytest.approx(1e8 * 1448 / 1538)
 
 
-def test_records_go_to_the_cell_that_they_are_of() -> None:
+def test_each_record_counts_for_its_own_cell_and_trial_in_a_series() -> None:
     cells = [cell("a", socket_buffer_bytes=1), cell("b", socket_buffer_bytes=2)]
     records = [
         record_of(planned_cell, said(float(f"{at}{trial}")), printed="x", trial=trial)

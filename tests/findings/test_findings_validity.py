@@ -26,13 +26,13 @@ def only(*samples: StreamSample) -> Finding:
     return finding
 
 
-def test_at_two_thousandths_above_a_printed_ceiling_exactly_nothing_is_said() -> None:
+def test_an_imported_figure_exactly_0_2_percent_above_the_ceiling_is_not_reported() -> None:
     sample = udp(throughput_bit_per_s=1002.0, highest_ceiling_bit_per_s=1000.0, imported=True)
     assert is_above(sample) is False
     assert is_above(replace(sample, throughput_bit_per_s=1002.001)) is True
 
 
-def test_what_is_above_is_told_with_both_figures() -> None:
+def test_a_figure_above_the_ceiling_is_reported_with_both_figures() -> None:
     finding = only(udp(throughput_bit_per_s=1.2 * CEILING, cell="x"))
     assert (finding.group, finding.cells) == (Group("LL", "UDP", 1472), ("x",))
     assert finding.evidence["throughput_bit_per_s"] == 1.2 * CEILING
@@ -49,14 +49,14 @@ def test_what_is_above_is_told_with_both_figures() -> None:
         (1499, 1500, True, False),
     ],
 )
-def test_a_path_is_smaller_than_the_link_where_both_are_known_and_a_wire_was_touched(
+def test_a_path_mtu_is_smaller_only_over_a_wire_with_both_mtus_known(
     path: int | None, link: int | None, same_host: bool, smaller: bool
 ) -> None:
     sample = udp(path_mtu_bytes=path, link_mtu_bytes=link, same_host=same_host)
     assert has_smaller_mtu(sample) is smaller
 
 
-def test_a_smaller_path_is_told_with_both_sizes() -> None:
+def test_a_smaller_path_mtu_is_a_warning_with_both_mtus() -> None:
     finding = only(udp(path_mtu_bytes=1400, link_mtu_bytes=1500))
     assert (finding.kind, finding.severity) == (Kind.PATH_MTU, "warning")
     assert (finding.evidence["path_mtu_bytes"], finding.evidence["link_mtu_bytes"]) == (1400, 1500)
@@ -69,7 +69,7 @@ def sent_by(host: str, control: str | None, cell: str = "a", **changes: Any) -> 
     return tcp(cell=cell, sender=end(host), receiver=end("z"), congestion=control, **changes)
 
 
-def test_different_congestion_controls_are_told_by_host_with_the_cells_that_rest_on_them() -> None:
+def test_different_congestion_controls_are_reported_by_host_with_the_affected_cells() -> None:
     finding = only(
         sent_by("y", "cubic", "b"),
         sent_by("x", "reno", "a"),
@@ -84,7 +84,7 @@ def test_different_congestion_controls_are_told_by_host_with_the_cells_that_rest
     assert list(finding.words) == ["x", "y"]
 
 
-def test_one_host_that_uses_two_congestion_controls_differs_from_itself() -> None:
+def test_one_host_with_two_congestion_controls_is_reported_as_different() -> None:
     assert only(sent_by("x", "reno"), sent_by("x", "bbr")).words == {"x": "bbr, reno"}
     assert doubts([sent_by("x", "bbr"), sent_by("y", "bbr")]) == ()
 
@@ -92,7 +92,7 @@ def test_one_host_that_uses_two_congestion_controls_differs_from_itself() -> Non
 # ---- clocks --------------------------------------------------------------------------------------
 
 
-def test_a_clock_that_was_set_is_told_with_the_largest_step_and_its_cells() -> None:
+def test_a_clock_that_was_set_is_reported_with_its_largest_step_and_cells() -> None:
     finding = only(
         udp(cell="a", sender=end(clock_step_ns=600 * MS)),
         udp(cell="b"),
@@ -105,12 +105,14 @@ def test_a_clock_that_was_set_is_told_with_the_largest_step_and_its_cells() -> N
 
 
 @pytest.mark.parametrize("steps_ms", [(-900, 600), (600, -900), (-900, 1, 600)])
-def test_of_steps_within_one_cell_the_largest_either_way_counts(steps_ms: tuple[int, ...]) -> None:
+def test_of_clock_steps_in_one_cell_the_largest_in_either_direction_is_reported(
+    steps_ms: tuple[int, ...],
+) -> None:
     trials = [udp(sender=end(clock_step_ns=step_ms * MS)) for step_ms in steps_ms]
     assert only(*trials).evidence == {"clock_step_ns": -900.0 * MS}
 
 
-def test_each_host_whose_clock_was_set_is_told_by_itself() -> None:
+def test_each_host_whose_clock_was_set_has_its_own_finding() -> None:
     sample = udp(
         sender=end("x", clock_step_ns=600 * MS), receiver=end("y", clock_step_ns=-700 * MS)
     )
@@ -130,7 +132,7 @@ def test_each_host_whose_clock_was_set_is_told_by_itself() -> None:
         (900.0, 200 * MS - 1, False),
     ],
 )
-def test_a_clock_is_off_by_more_than_100_ppm_over_a_fifth_of_a_second_and_more(
+def test_a_clock_rate_is_reported_above_100_ppm_in_windows_of_at_least_200_ms(
     ppm: float, window_ns: int, off: bool
 ) -> None:
     findings = doubts([udp(sender=end(clock_ppm=ppm, window_ns=window_ns))])
@@ -139,7 +141,7 @@ def test_a_clock_is_off_by_more_than_100_ppm_over_a_fifth_of_a_second_and_more(
         assert finding.evidence == {"clock_ppm": ppm}
 
 
-def test_a_clock_is_told_with_the_worst_of_the_trials_that_show_it_and_their_cells() -> None:
+def test_a_clock_rate_is_reported_with_the_worst_trial_of_the_affected_cells() -> None:
     def trial(cell: str, ppm: float | None) -> StreamSample:
         return udp(cell=cell, sender=end(clock_ppm=ppm))
 
@@ -174,7 +176,7 @@ def full(**changes: Any) -> StreamSample:
         ({"steal_share": 0.051, "quota_periods": 100, "throttled_periods": 6}, True),
     ],
 )
-def test_other_load_takes_a_cpu_for_more_than_a_twentieth_of_the_time(
+def test_other_load_is_reported_from_5_percent_of_cpu_waits_or_steal(
     changes: dict[str, Any], load: bool
 ) -> None:
     for side in ("sender", "receiver"):
@@ -184,7 +186,7 @@ def test_other_load_takes_a_cpu_for_more_than_a_twentieth_of_the_time(
         ] * load
 
 
-def test_other_load_is_told_with_the_worst_share_of_each() -> None:
+def test_other_load_is_reported_with_the_worst_share_of_waits_and_steal() -> None:
     finding = only(
         full(cell="a", sender=end(run_queue_delay_ns=60 * MS, steal_share=0.01)),
         full(cell="b", receiver=end(run_queue_delay_ns=10 * MS, steal_share=0.07)),
@@ -196,13 +198,13 @@ def test_other_load_is_told_with_the_worst_share_of_each() -> None:
     assert unknown.evidence == {"run_queue_share": 0.06}
 
 
-def test_half_of_the_trials_of_a_cell_are_too_few() -> None:
+def test_other_load_in_only_half_of_the_trials_of_a_cell_is_not_reported() -> None:
     busy_sample, quiet_sample = full(sender=end(steal_share=0.5)), full(sender=end())
     assert doubts([busy_sample, quiet_sample]) == ()
     assert only(busy_sample, quiet_sample, busy_sample).cells == ("a",)
 
 
-def test_load_that_is_the_limit_itself_is_said_as_the_limit_only() -> None:
+def test_other_load_that_limits_a_stream_is_not_reported_a_second_time() -> None:
     for sample in (
         tcp(receiver=end(run_queue_delay_ns=500 * MS), queue_full_share=0.9),
         udp(sender=end(thread_ns=500 * MS, run_queue_delay_ns=490 * MS)),
@@ -222,7 +224,7 @@ def saving(*notes: Mapping[str, Any]) -> list[tuple[str, Mapping[str, str]]]:
     return [(finding.group.host, finding.words) for finding in findings]
 
 
-def test_what_saves_power_is_told_of_each_host_by_all_its_facts() -> None:
+def test_power_saving_settings_are_collected_from_all_facts_of_each_host() -> None:
     assert saving(
         {"host": "b", "facts": {"governor": "schedutil,powersave,performance"}},
         {"host": "a", "facts": {"power_plan": "Balanced"}},
@@ -237,18 +239,18 @@ def test_what_saves_power_is_told_of_each_host_by_all_its_facts() -> None:
 
 
 @pytest.mark.parametrize("governor", ["powersave", "ondemand", "conservative", "schedutil"])
-def test_governors_that_follow_the_load_save_power(governor: str) -> None:
+def test_each_cpu_governor_that_follows_the_load_counts_as_power_saving(governor: str) -> None:
     assert saving({"host": "a", "facts": {"governor": governor}}) == [("a", {"governor": governor})]
 
 
-def test_a_note_without_a_host_is_of_none() -> None:
+def test_a_power_saving_fact_without_a_host_has_a_finding_without_a_host() -> None:
     assert saving({"facts": {"interface_eee": "active"}}) == [("", {"interface_eee": "active"})]
 
 
 # ---- all of them ---------------------------------------------------------------------------------
 
 
-def test_doubts_come_in_the_order_of_their_kinds() -> None:
+def test_validity_findings_come_in_a_fixed_order_of_kinds() -> None:
     wrong: dict[str, Any] = {"clock_step_ns": 600 * MS, "clock_ppm": 300.0, "steal_share": 0.5}
     sample = tcp(
         throughput_bit_per_s=1.2 * CEILING,

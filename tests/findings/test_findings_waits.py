@@ -35,7 +35,7 @@ def end(**changes: Any) -> StreamEnd:
     ("periods", "times", "waited"),
     [(100, 5, False), (1000, 51, True), (None, 51, False), (1000, None, False), (0, 0, False)],
 )
-def test_an_end_is_throttled_in_more_than_a_twentieth_of_its_periods(
+def test_a_thread_is_throttled_if_its_quota_stopped_more_than_5_percent_of_periods(
     periods: int | None, times: int | None, waited: bool
 ) -> None:
     assert throttled(end(quota_periods=periods, throttled_periods=times)) is waited
@@ -44,23 +44,21 @@ def test_an_end_is_throttled_in_more_than_a_twentieth_of_its_periods(
 @pytest.mark.parametrize(
     ("delay_ns", "waited"), [(50 * MS, False), (50 * MS + 1, True), (None, False)]
 )
-def test_an_end_is_starved_above_a_twentieth_of_its_window(
+def test_a_thread_is_starved_if_waiting_for_a_cpu_took_more_than_5_percent_of_the_window(
     delay_ns: int | None, waited: bool
 ) -> None:
     assert starved(end(run_queue_delay_ns=delay_ns)) is waited
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.05, False), (0.0501, True), (None, False)])
-def test_a_host_is_robbed_above_a_twentieth_of_its_cpu_time(
-    share: float | None, verdict: bool
-) -> None:
+def test_steal_counts_above_5_percent_of_the_cpu_time(share: float | None, verdict: bool) -> None:
     assert robbed(end(steal_share=share)) is verdict
 
 
 @pytest.mark.parametrize(
     ("delay_ns", "verdict"), [(None, True), (187_500_000, True), (187_500_001, False)]
 )
-def test_a_thread_that_waited_over_three_times_as_long_as_was_stolen_waited_for_other_programs(
+def test_steal_does_not_count_if_the_cpu_wait_is_over_three_times_as_long(
     delay_ns: int | None, verdict: bool
 ) -> None:
     """Three times a sixteenth of a second's window."""
@@ -75,7 +73,7 @@ def test_a_thread_that_waited_over_three_times_as_long_as_was_stolen_waited_for_
         (robbed, {"steal_share": 0.9}),
     ],
 )
-def test_what_takes_a_cpu_is_seen_over_a_fifth_of_a_second_and_more_only(
+def test_quota_cpu_waits_and_steal_count_only_in_windows_of_at_least_200_ms(
     rule: Callable[[StreamEnd], bool], changes: dict[str, Any]
 ) -> None:
     assert rule(end(window_ns=LEAST_WINDOW_NS, **changes)) is True
@@ -95,7 +93,7 @@ def test_what_takes_a_cpu_is_seen_over_a_fifth_of_a_second_and_more_only(
         (None, None, False),
     ],
 )
-def test_an_end_wants_the_cpu_that_it_is_on_or_waits_for_for_95_per_cent_of_the_window(
+def test_a_thread_wants_a_cpu_if_running_and_waiting_fill_95_percent_of_the_window(
     thread_ns: int | None, delay_ns: int | None, wants: bool
 ) -> None:
     assert wants_cpu(end(thread_ns=thread_ns, run_queue_delay_ns=delay_ns)) is wants
@@ -123,14 +121,14 @@ NOTHING = {
         (NOTHING, False),
     ],
 )
-def test_at_half_of_the_ceiling_a_wait_for_a_quarter_of_the_window_costs_half_of_what_is_missing(
+def test_a_cpu_wait_counts_if_the_wait_explains_half_of_the_missing_throughput(
     changes: dict[str, Any], half: bool
 ) -> None:
     halved = udp(throughput_bit_per_s=CEILING / 2)
     assert costs(halved, end(**(NOTHING | changes))) is half
 
 
-def test_of_waits_that_overlap_the_longest_counts_and_not_their_sum() -> None:
+def test_of_overlapping_cpu_waits_the_longest_counts_and_not_the_sum() -> None:
     halved = udp(throughput_bit_per_s=CEILING / 2)
     waiting_end = end(
         run_queue_delay_ns=200 * MS, steal_share=0.2, quota_periods=10, throttled_periods=2
@@ -140,7 +138,7 @@ def test_of_waits_that_overlap_the_longest_counts_and_not_their_sum() -> None:
 
 
 @pytest.mark.parametrize(("share", "half"), [(0.5, True), (0.49, False), (0.0, False)])
-def test_where_no_ceiling_is_known_a_wait_must_take_half_of_the_window(
+def test_without_a_known_ceiling_a_cpu_wait_must_fill_half_of_the_window(
     share: float, half: bool
 ) -> None:
     nowhere = udp(ceiling_bit_per_s=None)
@@ -163,7 +161,7 @@ def test_where_no_ceiling_is_known_a_wait_must_take_half_of_the_window(
         ({"queue_full_share": 0.9, "sender": end(window_ns=LEAST_WINDOW_NS - 1)}, True),
     ],
 )
-def test_a_receiver_is_behind_whose_queue_is_full_at_most_of_eight_looks_and_more(
+def test_a_receiver_is_behind_if_its_queue_is_full_in_most_of_at_least_eight_looks(
     changes: dict[str, Any], behind: bool
 ) -> None:
     assert receiver_behind(udp(**changes)) is behind
@@ -204,7 +202,7 @@ def closed(limited_us: int, waits: int) -> StreamSample:
         (udp(queue_full_share=0.6), True),
     ],
 )
-def test_a_receiver_is_held_up_where_it_closes_its_window_drops_hurries_or_is_behind(
+def test_a_receiver_is_held_up_by_a_closed_window_drops_a_busy_thread_or_a_full_queue(
     sample: Any, held_up: bool
 ) -> None:
     assert receiver_held_up(sample) is held_up

@@ -65,7 +65,7 @@ PLANTED: Mapping[Kind, StreamSample] = {
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_each_limit_is_found_by_its_own_evidence(kind: Kind) -> None:
+def test_each_limit_of_a_stream_is_found_by_its_evidence(kind: Kind) -> None:
     assert limit_of(PLANTED[kind]) is kind
     (finding,) = limits([PLANTED[kind]])
     assert finding.kind is kind
@@ -77,7 +77,7 @@ def test_each_limit_is_found_by_its_own_evidence(kind: Kind) -> None:
     assert kind in (Kind.WIRE_CEILING, Kind.NOT_DETERMINED) or shown_by(kind, finding.evidence)
 
 
-def test_every_kind_of_limit_is_planted_here_or_beside() -> None:
+def test_every_kind_of_limit_is_planted_by_a_test() -> None:
     more_kinds = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE, *OF_LINKS}
     assert PLANTED.keys() | more_kinds == CALLED.keys()
 
@@ -131,18 +131,18 @@ BELOW = [kind for kind in PLANTED if kind not in (Kind.WIRE_CEILING, Kind.PACING
 
 
 @pytest.mark.parametrize(("kind", "changes"), LACKING)
-def test_without_its_evidence_a_limit_is_not_named(kind: Kind, changes: dict[str, Any]) -> None:
+def test_a_limit_without_its_evidence_is_not_named(kind: Kind, changes: dict[str, Any]) -> None:
     assert limit_of(replace(PLANTED[kind], **changes)) is not kind
 
 
 @pytest.mark.parametrize("kind", BELOW)
-def test_at_the_ceiling_no_host_is_blamed(kind: Kind) -> None:
+def test_a_stream_at_the_wire_ceiling_has_no_other_limit(kind: Kind) -> None:
     full = replace(PLANTED[kind], throughput_bit_per_s=0.98 * CEILING)
     assert limit_of(full) is Kind.WIRE_CEILING
 
 
 @pytest.mark.parametrize("kind", BELOW)
-def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
+def test_a_window_of_a_tenth_of_a_second_shows_no_limit_of_a_host(kind: Kind) -> None:
     of_path = (
         *(Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS, Kind.OTHER_TRAFFIC),
         *(Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS),
@@ -155,7 +155,7 @@ def test_a_window_of_few_ticks_shows_nothing_of_hosts(kind: Kind) -> None:
     assert limit_of(replace(sample, **ends)) is (kind if kind in of_path else None)
 
 
-def test_a_receiver_without_a_cpu_is_blamed_before_the_window_that_it_closes() -> None:
+def test_a_starved_receiver_is_named_instead_of_its_closed_receive_window() -> None:
     starved = replace(IDLE, run_queue_delay_ns=400_000_000)
     closed_sample = tcp(tcp=replace(WINDOW, min_rtt_us=200), receiver=starved)
     assert limit_of(closed_sample) is Kind.RECEIVER_STARVED
@@ -164,7 +164,7 @@ def test_a_receiver_without_a_cpu_is_blamed_before_the_window_that_it_closes() -
     assert limit_of(tcp(tcp=WINDOW, receiver=starved)) is Kind.RECEIVER_WINDOW, "it keeps up"
 
 
-def test_a_receiver_that_waits_at_each_wake_and_keeps_up_is_not_the_limit() -> None:
+def test_a_receiver_that_waits_for_a_cpu_but_keeps_up_is_not_the_limit() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     hurries = replace(waits, thread_ns=900_000_000)
     assert limit_of(tcp(receiver=hurries, queue_full_share=0.4)) is Kind.RECEIVER_STARVED
@@ -172,13 +172,13 @@ def test_a_receiver_that_waits_at_each_wake_and_keeps_up_is_not_the_limit() -> N
     assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.SENDER_CPU
 
 
-def test_a_neighbour_on_the_senders_cpu_is_named_though_a_little_was_stolen_as_well() -> None:
+def test_a_starved_sender_is_named_despite_a_little_steal() -> None:
     halved = replace(IDLE, thread_ns=470_000_000, run_queue_delay_ns=500_000_000)
     for steal_share, kind in ((0.1, Kind.SENDER_STARVED), (0.2, Kind.STOLEN_CPU)):
         assert limit_of(udp(sender=replace(halved, steal_share=steal_share))) is kind
 
 
-def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_missing() -> None:
+def test_a_cpu_wait_is_the_limit_only_if_its_cost_matches_the_missing_throughput() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     assert limit_of(udp(sender=waits)) is Kind.NOT_DETERMINED
     assert limit_of(udp(sent=7_000, sender=waits)) is Kind.SENDER_STARVED
@@ -186,7 +186,7 @@ def test_a_wait_that_led_to_nothing_is_the_limit_where_it_costs_as_much_as_is_mi
     assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
 
 
-def test_a_receivers_wait_costs_tcp_as_long_as_its_window_was_shut_and_udp_what_it_lost() -> None:
+def test_a_cpu_wait_of_a_tcp_receiver_is_the_limit_only_if_its_window_was_closed() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     throttled = replace(IDLE, quota_periods=100, throttled_periods=10)
     shut = replace(ACCOUNT, rwnd_limited_us=80_000)
@@ -199,7 +199,7 @@ def test_a_receivers_wait_costs_tcp_as_long_as_its_window_was_shut_and_udp_what_
     assert limit_of(tcp(sent=7_000, receiver=waits, tcp=unknown)) is Kind.RECEIVER_STARVED
 
 
-def test_a_receiver_whose_calls_always_find_something_is_on_its_cpu() -> None:
+def test_a_busy_receiver_whose_calls_nearly_always_find_data_is_limited_by_its_cpu() -> None:
     busy = replace(IDLE, thread_ns=900_000_000)
     polls = {"receive_calls": 1_000, "empty_receives": 50, "receiver": busy}
     assert limit_of(tcp(**polls)) is Kind.RECEIVER_CPU
@@ -210,7 +210,7 @@ def test_a_receiver_whose_calls_always_find_something_is_on_its_cpu() -> None:
     )
 
 
-def test_little_loss_is_the_limit_only_where_enough_was_sent() -> None:
+def test_a_small_loss_is_the_limit_only_if_enough_was_sent() -> None:
     def lossy(sent_count: int) -> StreamSample:
         lost_count = sent_count // 40
         return udp(
@@ -242,7 +242,7 @@ def at_rate(frames_per_s: float, sizes: tuple[int, ...], **changes: Any) -> list
     ]
 
 
-def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
+def test_equal_frame_rates_at_three_message_sizes_are_a_packet_rate_limit() -> None:
     findings = limits(at_rate(4_000, (64, 128, 256)))
     assert [(finding.kind, finding.cells) for finding in findings] == [
         (Kind.PACKET_RATE, (size,)) for size in ("64", "128", "256")
@@ -264,20 +264,20 @@ def test_the_same_frames_a_second_over_sizes_is_a_packet_rate() -> None:
         at_rate(4_000, (64, 128, 256), offered_bit_per_s=1e9),
     ],
 )
-def test_there_is_no_packet_rate_where_its_evidence_is_incomplete(
+def test_a_packet_rate_limit_with_incomplete_evidence_is_not_named(
     samples: list[StreamSample],
 ) -> None:
     assert Kind.PACKET_RATE not in {finding.kind for finding in limits(samples)}
 
 
-def test_what_a_host_does_is_named_before_a_packet_rate() -> None:
+def test_a_sender_limited_by_its_cpu_is_named_instead_of_a_packet_rate() -> None:
     busy = replace(IDLE, thread_ns=985_000_000)
     assert {finding.kind for finding in limits(at_rate(4_000, (64, 128, 256), sender=busy))} == {
         Kind.SENDER_CPU
     }
 
 
-def test_other_settings_are_not_mixed_into_a_packet_rate() -> None:
+def test_cells_with_different_settings_do_not_show_one_packet_rate() -> None:
     mixed = at_rate(4_000, (64, 128)) + at_rate(4_000, (256,), conditions="other")
     assert Kind.PACKET_RATE not in {finding.kind for finding in limits(mixed)}
 
@@ -307,7 +307,7 @@ counts = st.none() | st.integers(0, 10_000)
     full=shares,
     protocol=st.sampled_from(["TCP", "UDP"]),
 )
-def test_whatever_is_recorded_a_limit_has_its_evidence_and_its_words(
+def test_any_recorded_values_give_only_limits_with_evidence_and_a_sentence(
     share: float,
     end: StreamEnd,
     account: TcpAccount,

@@ -20,7 +20,7 @@ def only(findings: tuple[Finding, ...]) -> Finding:
     return finding
 
 
-def test_a_stream_without_anything_odd_is_not_doubted() -> None:
+def test_a_normal_stream_has_no_validity_finding() -> None:
     assert doubts([udp(), tcp(congestion="cubic"), udp(path_mtu_bytes=1500)], [{"host": "a"}]) == ()
 
 
@@ -41,7 +41,7 @@ def test_a_stream_without_anything_odd_is_not_doubted() -> None:
         (1.1, {"highest_ceiling_bit_per_s": 1.11 * CEILING}, False),
     ],
 )
-def test_above_the_ceiling_is_beyond_what_clocks_explain(
+def test_throughput_above_the_wire_ceiling_is_reported_beyond_clock_and_print_errors(
     share: float, changes: dict[str, Any], above: bool
 ) -> None:
     sample = udp(throughput_bit_per_s=share * CEILING, **changes)
@@ -50,7 +50,7 @@ def test_above_the_ceiling_is_beyond_what_clocks_explain(
     assert kinds == ({Kind.ABOVE_CEILING} if above else set())
 
 
-def test_what_is_above_says_by_how_much() -> None:
+def test_a_finding_above_the_wire_ceiling_states_the_excess_in_percent() -> None:
     finding = only(doubts([udp(throughput_bit_per_s=1.1 * CEILING)]))
     assert (finding.kind, finding.severity, finding.cells) == (
         Kind.ABOVE_CEILING,
@@ -60,7 +60,7 @@ def test_what_is_above_says_by_how_much() -> None:
     assert statement(finding).startswith("10.0 % above the wire ceiling of 95.71 Mbit/s")
 
 
-def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
+def test_one_odd_trial_of_three_gives_no_validity_finding() -> None:
     odd = udp(throughput_bit_per_s=1.1 * CEILING, path_mtu_bytes=1400, link_mtu_bytes=1500)
     assert doubts([odd, udp(), udp()]) == ()
     assert {finding.kind for finding in doubts([odd, odd, udp()])} == {
@@ -76,7 +76,9 @@ def test_one_odd_trial_of_three_does_not_make_a_cell_doubtful() -> None:
     ("path", "link", "smaller"),
     [(1400, 1500, True), (1500, 1500, False), (9000, 1500, False), (None, 1500, False)],
 )
-def test_a_path_of_a_smaller_mtu_than_the_links(path: int | None, link: int, smaller: bool) -> None:
+def test_a_path_mtu_below_the_mtu_of_the_link_is_reported(
+    path: int | None, link: int, smaller: bool
+) -> None:
     findings = doubts([udp(path_mtu_bytes=path, link_mtu_bytes=link)])
     assert [finding.kind for finding in findings] == ([Kind.PATH_MTU] if smaller else [])
 
@@ -89,14 +91,14 @@ def of_sender(host: str, congestion: str | None, **changes: Any) -> Any:
     return tcp(cell=host, sender=sender, congestion=congestion, **changes)
 
 
-def test_senders_that_use_different_congestion_controls_are_named() -> None:
+def test_senders_with_different_congestion_controls_are_named() -> None:
     finding = only(doubts([of_sender("a", "bbr"), of_sender("b", "cubic"), of_sender("c", "bbr")]))
     assert finding.kind is Kind.CONGESTION_DIFFERS
     assert finding.words == {"a": "bbr", "b": "cubic", "c": "bbr"}
     assert "a: bbr; b: cubic" in statement(finding)
 
 
-def test_what_the_matrix_asks_for_or_nobody_tells_is_no_difference() -> None:
+def test_requested_or_unknown_congestion_controls_are_not_reported_as_different() -> None:
     samples = [of_sender("a", "bbr"), of_sender("b", "cubic", congestion_asked=True)]
     assert doubts(samples) == ()
     assert doubts([of_sender("a", "bbr"), of_sender("b", None)]) == ()
@@ -106,7 +108,7 @@ def test_what_the_matrix_asks_for_or_nobody_tells_is_no_difference() -> None:
 # ---- hosts ---------------------------------------------------------------------------------------
 
 
-def test_one_clock_that_was_set_is_enough() -> None:
+def test_a_clock_set_during_one_trial_of_three_is_reported() -> None:
     steps = replace(IDLE, host="b", clock_step_ns=-3_600_000_000_000)
     finding = only(doubts([udp(), udp(), udp(receiver=steps)]))
     assert (finding.kind, finding.group.host) == (Kind.CLOCK_STEP, "b")
@@ -114,20 +116,22 @@ def test_one_clock_that_was_set_is_enough() -> None:
 
 
 @pytest.mark.parametrize(("ppm", "off"), [(99.0, False), (-101.0, True), (None, False)])
-def test_a_clock_under_correction_is_doubted(ppm: float | None, off: bool) -> None:
+def test_a_clock_that_runs_off_by_more_than_100_ppm_is_reported(
+    ppm: float | None, off: bool
+) -> None:
     findings = doubts([udp(sender=replace(IDLE, clock_ppm=ppm, host="b"))] * 2)
     assert [finding.kind for finding in findings] == ([Kind.CLOCK_RATE] if off else [])
     if off:
         assert "-101 ppm" in statement(findings[0])
 
 
-def test_a_clock_that_was_read_late_once_is_not() -> None:
+def test_a_clock_that_is_off_in_only_half_of_the_trials_is_not_reported() -> None:
     late = udp(sender=replace(IDLE, clock_ppm=900.0, host="b"))
     right = udp(sender=replace(IDLE, clock_ppm=1.0, host="b"))
     assert doubts([late, right]) == ()
 
 
-def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
+def test_other_load_is_a_note_if_other_load_is_not_the_limit() -> None:
     waits = replace(IDLE, host="b", run_queue_delay_ns=80_000_000)
     full = udp(throughput_bit_per_s=0.99 * CEILING, sender=waits)
     finding = only(doubts([full]))
@@ -152,7 +156,9 @@ def test_other_load_is_a_note_where_it_is_not_the_limit() -> None:
         ({}, {}),
     ],
 )
-def test_a_host_that_saves_power_is_noted(facts: dict[str, str], words: dict[str, str]) -> None:
+def test_a_host_with_a_power_saving_setting_has_a_note(
+    facts: dict[str, str], words: dict[str, str]
+) -> None:
     findings = doubts([], [{"host": "b", "when": "before", "facts": facts}])
     assert [finding.words for finding in findings] == ([words] if words else [])
     for finding in findings:

@@ -23,7 +23,7 @@ def with_step(seed: int, change: float = -0.02, at: int = 200, **more: object) -
 
 @needs_ruptures
 @pytest.mark.parametrize("drift", DRIFTS)
-def test_a_step_of_2_percent_is_found_within_5_runs_and_nothing_else(drift: str) -> None:
+def test_a_step_of_2_percent_is_the_only_change_point_and_within_5_runs(drift: str) -> None:
     (point,) = course_of(with_step(2, drift=drift).figures).change_points
     assert abs(point.index - 200) <= 5
     assert point.change_share == pytest.approx(-0.02, abs=0.004)
@@ -32,14 +32,14 @@ def test_a_step_of_2_percent_is_found_within_5_runs_and_nothing_else(drift: str)
 
 @needs_ruptures
 @pytest.mark.parametrize("noise", NOISES)
-def test_histories_without_a_step_have_no_change_point(noise: str) -> None:
+def test_drawn_histories_without_a_step_have_hardly_any_change_point(noise: str) -> None:
     chance = np.random.default_rng(7)
     drawn = [draw(chance, runs=120, noise=noise, drift=drift) for drift in DRIFTS for _ in range(4)]
     assert score(drawn).histories_with_false <= 1
 
 
 @needs_ruptures
-def test_several_steps_among_gaps_are_found() -> None:
+def test_several_steps_in_a_history_with_gaps_are_all_found() -> None:
     chance = np.random.default_rng(11)
     steps = drawn_steps(chance, 365, 3, least=0.02)
     total = score([draw(chance, gaps=0.1, steps=steps)])
@@ -66,7 +66,7 @@ def test_a_few_bad_runs_are_no_change_point() -> None:
 
 
 @needs_ruptures
-def test_the_next_figure_is_expected_around_the_last_segment() -> None:
+def test_the_next_figure_of_a_history_lies_in_the_range_expected_after_the_last_step() -> None:
     inside = 0
     for seed in range(40):
         figures = draw(np.random.default_rng(seed), runs=61, steps=[(30, 0.1)]).figures
@@ -79,7 +79,7 @@ def test_the_next_figure_is_expected_around_the_last_segment() -> None:
 
 
 @needs_ruptures
-def test_more_figures_judged_together_widen_the_range() -> None:
+def test_judging_more_figures_together_widens_the_expected_range() -> None:
     course = course_of(draw(np.random.default_rng(1), runs=40).figures)
     alone, together = course.expected(), course.expected(50)
     assert alone is not None and together is not None
@@ -87,7 +87,7 @@ def test_more_figures_judged_together_widen_the_range() -> None:
 
 
 @needs_ruptures
-def test_outliers_of_the_history_widen_the_range() -> None:
+def test_outliers_of_a_history_widen_the_expected_range() -> None:
     course = course_of(draw(np.random.default_rng(9), runs=300, noise="outliers").figures)
     expected = course.expected()
     assert expected is not None
@@ -96,19 +96,19 @@ def test_outliers_of_the_history_widen_the_range() -> None:
 
 
 @needs_ruptures
-def test_only_the_last_figures_on_each_side_are_tested_in_a_long_history() -> None:
+def test_a_step_in_a_history_of_700_runs_is_found_within_5_runs() -> None:
     (point,) = course_of(with_step(6, runs=700, at=400).figures).change_points
     assert abs(point.index - 400) <= 5
 
 
 @needs_ruptures
-def test_the_same_history_has_the_same_change_points() -> None:
+def test_the_same_history_has_the_same_change_points_each_time() -> None:
     figures = with_step(4, noise="Student, 3 degrees").figures
     assert course_of(figures).change_points == course_of(figures).change_points
 
 
 @needs_ruptures
-def test_figures_without_scatter_have_exact_levels() -> None:
+def test_the_levels_before_and_after_a_step_without_scatter_are_exact() -> None:
     (point,) = course_of([94.0] * 20 + [90.0] * 20).change_points
     assert point.index == 20
     assert [point.before, point.after] == pytest.approx([94.0, 90.0])
@@ -116,7 +116,7 @@ def test_figures_without_scatter_have_exact_levels() -> None:
 
 
 @needs_ruptures
-def test_gaps_are_no_figures_but_count_as_runs() -> None:
+def test_gaps_in_a_history_count_as_runs_and_have_no_level() -> None:
     figures: list[float | None] = [*([94.0, 94.1, None] * 10), *([90.0, None, 90.1] * 10)]
     course = course_of(figures)
     assert [point.index for point in course.change_points] == [30]
@@ -125,7 +125,9 @@ def test_gaps_are_no_figures_but_count_as_runs() -> None:
     assert gaps == [at for at, figure in enumerate(figures) if figure is None]
 
 
-def test_few_figures_are_one_segment_and_need_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_history_is_one_segment_and_needs_no_extra_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "ruptures.base", None)
     course = course_of([94.0, None, 94.1, 80.0])
     assert (course.change_points, course.starts, course.expected()) == ((), (0,), None)
@@ -135,7 +137,7 @@ def test_few_figures_are_one_segment_and_need_no_library(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("figure", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_figure_must_be_positive(figure: float) -> None:
+def test_a_history_refuses_figures_that_are_not_finite_and_positive(figure: float) -> None:
     with pytest.raises(ValueError, match="finite and above 0"):
         course_of([94.0, figure])
 
@@ -146,7 +148,9 @@ def test_a_figure_must_be_positive(figure: float) -> None:
     st.lists(st.one_of(st.none(), st.floats(1e-6, 1e12, allow_subnormal=False)), max_size=45),
     st.lists(st.sampled_from([1.0, 2.0]), min_size=5, max_size=5),
 )
-def test_any_figures_have_a_course(figures: list[float | None], repeated: list[float]) -> None:
+def test_change_points_of_any_history_have_enough_runs_and_a_noticeable_change(
+    figures: list[float | None], repeated: list[float]
+) -> None:
     for history in (figures, [*figures, *repeated * 3]):
         course = course_of(history)
         assert [level is None for level in course.levels] == [y is None for y in history]

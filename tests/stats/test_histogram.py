@@ -27,7 +27,7 @@ lists = st.lists(values_ns, max_size=200)
 
 
 @given(values_ns, bit_counts)
-def test_a_value_lies_in_its_bucket_which_is_at_most_a_2_to_the_bits_th_wide(
+def test_a_value_lies_in_its_bucket_and_the_bucket_is_as_narrow_as_its_bits_require(
     value: int, bits: int
 ) -> None:
     bucket = bucket_of(value, bits)
@@ -38,7 +38,7 @@ def test_a_value_lies_in_its_bucket_which_is_at_most_a_2_to_the_bits_th_wide(
 
 
 @given(st.integers(0, 57 * 2**7 + 2**7 - 1))
-def test_buckets_follow_each_other_without_a_gap(bucket: int) -> None:
+def test_histogram_buckets_follow_each_other_without_a_gap(bucket: int) -> None:
     assert lowest_of(bucket + 1) == lowest_of(bucket) + width_of(bucket)
     assert bucket_of(lowest_of(bucket)) == bucket
 
@@ -47,11 +47,13 @@ def test_buckets_follow_each_other_without_a_gap(bucket: int) -> None:
     ("value", "bucket"),
     [(0, 0), (127, 127), (128, 128), (255, 255), (256, 256), (257, 256), (258, 257), (512, 384)],
 )
-def test_the_first_buckets_are_those_of_the_protocol_s_formula(value: int, bucket: int) -> None:
+def test_the_first_histogram_buckets_match_the_formula_of_the_protocol(
+    value: int, bucket: int
+) -> None:
     assert bucket_of(value, 7) == bucket
 
 
-def test_negative_values_and_those_over_64_bits_have_no_bucket() -> None:
+def test_negative_values_and_values_over_64_bits_have_no_histogram_bucket() -> None:
     for value in (-1, 2**64):
         with pytest.raises(ValueError, match="outside of 0 to"):
             bucket_of(value)
@@ -59,7 +61,7 @@ def test_negative_values_and_those_over_64_bits_have_no_bucket() -> None:
 
 @pytest.mark.parametrize("share", ["0.5", "0.9", "0.99", "0.999", "0.9999"])
 @pytest.mark.parametrize("shape", ["lognormal", "two peaks", "heavy tail"])
-def test_percentiles_of_a_million_values_are_within_1_percent_of_the_exact_ones(
+def test_histogram_percentiles_of_many_values_are_within_1_percent_of_the_exact_percentiles(
     share: str, shape: str
 ) -> None:
     rng = np.random.default_rng(20261121)
@@ -85,7 +87,7 @@ def test_percentiles_of_a_million_values_are_within_1_percent_of_the_exact_ones(
 
 
 @given(st.lists(values_ns, min_size=1, max_size=300), st.fractions(0, 1))
-def test_a_percentile_is_the_nearest_rank_to_within_half_a_bucket(
+def test_a_histogram_percentile_is_within_half_a_bucket_of_the_nearest_rank(
     values: list[int], share: Fraction
 ) -> None:
     if not 0 < share < 1:
@@ -103,7 +105,7 @@ def test_a_percentile_is_the_nearest_rank_to_within_half_a_bucket(
     assert abs(percentile - exact) <= width_of(bucket_of(exact)) / 2
 
 
-def test_a_percentile_needs_as_many_values_as_it_tells_apart() -> None:
+def test_a_histogram_with_too_few_values_has_no_high_percentile() -> None:
     hundred = of_values(range(100))
     assert hundred.percentile(0.99) == 98
     assert hundred.percentile(0.999) is None
@@ -112,14 +114,14 @@ def test_a_percentile_needs_as_many_values_as_it_tells_apart() -> None:
 
 
 @given(lists, lists)
-def test_two_histograms_merged_are_the_histogram_of_all_values(
+def test_merging_two_histograms_gives_the_histogram_of_all_values(
     first: list[int], second: list[int]
 ) -> None:
     assert merge([of_values(first), of_values(second)]) == of_values([*first, *second])
 
 
 @given(lists, lists, st.tuples(bit_counts, bit_counts))
-def test_histograms_of_different_resolution_merge_to_the_coarser(
+def test_histograms_of_different_resolution_merge_to_the_coarser_resolution(
     first: list[int], second: list[int], bits: tuple[int, int]
 ) -> None:
     histogram = merge([of_values(first, bits[0]), of_values(second, bits[1])])
@@ -127,7 +129,7 @@ def test_histograms_of_different_resolution_merge_to_the_coarser(
 
 
 @given(lists)
-def test_pairs_are_read_back_as_they_were_written(values: list[int]) -> None:
+def test_a_histogram_written_as_pairs_is_read_back_unchanged(values: list[int]) -> None:
     histogram = of_values(values)
     pairs = to_pairs(histogram)
     assert from_pairs(pairs) == histogram
@@ -147,18 +149,20 @@ def test_pairs_are_read_back_as_they_were_written(values: list[int]) -> None:
         ([1, 2.5], "whole numbers"),
     ],
 )
-def test_pairs_that_are_none_are_refused_with_a_sentence(pairs: list[int], sentence: str) -> None:
+def test_malformed_histogram_pairs_are_refused_with_a_sentence(
+    pairs: list[int], sentence: str
+) -> None:
     with pytest.raises(ValueError, match=sentence):
         from_pairs(pairs)
 
 
-def test_nothing_has_no_mean_and_nothing_cannot_be_merged() -> None:
+def test_an_empty_histogram_has_no_mean_and_merging_no_histograms_is_refused() -> None:
     with pytest.raises(ValueError, match="no values"):
         _ = of_values([]).mean
     with pytest.raises(ValueError, match="no histograms"):
         merge([])
 
 
-def test_fewer_bits_cannot_become_more() -> None:
+def test_a_histogram_cannot_be_changed_to_a_finer_resolution() -> None:
     with pytest.raises(ValueError, match="cannot be changed to"):
         of_values([1], 3).coarser(4)

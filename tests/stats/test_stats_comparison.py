@@ -23,7 +23,7 @@ SLEEP = (
 several = st.lists(st.floats(1e3, 1e11), min_size=2, max_size=12)
 
 
-def test_the_paired_comparison_is_students_own() -> None:
+def test_a_paired_comparison_reproduces_students_published_example() -> None:
     drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
     result = compare(drug_2, drug_1, paired=True)
     assert result.p == pytest.approx(0.002833, abs=5e-7)
@@ -33,7 +33,7 @@ def test_the_paired_comparison_is_students_own() -> None:
     assert (result.n, result.verdict) == (10, "different")
 
 
-def test_the_comparison_of_two_samples_is_welchs() -> None:
+def test_an_unpaired_comparison_reproduces_the_published_welch_test() -> None:
     drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
     result = compare(drug_2, drug_1, paired=False)
     assert result.p == pytest.approx(0.07939, abs=5e-6)
@@ -44,7 +44,7 @@ def test_the_comparison_of_two_samples_is_welchs() -> None:
     assert result.smallest_ratio > 6
 
 
-def test_a_sure_difference_below_the_margin_is_the_same() -> None:
+def test_a_significant_difference_below_the_margin_gets_the_verdict_same() -> None:
     baseline = [100.00, 100.01, 99.99, 100.00, 100.01]
     contender = [value * 1.002 for value in baseline]
     result = compare(baseline, contender, paired=False)
@@ -57,14 +57,16 @@ def test_a_sure_difference_below_the_margin_is_the_same() -> None:
 
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("n", [0, 1])
-def test_one_trial_a_side_cannot_tell(n: int, *, paired: bool) -> None:
+def test_a_comparison_of_fewer_than_two_trials_per_side_has_the_verdict_cannot_tell(
+    n: int, *, paired: bool
+) -> None:
     result = compare([100.0] * n, [120.0] * n, paired=paired)
     assert (result.verdict, result.n) == ("cannot tell", n)
     assert (result.low, result.high, result.p, result.smallest_ratio) == (None, None, None, None)
     assert result.ratio == (pytest.approx(1.2) if n else None)
 
 
-def test_what_has_no_ratio_is_refused() -> None:
+def test_a_comparison_refuses_zero_values_unequal_pairs_and_a_margin_of_zero() -> None:
     with pytest.raises(ValueError, match="above 0"):
         compare([0.0, 1.0], [1.0, 1.0], paired=True)
     with pytest.raises(ValueError, match="cannot pair "):
@@ -74,7 +76,7 @@ def test_what_has_no_ratio_is_refused() -> None:
 
 
 @given(several, several, st.booleans(), st.sampled_from([0.005, 0.05, 0.5]))
-def test_exchanging_the_sides_inverts_the_ratio_and_changes_no_verdict(
+def test_exchanging_the_sides_of_a_comparison_inverts_the_ratio_and_changes_no_verdict(
     baseline: list[float], contender: list[float], paired: bool, margin: float
 ) -> None:
     n = min(len(baseline), len(contender)) if paired else None
@@ -89,7 +91,7 @@ def test_exchanging_the_sides_inverts_the_ratio_and_changes_no_verdict(
 
 
 @given(several, several, st.sampled_from([0.005, 0.05, 0.5]))
-def test_the_verdict_agrees_with_the_intervals(
+def test_the_verdict_of_a_comparison_agrees_with_its_confidence_intervals(
     baseline: list[float], contender: list[float], margin: float
 ) -> None:
     result = compare(baseline, contender, paired=False, margin=margin)
@@ -106,7 +108,7 @@ def test_the_verdict_agrees_with_the_intervals(
         assert (result.verdict == "same within the margin") == within
 
 
-def test_a_difference_of_the_smallest_ratio_is_found_in_four_of_five() -> None:
+def test_a_difference_as_large_as_the_smallest_ratio_is_detected_in_four_of_five_draws() -> None:
     chance = random.Random(3)  # noqa: S311  (nothing secret)
     scatter, n, different = 0.01, 8, 0
     # What t asks of eight trials a side, by the true scatter.
@@ -118,14 +120,14 @@ def test_a_difference_of_the_smallest_ratio_is_found_in_four_of_five() -> None:
     assert 0.75 <= different / 1000 <= 0.86
 
 
-def test_pairs_are_the_blocks_that_both_have() -> None:
+def test_trials_are_paired_by_the_blocks_that_both_sides_measured() -> None:
     assert pairs_by_block({1: 10.0, 2: 11.0, 4: 13.0}, {4: 23.0, 2: 21.0, 3: 22.0}) == (
         [11.0, 13.0],
         [21.0, 23.0],
     )
 
 
-def test_false_discoveries_are_controlled_as_in_the_first_paper() -> None:
+def test_false_discovery_control_reproduces_the_example_of_benjamini_and_hochberg() -> None:
     # Benjamini and Hochberg 1995, section 4.1: fifteen tests, four rejected.
     p_values = [
         0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
@@ -138,7 +140,7 @@ def test_false_discoveries_are_controlled_as_in_the_first_paper() -> None:
     assert benjamini_hochberg([0.04, 0.04]) == (True, True)
 
 
-def test_of_many_comparisons_only_what_holds_side_by_side_stays_different() -> None:
+def test_a_weak_difference_loses_its_verdict_among_many_comparisons() -> None:
     difference = compare([100.0, 101.0, 99.0, 100.5], [103.0, 102.5, 101.5, 103.5], paired=False)
     assert difference.verdict == "different"
     assert difference.p is not None
@@ -152,7 +154,7 @@ def test_of_many_comparisons_only_what_holds_side_by_side_stays_different() -> N
     assert many[-1].verdict == "cannot tell"
 
 
-def test_an_adjusted_p_is_the_rate_at_which_it_is_rejected() -> None:
+def test_adjusted_p_values_match_figures_worked_by_hand() -> None:
     # By hand: 4 x 0.01 / 1, 4 x 0.02 / 2, 4 x 0.03 / 3, and the last as it is.
     assert adjusted([0.02, 0.9, 0.01, 0.03]) == pytest.approx((0.04, 0.9, 0.04, 0.04))
     assert adjusted([]) == ()
@@ -161,7 +163,7 @@ def test_an_adjusted_p_is_the_rate_at_which_it_is_rejected() -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=20), st.floats(0.001, 0.5))
-def test_adjusting_keeps_the_order_and_never_makes_a_p_smaller(
+def test_adjusting_p_values_keeps_their_order_and_never_lowers_a_p_value(
     p_values: list[float], rate: float
 ) -> None:
     result = adjusted(p_values)
@@ -173,7 +175,7 @@ def test_adjusting_keeps_the_order_and_never_makes_a_p_smaller(
     )
 
 
-def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_said() -> None:
+def test_among_many_comparisons_the_smallest_detectable_ratio_is_larger() -> None:
     chance = random.Random(4)  # noqa: S311  (nothing secret)
     scatter, n, other_count = 0.01, 8, 20
     nothing = compare([100.0, 101.0, 99.0] * 3, [100.1, 100.9, 99.1] * 3, paired=True)
@@ -199,7 +201,7 @@ def test_among_many_it_takes_a_larger_difference_to_show_and_that_is_what_is_sai
     )
 
 
-def test_the_standard_error_and_its_degrees_are_those_of_the_published_tests() -> None:
+def test_standard_error_and_degrees_of_freedom_match_the_published_t_tests() -> None:
     """t = -4.0621 on 9 degrees paired, -1.8608 on 17.776 by Welch: R's manual, ?sleep."""
     drug_2, drug_1 = ([math.exp(hours) for hours in group] for group in SLEEP)
     result = compare(drug_2, drug_1, paired=True)
@@ -210,7 +212,7 @@ def test_the_standard_error_and_its_degrees_are_those_of_the_published_tests() -
     assert result.degrees == pytest.approx(17.776, abs=5e-4)
 
 
-def test_welchs_degrees_of_unlike_samples_are_those_worked_by_hand() -> None:
+def test_welch_degrees_of_freedom_of_unequal_samples_match_figures_worked_by_hand() -> None:
     """Logarithms 0, 2 and 0, 3, 6: variances 2 and 9, shares 1 and 3, 16 / (1 / 1 + 9 / 2)."""
     two, three = [1.0, math.exp(2)], [1.0, math.exp(3), math.exp(6)]
     comparison, exchange = compare(two, three, paired=False), compare(three, two, paired=False)
@@ -225,13 +227,13 @@ def test_welchs_degrees_of_unlike_samples_are_those_worked_by_hand() -> None:
     assert comparison.high == pytest.approx(math.exp(2 + 2 * t))
 
 
-def test_where_one_side_alone_scatters_the_degrees_are_that_sides() -> None:
+def test_degrees_of_freedom_come_from_the_only_side_that_scatters() -> None:
     scattered, still = [99.0, 100.0, 101.0, 100.0], [100.0] * 9
     assert compare(scattered, still, paired=False).degrees == pytest.approx(3)
     assert compare(still, scattered, paired=False).degrees == pytest.approx(3)
 
 
-def test_the_interval_is_of_the_confidence_that_was_asked_for() -> None:
+def test_the_interval_of_a_comparison_has_the_requested_confidence() -> None:
     """Differences of the logarithms -1, 0, 1 and 4: mean 1, variance 14 / 3, error 1.0801."""
     baseline = [1.0] * 4
     contender = [math.exp(logarithm) for logarithm in (-1, 0, 1, 4)]
@@ -242,7 +244,7 @@ def test_the_interval_is_of_the_confidence_that_was_asked_for() -> None:
         assert (result.confidence, result.margin) == (confidence, 0.01)
 
 
-def test_the_smallest_ratio_is_blooms_multiple_of_the_standard_error() -> None:
+def test_the_smallest_detectable_ratio_is_blooms_multiple_of_the_standard_error() -> None:
     """t(0.975, 3) + t(0.8, 3) = 3.182446 + 0.978472 of a standard error of 1.0801."""
     result = compare([1.0] * 4, [math.exp(logarithm) for logarithm in (-1, 0, 1, 4)], paired=True)
     assert math.log(result.smallest_ratio or 0) == pytest.approx(
@@ -253,7 +255,7 @@ def test_the_smallest_ratio_is_blooms_multiple_of_the_standard_error() -> None:
 
 
 @pytest.mark.parametrize("paired", [True, False])
-def test_without_any_scatter_the_interval_is_a_point_and_the_margin_alone_decides(
+def test_without_scatter_the_interval_is_a_point_and_the_margin_decides_the_verdict(
     *, paired: bool
 ) -> None:
     still = [1.0, 1.0, 1.0]
@@ -274,11 +276,11 @@ def test_without_any_scatter_the_interval_is_a_point_and_the_margin_alone_decide
     assert compare(still, quarter, paired=paired, margin=0.26).verdict == "same within the margin"
 
 
-def test_without_any_scatter_the_degrees_are_those_of_the_smaller_side() -> None:
+def test_without_scatter_the_degrees_of_freedom_come_from_the_smaller_side() -> None:
     assert compare([5.0] * 4, [5.0] * 7, paired=False).degrees == 3
 
 
-def test_one_trial_a_side_keeps_what_it_was_asked_with() -> None:
+def test_a_comparison_that_cannot_tell_still_states_its_margin_and_confidence() -> None:
     result = compare([100.0], [90.0, 90.0], paired=False, margin=0.1, confidence=0.9)
     assert (result.n, result.margin, result.confidence) == (1, 0.1, 0.9)
     assert result.ratio == pytest.approx(0.9)
@@ -286,7 +288,7 @@ def test_one_trial_a_side_keeps_what_it_was_asked_with() -> None:
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.0, 1.0, 1.5, math.nan])
-def test_a_margin_and_a_confidence_lie_between_nothing_and_all(share: float) -> None:
+def test_a_margin_or_confidence_outside_0_to_1_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         compare([1.0, 2.0], [1.0, 2.0], paired=True, margin=share)
     with pytest.raises(ValueError, match="between 0 and 1"):
@@ -294,13 +296,13 @@ def test_a_margin_and_a_confidence_lie_between_nothing_and_all(share: float) -> 
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
-def test_a_value_that_has_no_logarithm_is_refused_on_either_side(value: float) -> None:
+def test_a_comparison_refuses_a_value_without_a_logarithm_on_either_side(value: float) -> None:
     for sides in (([value, 1.0], [1.0, 1.0]), ([1.0, 1.0], [1.0, value])):
         with pytest.raises(ValueError, match="only values above 0 have a ratio"):
             compare(*sides, paired=False)
 
 
-def test_a_ratio_beyond_what_a_float_can_hold_is_no_error() -> None:
+def test_a_ratio_too_large_for_a_float_is_infinite_and_no_error() -> None:
     result = compare([1e-300, 1e-299], [1e300, 1e299], paired=False)
     assert result.high == math.inf
     assert result.verdict == "different"
@@ -311,15 +313,13 @@ def test_a_ratio_beyond_what_a_float_can_hold_is_no_error() -> None:
 
 
 @pytest.mark.parametrize("p", [-0.01, 1.01, math.nan])
-def test_what_is_no_probability_is_not_adjusted(p: float) -> None:
+def test_adjusting_refuses_p_values_outside_0_to_1(p: float) -> None:
     for judge in (adjusted, benjamini_hochberg):
         with pytest.raises(ValueError, match="between 0 and 1"):
             judge([0.5, p])
 
 
-def test_certainty_and_impossibility_are_probabilities_and_the_default_rate_is_five_percent() -> (
-    None
-):
+def test_p_values_0_and_1_are_accepted_and_the_default_rejection_rate_is_5_percent() -> None:
     assert adjusted([0.0, 1.0]) == (0.0, 1.0)
     assert benjamini_hochberg([0.05]) == (True,)
     assert benjamini_hochberg([math.nextafter(0.05, 1)]) == (False,)
@@ -331,13 +331,13 @@ def still(ratio: float) -> ComparisonResult:
     return compare([1.0, 1.0], [ratio, ratio], paired=True)
 
 
-def test_what_differs_without_scatter_is_different_among_any_number() -> None:
+def test_a_difference_without_scatter_stays_different_among_many_comparisons() -> None:
     together = judged_together([still(2.0), *[still(1.0)] * 50])
     assert (together[0].verdict, together[0].p_together) == ("different", 0.0)
     assert {result.p_together for result in together[1:]} == {1.0}
 
 
-def test_a_comparison_that_cannot_be_told_does_not_count_among_the_others() -> None:
+def test_comparisons_that_cannot_tell_do_not_count_among_many_comparisons() -> None:
     """Side by side with a hundred that tell nothing one is what it is by itself."""
     difference = compare(
         [1.0] * 4, [math.exp(logarithm) for logarithm in (1, 2, 3, 4)], paired=True
@@ -351,7 +351,7 @@ def test_a_comparison_that_cannot_be_told_does_not_count_among_the_others() -> N
     assert judged_together([cannot]) == (cannot,)
 
 
-def test_the_smallest_ratio_among_others_is_at_the_level_of_one_more_rejection() -> None:
+def test_the_smallest_ratio_among_comparisons_uses_the_level_of_one_more_rejection() -> None:
     """Of four, one is rejected: 0.05 x 2 / 4; of two, both are: 0.05 and no more."""
     difference = compare(
         [1.0] * 5, [math.exp(logarithm) for logarithm in (9, 10, 11, 10, 10)], paired=True
@@ -375,7 +375,7 @@ def test_the_smallest_ratio_among_others_is_at_the_level_of_one_more_rejection()
         assert result.smallest_ratio == pytest.approx(nothing.smallest_ratio)
 
 
-def test_what_is_rejected_at_the_very_rate_asked_for_stays_different() -> None:
+def test_a_comparison_rejected_exactly_at_the_requested_rate_stays_different() -> None:
     """t = 2.5 / 0.6455 on 3 degrees: p = 0.0305 by itself, among two with a p of 1 twice that."""
     difference = compare(
         [1.0] * 4, [math.exp(logarithm) for logarithm in (1, 2, 3, 4)], paired=True

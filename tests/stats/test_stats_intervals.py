@@ -15,7 +15,7 @@ from netlab.stats.intervals import half_width_share
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 
 
-def test_the_interval_of_a_mean_is_the_one_computed_by_hand() -> None:
+def test_the_confidence_interval_of_a_mean_matches_a_figure_worked_by_hand() -> None:
     result = interval([94.0, 94.2, 94.1])
     assert result.mean == pytest.approx(94.1)
     assert result.half_width == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)
@@ -24,13 +24,13 @@ def test_the_interval_of_a_mean_is_the_one_computed_by_hand() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0]])
-def test_fewer_than_three_trials_have_no_interval(values: list[float]) -> None:
+def test_a_confidence_interval_of_fewer_than_three_trials_is_refused(values: list[float]) -> None:
     with pytest.raises(ValueError, match="an interval needs at least 3"):
         interval(values)
 
 
 @given(rates)
-def test_an_interval_holds_its_mean_and_grows_with_the_confidence(values: list[float]) -> None:
+def test_an_interval_contains_its_mean_and_widens_with_the_confidence(values: list[float]) -> None:
     narrow, wide = interval(values, 0.9), interval(values, 0.99)
     assert narrow.low <= narrow.mean <= narrow.high
     assert wide.half_width >= narrow.half_width
@@ -38,7 +38,7 @@ def test_an_interval_holds_its_mean_and_grows_with_the_confidence(values: list[f
     assert min(values) <= median(values) <= max(values)
 
 
-def test_tight_needs_two_looks_running() -> None:
+def test_trials_are_precise_only_if_the_interval_was_narrow_one_trial_earlier_too() -> None:
     assert precise([100.0, 100.1, 100.0, 100.1], within=0.025)
     # Four are tight, and without the last they were not.
     assert half_width_share([90.0, 100.0, 110.0]) > 0.2
@@ -49,7 +49,7 @@ def test_tight_needs_two_looks_running() -> None:
     assert not precise([-1.0, 1.0, -1.0, 1.0], within=0.025)
 
 
-def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trials() -> None:
+def test_stopping_at_a_narrow_interval_saves_most_trials_and_keeps_90_percent_coverage() -> None:
     chance = random.Random(7)  # noqa: S311  (nothing secret)
     cover_count = trial_count = 0
     for _ in range(1000):
@@ -63,14 +63,16 @@ def test_stopping_when_tight_costs_a_little_coverage_and_saves_most_of_the_trial
 
 
 @given(rates, st.floats(1e-6, 1))
-def test_what_is_tight_is_as_narrow_as_was_asked(values: list[float], within: float) -> None:
+def test_precise_trials_have_an_interval_as_narrow_as_requested(
+    values: list[float], within: float
+) -> None:
     if precise(values, within):
         assert interval(values).half_width <= within * mean(values) * (1 + 1e-9)
         assert precise(values, within * 2)
 
 
 @pytest.mark.parametrize("confidence", [-0.5, 0.0, 1.0, 1.5, math.nan])
-def test_a_confidence_of_nothing_or_of_certainty_is_refused(confidence: float) -> None:
+def test_intervals_refuse_a_confidence_outside_0_to_1(confidence: float) -> None:
     values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     for call in (
         lambda: interval(values, confidence),
@@ -81,7 +83,7 @@ def test_a_confidence_of_nothing_or_of_certainty_is_refused(confidence: float) -
             call()
 
 
-def test_half_a_width_is_a_share_of_the_size_of_the_mean() -> None:
+def test_the_half_width_share_is_relative_to_the_absolute_mean() -> None:
     # t(0.975, 2) = 4.302653, s = 1, n = 3: 4.302653 / 3^0.5 = 2.484138.
     assert half_width_share([9.0, 10.0, 11.0]) == pytest.approx(0.2484138, rel=1e-6)
     assert half_width_share([-9.0, -10.0, -11.0]) == pytest.approx(0.2484138, rel=1e-6)
@@ -92,7 +94,7 @@ def test_half_a_width_is_a_share_of_the_size_of_the_mean() -> None:
     assert half_width_share([5.0, 5.0, 5.0]) == 0
 
 
-def test_tight_holds_at_the_width_that_was_asked_for_and_by_the_confidence_that_was() -> None:
+def test_trials_are_precise_exactly_at_the_requested_width_and_confidence() -> None:
     values = [99.0, 101.0, 100.0, 100.0]
     widest = max(half_width_share(values), half_width_share(values[:-1]))
     assert precise(values, widest)

@@ -25,7 +25,7 @@ def counted(values: list[float]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_p_value_is_that_of_all_orders_also_with_ties(seed: int) -> None:
+def test_the_trend_p_value_equals_the_count_over_all_orders_even_with_ties(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     values = [
         float(chance.randint(0, chance.choice([1, 2, 9]))) for _ in range(chance.randint(2, 7))
@@ -33,20 +33,20 @@ def test_the_p_value_is_that_of_all_orders_also_with_ties(seed: int) -> None:
     assert mann_kendall(values).p_value == pytest.approx(counted(values))
 
 
-def test_six_that_all_fall_are_two_of_720_orders() -> None:
+def test_six_falling_values_have_the_trend_p_value_of_2_in_720() -> None:
     trend = mann_kendall([6, 5, 4, 3, 2, 1])
     assert trend.s == -15
     assert trend.p_value == pytest.approx(2 / 720)
     assert mann_kendall([6, 5, 4, 3, 1, 2]).p_value == pytest.approx(12 / 720)
 
 
-def test_all_alike_and_one_alone_have_no_trend() -> None:
+def test_equal_values_and_a_single_value_have_no_trend() -> None:
     assert mann_kendall([3.0] * 8).p_value == 1
     assert mann_kendall([3.0]).p_value == 1
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_normal_p_is_close_where_values_are_many(
+def test_the_normal_approximation_of_the_trend_p_value_is_close_for_many_values(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(seed)  # noqa: S311
@@ -57,7 +57,9 @@ def test_the_normal_p_is_close_where_values_are_many(
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_seasons_add_up_as_all_their_orders_together(seed: int) -> None:
+def test_the_seasonal_trend_p_value_equals_the_count_over_all_orders_of_all_seasons(
+    seed: int,
+) -> None:
     chance = random.Random(seed)  # noqa: S311
     seasons = [[float(chance.randint(0, 4)) for _ in range(3)] for _ in range(3)]
     s = abs(sum(map(kendall_s, seasons)))
@@ -70,13 +72,13 @@ def test_seasons_add_up_as_all_their_orders_together(seed: int) -> None:
     )
 
 
-def test_many_seasons_go_by_the_normal_one() -> None:
+def test_the_trend_of_many_seasons_uses_the_normal_approximation() -> None:
     falling = seasonal_kendall([[3.0, 2.0, 1.0]] * 200)
     assert falling.s == -600
     assert falling.p_value < 1e-9
 
 
-def test_the_false_alarms_are_no_more_than_asked_for() -> None:
+def test_random_values_show_a_trend_no_more_often_than_the_p_value_says() -> None:
     chance = random.Random(1)  # noqa: S311
     rejections = sum(
         mann_kendall([chance.gauss(0, 1) for _ in range(8)]).p_value < 0.01 for _ in range(4000)
@@ -84,14 +86,14 @@ def test_the_false_alarms_are_no_more_than_asked_for() -> None:
     assert rejections / 4000 < 0.015
 
 
-def test_the_slope_is_the_middle_one_of_all_pairs() -> None:
+def test_the_theil_sen_slope_is_the_median_slope_of_all_pairs() -> None:
     assert theil_sen([1, 2, 3, 4, 500]) == pytest.approx(1)
     assert theil_sen([5, 5]) == 0
     with pytest.raises(ValueError, match="no values"):
         theil_sen([1])
 
 
-def test_heads_of_fair_coins() -> None:
+def test_the_sign_test_p_value_is_that_of_fair_coins() -> None:
     assert sign_p(8, 8) == pytest.approx(2 / 256)
     assert sign_p(4, 8) == 1
     assert sign_p(0, 0) == 1

@@ -34,13 +34,13 @@ def one_group(rng: random.Random) -> list[int]:
     return [max(1, min(1 << 60, round(draw()))) for _ in range(number)]
 
 
-def test_of_drawn_single_groups_none_is_taken_for_two() -> None:
+def test_drawn_histograms_of_one_group_are_not_split_into_two_modes() -> None:
     rng = random.Random(5)  # noqa: S311  (no secret)
     wrong = sum(two_modes(of_values(one_group(rng))) is not None for _ in range(400))
     assert wrong <= 1
 
 
-def test_two_drawn_groups_are_found_with_their_places_and_shares() -> None:
+def test_drawn_histograms_of_two_groups_yield_both_modes_with_places_and_shares() -> None:
     rng = random.Random(6)  # noqa: S311  (no secret)
     right = wrong = 0
     for _ in range(300):
@@ -76,11 +76,11 @@ def test_two_drawn_groups_are_found_with_their_places_and_shares() -> None:
         [0] * 500,
     ],
 )
-def test_too_few_too_small_too_near_or_ticks_of_a_clock_are_no_groups(times: list[int]) -> None:
+def test_groups_that_are_too_small_too_near_or_clock_ticks_are_no_modes(times: list[int]) -> None:
     assert two_modes(of_values(times)) is None
 
 
-def test_no_times_have_no_groups_and_wide_buckets_do() -> None:
+def test_two_modes_are_found_in_wide_buckets_and_none_in_an_empty_histogram() -> None:
     assert two_modes(Histogram(7, {})) is None
     rng = random.Random(8)  # noqa: S311  (no secret)
     times = [round(place * math.exp(rng.gauss(0, 0.2))) for place in (1e4, 1e5) for _ in range(500)]

@@ -15,7 +15,7 @@ from netlab.stats import outliers_among_siblings, outliers_on_axis
 LAB_REPORT = REPORTS / "lab-report" / "lab-report.csv"
 
 
-def test_the_lab_reports_outliers_and_its_step_are_found_and_nothing_else() -> None:
+def test_exactly_the_known_outliers_and_step_of_the_lab_report_are_found() -> None:
     series: dict[tuple[str, str, int], dict[int, float | None]] = {}
     with LAB_REPORT.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -41,7 +41,7 @@ def test_the_lab_reports_outliers_and_its_step_are_found_and_nothing_else() -> N
     st.floats(0.3, 0.9),
     st.lists(st.floats(-0.005, 0.005), min_size=13, max_size=13),
 )
-def test_one_slip_in_a_smooth_series_is_found_wherever_it_stands(
+def test_one_outlier_in_a_smooth_series_is_found_at_every_position(
     at: int, level: float, share: float, noise: list[float]
 ) -> None:
     values = [level * (1 + share) for share in noise]
@@ -52,13 +52,13 @@ def test_one_slip_in_a_smooth_series_is_found_wherever_it_stands(
     assert {stray.kind for stray in outliers_on_axis(values)} <= {"outlier", "step"}
 
 
-def test_a_series_of_normal_scatter_has_hardly_a_stray() -> None:
+def test_a_series_with_normal_scatter_has_hardly_any_outliers() -> None:
     chance = random.Random(1)  # noqa: S311  (nothing secret)
     series = [[chance.gauss(90, 3) for _ in range(13)] for _ in range(400)]
     assert sum(len(outliers_on_axis(values)) for values in series) < 0.015 * 400 * 13
 
 
-def test_a_slope_is_no_stray_and_blanks_are_stepped_over() -> None:
+def test_a_slope_has_no_outlier_and_missing_values_are_skipped() -> None:
     slope: list[float | None] = [50.0 + step for step in range(13)]
     assert outliers_on_axis(slope) == ()
     flat: list[float | None] = [90.0, None, 90.1, 90.0, None, 20.0, 90.2, 90.1, 90.0]
@@ -66,7 +66,7 @@ def test_a_slope_is_no_stray_and_blanks_are_stepped_over() -> None:
     assert outliers_on_axis([90.0, 20.0, 90.0, 90.0]) == ()
 
 
-def test_a_trial_that_leaves_its_siblings_is_found_from_five_on() -> None:
+def test_an_outlying_trial_is_found_among_at_least_five_trials() -> None:
     siblings = [94.1, 94.2, 94.0, 70.0, 94.1]
     (stray,) = outliers_among_siblings(siblings)
     assert (stray.index, stray.value, stray.expected) == (3, 70.0, 94.1)
@@ -82,7 +82,7 @@ def kinds(values: list[float | None], **print_step: float) -> dict[int, str]:
 
 @pytest.mark.parametrize(("off", "stray_kinds"), [(6.0, {}), (6.001, {3: "outlier"})])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_an_outlier_lies_more_than_six_hundredths_off_a_level_series(
+def test_an_outlier_deviates_by_more_than_6_percent_from_a_series_without_scatter(
     off: float, stray_kinds: dict[int, str], sign: int
 ) -> None:
     """The others do not scatter at all: s is 1 % of their median, 100."""
@@ -94,7 +94,7 @@ def test_an_outlier_lies_more_than_six_hundredths_off_a_level_series(
 
 
 @pytest.mark.parametrize(("off", "stray_kinds"), [(17.791, {}), (17.792, {3: "outlier"})])
-def test_the_scale_of_a_series_that_scatters_is_its_median_absolute_deviation(
+def test_the_outlier_scale_of_a_scattering_series_is_its_median_absolute_deviation(
     off: float, stray_kinds: dict[int, str]
 ) -> None:
     """Around 100 the six lie 3, 2, 1, 1, 2, 3 off: MAD 2, s = 2.9652, 6 s = 17.7912."""
@@ -106,7 +106,7 @@ def test_the_scale_of_a_series_that_scatters_is_its_median_absolute_deviation(
 
 
 @pytest.mark.parametrize(("off", "stray_kinds"), [(30.0, {}), (30.1, {3: "outlier"})])
-def test_three_printed_steps_are_the_least_scale_of_a_printed_series(
+def test_the_outlier_scale_of_a_printed_series_is_at_least_three_printed_steps(
     off: float, stray_kinds: dict[int, str]
 ) -> None:
     """Steps of 5/3 in the last digit: s = 5 and more, 6 s = 30."""
@@ -115,7 +115,7 @@ def test_three_printed_steps_are_the_least_scale_of_a_printed_series(
     assert kinds(values, print_step=5 / 3) == stray_kinds
 
 
-def test_five_measured_values_tell_and_four_do_not() -> None:
+def test_a_series_needs_five_measured_values_for_an_outlier() -> None:
     assert kinds([100.0, 100.0, 50.0, 100.0, 100.0]) == {2: "outlier"}
     assert kinds([100.0, 100.0, 50.0, None, 100.0, None, 100.0]) == {2: "outlier"}
     assert kinds([100.0, 50.0, 100.0, 100.0]) == {}
@@ -133,7 +133,7 @@ def test_five_measured_values_tell_and_four_do_not() -> None:
         (93.9, {4: "outlier", 5: "outlier"}),
     ],
 )
-def test_two_adjacent_values_bear_each_other_out_where_both_leave_by_five_scales_alike(
+def test_two_adjacent_values_that_deviate_alike_by_five_scales_are_a_step(
     second: float, stray_kinds: dict[int, str]
 ) -> None:
     values: list[float | None] = [100.0] * 11
@@ -146,7 +146,7 @@ def test_two_adjacent_values_bear_each_other_out_where_both_leave_by_five_scales
     assert kinds(values[::-1]) == {10 - at: kind for at, kind in stray_kinds.items()}
 
 
-def test_between_five_and_six_scales_a_value_by_itself_is_no_stray() -> None:
+def test_a_single_value_between_five_and_six_scales_is_no_outlier() -> None:
     values: list[float | None] = [100.0] * 11
     values[4], values[7] = 105.9, 105.9
     assert kinds(values) == {}
@@ -163,7 +163,9 @@ def test_between_five_and_six_scales_a_value_by_itself_is_no_stray() -> None:
         (8, {2, 3, 4, 5, 6, 7}),
     ],
 )
-def test_a_value_is_held_against_the_six_nearest_and_no_other(place: int, near: set[int]) -> None:
+def test_a_value_is_compared_with_its_six_nearest_neighbours_only(
+    place: int, near: set[int]
+) -> None:
     """Those stand at 1000, all others at 1: only by the six is a value of 1000 no stray."""
     values = [1000.0 if at in near or at == place else 1.0 for at in range(9)]
     assert place not in kinds([*values])
@@ -174,7 +176,7 @@ def test_a_value_is_held_against_the_six_nearest_and_no_other(place: int, near: 
 
 @pytest.mark.parametrize(("off", "indices"), [(3.5, []), (3.501, [2])])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_sibling_strays_by_more_than_three_and_a_half_scales(
+def test_an_outlying_trial_deviates_by_more_than_three_and_a_half_scales(
     off: float, indices: list[int], sign: int
 ) -> None:
     """Four at 100: their deviation is 0, and the scale 1 % of the median."""
@@ -186,7 +188,7 @@ def test_a_sibling_strays_by_more_than_three_and_a_half_scales(
         assert stray.value == 100 + sign * off
 
 
-def test_siblings_that_scatter_are_held_against_their_own_deviation() -> None:
+def test_the_scale_of_scattering_trials_is_their_median_absolute_deviation() -> None:
     """96, 98, 100, 102 and 100 + x: deviations 4, 2, 0, 2 and x, MAD 2, 3.5 s = 10.3782."""
     assert outliers_among_siblings([96.0, 98.0, 100.0, 102.0, 110.378]) == ()
     (stray,) = outliers_among_siblings([96.0, 98.0, 100.0, 102.0, 110.379])

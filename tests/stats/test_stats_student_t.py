@@ -36,7 +36,7 @@ def afresh() -> None:
         (100, 1.660, 1.984, 2.626),
     ],
 )
-def test_the_t_quantiles_are_those_of_the_printed_table(
+def test_t_quantiles_match_the_printed_table(
     degrees: int, at_0_95: float, at_0_975: float, at_0_995: float
 ) -> None:
     assert t_quantile(0.95, degrees) == pytest.approx(at_0_95, abs=5e-4)
@@ -44,7 +44,7 @@ def test_the_t_quantiles_are_those_of_the_printed_table(
     assert t_quantile(0.995, degrees) == pytest.approx(at_0_995, abs=5e-4)
 
 
-def test_the_t_quantile_is_symmetric_zero_in_the_middle_and_becomes_the_normal_one() -> None:
+def test_t_quantiles_are_symmetric_and_approach_the_normal_quantile() -> None:
     assert t_quantile(0.5, 7) == pytest.approx(0, abs=1e-12)
     assert t_quantile(0.1, 7) == pytest.approx(-t_quantile(0.9, 7))
     assert t_quantile(0.975, 10_000) == pytest.approx(
@@ -53,14 +53,16 @@ def test_the_t_quantile_is_symmetric_zero_in_the_middle_and_becomes_the_normal_o
 
 
 @pytest.mark.parametrize(("probability", "degrees"), [(0, 3), (1, 3), (-0.1, 3), (0.9, 0)])
-def test_a_quantile_that_does_not_exist_is_refused(probability: float, degrees: int) -> None:
+def test_a_t_quantile_without_a_probability_or_degrees_of_freedom_is_refused(
+    probability: float, degrees: int
+) -> None:
     with pytest.raises(ValueError, match="no t "):
         t_quantile(probability, degrees)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 8, 29, 100, 999, 1000])
 @pytest.mark.parametrize("t", [1e-6, 0.1, 1.0, 2.0, 5.0, 40.0])
-def test_the_distribution_agrees_with_the_closed_form_for_whole_degrees(
+def test_the_t_distribution_agrees_with_the_closed_form_for_whole_degrees_of_freedom(
     degrees: int, t: float
 ) -> None:
     theta = math.atan(t / math.sqrt(degrees))
@@ -85,7 +87,7 @@ def share_within(theta: float, degrees: int) -> float:
 
 
 @given(st.floats(1, 200), st.floats(0.5001, 0.9999))
-def test_the_quantile_turns_the_distribution_around_for_broken_degrees_as_well(
+def test_the_t_quantile_inverts_the_distribution_for_fractional_degrees_of_freedom(
     degrees: float, probability: float
 ) -> None:
     quantile = t_quantile(probability, degrees)
@@ -114,7 +116,9 @@ def outside_by_quadrature(t: float, degrees: float, pieces: int = 8000) -> float
 
 @pytest.mark.parametrize("degrees", [1, 1.5, 2.9090909, 4, 17.776])
 @pytest.mark.parametrize("t", [0.01, 0.5, 1.0, 2.5, 10.0, 40.0])
-def test_a_tail_keeps_its_digits_for_broken_degrees_as_well(degrees: float, t: float) -> None:
+def test_t_tails_agree_with_quadrature_for_fractional_degrees_of_freedom(
+    degrees: float, t: float
+) -> None:
     tail = outside_by_quadrature(t, degrees)
     assert t_two_sided(t, degrees) == pytest.approx(tail, rel=1e-9, abs=0)
     assert t_two_sided(-t, degrees) == t_two_sided(t, degrees)
@@ -124,7 +128,7 @@ def test_a_tail_keeps_its_digits_for_broken_degrees_as_well(degrees: float, t: f
 
 @pytest.mark.parametrize("degrees", [2, 4, 30, 100, 1000])
 @pytest.mark.parametrize("t", [0.01, 1.0, 10.0, 40.0])
-def test_a_tail_keeps_its_digits_however_small_it_is(degrees: int, t: float) -> None:
+def test_tiny_t_tails_agree_with_a_calculation_of_400_digits(degrees: int, t: float) -> None:
     """Abramowitz and Stegun 26.7.4 with 400 digits: 10^-209 is still 190 of them above nothing."""
     with localcontext(prec=400):
         squared = Decimal(t) ** 2
@@ -137,7 +141,7 @@ def test_a_tail_keeps_its_digits_however_small_it_is(degrees: int, t: float) -> 
 
 
 @pytest.mark.parametrize("degrees", [1, 2.5, 30, 1e6])
-def test_all_lies_outside_of_nothing_and_nothing_beyond_infinity(degrees: float) -> None:
+def test_t_tails_are_1_at_zero_and_0_at_infinity(degrees: float) -> None:
     assert t_two_sided(0, degrees) == 1
     assert t_above(0, degrees) == 0.5
     for far in (math.inf, -math.inf, 1e200):
@@ -147,7 +151,7 @@ def test_all_lies_outside_of_nothing_and_nothing_beyond_infinity(degrees: float)
 
 
 @pytest.mark.parametrize("degrees", [0.999, 0, -3, math.nan])
-def test_fewer_than_one_degree_of_freedom_is_refused(degrees: float) -> None:
+def test_the_t_distribution_refuses_fewer_than_one_degree_of_freedom(degrees: float) -> None:
     for function in (t_two_sided, t_above):
         with pytest.raises(ValueError, match="degrees of freedom"):
             function(1.0, degrees)
@@ -156,13 +160,13 @@ def test_fewer_than_one_degree_of_freedom_is_refused(degrees: float) -> None:
 
 
 @pytest.mark.parametrize("t", [0.5, 1.0, 1.96, 3.0])
-def test_with_many_degrees_the_tail_is_the_normal_one(t: float) -> None:
+def test_t_tails_with_many_degrees_of_freedom_are_the_normal_tails(t: float) -> None:
     normal = 2 * (1 - statistics.NormalDist().cdf(t))
     assert t_two_sided(t, 1e6) == pytest.approx(normal, rel=5e-5)
 
 
 @pytest.mark.parametrize("degrees", [1, 1.5, 2.9090909, 4, 17.776, 100.5])
-def test_a_quantile_is_found_in_sixteen_looks_as_newtons_method_does(
+def test_a_t_quantile_needs_at_most_16_evaluations_of_the_distribution(
     degrees: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Halving alone takes fifty: the slope is what makes it fast."""
@@ -183,7 +187,7 @@ def test_a_quantile_is_found_in_sixteen_looks_as_newtons_method_does(
 
 
 @pytest.mark.parametrize("degrees", [1, 1.5, 4, 17.776, 100.5, 1000])
-def test_the_fraction_of_a_probability_has_a_few_dozen_terms(
+def test_the_continued_fraction_of_a_t_probability_has_at_most_100_terms(
     degrees: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes some √ν of them (Numerical Recipes, 6.4), each with four guards against 0."""

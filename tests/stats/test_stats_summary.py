@@ -23,19 +23,19 @@ from netlab.stats import (
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 
 
-def test_nothing_has_neither_mean_nor_median() -> None:
+def test_the_mean_and_the_median_of_no_values_are_refused() -> None:
     with pytest.raises(ValueError, match=r"nothing has a mean$"):
         mean([])
     with pytest.raises(ValueError, match=r"nothing has a median$"):
         median([])
 
 
-def test_the_median_of_an_even_number_lies_between_the_two_in_the_middle() -> None:
+def test_the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two() -> None:
     assert median([3.0, 1.0, 2.0]) == 2.0
     assert median([4.0, 1.0, 2.0, 3.0]) == 2.5
 
 
-def test_one_bad_value_pulls_the_mean_and_not_the_median() -> None:
+def test_one_bad_value_changes_the_mean_but_hardly_the_median() -> None:
     figures = [92.35, 92.36, 92.37, 92.38, 92.37, 92.38, 92.38, 92.40, 92.38, 92.38, 92.21, 1.89]
     assert rounded(mean(figures), 2) == rounded(84.82, 2)
     assert rounded(median(figures), 3) == rounded(92.375, 3)
@@ -53,14 +53,14 @@ def test_one_bad_value_pulls_the_mean_and_not_the_median() -> None:
         (0.004999, 2, "0.00"),
     ],
 )
-def test_halves_are_rounded_away_from_zero_as_printed_tables_do(
+def test_rounding_to_decimals_rounds_halves_away_from_zero(
     value: float, decimals: int, text: str
 ) -> None:
     assert str(rounded(value, decimals)) == text
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=20))
-def test_a_mean_of_printed_decimals_is_exact_to_the_last_digit(hundredths: list[int]) -> None:
+def test_the_mean_of_printed_decimals_is_exact_to_the_last_digit(hundredths: list[int]) -> None:
     in_bit_per_s = [value * 10_000.0 for value in hundredths]
     quotient, remainder = divmod(2 * sum(hundredths) + len(hundredths), 2 * len(hundredths))
     del remainder
@@ -68,18 +68,18 @@ def test_a_mean_of_printed_decimals_is_exact_to_the_last_digit(hundredths: list[
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
-def test_a_mean_is_the_float_next_to_the_exact_one(values: list[float]) -> None:
+def test_the_mean_is_the_float_nearest_to_the_exact_mean(values: list[float]) -> None:
     assert mean(values) == float(sum(map(Fraction, values)) / len(values))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_has_no_mean(value: float) -> None:
+def test_the_mean_of_infinite_or_undefined_values_is_refused(value: float) -> None:
     for values in ([value], [1.0, value]):
         with pytest.raises((ValueError, OverflowError)):
             mean(values)
 
 
-def test_each_deviation_is_its_own() -> None:
+def test_variance_and_the_three_deviations_match_figures_worked_by_hand() -> None:
     values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
     assert variance(values) == pytest.approx(32 / 7)
     assert standard_deviation(values) == pytest.approx(math.sqrt(32 / 7))
@@ -87,7 +87,7 @@ def test_each_deviation_is_its_own() -> None:
     assert median_absolute_deviation(values) == 0.5
 
 
-def test_one_value_scatters_by_no_known_amount() -> None:
+def test_the_variance_and_deviations_of_too_few_values_are_refused() -> None:
     with pytest.raises(ValueError, match="a variance needs at least 2"):
         variance([1.0])
     with pytest.raises(ValueError, match="a variance needs at least 2"):
@@ -99,18 +99,18 @@ def test_one_value_scatters_by_no_known_amount() -> None:
 
 
 @given(rates)
-def test_the_deviations_are_those_of_the_standard_library(values: list[float]) -> None:
+def test_the_variance_agrees_with_the_standard_library(values: list[float]) -> None:
     assert variance(values) == pytest.approx(statistics.variance(values), rel=1e-9)
     assert mean_absolute_deviation(values) <= standard_deviation(values) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e9, 1e15])
-def test_a_variance_loses_nothing_to_the_size_of_its_values(offset: float) -> None:
+def test_the_variance_of_large_values_has_no_rounding_error(offset: float) -> None:
     """4, 7, 13 and 16 have the mean 10 and the variance 30, wherever they begin."""
     assert variance([offset + number for number in (4, 7, 13, 16)]) == 30
 
 
-def test_a_variance_takes_back_what_rounding_did_to_the_mean() -> None:
+def test_the_variance_corrects_the_rounding_error_of_the_mean() -> None:
     """From 10^16 on only even numbers are floats: the mean of 0, 2, 2 beyond it is taken as 2."""
     values = [1e16, 1e16 + 2, 1e16 + 2]
     assert (1e16 + 2) - math.fsum(values) / 3 == 0
@@ -118,25 +118,25 @@ def test_a_variance_takes_back_what_rounding_did_to_the_mean() -> None:
 
 
 @given(st.lists(st.integers(-(10**9), 10**9), min_size=2, max_size=20))
-def test_the_variance_is_the_exact_one_to_a_few_units_in_the_last_place(values: list[int]) -> None:
+def test_the_variance_equals_the_exact_variance_to_14_digits(values: list[int]) -> None:
     exact = sum((Fraction(number) - Fraction(sum(values), len(values))) ** 2 for number in values)
     assert variance([float(number) for number in values]) == pytest.approx(
         float(exact / (len(values) - 1)), rel=1e-14
     )
 
 
-def test_two_values_scatter_by_half_the_square_of_their_distance() -> None:
+def test_the_variance_of_two_values_is_half_the_square_of_their_distance() -> None:
     assert variance([1.0, 5.0]) == 8
     assert standard_deviation([1.0, 5.0]) == math.sqrt(8)
     assert variance([0.1, 0.1, 0.1]) == 0
 
 
-def test_the_mean_of_what_is_too_large_to_add_is_found() -> None:
+def test_the_mean_is_computed_for_values_whose_sum_is_too_large_for_a_float() -> None:
     assert mean([1.7e308, 1.7e308]) == 1.7e308
     assert mean([1.7e308, -1.7e308, 3.0]) == 1.0
 
 
-def test_a_mean_just_below_a_power_of_two_is_told_by_the_finer_floats_there() -> None:
+def test_the_mean_just_below_a_power_of_two_is_rounded_to_the_finer_floats() -> None:
     """The sum is taken as 3, its third as 1; the exact mean lies nearer to the float below 1."""
     little = 0.9 * 2**-52
     assert 3.0 - little == 3.0

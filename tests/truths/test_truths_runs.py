@@ -30,20 +30,20 @@ def few(seed: str) -> tuple[Wanted, ...]:
     return drawn(CAUSES, seed, runs=2, clean=3, mixtures=4)
 
 
-def test_a_seed_draws_the_same_runs_and_another_seed_others() -> None:
+def test_a_seed_draws_the_same_benchmark_runs_each_time_and_other_seeds_draw_others() -> None:
     assert drawn(CAUSES, "1") == drawn(CAUSES, "1")
     first = {planned_run.name: planned_run for planned_run in drawn(CAUSES, "1")}
     second = {planned_run.name: planned_run for planned_run in drawn(CAUSES, "2")}
     assert first.keys() == second.keys() and first != second
 
 
-def test_a_run_is_the_same_however_many_are_asked_for() -> None:
+def test_a_drawn_benchmark_run_does_not_depend_on_the_number_of_runs() -> None:
     every = {planned_run.name: planned_run for planned_run in drawn(CAUSES, "7")}
     few = drawn(CAUSES, "7", runs=1, clean=0, mixtures=0, strengths=("plain",))
     assert few and all(every[planned_run.name] == planned_run for planned_run in few)
 
 
-def test_every_cause_has_its_runs_at_each_of_its_strengths_and_its_dial_is_in_range() -> None:
+def test_every_cause_is_drawn_at_each_strength_with_its_dial_in_range() -> None:
     planned_runs = few("3")
     counts = Counter(
         (p.cause, p.strength) for w in planned_runs for p in w.parts if len(w.parts) == 1
@@ -57,14 +57,14 @@ def test_every_cause_has_its_runs_at_each_of_its_strengths_and_its_dial_is_in_ra
     assert sum(len(planned_run.parts) == 2 for planned_run in planned_runs) == 4
 
 
-def test_a_mixture_is_of_two_causes_in_one_experiment_lab() -> None:
+def test_a_mixture_combines_two_different_causes_of_one_lab() -> None:
     for planned_run in drawn(CAUSES, "3", runs=0, clean=0, mixtures=40):
         first, second = (CAUSES[part.cause] for part in planned_run.parts)
         assert first is not second
         assert first.experiment.lab == second.experiment.lab and first.mixes == second.mixes
 
 
-def test_every_run_has_a_matrix_that_netlab_reads(tmp_path: Path) -> None:
+def test_every_kind_of_benchmark_run_has_a_matrix_that_netlab_accepts(tmp_path: Path) -> None:
     combinations = set()
     for planned_run in few("5"):
         experiment = experiment_of(CAUSES, planned_run)
@@ -84,7 +84,7 @@ def test_every_run_has_a_matrix_that_netlab_reads(tmp_path: Path) -> None:
         assert expand(load_matrix(path, {}, hosts)), planned_run.name
 
 
-def test_what_is_written_of_a_run_is_read_back() -> None:
+def test_a_planned_benchmark_run_is_read_back_from_json_unchanged() -> None:
     for planned_run in few("1"):
         assert wanted_from_json(json.loads(json.dumps(planned_run.as_json()))) == planned_run
 
@@ -118,7 +118,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_a_run_that_is_whole_is_not_measured_again_and_one_that_is_half_is(
+def test_the_benchmark_measures_incomplete_runs_again_and_skips_complete_runs(
     tmp_path: Path, measured: list[str]
 ) -> None:
     planned_runs = drawn(CAUSES, "1", runs=1, clean=2, mixtures=1)
@@ -131,7 +131,7 @@ def test_a_run_that_is_whole_is_not_measured_again_and_one_that_is_half_is(
     assert measured == [half]
 
 
-def test_a_kill_in_mid_run_loses_that_run_alone(
+def test_a_killed_benchmark_measures_only_the_interrupted_run_again(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned_runs = drawn(CAUSES, "1", runs=1, clean=2, mixtures=0)
@@ -154,7 +154,7 @@ def test_a_kill_in_mid_run_loses_that_run_alone(
     assert [name for name, count in times.items() if count > 1] == [measured[4]]
 
 
-def test_a_run_whose_cpus_were_taken_is_kept_aside_and_measured_again(
+def test_a_benchmark_run_with_much_steal_is_set_aside_and_measured_again(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = iter((0.5, 0.021, 0.02))
@@ -167,7 +167,7 @@ def test_a_run_whose_cpus_were_taken_is_kept_aside_and_measured_again(
     assert len(list((tmp_path / one_run.LEFT_OUT).iterdir())) == 2
 
 
-def test_a_run_of_which_one_window_was_taken_is_measured_again(
+def test_a_benchmark_run_with_much_steal_in_one_trial_is_measured_again(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = iter(([0.0, 0.05], [0.0, 0.02]))
@@ -177,7 +177,7 @@ def test_a_run_of_which_one_window_was_taken_is_measured_again(
     assert measured == 2 * [planned_run.name]
 
 
-def test_a_run_that_breaks_is_told_and_the_others_are_measured(
+def test_the_benchmark_reports_a_run_that_fails_and_measures_the_other_runs(
     tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned_runs = drawn(CAUSES, "1", runs=0, clean=3, mixtures=0)
@@ -196,7 +196,8 @@ def test_a_run_that_breaks_is_told_and_the_others_are_measured(
     assert (tmp_path / "clean-001.broken").exists()
 
 
-def test_several_workers_share_what_is_not_of_cpus_and_measure_each_run_once(
+@pytest.mark.lab
+def test_several_benchmark_workers_share_the_runs_and_measure_each_run_once(
     tmp_path: Path, measured: list[str]
 ) -> None:
     planned_runs = drawn(CAUSES, "1", runs=1, clean=6, mixtures=2)
@@ -211,7 +212,7 @@ def test_several_workers_share_what_is_not_of_cpus_and_measure_each_run_once(
     }
 
 
-def test_only_one_measures_on_a_machine_and_what_an_earlier_one_left_is_removed(
+def test_a_second_benchmark_on_a_machine_is_refused_and_leftover_labs_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     removals: list[str] = []
@@ -230,14 +231,14 @@ def test_only_one_measures_on_a_machine_and_what_an_earlier_one_left_is_removed(
 # ---- what is held back ---------------------------------------------------------------------------
 
 
-def test_the_seed_that_is_held_back_stays_and_is_nobodys_guess(tmp_path: Path) -> None:
+def test_the_held_back_seed_is_random_and_stays_the_same_in_its_folder(tmp_path: Path) -> None:
     first = truths.held_back_seed(tmp_path / "one")
     assert truths.held_back_seed(tmp_path / "one") == first
     assert truths.held_back_seed(tmp_path / "other") != first
     assert len(first) == 16
 
 
-def test_what_is_held_back_is_not_shown_when_measured_and_scored_once(
+def test_held_back_runs_do_not_print_their_seed_and_can_be_scored_only_once(
     tmp_path: Path,
     measured: list[str],
     capsys: pytest.CaptureFixture[str],

@@ -38,7 +38,7 @@ def planted(cause: str, strength: str = "plain", dial: float = 0.1) -> Truth:
 CLEAN = Truth("clean-000", "slower-cable", ())
 
 
-def test_wilsons_interval_is_that_of_the_tables() -> None:
+def test_wilson_intervals_match_the_published_table() -> None:
     """Newcombe, Statistics in Medicine 17 (1998), table I: 81 of 263, 15 of 148, 0 of 20."""
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
@@ -46,12 +46,12 @@ def test_wilsons_interval_is_that_of_the_tables() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-def test_what_must_be_shown_is_reached_with_five_misses_of_240_and_not_with_six() -> None:
+def test_five_misses_of_240_prove_95_percent_and_six_misses_do_not() -> None:
     assert wilson(235, 240)[0] >= 0.95 > wilson(234, 240)[0]
     assert wilson(0, 100)[1] == pytest.approx(0.037, abs=5e-4)
 
 
-def test_a_right_finding_alone_is_right() -> None:
+def test_the_expected_finding_alone_is_judged_right() -> None:
     judgement = judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES)
     assert (judgement.right, judgement.missed, judgement.wrong) == (
         frozenset({"sender-starved"}),
@@ -60,7 +60,7 @@ def test_a_right_finding_alone_is_right() -> None:
     )
 
 
-def test_a_wrong_finding_beside_the_right_one_is_wrong() -> None:
+def test_a_wrong_finding_beside_the_expected_finding_is_judged_wrong() -> None:
     statements = [said("sender-starved"), said("receiver-cpu")]
     judgement = judge(planted("sender-neighbour"), statements, CAUSES)
     assert judgement.missed == ()
@@ -68,23 +68,23 @@ def test_a_wrong_finding_beside_the_right_one_is_wrong() -> None:
     assert str(score.precision([judgement])) == "1/2 (9.5 to 90.5 %)"
 
 
-def test_silence_is_a_miss_and_nothing_wrong() -> None:
+def test_a_planted_cause_without_a_finding_is_judged_missed_and_not_wrong() -> None:
     judgement = judge(planted("sender-neighbour"), [], CAUSES)
     assert (judgement.missed, judgement.wrong) == (("sender-neighbour",), ())
 
 
-def test_a_note_that_holds_whatever_is_planted_is_no_claim() -> None:
+def test_notes_that_hold_for_every_run_are_never_judged_wrong() -> None:
     notes = [said("virtual-machine", "note"), said("wire-ceiling", "note")]
     assert judge(CLEAN, notes, CAUSES).wrong == ()
 
 
-def test_a_warning_and_a_note_that_a_cause_expects_are_wrong_of_a_clean_run() -> None:
+def test_findings_that_name_a_cause_are_judged_wrong_in_a_clean_run() -> None:
     claims = [said("outlier"), said("drift", "note"), said("congestion", "note", explains=True)]
     judgement = judge(CLEAN, claims, CAUSES)
     assert [statement.kind for statement in judgement.wrong] == ["outlier", "drift", "congestion"]
 
 
-def test_full_speed_is_wrong_where_ten_per_cent_are_missing_and_not_where_two_are() -> None:
+def test_a_full_wire_finding_is_wrong_for_a_10_percent_effect_and_right_for_2_percent() -> None:
     full = [said("wire-ceiling", "note"), said("link-or-shaper", rates_bit_per_s=(90e6, 98e6))]
     kinds = [
         [statement.kind for statement in judge(planted("slower-cable", *at), full, CAUSES).wrong]
@@ -94,7 +94,9 @@ def test_full_speed_is_wrong_where_ten_per_cent_are_missing_and_not_where_two_ar
 
 
 @pytest.mark.parametrize(("rate", "right"), [(90e6, True), (91.7e6, True), (94e6, False)])
-def test_a_slower_link_has_to_name_its_rate_to_two_per_cent(rate: float, right: bool) -> None:
+def test_a_slower_link_finding_is_right_only_with_a_rate_within_2_percent(
+    rate: float, right: bool
+) -> None:
     statement = said("link-or-shaper", rates_bit_per_s=(80e6, rate))
     judgement = judge(planted("slower-cable"), [statement], CAUSES)
     assert (not judgement.missed, not judgement.wrong) == (right, right)
@@ -104,33 +106,33 @@ def test_a_slower_link_has_to_name_its_rate_to_two_per_cent(rate: float, right: 
     ("name", "right"),
     [("linux-b", True), ("linux-a+linux-b", True), ("linux-c", False), ("linux-a+linux-c", False)],
 )
-def test_a_slow_host_has_to_be_the_one_that_was_planted(name: str, right: bool) -> None:
+def test_a_slow_host_finding_is_right_only_for_the_planted_host(name: str, right: bool) -> None:
     statement = said("slow-host", names=frozenset({name}))
     judgement = judge(planted("slow-host"), [statement], CAUSES)
     assert (not judgement.missed, not judgement.wrong) == (right, right)
 
 
-def test_another_host_named_beside_the_right_one_is_wrong() -> None:
+def test_another_host_named_beside_the_planted_host_is_judged_wrong() -> None:
     statements = [said("slow-host", names=frozenset({name})) for name in ("linux-b", "linux-a")]
     judgement = judge(planted("slow-host"), statements, CAUSES)
     assert (judgement.missed, judgement.wrong) == ((), (statements[1],))
 
 
-def test_a_run_is_the_unit_however_often_it_says_something() -> None:
+def test_precision_and_recall_count_each_run_once_for_each_kind_of_finding() -> None:
     often = judge(planted("sender-neighbour"), 4 * [said("sender-starved")], CAUSES)
     wrong = judge(planted("sender-neighbour"), 3 * [said("outlier")], CAUSES)
     assert score.precision([often, wrong]) == Share(1, 2)
     assert score.recall([often, wrong], CAUSES) == Share(1, 2)
 
 
-def test_no_cause_counts_for_precision_and_not_for_recall() -> None:
+def test_a_cause_that_expects_no_finding_counts_for_precision_but_not_for_recall() -> None:
     quiet = judge(planted("other-interface"), [], CAUSES)
     loud = judge(planted("other-interface"), [said("other-traffic")], CAUSES)
     assert score.recall([quiet, loud], CAUSES).of == 0
     assert score.precision([quiet, loud]) == Share(0, 1)
 
 
-def test_what_another_tool_did_not_see_counts_for_nothing() -> None:
+def test_a_run_with_stolen_cpus_or_a_cause_without_effect_does_not_count_for_the_score() -> None:
     truth = replace(planted("sender-quota"), not_planted=("sender-quota",))
     for case in (truth, replace(CLEAN, stolen=True)):
         assert counted([judge(case, [said("outlier")], CAUSES)]) == []
@@ -143,7 +145,7 @@ def mixed(costs: dict[str, float], *kinds: str) -> bool | None:
     return judge(truth, [said(kind, rank=n) for n, kind in enumerate(kinds)], CAUSES).first
 
 
-def test_of_two_causes_the_larger_comes_first_and_of_nearly_equal_ones_either() -> None:
+def test_of_two_planted_causes_the_clearly_larger_cause_must_be_named_first() -> None:
     sender, flow = "sender-neighbour", "other-flow"
     assert mixed({sender: 0.4, flow: 0.1}, "sender-starved", "other-traffic")
     assert not mixed({sender: 0.4, flow: 0.1}, "other-traffic", "sender-starved")
@@ -151,7 +153,7 @@ def test_of_two_causes_the_larger_comes_first_and_of_nearly_equal_ones_either() 
     assert not mixed({sender: 0.4, flow: 0.1})
 
 
-def test_every_kind_of_the_rows_is_in_the_table_of_kinds_or_meant_for_it() -> None:
+def test_every_kind_that_a_benchmark_cause_expects_is_a_known_kind_of_finding() -> None:
     future_kinds = {
         *("link-or-shaper", "slower-link", "shaper", "other-traffic", "slow-host", "slow-pair"),
         *("slow-mesh", "drift", "consistent-with-drift", "first-trial-slower", "periodic-dips"),
@@ -163,7 +165,7 @@ def test_every_kind_of_the_rows_is_in_the_table_of_kinds_or_meant_for_it() -> No
     assert kind_names >= score.NO_CLAIMS
 
 
-def test_there_are_24_causes_and_more_each_of_a_lab_that_can_stand() -> None:
+def test_the_benchmark_has_at_least_24_causes_and_each_has_a_known_lab() -> None:
     assert len(CAUSES) >= 24 and UNPLANTABLE
     assert {cause.experiment.lab for cause in CAUSES.values()} == set(LABS)
     for cause in CAUSES.values():
@@ -171,7 +173,7 @@ def test_there_are_24_causes_and_more_each_of_a_lab_that_can_stand() -> None:
         assert cause.search is None or cause.effect is not None, cause.name
 
 
-def test_a_score_prints_every_wrong_sentence_and_judges_by_what_was_set_before() -> None:
+def test_the_printed_score_lists_every_wrong_sentence_and_each_criterion_has_a_verdict() -> None:
     wrong = said("outlier", sentence="It is an outlier.")
     judgements = [
         judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES),
@@ -191,7 +193,7 @@ def test_a_score_prints_every_wrong_sentence_and_judges_by_what_was_set_before()
     }
 
 
-def test_every_cause_is_in_the_documentation_with_what_is_to_be_said() -> None:
+def test_every_benchmark_cause_is_documented_with_its_expected_findings() -> None:
     text = (ROOT / "docs/truths.md").read_text("utf-8")
     for cause in CAUSES.values():
         expected_kinds = ", ".join(f"`{kind}`" for kind in cause.expected) or "nothing"

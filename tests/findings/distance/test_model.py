@@ -15,7 +15,7 @@ from netlab.findings.distance import model
 paths = st.builds(LongPath, st.floats(1e-5, 2), st.floats(1e4, 1e11))
 
 
-def test_the_window_of_a_long_fast_path() -> None:
+def test_the_target_model_computes_window_run_length_and_rate_of_a_long_fast_path() -> None:
     target = LongPath(0.05, 1e9)
     assert model.needed_bytes(target) == 6_250_000
     assert model.window_packets(target, 1448) == 4317
@@ -23,7 +23,7 @@ def test_the_window_of_a_long_fast_path() -> None:
     assert model.allowed_bit_per_s(58_982, target) == pytest.approx(9.437e6, rel=1e-3)
 
 
-def test_the_packets_that_show_a_path_without_loss_to_be_right() -> None:
+def test_the_target_model_states_how_many_packets_without_loss_prove_a_path() -> None:
     # ln(19) / ln(4 (1 - 1/L) / (1 - 4/L)) losses off a line of 2.16 / L: 0.98 of the run length.
     length = 3 * 173**2
     needed = model.packets_needed(0, length)
@@ -35,7 +35,9 @@ def test_the_packets_that_show_a_path_without_loss_to_be_right() -> None:
 
 
 @given(paths, st.integers(40, 9000))
-def test_a_loss_of_one_in_the_run_length_allows_the_target(path: LongPath, packet: int) -> None:
+def test_a_loss_of_one_packet_per_run_length_allows_exactly_the_target_rate(
+    path: LongPath, packet: int
+) -> None:
     length = model.run_length(path, packet)
     rate = model.bit_per_s_at_loss(1 / length, path, packet)
     window_bytes = model.window_packets(path, packet) * packet
@@ -44,7 +46,7 @@ def test_a_loss_of_one_in_the_run_length_allows_the_target(path: LongPath, packe
 
 
 @given(st.integers(0, 10**7), st.integers(0, 50), st.integers(3, 10**9))
-def test_more_loss_is_never_better_and_more_packets_never_worse(
+def test_more_loss_never_improves_a_target_verdict_and_more_packets_never_worsen_a_verdict(
     packets: int, lost_count: int, length: int
 ) -> None:
     order = ["too many", "not known", "few enough"]
@@ -66,7 +68,9 @@ def losses(packets: int, share: float, draw: random.Random) -> int:
 @pytest.mark.parametrize(
     ("times", "wrong"), [(0.25, "too many"), (1, "too many"), (4, "few enough"), (10, "few enough")]
 )
-def test_the_test_is_wrong_as_seldom_as_it_says(times: float, wrong: str) -> None:
+def test_the_loss_test_of_the_target_model_is_wrong_in_at_most_8_percent_of_draws(
+    times: float, wrong: str
+) -> None:
     draw = random.Random(f"{times}")  # noqa: S311
     length = 20_000
     runs = 400
@@ -79,7 +83,7 @@ def test_the_test_is_wrong_as_seldom_as_it_says(times: float, wrong: str) -> Non
     assert len(verdicts) - verdicts.count("not known") >= 0.2 * runs
 
 
-def test_the_interval_of_a_loss_is_wilsons() -> None:
+def test_the_interval_of_a_loss_share_is_the_wilson_interval() -> None:
     assert model.loss_interval(0, 0) == (0.0, 1.0)
     assert model.loss_interval(1000, 0)[1] == pytest.approx(3.84 / 1003.84, rel=1e-3)
     assert [*model.loss_interval(100, 10)] == pytest.approx([0.0552, 0.1744], abs=1e-4)

@@ -21,14 +21,14 @@ def paced(path: Path, source: str | None) -> Analysis:
     return run_of(path, (cell, [values]), source=source)
 
 
-def test_a_printed_table_shows_no_window_that_messages_were_late_for(tmp_path: Path) -> None:
+def test_an_imported_table_has_no_finding_about_late_messages(tmp_path: Path) -> None:
     own_run, table_run = paced(tmp_path / "a", None), paced(tmp_path / "b", "a table")
     assert Kind.MESSAGES_LATE in {finding.kind for finding in own_run.findings}
     assert Kind.MESSAGES_LATE not in {finding.kind for finding in table_run.findings}
 
 
 @pytest.mark.parametrize("source", [None, "a table"])
-def test_a_printed_table_is_not_held_against_a_target(tmp_path: Path, source: str | None) -> None:
+def test_an_imported_table_has_no_target_finding(tmp_path: Path, source: str | None) -> None:
     cell = planned("stream", "LL", protocol="TCP", message_bytes=1448)
     values = stream_values(94.0)
     assert values is not None

@@ -71,11 +71,13 @@ def only(findings: list[Finding]) -> Finding:
     return finding
 
 
-def test_without_a_target_nothing_is_said(tmp_path: Path) -> None:
+def test_a_run_without_a_target_path_has_no_target_finding(tmp_path: Path) -> None:
     assert made(tmp_path / "a", None, tcp(9000)) == []
 
 
-def test_buffers_too_small_fail_the_least_of_them_first(tmp_path: Path) -> None:
+def test_a_target_fails_by_too_small_buffers_and_the_smallest_bound_is_named_first(
+    tmp_path: Path,
+) -> None:
     finding = only(made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000), tcp(8900)))
     assert finding.kind is Kind.TARGET_FAILS
     first, second = finding.words["bounds"].split("; ")
@@ -89,13 +91,15 @@ def test_buffers_too_small_fail_the_least_of_them_first(tmp_path: Path) -> None:
     assert finding.words["sender"] != finding.words["receiver"]
 
 
-def test_a_short_path_passes(tmp_path: Path) -> None:
+def test_a_target_over_a_short_path_passes(tmp_path: Path) -> None:
     finding = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000)))
     assert finding.kind is Kind.TARGET_PASSES
     assert finding.evidence["lost_packets"] == 0 and finding.evidence["packets"] == 100_000
 
 
-def test_auto_tunings_limits_are_those_of_the_hosts(tmp_path: Path) -> None:
+def test_with_automatic_buffers_the_target_is_judged_by_the_limits_of_the_hosts(
+    tmp_path: Path,
+) -> None:
     values = {"receiver_receive_buffer_bytes": 131_072, "sender_send_buffer_bytes": 46_080}
     finding = only(made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000, **values), buffer=None))
     assert finding.kind is Kind.TARGET_FAILS
@@ -110,7 +114,7 @@ def test_auto_tunings_limits_are_those_of_the_hosts(tmp_path: Path) -> None:
     )
 
 
-def test_a_window_that_is_not_scaled_is_64_kib_at_most(tmp_path: Path) -> None:
+def test_without_window_scaling_a_target_is_limited_by_a_window_of_64_kib(tmp_path: Path) -> None:
     values = {"sender_tcp_end_options": "timestamps,sack"}
     finding = only(made(tmp_path / "a", LongPath(0.05, 2e7), tcp(9000, **values), buffer=None))
     assert finding.kind is Kind.TARGET_FAILS
@@ -119,7 +123,7 @@ def test_a_window_that_is_not_scaled_is_64_kib_at_most(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_system_does_not_tell_is_not_guessed(tmp_path: Path) -> None:
+def test_a_target_is_undecided_if_the_buffers_of_a_host_are_not_recorded(tmp_path: Path) -> None:
     finding = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000), facts={"os": "windows"}))
     assert finding.kind is Kind.TARGET_CANNOT_TELL
     assert "keeps in flight is not recorded" in finding.words["doubts"]
@@ -130,14 +134,16 @@ def test_what_a_system_does_not_tell_is_not_guessed(tmp_path: Path) -> None:
     assert finding.words["doubts"].count("not recorded") == 3
 
 
-def test_a_stream_that_is_slower_here_is_no_faster_there(tmp_path: Path) -> None:
+def test_a_target_above_the_measured_throughput_fails(tmp_path: Path) -> None:
     finding = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(600), tcp(700)))
     assert finding.kind is Kind.TARGET_FAILS
     assert finding.words["bounds"] == "the measured throughput is 700 Mbit/s"
     assert finding.evidence["predicted_bit_per_s"] == pytest.approx(7e8)
 
 
-def test_a_link_that_carries_less_is_named_and_not_what_it_came_to(tmp_path: Path) -> None:
+def test_a_target_above_the_wire_ceiling_fails_and_the_link_is_named_as_the_bound(
+    tmp_path: Path,
+) -> None:
     finding = only(made(tmp_path / "a", LongPath(0.000_01, 1.1e10), tcp(9400)))
     assert finding.kind is Kind.TARGET_FAILS
     assert finding.words["bounds"] == "the link carries 9.41 Gbit/s"
@@ -167,7 +173,7 @@ def datagrams(**settings: Any) -> Any:
     return planned("stream", "LL", protocol="UDP", message_bytes=1400, **settings)
 
 
-def test_loss_on_the_path_fails_by_the_model(tmp_path: Path) -> None:
+def test_a_target_fails_if_the_measured_loss_allows_only_a_lower_rate(tmp_path: Path) -> None:
     datagram_cells = [(datagrams(rate_bit_per_s=1e9), [udp(200)])]
     finding = only(made(tmp_path / "a", LongPath(0.005, 1e8), tcp(9000), more_cells=datagram_cells))
     assert finding.kind is Kind.TARGET_FAILS
@@ -177,7 +183,7 @@ def test_loss_on_the_path_fails_by_the_model(tmp_path: Path) -> None:
     )
 
 
-def test_loss_that_a_stream_makes_itself_or_a_host_shows_nothing_of_the_path(
+def test_loss_caused_by_a_full_link_or_a_host_does_not_fail_a_target(
     tmp_path: Path,
 ) -> None:
     target = LongPath(0.005, 1e8)
@@ -192,7 +198,7 @@ def test_loss_that_a_stream_makes_itself_or_a_host_shows_nothing_of_the_path(
         assert only(findings).kind is Kind.TARGET_CANNOT_TELL, name
 
 
-def test_levels_of_the_buffer_are_told_apart_and_each_direction_too(tmp_path: Path) -> None:
+def test_each_socket_buffer_size_has_its_own_target_finding(tmp_path: Path) -> None:
     cells = [
         planned("stream", "LL", protocol="TCP", message_bytes=65536, socket_buffer_bytes=size)
         for size in (65536, 1 << 30)
@@ -218,13 +224,13 @@ def test_levels_of_the_buffer_are_told_apart_and_each_direction_too(tmp_path: Pa
     ("values", "settings"),
     [({"same_host": True}, {}), ({}, {"streams": 4}), ({}, {"rate_bit_per_s": 1e9})],
 )
-def test_what_touched_no_wire_several_streams_and_paced_ones_are_not_asked(
+def test_loopback_parallel_and_paced_streams_have_no_target_finding(
     tmp_path: Path, values: dict[str, Value], settings: dict[str, Any]
 ) -> None:
     assert made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000, **values), **settings) == []
 
 
-def test_it_never_passes_and_fails_wrongly_over_drawn_paths(tmp_path: Path) -> None:
+def test_over_drawn_paths_no_target_passes_or_fails_wrongly(tmp_path: Path) -> None:
     """The truth is known: what a window within the bounds of the buffers really carries."""
     draw = random.Random(7)  # noqa: S311
     wrong = []

@@ -44,7 +44,7 @@ def run(
     return run_of(plan_of(cells, repeats=3), records)
 
 
-def test_a_host_that_lengthens_its_round_trips_is_named_with_the_time() -> None:
+def test_a_far_host_is_named_with_the_time_added_to_each_round_trip() -> None:
     analysis = run(HOSTS[:4], {"linux-b": 50.0}, scatter_us=0)
     (finding,) = far_hosts(analysis, imported=False)
     assert (finding.kind, finding.group.host) == (Kind.FAR_HOST, "linux-b")
@@ -58,11 +58,11 @@ def of_run(analysis: Analysis) -> list[str]:
     return [finding.group.host for finding in analysis.findings if finding.kind is Kind.FAR_HOST]
 
 
-def test_three_hosts_are_too_few_to_separate_their_effects() -> None:
+def test_a_mesh_of_three_hosts_has_no_far_host_finding() -> None:
     assert of_run(run(HOSTS[:3], {"linux-b": 50.0})) == []
 
 
-def test_the_effects_of_hosts_are_recovered_exactly() -> None:
+def test_the_delay_that_each_host_adds_is_recovered_exactly() -> None:
     rng = random.Random(5)  # noqa: S311
     for _ in range(50):
         hosts = HOSTS[: rng.randint(5, 8)]
@@ -75,7 +75,7 @@ def test_the_effects_of_hosts_are_recovered_exactly() -> None:
 
 
 @pytest.mark.parametrize("both_ways", [True, False])
-def test_random_far_hosts_are_named_and_no_others(both_ways: bool) -> None:
+def test_in_drawn_meshes_far_hosts_are_named_and_hardly_any_other_host(both_ways: bool) -> None:
     rng = random.Random(3)  # noqa: S311
     wrong = missed = 0
     for seed in range(150):

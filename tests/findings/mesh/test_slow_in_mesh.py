@@ -32,7 +32,7 @@ def findings_of(
     return slow_in_mesh(mesh.samples(seed), limited, LINK)
 
 
-def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
+def test_one_slow_host_of_three_is_named_and_no_slow_pair() -> None:
     (result,) = findings_of(
         MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}, scatter=0)
     )
@@ -46,13 +46,13 @@ def test_one_slow_host_of_three_is_named_and_no_pair() -> None:
     assert len(result.trials) == 12
 
 
-def test_with_four_hosts_the_slow_one_is_certain() -> None:
+def test_in_a_mesh_of_four_hosts_the_slow_host_is_stated_as_certain() -> None:
     (result,) = findings_of(MadeMesh(HOSTS[:4], sends={"linux-c": 0.2}, receives={"linux-c": 0.2}))
     assert "with every peer, both ways; other hosts reach 94." in statement(result)
     assert "this fits a link of" in statement(result)
 
 
-def test_one_slow_direction_is_distinguished_from_both() -> None:
+def test_a_host_that_is_slow_only_at_sending_or_receiving_is_named_with_its_direction() -> None:
     sends = findings_of(MadeMesh(HOSTS[:4], sends={"linux-b": 0.2}, scatter=0))
     assert [statement(entry) for entry in sends] == [
         "sends at most 18.83 Mbit/s to every peer; receives 94.10 Mbit/s"
@@ -64,7 +64,7 @@ def test_one_slow_direction_is_distinguished_from_both() -> None:
     ]
 
 
-def test_a_pair_slower_than_both_of_its_hosts_has_one_finding_for_both_directions() -> None:
+def test_a_slow_pair_of_hosts_has_one_finding_for_both_directions() -> None:
     slow = {("linux-a", "linux-b"): 0.2, ("linux-b", "linux-a"): 0.2}
     (result,) = findings_of(MadeMesh(THREE, pairs=slow, scatter=0))
     assert statement(result) == (
@@ -91,7 +91,7 @@ def test_a_mesh_is_not_slow_if_another_protocol_fills_its_links() -> None:
     assert findings_of(slow) == ()
 
 
-def test_a_host_that_is_slow_at_one_protocol_only_is_named_with_it() -> None:
+def test_a_host_that_is_slow_at_one_protocol_only_is_named_with_this_protocol() -> None:
     mesh = MadeMesh(HOSTS[:4], sends={"linux-a": 0.5}, receives={"linux-a": 0.5})
     mesh.protocols = ("TCP", "UDP")
     (joint_finding,) = findings_of(mesh)
@@ -103,7 +103,7 @@ def test_a_host_that_is_slow_at_one_protocol_only_is_named_with_it() -> None:
     assert "link" not in statement(udp_finding), "TCP shows that its link carries more"
 
 
-def test_a_limit_of_the_host_itself_is_reported_instead_of_a_link() -> None:
+def test_a_slow_host_limited_by_its_cpu_is_reported_without_a_slow_link() -> None:
     mesh = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2})
     cells = tuple(
         dict.fromkeys(sample.cell for sample in mesh.samples() if "linux-c" in sample.cell)
@@ -115,7 +115,7 @@ def test_a_limit_of_the_host_itself_is_reported_instead_of_a_link() -> None:
     assert "limited" not in statement(part)
 
 
-def test_a_pair_or_mesh_limited_by_its_hosts_has_no_own_finding() -> None:
+def test_a_pair_or_mesh_limited_by_its_hosts_has_no_mesh_finding() -> None:
     pair = MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2})
     assert findings_of(pair, [finding(Kind.SENDER_CPU, Group(), ("linux-b+linux-a-TCP",))]) == ()
     mesh = MadeMesh(THREE, every=0.5)
@@ -124,25 +124,25 @@ def test_a_pair_or_mesh_limited_by_its_hosts_has_no_own_finding() -> None:
     assert findings_of(mesh, [finding(Kind.CONGESTION, Group(), cells)]) != ()
 
 
-def test_two_hosts_are_no_mesh() -> None:
+def test_two_hosts_have_no_mesh_finding() -> None:
     assert findings_of(MadeMesh(HOSTS[:2], every=0.2)) == ()
 
 
-def test_imports_paced_streams_and_loopback_are_left_out() -> None:
+def test_mesh_findings_leave_out_imports_paced_streams_and_loopback() -> None:
     samples = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
     for change in ({"imported": True}, {"offered_bit_per_s": 1e7}, {"same_host": True}):
         variants: list[StreamSample] = [replace(sample, **change) for sample in samples]
         assert slow_in_mesh(variants, (), LINK) == ()
 
 
-def test_hosts_of_pairings_by_letters_are_those_of_the_records() -> None:
+def test_a_slow_host_is_named_by_its_record_if_pairings_are_letters() -> None:
     (result,) = findings_of(
         MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}, letters=True)
     )
     assert result.group.host == "linux-c"
 
 
-def test_if_the_server_sends_the_direction_follows_it() -> None:
+def test_mesh_findings_follow_the_direction_if_the_server_sends() -> None:
     mesh = MadeMesh(HOSTS[:4], sends={"linux-a": 0.2})
     mirror_samples = []
     for sample in mesh.samples():
@@ -154,7 +154,7 @@ def test_if_the_server_sends_the_direction_follows_it() -> None:
     assert result.group.host == "linux-a"
 
 
-def test_without_a_link_throughput_itself_is_compared() -> None:
+def test_without_a_stated_link_mesh_findings_compare_throughput() -> None:
     samples = [
         replace(sample, ceiling_bit_per_s=None)
         for sample in MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
@@ -208,7 +208,9 @@ def named(findings: Sequence[Finding]) -> Names:
 
 
 @pytest.mark.parametrize(("strength", "missed"), [(0.4, 0.02), (0.2, 0.02), (0.1, 0.05)])
-def test_random_causes_are_found_and_nothing_else(strength: float, missed: float) -> None:
+def test_in_drawn_meshes_the_cause_is_found_and_hardly_any_other_finding(
+    strength: float, missed: float
+) -> None:
     rng = random.Random(f"mesh {strength}")  # noqa: S311
     count: Counter[str] = Counter()
     for seed in range(300):
@@ -221,7 +223,7 @@ def test_random_causes_are_found_and_nothing_else(strength: float, missed: float
     assert count["missed"] <= missed * 300, count
 
 
-def test_meshes_without_a_cause_have_no_finding_with_any_scatter() -> None:
+def test_drawn_meshes_without_a_cause_have_hardly_any_finding() -> None:
     rng = random.Random(7)  # noqa: S311
     wrong = 0
     for seed in range(400):
@@ -234,7 +236,7 @@ def test_meshes_without_a_cause_have_no_finding_with_any_scatter() -> None:
     assert wrong <= 8
 
 
-def test_a_slow_direction_that_a_slow_sender_explains_has_no_second_finding() -> None:
+def test_a_slow_direction_explained_by_a_slow_host_has_no_second_finding() -> None:
     """The same for a whole run, with cells, records and findings."""
     cells, records = [], []
     for server, client in permutations(THREE, 2):

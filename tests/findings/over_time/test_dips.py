@@ -55,7 +55,7 @@ def findings_of(analysis: Analysis) -> list[Finding]:
     return [finding for finding in analysis.findings if finding.kind in KINDS]
 
 
-def test_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
+def test_periodic_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
     flat = series(100, 10, 0, noise=0.01)
     (finding,) = findings_of(run([series(100, 10, 0.4, seed=n) for n in (1, 2)] + [flat]))
     assert finding.kind is Kind.PERIODIC_DIPS
@@ -64,7 +64,7 @@ def test_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
     assert finding.trials == ((finding.cells[0], 1), (finding.cells[0], 2))
 
 
-def test_dips_with_retransmissions_are_congestion_control() -> None:
+def test_periodic_dips_with_retransmissions_are_attributed_to_congestion_control() -> None:
     (finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=12))
     assert (finding.kind, finding.severity) == (Kind.CONGESTION_DIPS, "note")
     assert "TCP sent 12 segments again: this is TCP’s congestion control" in statement(finding)
@@ -72,12 +72,12 @@ def test_dips_with_retransmissions_are_congestion_control() -> None:
     assert plain_finding.kind is Kind.PERIODIC_DIPS
 
 
-def test_dips_in_one_trial_of_three_are_no_finding() -> None:
+def test_periodic_dips_in_one_trial_of_three_are_not_reported() -> None:
     flat = series(100, 10, 0)
     assert findings_of(run([series(100, 10, 0.4), flat, flat])) == []
 
 
-def test_shallow_dips_lumps_and_short_series_have_no_finding() -> None:
+def test_shallow_dips_large_receives_and_short_series_have_no_dip_finding() -> None:
     assert findings_of(run([series(100, 10, 0.04, noise=0.001)])) == []
     assert findings_of(run([series(100, 10, 0.2)], largest=130_320)) == []
     assert findings_of(run([series(38, 5, 0.5)])) == []
@@ -109,7 +109,7 @@ STATIONARY: dict[str, Callable[[random.Random, int], list[float]]] = {
 
 
 @pytest.mark.parametrize("kind", STATIONARY)
-def test_series_without_a_period_have_no_dips(kind: str) -> None:
+def test_drawn_series_without_a_period_have_hardly_any_periodic_dips(kind: str) -> None:
     rng = random.Random(kind)  # noqa: S311
     all_dips = [
         periodic_dips(STATIONARY[kind](rng, rng.choice([40, 100, 300]))) for _ in range(300)
@@ -117,7 +117,7 @@ def test_series_without_a_period_have_no_dips(kind: str) -> None:
     assert sum(dips is not None for dips in all_dips) <= 3
 
 
-def test_random_periods_are_found() -> None:
+def test_drawn_periodic_dips_are_found_with_their_period() -> None:
     rng = random.Random(2)  # noqa: S311
     missed = wrong = 0
     for seed in range(200):

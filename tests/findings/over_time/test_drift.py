@@ -61,7 +61,7 @@ def findings_of(analysis: Analysis) -> list[Finding]:
     return [finding for finding in analysis.findings if finding.kind in KINDS]
 
 
-def test_a_run_that_slows_down_by_four_per_cent_is_a_drift_of_this_size() -> None:
+def test_a_run_that_slows_down_by_4_percent_is_a_drift_of_4_percent() -> None:
     analysis = run(12, 8, lambda block: 1 - 0.04 * block / 7, scatter=0)
     (finding,) = findings_of(analysis)
     assert finding.kind is Kind.DRIFT
@@ -72,7 +72,7 @@ def test_a_run_that_slows_down_by_four_per_cent_is_a_drift_of_this_size() -> Non
     assert len(finding.trials) == 96
 
 
-def test_round_trips_that_grow_by_little_keep_the_digits_that_show_it() -> None:
+def test_a_small_drift_of_round_trips_is_stated_with_one_decimal() -> None:
     (finding,) = findings_of(
         run(6, 10, lambda block: 1 + 0.013 * block / 9, scatter=0, round_trips=True)
     )
@@ -81,18 +81,18 @@ def test_round_trips_that_grow_by_little_keep_the_digits_that_show_it() -> None:
     )
 
 
-def test_one_cell_measured_often_is_enough() -> None:
+def test_a_single_cell_with_twelve_trials_can_show_a_drift() -> None:
     (finding,) = findings_of(run(1, 12, lambda block: 1.01**block))
     assert finding.kind is Kind.DRIFT
     assert finding.evidence["change_share"] == pytest.approx(1.01**11 - 1, abs=0.03)
 
 
-def test_less_than_one_per_cent_or_a_single_jump_is_no_drift() -> None:
+def test_a_change_below_1_percent_or_a_single_jump_is_no_drift() -> None:
     assert findings_of(run(12, 8, lambda block: 1 - 0.008 * block / 7, scatter=0)) == []
     assert findings_of(run(12, 10, lambda block: 1.0 if block < 8 else 0.9)) == []
 
 
-def test_four_blocks_are_consistent_with_drift_and_two_are_nothing() -> None:
+def test_four_blocks_are_only_consistent_with_drift_and_two_blocks_have_no_finding() -> None:
     (finding,) = findings_of(run(12, 4, lambda block: 1 - 0.02 * block))
     assert finding.kind is Kind.CONSISTENT_WITH_DRIFT
     assert "consistent with drift, but 4 blocks are too few to prove it" in statement(finding)
@@ -103,7 +103,9 @@ def test_four_blocks_are_consistent_with_drift_and_two_are_nothing() -> None:
 
 
 @pytest.mark.parametrize("blocks", [3, 5, 10])
-def test_first_trials_that_are_slower_are_a_warm_up_and_no_drift(blocks: int) -> None:
+def test_slower_first_trials_are_reported_as_slower_first_trials_and_not_as_drift(
+    blocks: int,
+) -> None:
     (finding,) = findings_of(run(12, blocks, lambda block: 1.0 if block else 0.95))
     assert finding.kind is Kind.FIRST_TRIAL_SLOWER
     assert statement(finding).startswith("throughput of the first trials: -")
@@ -114,11 +116,11 @@ def test_first_trials_that_are_slower_are_a_warm_up_and_no_drift(blocks: int) ->
     assert findings_of(run(12, blocks, lambda block: 1.0 if block else 1.05)) == [], "it is faster"
 
 
-def test_a_few_cells_are_too_few_for_the_first_trial() -> None:
+def test_four_cells_are_too_few_for_a_finding_about_first_trials() -> None:
     assert findings_of(run(4, 5, lambda block: 1.0 if block else 0.9)) == []
 
 
-def test_trials_repeated_after_their_block_or_without_a_time_do_not_count() -> None:
+def test_drift_ignores_trials_repeated_after_their_block_or_without_a_start_time() -> None:
     analysis = run(3, 8, lambda block: 1 - 0.04 * block / 7)
     assert findings_of(run(12, 8, lambda block: 1 - 0.04 * block / 7, began=False)) == []
     again = replace(analysis.records[0], attempt=2, started_at="2026-01-31T13:00:00.000000Z")
@@ -127,14 +129,14 @@ def test_trials_repeated_after_their_block_or_without_a_time_do_not_count() -> N
     assert len(within_blocks(later)) == 23
 
 
-def test_imports_are_left_out() -> None:
+def test_imported_runs_have_no_drift_and_no_first_trial_finding() -> None:
     analysis = run(12, 8, lambda block: 1 - 0.04 * block / 7)
     series = series_of(analysis)
     assert list(drifts(analysis, series, imported=True)) == []
     assert list(first_trials(analysis, series, imported=True)) == []
 
 
-def test_stationary_runs_drift_or_warm_up_only_by_chance() -> None:
+def test_drawn_runs_without_drift_hardly_ever_have_a_drift_or_first_trial_finding() -> None:
     rng = random.Random(11)  # noqa: S311
     wrong: list[Sequence[Finding]] = []
     for seed in range(400):
@@ -160,7 +162,7 @@ def test_stationary_runs_drift_or_warm_up_only_by_chance() -> None:
     assert len(wrong) <= 16
 
 
-def test_random_drifts_are_found_with_their_direction() -> None:
+def test_drawn_drifts_are_found_with_their_direction() -> None:
     rng = random.Random(12)  # noqa: S311
     missed = 0
     for seed in range(100):

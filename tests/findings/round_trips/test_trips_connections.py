@@ -24,7 +24,7 @@ def later(*seconds: float) -> list[int]:
     return [round(1e9 * second * RNG.uniform(1.0002, 1.015)) for second in seconds]
 
 
-def test_connections_longer_by_a_time_out_are_reported(tmp_path: Path) -> None:
+def test_connections_delayed_by_a_retransmission_time_out_are_reported(tmp_path: Path) -> None:
     trials = [timed(shorts(496) + later(1, 1, 1, 3)), timed(shorts(500))]
     run = trips_run(tmp_path / "r", (CELL, trials), link=None)
     text = said(run, KIND)
@@ -45,14 +45,16 @@ def test_connections_longer_by_a_time_out_are_reported(tmp_path: Path) -> None:
         ([*shorts(499), 1_300_000_000], {}),
     ],
 )
-def test_other_long_connections_are_not_reported(
+def test_other_long_connections_are_not_reported_as_lost_first_packets(
     tmp_path: Path, times: list[int], more: dict[str, Value]
 ) -> None:
     run = trips_run(tmp_path / "r", (CELL, [timed(times, **more)]), link=None)
     assert found(run, KIND) == []
 
 
-def test_round_trips_over_an_open_connection_are_not_reported(tmp_path: Path) -> None:
+def test_round_trips_over_an_open_connection_are_not_reported_as_lost_first_packets(
+    tmp_path: Path,
+) -> None:
     cell = planned("round_trip", protocol="TCP", message_bytes=64)
     run = trips_run(tmp_path / "r", (cell, [timed(shorts(499) + later(1))]), link=None)
     assert found(run, KIND) == []

@@ -74,7 +74,7 @@ def frame_ns(ip_bytes: int, rate: float, *, tag: int = 0) -> float:
         ),
     ],
 )
-def test_the_floor_is_the_time_of_the_frames_of_both_directions(
+def test_the_floor_of_a_round_trip_is_the_time_of_the_frames_of_both_directions(
     tmp_path: Path, settings: dict[str, Any], values: dict[str, Any], link: Link, frames_ns: float
 ) -> None:
     run = trips_run(
@@ -92,7 +92,7 @@ def test_the_floor_of_a_connection_includes_its_two_opening_packets(tmp_path: Pa
     assert floor_ns(only.trials[0], "connect", LINK) == pytest.approx(expected_ns)
 
 
-def test_the_floor_is_never_above_the_whole_time_on_equal_cables() -> None:
+def test_the_floor_of_a_transfer_is_never_above_the_transfer_time_on_equal_cables() -> None:
     rng = random.Random(3)  # noqa: S311  (no secret)
     for _ in range(300):
         size, cables = rng.randint(1, 60_000), rng.randint(1, 4)
@@ -107,7 +107,7 @@ def test_the_floor_is_never_above_the_whole_time_on_equal_cables() -> None:
             assert floor == total
 
 
-def test_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: Path) -> None:
+def test_round_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: Path) -> None:
     times = [124_000] * 90 + [61_000] * 10
     trials = [timed(times), timed([300_000] * 100), timed(times)]
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), trials))
@@ -121,7 +121,7 @@ def test_trips_shorter_than_their_frames_are_reported_with_both_times(tmp_path: 
     assert [number for _cell, number in only.trials] == [1, 3]
 
 
-def test_over_a_router_both_cables_count(tmp_path: Path) -> None:
+def test_the_floor_of_a_round_trip_over_a_router_counts_both_cables(tmp_path: Path) -> None:
     cell = trip_cell(protocol="TCP", message_bytes=1448)
     values = {"mss_bytes": 1448, "tcp_timestamps": True}
     link = Link(1e8, 1500, hops=1)
@@ -129,7 +129,9 @@ def test_over_a_router_both_cables_count(tmp_path: Path) -> None:
     assert "take 488 µs on 2 links of 100 Mbit/s in series" in said(run, KIND)
 
 
-def test_random_runs_have_a_warning_only_below_the_floor(tmp_path: Path) -> None:
+def test_drawn_round_trips_have_a_floor_warning_exactly_if_shorter_than_the_floor(
+    tmp_path: Path,
+) -> None:
     rng = random.Random(11)  # noqa: S311  (no secret)
     wrong, missed, cells, truths = 0, 0, [], []
     for index in range(150):
@@ -151,19 +153,21 @@ def test_random_runs_have_a_warning_only_below_the_floor(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("more", [{"same_host": True}, {"rtt_min_ns": 243_000}])
-def test_one_host_and_clock_errors_have_no_finding(tmp_path: Path, more: dict[str, Any]) -> None:
+def test_round_trips_within_one_host_or_within_the_clock_error_have_no_floor_finding(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [timed([300_000] * 9, **more)]))
     assert found(run, KIND) == []
 
 
-def test_without_a_stated_link_there_is_no_finding(tmp_path: Path) -> None:
+def test_round_trips_without_a_stated_link_have_no_floor_finding(tmp_path: Path) -> None:
     run = trips_run(
         tmp_path / "r", (trip_cell(message_bytes=1472), [timed([10_000] * 9)]), link=None
     )
     assert found(run, KIND) == []
 
 
-def test_an_imported_mean_below_the_floor_is_reported(tmp_path: Path) -> None:
+def test_an_imported_mean_round_trip_below_the_floor_is_reported(tmp_path: Path) -> None:
     values = {"rtt_mean_ns": 100_000.0, "same_host": False}
     run = trips_run(tmp_path / "r", (trip_cell(message_bytes=1472), [values]))
     assert "round trips took 100 µs (the shortest 100 µs)" in said(run, KIND)
@@ -182,7 +186,7 @@ def test_an_imported_mean_below_the_floor_is_reported(tmp_path: Path) -> None:
         ("reports/nettest-lab-unshaped", {}),
     ],
 )
-def test_recorded_round_trips_over_a_shaped_cable_are_below_the_floor(
+def test_exactly_the_recorded_runs_over_a_shaped_cable_have_a_floor_finding(
     folder: str, sizes: dict[int, tuple[float, float]]
 ) -> None:
     reported = {

@@ -24,7 +24,7 @@ TWO = [about(12_000, 300) + about(62_000, 700) for _ in range(3)]
 ONE = [about(62_000, 1000) for _ in range(3)]
 
 
-def test_two_groups_are_reported_with_their_places_and_shares(tmp_path: Path) -> None:
+def test_two_groups_of_round_trips_are_reported_with_their_times_and_shares(tmp_path: Path) -> None:
     trials = [timed(times) for times in (TWO[0], TWO[1], ONE[0])]
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     text = said(run, "two-modes")
@@ -39,7 +39,7 @@ def test_two_groups_are_reported_with_their_places_and_shares(tmp_path: Path) ->
     assert [trial for _cell, trial in only.trials] == [1, 2]
 
 
-def test_groups_in_half_of_the_trials_are_not_the_cells(tmp_path: Path) -> None:
+def test_two_groups_in_only_half_of_the_trials_are_not_reported(tmp_path: Path) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(TWO[0]), timed(ONE[0])]), link=None)
     assert found(run, "two-modes") == []
 
@@ -71,7 +71,7 @@ DEEP = {"idle_state_deepest": "C6", "idle_state_latency_us": 133}
         ({"alpha": {"interface_coalesce_rx_us": 3}}, {}, ""),
     ],
 )
-def test_a_cause_is_named_only_if_the_facts_show_one_that_is_long_enough(
+def test_a_cause_of_two_groups_is_named_only_if_host_facts_show_a_long_enough_delay(
     tmp_path: Path, facts: dict[str, Any], settings: dict[str, Any], words: str
 ) -> None:
     run = trips_run(
@@ -84,7 +84,7 @@ def test_a_cause_is_named_only_if_the_facts_show_one_that_is_long_enough(
 LONG = about(60_000, 990) + about(5_000_000, 10)
 
 
-def test_a_few_long_trips_are_reported_with_the_mean_without_them(tmp_path: Path) -> None:
+def test_a_few_long_round_trips_are_reported_with_the_mean_without_outliers(tmp_path: Path) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(LONG), timed(LONG)]), link=None)
     text = said(run, "rtt-outliers")
     assert text.startswith(
@@ -112,7 +112,7 @@ def test_a_few_long_trips_are_reported_with_the_mean_without_them(tmp_path: Path
         ({"elapsed_ns": 300_000_000, "server_run_queue_delay_ns": 9_000_000}, " µs."),
     ],
 )
-def test_what_explains_half_of_them_is_named(
+def test_retransmissions_or_cpu_waits_that_explain_half_of_the_long_round_trips_are_named(
     tmp_path: Path, more: dict[str, Value], end: str
 ) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(LONG, **more)]), link=None)
@@ -127,18 +127,20 @@ def test_what_explains_half_of_them_is_named(
         about(60_000, 990) + about(500_000, 10),  # not ten times as long
     ],
 )
-def test_a_few_shorter_round_trips_are_not_reported(tmp_path: Path, times: list[int]) -> None:
+def test_too_few_or_too_short_outliers_of_round_trips_are_not_reported(
+    tmp_path: Path, times: list[int]
+) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), [timed(times)]), link=None)
     assert found(run, "rtt-outliers") == []
 
 
-def test_a_trial_with_a_stalled_process_has_only_this_finding(tmp_path: Path) -> None:
+def test_a_stalled_process_is_reported_instead_of_long_round_trips(tmp_path: Path) -> None:
     delayed = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
     run = trips_run(tmp_path / "r", (trip_cell(), [delayed]), link=None)
     assert {str(finding.kind) for finding in run.findings} - {"off-time"} == {"process-stalled"}
 
 
-def test_in_a_recorded_run_sleeping_mirrors_answer_in_two_groups() -> None:
+def test_a_recorded_run_has_two_groups_of_round_trips_only_with_blocking_receive_calls() -> None:
     run = load(ROOT / "tests" / "fixtures" / "two-modes")
     bimodal = found(run, "two-modes")
     assert bimodal

@@ -29,7 +29,9 @@ def two(rng: random.Random, ratio: float, index: int = 0, **more: Any) -> list[A
     ]
 
 
-def test_a_significant_difference_is_reported_as_a_ratio_with_its_interval(tmp_path: Path) -> None:
+def test_a_significant_difference_of_settings_is_reported_as_a_ratio_with_its_interval(
+    tmp_path: Path,
+) -> None:
     rng = random.Random(1)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 0.73), link=None)
     text = said(run, KIND)
@@ -43,7 +45,7 @@ def test_a_significant_difference_is_reported_as_a_ratio_with_its_interval(tmp_p
     assert len(only.cells) == 2
 
 
-def test_several_pairs_of_cells_are_one_finding(tmp_path: Path) -> None:
+def test_several_pairs_of_cells_that_differ_in_one_setting_are_one_finding(tmp_path: Path) -> None:
     rng = random.Random(2)  # noqa: S311  (no secret)
     cells = [*two(rng, 0.7, 1), *two(rng, 0.9, 2), *two(rng, 1.0, 3)]
     run = trips_run(tmp_path / "r", *cells, link=None)
@@ -52,7 +54,9 @@ def test_several_pairs_of_cells_are_one_finding(tmp_path: Path) -> None:
     )
 
 
-def test_pairs_that_contradict_each_other_are_counted(tmp_path: Path) -> None:
+def test_pairs_of_cells_that_contradict_each_other_are_reported_as_a_range_with_counts(
+    tmp_path: Path,
+) -> None:
     rng = random.Random(3)  # noqa: S311  (no secret)
     cells = [*two(rng, 0.7, 1), *two(rng, 1.5, 2), *two(rng, 1.0, 3)]
     run = trips_run(tmp_path / "r", *cells, link=None)
@@ -63,14 +67,16 @@ def test_pairs_that_contradict_each_other_are_counted(tmp_path: Path) -> None:
     assert said(run, KIND).endswith("shown in 1 of 2 pairs of cells (n = 8).")
 
 
-def test_a_protocol_is_named_by_itself(tmp_path: Path) -> None:
+def test_a_difference_between_protocols_is_reported_with_both_protocols(tmp_path: Path) -> None:
     rng = random.Random(9)  # noqa: S311  (no secret)
     cells = [(trip_cell(protocol=p), trials(rng, us)) for p, us in (("TCP", 60), ("UDP", 54))]
     run = trips_run(tmp_path / "r", *cells, link=None)
     assert said(run, KIND).startswith("LL UDP: 0.89 times as long as with TCP (99 %: ")
 
 
-def test_without_a_difference_the_detectable_one_is_stated(tmp_path: Path) -> None:
+def test_without_a_significant_difference_the_smallest_detectable_difference_is_stated(
+    tmp_path: Path,
+) -> None:
     rng = random.Random(4)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 1.0, scatter=0.04), link=None)
     (only,) = found(run, "no-difference")
@@ -80,20 +86,24 @@ def test_without_a_difference_the_detectable_one_is_stated(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_fewer_than_three_trials_have_no_finding(tmp_path: Path, n: int) -> None:
+def test_cells_with_fewer_than_three_trials_are_not_compared_by_settings(
+    tmp_path: Path, n: int
+) -> None:
     rng = random.Random(5)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 0.5, n=n), link=None)
     assert found(run, KIND) == found(run, "no-difference") == []
 
 
-def test_sizes_and_numbers_of_messages_are_no_variants(tmp_path: Path) -> None:
+def test_cells_of_different_message_sizes_are_not_compared_by_settings(tmp_path: Path) -> None:
     rng = random.Random(6)  # noqa: S311  (no secret)
     cells = [(trip_cell(message_bytes=size), trials(rng, size)) for size in (18, 200)]
     run = trips_run(tmp_path / "r", *cells, link=None)
     assert found(run, KIND) == []
 
 
-def test_random_runs_show_differences_exactly_if_there_are_any(tmp_path: Path) -> None:
+def test_drawn_runs_show_a_difference_of_settings_exactly_if_the_settings_differ(
+    tmp_path: Path,
+) -> None:
     rng = random.Random(7)  # noqa: S311  (no secret)
     right = wrong = 0
     for index in range(60):
@@ -121,7 +131,7 @@ def made_of(number: int, **parts: int) -> dict[str, Value]:
     }
 
 
-def test_a_round_trip_is_split_into_its_recorded_parts(tmp_path: Path) -> None:
+def test_a_mean_round_trip_is_split_into_wire_cpu_and_waiting_times(tmp_path: Path) -> None:
     values = made_of(
         10_000,
         client_thread_ns=25_001,
@@ -137,7 +147,9 @@ def test_a_round_trip_is_split_into_its_recorded_parts(tmp_path: Path) -> None:
     )
 
 
-def test_a_server_with_time_stamps_is_described_by_them(tmp_path: Path) -> None:
+def test_kernel_time_stamps_of_the_server_replace_its_cpu_times_in_a_round_trip(
+    tmp_path: Path,
+) -> None:
     values = made_of(10_000, client_thread_ns=25_001, server_thread_ns=20_000)
     values |= {"server_stack_mean_ns": 18_000.0, "server_run_queue_delay_ns": 10**7}
     run = trips_run(tmp_path / "r", (trip_cell(), [values]), link=None)
@@ -161,14 +173,14 @@ def test_a_server_with_time_stamps_is_described_by_them(tmp_path: Path) -> None:
         ({"client_receive": "spinning"}, {"client_thread_ns": 25_000, "server_thread_ns": 30_000}),
     ],
 )
-def test_inconsistent_parts_are_not_reported(
+def test_a_round_trip_with_inconsistent_parts_is_not_split(
     tmp_path: Path, settings: dict[str, Any], parts: dict[str, int]
 ) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(**settings), [made_of(10_000, **parts)]), link=None)
     assert found(run, "trip-made-of") == []
 
 
-def test_ticks_of_a_coarse_clock_are_no_time_on_a_cpu(tmp_path: Path) -> None:
+def test_cpu_times_in_ticks_of_a_coarse_clock_do_not_split_a_round_trip(tmp_path: Path) -> None:
     values = made_of(1_000) | {"client_thread_ns": 156_250_000, "server_thread_ns": 156_250_000}
     run = trips_run(tmp_path / "r", (trip_cell(), [values]), link=None)
     assert found(run, "trip-made-of") == []

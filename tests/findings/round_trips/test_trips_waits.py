@@ -28,7 +28,9 @@ def trial(mean_us: float, waited_share: float = 0.0, **more: Value) -> dict[str,
     }
 
 
-def test_a_trial_that_waited_is_reported_with_the_time_of_the_others(tmp_path: Path) -> None:
+def test_a_trial_that_waited_for_a_cpu_is_reported_with_the_mean_of_the_other_trials(
+    tmp_path: Path,
+) -> None:
     trials = [trial(60, 0.01), trial(100, 0.4), trial(61, 0.01)]
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
     assert said(run, KIND) == (
@@ -56,7 +58,7 @@ def test_a_trial_that_waited_is_reported_with_the_time_of_the_others(tmp_path: P
         [trial(60, 0.01), trial(100, 0.4, client_stalled_ns=10**8), trial(61, 0.01)],
     ],
 )
-def test_waits_that_do_not_explain_the_time_are_not_reported(
+def test_cpu_waits_that_do_not_explain_longer_round_trips_are_not_reported(
     tmp_path: Path, trials: list[dict[str, Value]]
 ) -> None:
     run = trips_run(tmp_path / "r", (trip_cell(), trials), link=None)
@@ -80,7 +82,7 @@ def test_waits_that_do_not_explain_the_time_are_not_reported(
         ),
     ],
 )
-def test_the_cause_and_its_end_are_named(
+def test_a_cpu_wait_is_reported_with_its_cause_and_with_server_or_client(
     tmp_path: Path, more: dict[str, Value], words: str
 ) -> None:
     trials = [trial(60, 0.01), trial(100, 0.02, **more), trial(61, 0.01)]
@@ -88,7 +90,7 @@ def test_the_cause_and_its_end_are_named(
     assert words in said(run, KIND)
 
 
-def test_a_quota_that_throttles_every_trial_is_reported_without_a_comparison(
+def test_a_cpu_quota_that_throttles_every_trial_is_reported_without_a_comparison(
     tmp_path: Path,
 ) -> None:
     quota: dict[str, Value] = {
@@ -103,7 +105,9 @@ def test_a_quota_that_throttles_every_trial_is_reported_without_a_comparison(
     )
 
 
-def test_random_trials_are_reported_exactly_if_they_waited(tmp_path: Path) -> None:
+def test_drawn_trials_have_a_cpu_wait_finding_exactly_if_waiting_slowed_the_trial(
+    tmp_path: Path,
+) -> None:
     """Some trials are longer by their waits, others are slow for another reason."""
     rng = random.Random(17)  # noqa: S311  (no secret)
     right = wrong = missed = 0

@@ -78,7 +78,7 @@ def test_a_load_below_the_capacity_of_the_path_is_reported_with_its_share() -> N
     assert "the load was 47.07 Mbit/s, only 50 % of what the path carries" in text
 
 
-def test_a_standing_queue_is_reported_in_time_and_in_bytes() -> None:
+def test_a_standing_queue_under_load_is_reported_in_time_and_in_bytes() -> None:
     """123 ms at 20 Mbit/s are 200 frames of 1538 bytes; their payload is 200 segments of 1448."""
     rate = 2e7 * 1448 / 1538
     values = trial(2.0, 125.0, throughput_bit_per_s=rate)
@@ -89,7 +89,7 @@ def test_a_standing_queue_is_reported_in_time_and_in_bytes() -> None:
     assert "283 KiB of payload wait on the path" in text
 
 
-def test_with_load_in_both_directions_the_size_of_each_queue_is_not_known() -> None:
+def test_with_load_in_both_directions_a_standing_queue_is_reported_without_its_bytes() -> None:
     rates: dict[str, Value] = {
         "to_server_throughput_bit_per_s": 0.95 * CEILING,
         "to_client_throughput_bit_per_s": 0.90 * CEILING,
@@ -103,7 +103,7 @@ def test_with_load_in_both_directions_the_size_of_each_queue_is_not_known() -> N
     assert text.endswith("round trip grew from 2 ms to 120 ms.")
 
 
-def test_with_both_directions_the_better_one_decides_whether_the_path_was_full() -> None:
+def test_with_load_in_both_directions_the_faster_direction_decides_if_the_path_was_full() -> None:
     def of(to_server: float, to_client: float) -> set[Kind]:
         values = {n: v for n, v in trial().items() if n != "throughput_bit_per_s"}
         values |= {
@@ -116,13 +116,13 @@ def test_with_both_directions_the_better_one_decides_whether_the_path_was_full()
     assert of(0.6, 0.7) == {Kind.LOAD_BELOW_PATH}
 
 
-def test_a_full_path_without_a_queue_is_a_result() -> None:
+def test_a_full_path_without_a_standing_queue_is_reported_as_a_note() -> None:
     ((kind, (finding, text)),) = findings_of(trial(10.0, 11.0)).items()
     assert (kind, finding.severity) == (Kind.NO_STANDING_QUEUE, "note")
     assert "the median round trip is 11 ms under load, 10 ms before the load" in text
 
 
-def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
+def test_requests_lost_under_load_are_reported_with_the_requests_lost_before_the_load() -> None:
     findings = findings_of(trial(2.0, 60.0, loaded_losses=250, idle_losses=1))
     assert findings.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
     finding, text = findings[Kind.REQUESTS_LOST_UNDER_LOAD]
@@ -146,7 +146,7 @@ def test_lost_requests_are_reported_with_those_lost_before_the_load() -> None:
         (10.0, 9.0, False),
     ],
 )
-def test_a_queue_stands_from_5_ms_and_half_of_the_idle_round_trip_upwards(
+def test_a_standing_queue_adds_at_least_5_ms_and_half_of_the_idle_round_trip(
     idle_ms: float, loaded_ms: float, *, stands: bool
 ) -> None:
     full, below = (findings_of(trial(idle_ms, loaded_ms, share)) for share in (0.97, 0.6))
@@ -167,7 +167,7 @@ def test_a_queue_stands_from_5_ms_and_half_of_the_idle_round_trip_upwards(
         (2500, 51, False),
     ],
 )
-def test_losses_are_reported_from_five_and_from_ten_times_those_before_the_load(
+def test_losses_under_load_are_reported_from_5_and_from_10_times_the_idle_losses(
     loaded_losses: int, idle_losses: int, *, presence: bool
 ) -> None:
     findings = findings_of(trial(loaded_losses=loaded_losses, idle_losses=idle_losses))
@@ -182,7 +182,7 @@ def test_losses_are_reported_from_five_and_from_ten_times_those_before_the_load(
     idle_losses=st.integers(0, 500) | st.integers(0, 3),
     link=st.booleans(),
 )
-def test_random_trials_have_each_kind_exactly_if_its_rule_holds(
+def test_drawn_trials_under_load_have_each_finding_exactly_if_its_rule_holds(
     *,
     idle_us: int,
     increase_us: int,
@@ -209,7 +209,7 @@ def test_random_trials_have_each_kind_exactly_if_its_rule_holds(
 # ---- missing values ----
 
 
-def test_without_a_link_or_on_one_host_the_fill_of_the_path_is_not_known() -> None:
+def test_without_a_link_or_on_one_host_no_finding_states_if_the_path_was_full() -> None:
     assert findings_of(trial(share=0.5), link=None) == {}
     assert findings_of(trial(share=0.99), link=None) == {}
     assert findings_of(trial(share=0.5, same_host=True)) == {}
@@ -218,7 +218,7 @@ def test_without_a_link_or_on_one_host_the_fill_of_the_path_is_not_known() -> No
 
 @pytest.mark.parametrize("share", [0.5, 0.97])
 @pytest.mark.parametrize(("idle_ms", "loaded_ms"), [(10.0, None), (None, 10.0), (None, None)])
-def test_a_missing_median_gives_no_finding_about_a_queue(
+def test_a_missing_median_round_trip_gives_no_queue_finding(
     share: float, idle_ms: float | None, loaded_ms: float | None
 ) -> None:
     """A path that loses more than half of the requests has no room left."""
@@ -226,7 +226,7 @@ def test_a_missing_median_gives_no_finding_about_a_queue(
     assert findings.keys() == {Kind.REQUESTS_LOST_UNDER_LOAD}
 
 
-def test_without_requests_before_the_load_losses_are_not_compared() -> None:
+def test_without_requests_before_the_load_losses_under_load_are_not_reported() -> None:
     assert Kind.REQUESTS_LOST_UNDER_LOAD not in findings_of(
         trial(loaded_losses=100, idle_rtt_count=0)
     )
@@ -235,7 +235,7 @@ def test_without_requests_before_the_load_losses_are_not_compared() -> None:
 # ---- several trials ----
 
 
-def test_a_cell_has_a_finding_if_more_than_half_of_its_trials_show_it() -> None:
+def test_a_cell_has_a_queue_finding_only_if_more_than_half_of_its_trials_show_a_queue() -> None:
     queue_trial, flat_trial = trial(2.0, 60.0), trial(2.0, 2.5)
     findings = findings_of(queue_trial, queue_trial, flat_trial)
     assert findings.keys() == {Kind.STANDING_QUEUE}
@@ -245,14 +245,14 @@ def test_a_cell_has_a_finding_if_more_than_half_of_its_trials_show_it() -> None:
     assert findings_of(queue_trial, flat_trial) == {}
 
 
-def test_the_figures_are_medians_of_the_trials_that_show_it() -> None:
+def test_the_figures_of_a_queue_finding_are_medians_of_the_trials_that_show_the_queue() -> None:
     findings = findings_of(*(trial(2.0, loaded_ms) for loaded_ms in (40.0, 60.0, 90.0, 2.1)))
     finding, _ = findings[Kind.STANDING_QUEUE]
     assert finding.evidence["loaded_rtt_ns"] == 60 * MS
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (3, 4)
 
 
-def test_trials_that_failed_show_nothing() -> None:
+def test_failed_trials_under_load_do_not_count_for_a_finding() -> None:
     cell = planned("latency_under_load", protocol="TCP", message_bytes=1448)
     records = [result(cell, 1, trial(2.0, 60.0)), failure(cell, 2), failure(cell, 3)]
     run = run_of(plan_of([cell], 3, link=LINK), records)
@@ -262,7 +262,7 @@ def test_trials_that_failed_show_nothing() -> None:
     assert not [finding for finding in run.findings if finding.kind in KINDS]
 
 
-def test_each_cell_has_its_own_findings_named_by_the_varying_settings() -> None:
+def test_findings_under_load_are_named_by_the_setting_that_differs_between_cells() -> None:
     cells = [
         planned("latency_under_load", protocol="TCP", message_bytes=1448, congestion=word)
         for word in ("bbr", "cubic")
@@ -276,7 +276,7 @@ def test_each_cell_has_its_own_findings_named_by_the_varying_settings() -> None:
     }
 
 
-def test_a_stream_or_a_round_trip_is_no_latency_under_load() -> None:
+def test_streams_and_round_trip_tests_have_no_findings_about_latency_under_load() -> None:
     for test in ("stream", "round_trip"):
         cell = planned(test, protocol="TCP", message_bytes=1448)
         run = run_of(

@@ -50,7 +50,7 @@ def losses(received_per_s: int, verdict: int = 1, ways: int = 1) -> dict[str, Va
 
 
 @pytest.mark.parametrize("ways", ["client-sends", "both"])
-def test_a_device_that_forwards_less_under_overload_is_slowed_down(ways: str) -> None:
+def test_a_device_that_forwards_less_under_overload_has_an_overload_finding(ways: str) -> None:
     ((finding, text),) = findings_of(losses(60_000, ways=2 if ways == "both" else 1), ways)
     assert finding.kind is Kind.SEARCH_OVERLOAD
     assert (
@@ -59,20 +59,20 @@ def test_a_device_that_forwards_less_under_overload_is_slowed_down(ways: str) ->
     )
 
 
-def test_a_device_that_keeps_its_rate_loses_the_rest() -> None:
+def test_a_device_that_forwards_a_constant_rate_under_overload_has_a_loss_finding() -> None:
     ((finding, text),) = findings_of(losses(148_000))
     assert finding.kind is Kind.SEARCH_LOSS
     assert "keeps forwarding at that rate: 90.1 % of 1,488,095/s at 64 bytes" in text
 
 
 @pytest.mark.parametrize("verdict", [3, 4])
-def test_loss_of_our_own_hosts_is_not_attributed_to_the_device(verdict: int) -> None:
+def test_loss_in_the_measuring_hosts_is_not_attributed_to_the_device(verdict: int) -> None:
     ((finding, text),) = findings_of(losses(60_000, verdict))
     assert (finding.kind, finding.severity) == (Kind.SEARCH_LOSS_OWN, "warning")
     assert "at 100 % of the line rate" in text
 
 
-def test_a_burst_is_reported_with_its_queued_frames() -> None:
+def test_the_longest_burst_is_reported_with_its_queued_frames() -> None:
     more: dict[str, Value] = {
         "back_to_back_limit": "device",
         "back_to_back_frames": 222.5,
@@ -86,10 +86,10 @@ def test_a_burst_is_reported_with_its_queued_frames() -> None:
 
 
 @pytest.mark.parametrize("limit", ["generator-bound", "receiver-bound", "failed"])
-def test_a_burst_limited_by_our_own_hosts_is_not_known(limit: str) -> None:
+def test_a_burst_limited_by_the_measuring_hosts_is_a_warning_about_these_hosts(limit: str) -> None:
     ((finding, _),) = findings_of({"back_to_back_limit": limit})
     assert (finding.kind, finding.severity) == (Kind.SEARCH_BURST_OWN, "warning")
 
 
-def test_a_burst_of_any_length_is_no_finding() -> None:
+def test_a_device_that_forwards_bursts_at_line_rate_has_no_finding() -> None:
     assert findings_of({"back_to_back_limit": "line rate"}) == []

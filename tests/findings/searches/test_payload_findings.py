@@ -53,20 +53,20 @@ def both(mtu: int, evidence: str, interface: int = 1500) -> dict[str, Value]:
     return {**way("", mtu, evidence, interface), **way("to_client_", mtu, evidence, interface)}
 
 
-def test_equal_answers_of_both_directions_are_one_finding() -> None:
+def test_equal_payloads_found_in_both_directions_are_one_finding() -> None:
     ((answer, text),) = findings_of(both(1500, "emsgsize"))
     assert answer.evidence == {"payload_message_bytes": 1472, "path_mtu_bytes": 1500}
     whole = "essages of 1472 bytes fill a frame both ways, in packets of 1500 bytes: the sender’s"
     assert whole in text
 
 
-def test_different_trials_are_counted_separately() -> None:
+def test_trials_that_find_different_payloads_are_counted_in_separate_findings() -> None:
     answers = findings_of(both(1500, "emsgsize"), both(1500, "emsgsize"), both(1492, "emsgsize"))
     assert [len(answer.trials) for answer, _ in answers] == [2, 1]
     assert "both ways, in 2 of 3 trials, in packets of 1500 bytes" in answers[0][1]
 
 
-def test_a_black_hole_names_its_way_and_the_interface_that_has_its_mtu() -> None:
+def test_a_black_hole_finding_names_its_direction_and_the_interface_with_the_mtu() -> None:
     values = {**way("", 1400, "timeout"), **way("to_client_", 1400, "emsgsize", 1400)}
     hole, *answers = findings_of(values)
     assert (hole[0].kind, hole[0].severity) == (Kind.BLACK_HOLE, "warning")
@@ -78,26 +78,26 @@ def test_a_black_hole_names_its_way_and_the_interface_that_has_its_mtu() -> None
     assert [answer.kind for answer, _ in answers] == [Kind.PAYLOAD_FOUND, Kind.PAYLOAD_FOUND]
 
 
-def test_a_black_hole_between_the_hosts_names_none_of_them() -> None:
+def test_a_black_hole_between_the_hosts_is_reported_without_an_interface() -> None:
     hole, *_ = findings_of({**way("", 1400, "timeout"), **way("to_client_", 1500, "emsgsize")})
     assert "interface" not in hole[1]
 
 
 @pytest.mark.parametrize("evidence", ["icmp", "dropped"])
-def test_a_narrow_path_is_reported_with_its_evidence(evidence: str) -> None:
+def test_a_path_mtu_below_the_interface_mtu_is_reported_with_its_trial(evidence: str) -> None:
     narrow, *_ = findings_of({**way("", 1400, evidence), **way("to_client_", 1500, "emsgsize")})
     assert narrow[0].kind is Kind.PATH_MTU_SMALLER
     assert "carries packets of 1400 bytes, but the sender’s interface sends up to 1500" in narrow[1]
     assert narrow[0].trials == ((narrow[0].cells[0], 1),)
 
 
-def test_segments_that_leave_the_links_mtu_unused_are_reported() -> None:
+def test_tcp_segments_smaller_than_the_stated_mtu_allows_are_reported() -> None:
     values = {**way("", 1400, "mss", None), **way("to_client_", 1500, "mss", None)}
     narrow, *_ = findings_of(values, protocol="TCP")
     assert "but the matrix states 1500: TCP agreed on this segment size" in narrow[1]
 
 
-def test_a_payload_that_fills_the_interface_is_no_narrow_path() -> None:
+def test_a_payload_that_fills_the_interface_mtu_has_no_path_mtu_warning() -> None:
     for evidence in ("emsgsize", "icmp", "timeout", "mss", "dropped", "protocol"):
         kinds = {finding.kind for finding, _ in findings_of(both(1500, evidence))}
         assert kinds == {Kind.PAYLOAD_FOUND}
@@ -111,7 +111,7 @@ def test_lost_fragments_are_reported_except_in_a_black_hole() -> None:
     assert Kind.FRAGMENTS_LOST not in kinds
 
 
-def test_loopback_has_no_path() -> None:
+def test_a_payload_search_over_loopback_has_no_finding() -> None:
     assert findings_of({**both(1500, "icmp"), "same_host": True}) == []
 
 
@@ -126,7 +126,7 @@ def swept(scatter: float, seed: int, mtu: int = 1500) -> dict[str, Value]:
     return {**both(mtu, "emsgsize"), **swept}
 
 
-def test_the_cost_of_one_byte_more_is_reported_with_any_scatter() -> None:
+def test_the_cost_of_one_byte_beyond_a_full_frame_is_reported_within_2_percent() -> None:
     reported = 0
     for seed in range(60):
         for scatter in (0.001, 0.005, 0.02):
@@ -138,7 +138,7 @@ def test_the_cost_of_one_byte_more_is_reported_with_any_scatter() -> None:
     assert reported >= 120  # all of the first two
 
 
-def test_one_byte_more_without_a_cost_is_not_reported() -> None:
+def test_one_byte_beyond_a_full_frame_without_a_cost_is_not_reported() -> None:
     random = seeded(7)
     for _ in range(100):
         values = swept(0.0, 1)
@@ -149,6 +149,6 @@ def test_one_byte_more_without_a_cost_is_not_reported() -> None:
         assert Kind.BYTE_MORE not in kinds
 
 
-def test_tcp_cuts_its_own_segments_so_one_byte_more_has_no_finding() -> None:
+def test_one_byte_beyond_a_full_frame_has_no_finding_over_tcp() -> None:
     kinds = [finding.kind for finding, _ in findings_of(swept(0.001, 1), protocol="TCP")]
     assert Kind.BYTE_MORE not in kinds

@@ -74,7 +74,7 @@ def is_right(finding: Finding, truth: Truth) -> bool:
     return True
 
 
-def test_for_random_truths_few_sentences_are_wrong_or_missing() -> None:
+def test_for_drawn_devices_few_search_findings_are_wrong_or_missing() -> None:
     random, right, wrong, misses = seeded(20), Counter[str](), [], Counter[str]()
     for _ in range(150):
         truth = random_truth(random)
@@ -98,7 +98,7 @@ def test_for_random_truths_few_sentences_are_wrong_or_missing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_device_limited_by_frames_is_reported_with_its_rate_and_the_line_rate_where_that_limits(
+def test_a_device_limited_by_frames_is_reported_with_its_frame_rate(
     seed: int,
 ) -> None:
     random = seeded(seed)
@@ -109,20 +109,20 @@ def test_a_device_limited_by_frames_is_reported_with_its_rate_and_the_line_rate_
     assert run.findings[0].evidence["found_frames_per_s"] == pytest.approx(rate, rel=0.02)
 
 
-def test_the_documents_own_conclusion() -> None:
+def test_a_router_at_full_cpu_is_reported_with_its_frame_rate_and_busiest_core() -> None:
     run = run_of_searches(Truth(device_frames=148_800, core_share=0.99), seeded(1))
     frames, line = sentences_of(run)
     assert "from 64 to 512 bytes, 148,026/s, with the busiest core of router at 99 %: the" in frames
     assert line.startswith("LL: line rate from 1024 bytes upwards")
 
 
-def test_with_hosts_on_one_machine_no_core_is_attributed_to_the_device() -> None:
+def test_with_all_hosts_on_one_machine_no_busy_core_is_attributed_to_the_device() -> None:
     truth = Truth(device_frames=148_800, core_share=1.0, one_machine=True)
     frames, _line = sentences_of(run_of_searches(truth, seeded(1)))
     assert "router" not in frames
 
 
-def test_a_device_with_idle_cores_is_not_limited_by_its_cpu() -> None:
+def test_a_device_with_idle_cores_is_not_reported_as_limited_by_its_cpu() -> None:
     frames, _line = sentences_of(
         run_of_searches(Truth(device_frames=148_800, core_share=0.4), seeded(1))
     )
@@ -130,14 +130,14 @@ def test_a_device_with_idle_cores_is_not_limited_by_its_cpu() -> None:
     assert "CPU is the limit" not in frames
 
 
-def test_sizes_without_a_rate_have_a_finding_of_their_own() -> None:
+def test_message_sizes_without_a_loss_free_rate_have_a_separate_finding() -> None:
     findings = run_of_searches(Truth(device_frames=5000), seeded(1)).findings
     (without_rate,) = [finding for finding in findings if finding.kind is Kind.SEARCH_NO_RATE]
     assert without_rate.cells == (cell_of(64).key,)
     assert without_rate.words["sizes"] == "at 64 bytes"
 
 
-def test_a_sender_too_slow_for_every_rate_is_reported() -> None:
+def test_a_sender_too_slow_for_the_lowest_rate_is_reported() -> None:
     run = run_of_searches(Truth(generator_frames=3000), seeded(1), sizes=(64,))
     assert (
         "LL: no rate at 64 bytes: our own sender could not send even the lowest"
@@ -145,7 +145,7 @@ def test_a_sender_too_slow_for_every_rate_is_reported() -> None:
     )
 
 
-def test_different_trials_are_counted_separately() -> None:
+def test_search_trials_with_different_limits_are_counted_in_separate_findings() -> None:
     slow = Truth(generator_frames=1e5)
     run = run_of_searches(Truth(device_frames=148_800), seeded(1), trials=3, of_trial={2: slow})
     by_kind = {finding.kind: finding for finding in run.findings}
@@ -154,13 +154,13 @@ def test_different_trials_are_counted_separately() -> None:
     assert {trial for _, trial in by_kind[Kind.SEARCH_GENERATOR_BOUND].trials} == {2}
 
 
-def test_a_growing_queue_is_reported_with_its_delay() -> None:
+def test_a_growing_queue_in_a_rate_search_is_reported_with_its_delay() -> None:
     run = run_of_searches(Truth(device_frames=148_800, queues=True), seeded(1))
     (queue,) = [finding for finding in run.findings if finding.kind is Kind.SEARCH_QUEUE]
     assert queue.evidence["queue_ns"] > 2_500_000
 
 
-def test_searches_within_one_host_and_imports_are_not_judged() -> None:
+def test_searches_within_one_host_and_imported_searches_have_no_finding() -> None:
     random, cell = seeded(1), cell_of(64)
     record = searched(Truth(device_frames=1e5), cell, 1, random)
     local = replace(record, values={**record.values, "same_host": True})
@@ -168,7 +168,7 @@ def test_searches_within_one_host_and_imports_are_not_judged() -> None:
     assert run_of(plan_of([cell], source="a table"), [record]).findings == ()
 
 
-def test_a_jump_of_more_than_one_step_is_reported_and_less_is_scatter() -> None:
+def test_a_search_with_loss_far_below_its_result_is_reported_as_not_monotone() -> None:
     cell = cell_of(1518)
     record = searched(Truth(device_bits=4e8), cell, 1, seeded(3))
     share = float(str(record.values["line_share"]))
@@ -207,7 +207,7 @@ def test_flow_control_is_reported_if_pause_frames_were_counted(
     )
 
 
-def test_buffers_smaller_than_requested_are_reported() -> None:
+def test_socket_buffers_smaller_than_requested_are_reported_for_a_search() -> None:
     cell = cell_of(64)
     record = searched(Truth(), cell, 1, seeded(1))
     more: dict[str, Value] = {
@@ -223,7 +223,7 @@ def test_buffers_smaller_than_requested_are_reported() -> None:
     )
 
 
-def test_a_sender_faster_than_the_line_rate_gives_no_line_rate() -> None:
+def test_a_sender_faster_than_the_line_rate_gives_no_line_rate_finding() -> None:
     cell = cell_of(64)
     record = searched(Truth(), cell, 1, seeded(1))
     outran: dict[str, Value] = {**record.values, "link_paced": False}

@@ -55,7 +55,7 @@ def sentence_of(run: Analysis) -> str:
 CARRIER = {"receiver_interface_carrier_changes": 2}
 
 
-def test_the_sentence_states_duration_time_and_cause(tmp_path: Path) -> None:
+def test_the_sentence_about_stopped_data_states_duration_time_and_cause(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     record = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     run = run_with(tmp_path / "run", cell, 1, record)
@@ -80,13 +80,17 @@ def test_the_sentence_states_duration_time_and_cause(tmp_path: Path) -> None:
         ({"sender_wall_step_ns": -SECOND}, "the sender’s clock was set"),
     ],
 )
-def test_each_cause_has_its_words(tmp_path: Path, more: Any, words: str) -> None:
+def test_stopped_data_is_reported_with_the_recorded_cause(
+    tmp_path: Path, more: Any, words: str
+) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, gap(46.4, 1100, 2000, **more)))
     assert sentence_of(run).endswith(f"at 1.1 s; {words}.")
 
 
-def test_several_trials_are_counted_and_the_worst_is_described(tmp_path: Path) -> None:
+def test_trials_with_stopped_data_are_counted_and_the_worst_trial_is_described(
+    tmp_path: Path,
+) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(
         tmp_path / "run",
@@ -102,7 +106,9 @@ def test_several_trials_are_counted_and_the_worst_is_described(tmp_path: Path) -
     )
 
 
-def test_a_trial_without_a_later_result_is_not_measured_again(tmp_path: Path) -> None:
+def test_a_stopped_trial_without_a_later_result_is_not_reported_as_measured_again(
+    tmp_path: Path,
+) -> None:
     cell = stream(duration_s=4.0)
     record = result(cell, 1, gap(46.4, 1100, 2000, **CARRIER))
     for status, reason in ((Status.PENDING, "host-away"), (Status.FAILED, "no-peer")):
@@ -117,7 +123,7 @@ def test_a_trial_without_a_later_result_is_not_measured_again(tmp_path: Path) ->
     assert about_stops(less) == []
 
 
-def test_all_attempts_are_shown_if_the_last_one_is_also_interrupted(tmp_path: Path) -> None:
+def test_all_attempts_are_listed_if_data_stopped_in_the_last_attempt_too(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     tries = [
         result(cell, 1, gap(mbit, 1100, 2000, **CARRIER), attempt=attempt)
@@ -128,7 +134,7 @@ def test_all_attempts_are_shown_if_the_last_one_is_also_interrupted(tmp_path: Pa
     )
 
 
-def test_a_repeated_trial_is_a_note_with_all_attempts(tmp_path: Path) -> None:
+def test_a_trial_measured_again_without_a_stop_is_a_note_with_all_attempts(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(
         tmp_path / "run",
@@ -145,7 +151,7 @@ def test_a_repeated_trial_is_a_note_with_all_attempts(tmp_path: Path) -> None:
     assert (finding.kind, finding.severity) == (Kind.MEASURED_AGAIN, "note")
 
 
-def test_one_silent_stream_among_others_is_a_note(tmp_path: Path) -> None:
+def test_one_silent_stream_among_parallel_streams_is_reported(tmp_path: Path) -> None:
     cell = stream(duration_s=4.0, streams=4)
     silent = gap(94.0, receiver_longest_gap_ns=1500 * MS, receiver_marks=40_000)
     run = run_with(tmp_path / "silent", cell, 1, result(cell, 1, silent))
@@ -161,7 +167,7 @@ def test_one_silent_stream_among_others_is_a_note(tmp_path: Path) -> None:
         assert about_stops(run_with(folder, cell, 1, result(cell, 1, values))) == []
 
 
-def test_round_trips_are_reported_in_the_same_way(tmp_path: Path) -> None:
+def test_stopped_data_in_round_trips_is_reported_with_its_cause(tmp_path: Path) -> None:
     cell = planned("round_trip", message_bytes=64, duration_s=4.0)
     values: dict[str, Value] = {
         "rtt_mean_ns": 250_000.0,
@@ -177,7 +183,7 @@ def test_round_trips_are_reported_in_the_same_way(tmp_path: Path) -> None:
     )
 
 
-def test_a_clock_set_during_round_trips_is_reported(tmp_path: Path) -> None:
+def test_a_clock_that_was_set_during_round_trips_is_reported(tmp_path: Path) -> None:
     cell = planned("round_trip", message_bytes=64, duration_s=4.0)
     values: dict[str, Value] = {"rtt_mean_ns": 250_000.0, "server_wall_step_ns": 5 * SECOND}
     run = run_with(tmp_path / "run", cell, 1, result(cell, 1, values))

@@ -62,7 +62,9 @@ def run(folder: Path, cell: PlannedCell, *trials: dict[str, Value]) -> Analysis:
 
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
-def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
+def test_short_pauses_of_a_process_are_reported_with_sender_or_receiver_and_total_time(
+    tmp_path: Path, end: str
+) -> None:
     analysis = run(tmp_path, stream(), values({f"{end}_stalled_ns": 400 * MS}))
     assert sentences_of(analysis) == [
         f"LL TCP 1448: the {end}’s process did not run for 400 ms of 1 s, in short pauses."
@@ -86,11 +88,13 @@ def test_a_process_in_short_pauses_is_named(tmp_path: Path, end: str) -> None:
         },
     ],
 )
-def test_other_trials_have_no_finding(tmp_path: Path, more: dict[str, Value]) -> None:
+def test_short_stalls_busy_threads_and_stopped_data_have_no_stall_finding(
+    tmp_path: Path, more: dict[str, Value]
+) -> None:
     assert sentences_of(run(tmp_path, stream(duration_s=1.0), values(more))) == []
 
 
-def test_the_worst_of_several_trials_and_ends_is_described(tmp_path: Path) -> None:
+def test_the_longest_stall_of_all_trials_is_described(tmp_path: Path) -> None:
     stalls: dict[str, Value] = {"sender_stalled_ns": 100 * MS, "receiver_stalled_ns": 300 * MS}
     analysis = run(
         tmp_path, stream(), values(), values({"sender_stalled_ns": 60 * MS}), values(stalls)
@@ -101,7 +105,7 @@ def test_the_worst_of_several_trials_and_ends_is_described(tmp_path: Path) -> No
     ]
 
 
-def test_flows_and_round_trips_have_their_own_sentences(tmp_path: Path) -> None:
+def test_stalled_processes_are_reported_for_each_flow_and_for_round_trips(tmp_path: Path) -> None:
     flow = run(tmp_path, stream(), values({"receiver_stalled_ns": 100 * MS}, prefix="to_client_"))
     assert sentences_of(flow) == [
         "LL TCP 1448 to client: the receiver’s process did not run for 100 ms of 1 s, in short "
@@ -115,7 +119,7 @@ def test_flows_and_round_trips_have_their_own_sentences(tmp_path: Path) -> None:
     ]
 
 
-def test_a_sender_that_omitted_messages_is_named(tmp_path: Path) -> None:
+def test_a_paced_sender_that_left_out_messages_is_reported_with_both_rates(tmp_path: Path) -> None:
     assert sentences_of(run(tmp_path, PACED, paced(442, 421))) == [
         "LL UDP 1448: the sender sent 5.12 Mbit/s of the requested 10 Mbit/s; it left out 421 "
         "messages that were due."
@@ -135,19 +139,19 @@ def test_a_sender_that_omitted_messages_is_named(tmp_path: Path) -> None:
         (stream(protocol="UDP"), paced(442, 421)),
     ],
 )
-def test_a_sender_at_another_limit_is_not_named(
+def test_left_out_messages_of_unpaced_or_wire_limited_senders_are_not_reported(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
     assert sentences_of(run(tmp_path, cell, trial)) == []
 
 
-def test_the_cause_of_a_slow_sender_is_reported_instead(tmp_path: Path) -> None:
+def test_a_stalled_sender_is_reported_instead_of_left_out_messages(tmp_path: Path) -> None:
     assert sentences_of(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
         "LL UDP 1448: the sender’s process did not run for 450 ms of 1 s, in short pauses."
     ]
 
 
-def test_more_than_was_offered_had_been_delayed(tmp_path: Path) -> None:
+def test_throughput_above_the_offered_rate_is_reported_as_delayed_messages(tmp_path: Path) -> None:
     many = paced(863, 0, mbit=10.6)
     assert sentences_of(run(tmp_path, PACED, paced(863, 0, mbit=10.0), many)) == [
         "LL UDP 1448: in 1 of 2 trials: 10.60 Mbit/s arrived, but only 10 Mbit/s was offered: "
@@ -164,13 +168,13 @@ def test_more_than_was_offered_had_been_delayed(tmp_path: Path) -> None:
         (replace(PACED, settings={**PACED.settings, "engine": "iperf3"}), paced(863, 0, mbit=10.6)),
     ],
 )
-def test_a_small_excess_an_unpaced_stream_or_another_tools_has_no_finding(
+def test_a_small_excess_an_unpaced_stream_or_another_tool_has_no_delayed_messages_finding(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
     assert sentences_of(run(tmp_path, cell, trial)) == []
 
 
-def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> None:
+def test_a_trial_with_much_steal_is_reported_with_the_share_of_the_receiver(tmp_path: Path) -> None:
     steal_shares: dict[str, Value] = {
         "sender_host_steal_share": 0.02,
         "receiver_host_steal_share": 0.089,
@@ -190,5 +194,7 @@ def test_a_trial_whose_cpus_were_given_to_others_is_named(tmp_path: Path) -> Non
         {"client_host_steal_share": 0.5, "client_elapsed_ns": SECOND},
     ],
 )
-def test_little_or_unknown_steal_has_no_finding(tmp_path: Path, more: dict[str, Value]) -> None:
+def test_little_steal_or_steal_in_a_short_window_is_not_reported(
+    tmp_path: Path, more: dict[str, Value]
+) -> None:
     assert sentences_of(run(tmp_path, stream(), values(more))) == []

@@ -54,7 +54,7 @@ def said(samples: Sequence[StreamSample]) -> str:
 # ---- right and wrong causes ----------------------------------------------------------------------
 
 
-def test_a_tool_alone_above_a_ceiling_that_netprobe_fills_counts_too_much() -> None:
+def test_a_tool_above_a_ceiling_that_netprobe_fills_is_reported_as_counting_too_much() -> None:
     samples = [cell("", 0.995), cell("netperf", 1.023), cell("iperf3", 0.997)]
     finding = only(samples)
     assert (finding.kind, finding.severity) == (Kind.ABOVE_CEILING_BY_TOOL, "warning")
@@ -68,7 +68,7 @@ def test_a_tool_alone_above_a_ceiling_that_netprobe_fills_counts_too_much() -> N
     assert "rate" not in str(finding.advice)
 
 
-def test_if_netprobe_is_above_as_well_the_rate_is_blamed_for_all() -> None:
+def test_if_netprobe_is_above_the_wire_ceiling_the_stated_link_rate_is_called_wrong() -> None:
     samples = [cell("", 1.02), cell("netperf", 1.04), cell("iperf3", 0.99)]
     finding = only(samples)
     assert (finding.kind, finding.words) == (Kind.ABOVE_CEILING, {})
@@ -76,7 +76,7 @@ def test_if_netprobe_is_above_as_well_the_rate_is_blamed_for_all() -> None:
     assert RATE in said(samples)
 
 
-def test_tools_alone_leave_open_whether_they_or_the_rate_are_wrong() -> None:
+def test_without_netprobe_a_tool_above_the_wire_ceiling_leaves_the_cause_open() -> None:
     samples = [cell("netperf", 1.04), cell("iperf3", 0.999)]
     assert only(samples).kind is Kind.ABOVE_CEILING_OR_TOOL
     assert RATE in said(samples)
@@ -84,11 +84,13 @@ def test_tools_alone_leave_open_whether_they_or_the_rate_are_wrong() -> None:
 
 
 @pytest.mark.parametrize("share", [0.3, 0.979])
-def test_a_netprobe_below_the_wire_shows_nothing_about_the_rate(share: float) -> None:
+def test_a_netprobe_cell_below_the_wire_ceiling_leaves_the_cause_of_an_excess_open(
+    share: float,
+) -> None:
     assert only([cell("", share), cell("netperf", 1.04)]).kind is Kind.ABOVE_CEILING_OR_TOOL
 
 
-def test_netprobe_counts_at_any_size_and_over_either_protocol_but_over_the_same_link_only() -> None:
+def test_a_netprobe_cell_of_any_size_and_protocol_confirms_the_rate_of_its_link_only() -> None:
     above = cell("netperf", 1.04)
     probe = cell("", 0.995, message_bytes=64)
     assert only([above, probe]).kind is Kind.ABOVE_CEILING_BY_TOOL
@@ -112,7 +114,7 @@ def test_netprobe_counts_at_any_size_and_over_either_protocol_but_over_the_same_
     assert only([forth, turned]).kind is Kind.ABOVE_CEILING_BY_TOOL
 
 
-def test_netprobe_above_over_another_link_does_not_blame_the_rate_of_this_one() -> None:
+def test_a_netprobe_excess_over_one_link_does_not_decide_the_cause_on_another_link() -> None:
     other = cell("", 1.05, conditions=json.dumps({"network": "second"}))
     by_kind = {
         finding.kind: finding.cells
@@ -124,7 +126,7 @@ def test_netprobe_above_over_another_link_does_not_blame_the_rate_of_this_one() 
     }
 
 
-def test_one_odd_trial_of_netprobe_is_no_cell_above_or_at_the_wire() -> None:
+def test_one_odd_netprobe_trial_does_not_decide_the_cause_of_an_excess() -> None:
     def trials(*shares: float) -> list[StreamSample]:
         return [cell("", share, cell="p", trial=n) for n, share in enumerate(shares, 1)]
 
@@ -139,7 +141,7 @@ def test_one_odd_trial_of_netprobe_is_no_cell_above_or_at_the_wire() -> None:
         assert {finding.kind for finding in above_ceiling([*trials(*shares), tool])} == {kind}
 
 
-def test_each_tool_has_a_finding_with_its_own_way_of_counting() -> None:
+def test_each_tool_above_the_wire_ceiling_has_a_finding_with_its_way_of_counting() -> None:
     findings = above_ceiling(
         [
             cell("", 0.995),
@@ -155,12 +157,12 @@ def test_each_tool_has_a_finding_with_its_own_way_of_counting() -> None:
     assert ways["iperf2"].endswith("the tool counts bytes and time in its own way")
 
 
-def test_imported_figures_and_those_within_one_host_are_judged_as_before() -> None:
+def test_imports_above_the_wire_ceiling_are_reported_and_loopback_figures_are_not() -> None:
     assert only([cell("", 1.05, imported=True)]).kind is Kind.ABOVE_CEILING
     assert list(above_ceiling([cell("netperf", 1.05, same_host=True), cell("", 0.99)])) == []
 
 
-def test_the_remarks_that_explain_are_remarks_that_tools_make() -> None:
+def test_each_explained_way_of_counting_is_a_remark_of_some_tool() -> None:
     base: dict[str, Any] = {"message_bytes": 1472, "duration_s": 2.0, "warm_up_s": 1.0}
     remarks = {
         remark
@@ -228,7 +230,7 @@ def expected(samples: Sequence[StreamSample]) -> dict[str, tuple[Kind, str]]:
     return causes
 
 
-def test_over_random_mixes_each_cell_above_has_the_one_cause_that_its_link_shows() -> None:
+def test_in_drawn_mixes_each_cell_above_the_ceiling_has_the_cause_that_its_link_shows() -> None:
     dice = random.Random(7)  # noqa: S311  (a test draws its cases)
     kinds: dict[Kind, int] = defaultdict(int)
     for _ in range(600):

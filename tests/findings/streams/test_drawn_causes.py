@@ -20,7 +20,9 @@ def warnings_of(run: DrawnRun) -> list[Finding]:
 
 
 @pytest.mark.parametrize("draw", CAUSES, ids=lambda draw: draw(Random(0)).cause)  # noqa: S311
-def test_the_cause_is_named_and_no_other(draw: Callable[[Random], DrawnRun]) -> None:
+def test_in_drawn_runs_the_limit_is_named_and_no_wrong_limit(
+    draw: Callable[[Random], DrawnRun],
+) -> None:
     counts: Counter[str] = Counter()
     for seed in range(RUNS):
         run = draw(Random(seed))  # noqa: S311  (can be repeated)

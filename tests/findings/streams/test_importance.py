@@ -11,7 +11,7 @@ def limit(kind: Kind, costs: float, trials: int = 3) -> Finding:
     return finding(kind, Group("LL"), ("c",), {"costs_share": costs}, trials=trial_keys)
 
 
-def test_of_limits_the_one_that_cost_most_comes_first_whatever_its_rank() -> None:
+def test_the_limit_that_cost_most_throughput_comes_first() -> None:
     link, starved = Kind.LINK_OR_SHAPER, Kind.SENDER_STARVED
     assert link.rank < starved.rank
     assert leading_kinds([limit(link, 0.1), limit(starved, 0.4)]) == (starved, link)
@@ -20,7 +20,7 @@ def test_of_limits_the_one_that_cost_most_comes_first_whatever_its_rank() -> Non
     assert leading_kinds([limit(link, 0.1, 6), limit(starved, 0.4, 1)]) == (link, starved)
 
 
-def test_limits_stand_where_the_first_of_them_does_and_notes_behind() -> None:
+def test_leading_kinds_put_warnings_by_rank_before_notes() -> None:
     stop = finding(Kind.DATA_STOPPED, Group("LL"))
     outlier = finding(Kind.OUTLIER, Group("LL"))
     note = finding(Kind.WIRE_CEILING, Group("LL"))

@@ -34,7 +34,7 @@ def trials(*throughputs: float, **last: Any) -> list[Any]:
     return [*samples, stream("TCP", 1448, n, slow * CEILING, **last)]
 
 
-def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
+def test_one_starved_trial_of_three_has_its_own_finding() -> None:
     limit_findings = limits(trials(0.995, 0.997, 0.68, receiver=WAITS, tcp=SHUT))
     assert [
         (finding.kind, [trial for _cell, trial in finding.trials]) for finding in limit_findings
@@ -50,7 +50,7 @@ def test_one_of_three_trials_without_a_cpu_is_a_finding_of_its_own() -> None:
     )
 
 
-def test_a_trial_that_is_hardly_slower_is_no_warning() -> None:
+def test_a_trial_only_slightly_below_the_wire_ceiling_has_no_warning() -> None:
     slow = replace(WAITS, run_queue_delay_ns=60_000_000)
     shut = replace(ACCOUNT, rwnd_limited_us=60_000)
     limit_findings = limits(trials(0.99, 0.99, 0.95, receiver=slow, tcp=shut))
@@ -58,7 +58,7 @@ def test_a_trial_that_is_hardly_slower_is_no_warning() -> None:
     assert limit_findings[0].words["in_trials"] == "in 2 of 3 trials"
 
 
-def test_a_trial_that_fills_the_slower_link_waits_for_nothing() -> None:
+def test_a_trial_that_fills_a_slower_link_is_not_reported_as_starved() -> None:
     """As at the stated wire: whatever it waited for, it could not be faster."""
     late = replace(IDLE, thread_ns=770_000_000, run_queue_delay_ns=230_000_000)
     limit_findings = limits(trials(0.9, 0.9, 0.9, 0.885, sender=late))
@@ -68,11 +68,11 @@ def test_a_trial_that_fills_the_slower_link_waits_for_nothing() -> None:
 
 
 @pytest.mark.parametrize("above", [1.02, 1.5])
-def test_nothing_is_at_the_limit_of_a_wire_that_it_exceeds(above: float) -> None:
+def test_trials_above_the_wire_ceiling_have_no_limit_finding(above: float) -> None:
     assert limits(trials(above, above, above)) == ()
 
 
-def test_in_every_cell_is_said_where_every_trial_shows_it() -> None:
+def test_a_limit_is_reported_in_every_cell_only_if_every_trial_shows_the_limit() -> None:
     sentences = []
     for last in (94.0, 51.0):
         run = measured({16 * KIB: [94.0, 94.0, last], 32 * KIB: [94.0, 94.0, 94.0]})
@@ -86,7 +86,7 @@ def test_in_every_cell_is_said_where_every_trial_shows_it() -> None:
     assert sentences[1].endswith("in 5 of 6 trials.")
 
 
-def test_waits_are_no_limit_where_six_trials_show_that_they_cost_nothing() -> None:
+def test_cpu_waits_are_no_limit_if_six_trials_show_no_cost_of_waiting() -> None:
     def made(slope: float) -> list[Any]:
         return [
             stream(
@@ -113,13 +113,13 @@ def test_waits_are_no_limit_where_six_trials_show_that_they_cost_nothing() -> No
         (2e7, 1e8, None),
     ],
 )
-def test_a_step_is_a_rate_that_links_negotiate_below_the_stated_one(
+def test_a_link_step_is_a_standard_rate_below_the_stated_link_rate(
     rate: float, link_rate: float, step: float | None
 ) -> None:
     assert step_of(rate, link_rate) == step
 
 
-def test_a_link_at_a_step_is_named_by_it_once() -> None:
+def test_a_stream_at_the_rate_of_a_slower_standard_link_has_one_finding_with_this_rate() -> None:
     limit_findings = limits(trials(0.1, 0.1, 0.1))
     assert [finding.kind for finding in limit_findings] == [Kind.LINK_FAR_BELOW]
     assert "as much as a link of 10 Mbit/s carries" in statement(limit_findings[0])
@@ -128,7 +128,7 @@ def test_a_link_at_a_step_is_named_by_it_once() -> None:
     assert of_kind(findings(run), Kind.LINK_FAR_BELOW) == []
 
 
-def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
+def test_equal_link_limits_in_both_directions_are_one_finding() -> None:
     first_way = [
         stream("TCP", 1448, n, 0.5 * CEILING, sender=replace(IDLE, host="b")) for n in (1, 2, 3)
     ]
@@ -159,7 +159,9 @@ def test_both_ways_of_a_pairing_at_one_rate_are_said_at_once() -> None:
         {"framing": None},
     ],
 )
-def test_what_may_have_another_reason_says_nothing_of_the_link(changes: dict[str, Any]) -> None:
+def test_flows_paced_loopback_and_imported_streams_give_no_slower_link_finding(
+    changes: dict[str, Any],
+) -> None:
     limit_findings = limits([replace(sample, **changes) for sample in trials(0.5, 0.5, 0.5)])
     assert not {finding.kind for finding in limit_findings} & {
         Kind.LINK_OR_SHAPER,
@@ -167,7 +169,7 @@ def test_what_may_have_another_reason_says_nothing_of_the_link(changes: dict[str
     }
 
 
-def test_a_faster_cell_of_the_same_direction_refutes_a_slower_link() -> None:
+def test_a_faster_cell_in_the_same_direction_refutes_a_slower_link() -> None:
     samples = trials(0.5, 0.5, 0.5)
     faster = replace(samples[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
     assert Kind.LINK_OR_SHAPER in {finding.kind for finding in limits(samples)}
@@ -176,14 +178,14 @@ def test_a_faster_cell_of_the_same_direction_refutes_a_slower_link() -> None:
     assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*samples, paced])}
 
 
-def test_congestion_gives_way_where_a_queue_stood_all_the_while() -> None:
+def test_retransmissions_with_a_standing_queue_are_a_link_limit_and_not_congestion() -> None:
     for rtt_us, kind in ((8_000, Kind.LINK_OR_SHAPER), (400, Kind.CONGESTION)):
         again = replace(ACCOUNT, retransmissions=5, rtt_us=rtt_us)
         samples = [replace(sample, tcp=again) for sample in trials(0.5, 0.5, 0.5)]
         assert {finding.kind for finding in limits(samples)} == {kind}
 
 
-def test_what_a_message_is_to_the_wire_and_to_what_counts_less() -> None:
+def test_the_bytes_of_a_message_follow_each_way_of_accounting() -> None:
     frames = framing("UDP", 128)
     sizes = [frames.counted_bytes(accounting) for accounting in Accounting]
     assert sizes == [156 + 38, 156 + 18, 156 + 14, 156]
@@ -198,13 +200,13 @@ LOSSY = {
 }
 
 
-def test_the_path_is_named_where_the_backlog_of_both_hosts_was_read() -> None:
+def test_path_loss_is_the_limit_only_if_the_backlog_of_both_hosts_was_read() -> None:
     assert limit_of(udp(**LOSSY)) is Kind.PATH_LOSS
     unread = replace(NONE_DROPPED, sender_backlog=None)
     assert limit_of(udp(**LOSSY, drops=unread)) is Kind.UNPLACED_LOSS
 
 
-def test_drops_excuse_no_loss_where_nobody_knows_what_the_other_way_lost() -> None:
+def test_host_drops_are_the_limit_only_if_the_loss_of_the_other_direction_is_known() -> None:
     drops = replace(NONE_DROPPED, receiver_interface=4_200)
     losses = Losses(sent=8_200, lost=4_200, receive_queue=0, local=0)
     fields = {"sent": 8_200, "lost": 4_200, "drops": drops}
@@ -213,7 +215,7 @@ def test_drops_excuse_no_loss_where_nobody_knows_what_the_other_way_lost() -> No
         assert limit_of(sample) is kind
 
 
-def test_a_tcp_stream_that_is_not_known_in_full_is_not_called_a_slower_link() -> None:
+def test_a_tcp_stream_with_an_unknown_receive_queue_has_no_slower_link_finding() -> None:
     unknown = [replace(sample, queue_full_share=None) for sample in trials(0.5, 0.5, 0.5)]
     assert limits(unknown) == ()
     assert limit_of(tcp(queue_full_share=None)) is None

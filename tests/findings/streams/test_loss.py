@@ -63,7 +63,7 @@ def lossy(socket: int | None = 0, **changes: Any) -> StreamSample:
         (lossy(same_host=True), Kind.LOSS_NOT_PLACED, ""),
     ],
 )
-def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
+def test_loss_is_placed_where_half_of_the_loss_was_dropped_or_on_the_path_without_drops(
     sample: StreamSample, kind: Kind, host: str
 ) -> None:
     place = placed(sample)
@@ -86,13 +86,15 @@ def test_a_place_is_named_for_half_of_the_loss_and_the_path_without_any_drop(
         (lossy(lost=6, receiver_interface=2, between_s=10.0), Kind.LOST_ON_PATH),
     ],
 )
-def test_frames_that_nobody_handles_are_no_lost_messages(sample: StreamSample, kind: Kind) -> None:
+def test_a_few_unhandled_frames_per_second_are_not_counted_as_lost_messages(
+    sample: StreamSample, kind: Kind
+) -> None:
     place = placed(sample)
     assert place is not None
     assert place.kind is kind
 
 
-def test_that_some_were_dropped_is_told_with_the_path() -> None:
+def test_a_path_loss_finding_mentions_the_few_frames_that_hosts_dropped() -> None:
     (finding,) = lost([lossy(receiver_interface=7, between_s=10.0)])
     assert "lost on the path" in statement(finding)
     few_frames = "and the 7 frames that they dropped may belong to other protocols"
@@ -102,14 +104,14 @@ def test_that_some_were_dropped_is_told_with_the_path() -> None:
     assert few_frames in statement(next(lost([again])))
 
 
-def test_without_loss_or_in_a_document_nothing_is_placed() -> None:
+def test_streams_without_loss_and_imports_have_no_place_of_loss() -> None:
     assert placed(udp()) is None
     assert placed(lossy(imported=True)) is None
     assert placed(tcp()) is None
     assert tuple(lost([udp(), tcp(), lossy(imported=True)])) == ()
 
 
-def test_what_tcp_sent_again_is_placed_by_the_same_counters_and_is_no_warning() -> None:
+def test_tcp_retransmissions_are_a_note_with_the_place_of_the_loss() -> None:
     clean = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40))
     (finding,) = lost([clean])
     assert (finding.kind, finding.severity) == (Kind.SENT_AGAIN, "note")
@@ -124,7 +126,7 @@ def test_what_tcp_sent_again_is_placed_by_the_same_counters_and_is_no_warning() 
         assert statement(finding) == ("40 segments sent again; the place of the loss is unknown")
 
 
-def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_its_own() -> None:
+def test_each_place_of_loss_has_one_finding_with_the_sums_of_its_trials() -> None:
     trials = [lossy(600), lossy(700), lossy(), udp(), replace(lossy(800), cell="b")]
     socket, path = lost(trials)
     assert (socket.kind, socket.cells) == (Kind.LOST_IN_SOCKET, ("a", "b"))
@@ -142,14 +144,14 @@ def test_trials_of_one_place_are_one_finding_with_their_sums_and_each_place_has_
     assert "3,000 of 12,000 messages lost: the receiving socket of b" in statement(socket)
 
 
-def test_what_the_senders_queue_refused_is_told_apart_from_what_was_lost() -> None:
+def test_messages_refused_by_the_queue_of_the_sender_are_reported_as_never_sent() -> None:
     sample = udp(**ENDS, losses=Losses(sent=4_000, lost=0, receive_queue=0, local=70))
     (finding,) = lost([sample])
     assert (finding.kind, finding.words["at_host"]) == (Kind.DROPPED_UNSENT, "a")
     assert statement(finding).startswith("70 messages were never sent")
 
 
-def test_where_it_cannot_be_told_the_host_is_named_that_does_not_count() -> None:
+def test_an_unknown_place_of_loss_is_reported_with_the_host_that_counts_no_drops() -> None:
     (finding,) = lost([lossy(None)])
     assert "lost at an unknown place: not all of b’s own drops are known" in statement(finding)
     (finding,) = lost([lossy(3)])

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.needs("namespaces")]
 CASES = 12
 
 
-def test_the_place_that_is_named_is_the_one_where_the_test_lost_them(
+def test_between_namespaces_no_loss_is_reported_at_a_wrong_place(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     seed = SystemRandom().randrange(1 << 32)

@@ -44,14 +44,14 @@ def paused(random: Random, rate: float, share: float) -> list[float]:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
-def test_pauses_do_not_lower_it(share: float) -> None:
+def test_pauses_of_a_tcp_stream_do_not_lower_its_plateau(share: float) -> None:
     for seed in range(40):
         random = Random(seed)  # noqa: S311  (can be repeated)
         rates = [rate * random.uniform(0.995, 1.005) for rate in paused(random, 60.0, share)]
         assert plateau_bit_per_s(series(rates)) == pytest.approx(60e6, rel=0.01)
 
 
-def test_there_is_none_where_no_rate_is_more_common_than_others() -> None:
+def test_a_tcp_series_without_a_prevailing_rate_has_no_plateau() -> None:
     for seed in range(40):
         random = Random(seed)  # noqa: S311  (can be repeated)
         assert plateau_bit_per_s(series([random.uniform(20, 90) for _ in range(100)])) is None
@@ -75,7 +75,7 @@ def trials(plateau: float, throughputs: Iterable[float], **more: StreamEnd) -> l
     ]
 
 
-def test_what_it_lacks_of_it_is_the_time_in_which_it_stood() -> None:
+def test_the_gap_to_the_plateau_is_the_share_of_time_without_data() -> None:
     (sample,) = trials(0.9, [0.72], receiver=waiting(0.15))
     assert plateau_gap_share(sample) == pytest.approx(0.2)
     assert flowing_bit_per_s(sample) == pytest.approx(0.9 * CEILING)
@@ -89,13 +89,15 @@ def test_what_it_lacks_of_it_is_the_time_in_which_it_stood() -> None:
 @pytest.mark.parametrize(
     ("end", "kind"), [("sender", Kind.SENDER_STARVED), ("receiver", Kind.RECEIVER_STARVED)]
 )
-def test_pauses_at_the_full_rate_are_the_cpu_s_and_no_slower_link(end: str, kind: Kind) -> None:
+def test_pauses_at_full_rate_with_cpu_waits_are_a_starved_host_and_no_slower_link(
+    end: str, kind: Kind
+) -> None:
     """All trials at one rate, as behind a link of 90 %."""
     (finding,) = limits(trials(1.0, [0.9, 0.9, 0.9], **{end: waiting(0.14)}))
     assert (finding.kind, len(finding.trials)) == (kind, 3)
 
 
-def test_the_larger_of_a_slower_link_and_pauses_is_named() -> None:
+def test_of_a_slower_link_and_cpu_waits_the_larger_cost_is_named() -> None:
     (link,) = limits(trials(0.6, [0.56, 0.55, 0.54], receiver=waiting(0.14)))
     assert link.kind is Kind.LINK_OR_SHAPER
     assert link.evidence["rate_limit_bit_per_s"] == pytest.approx(60e6, rel=0.002)
@@ -103,12 +105,12 @@ def test_the_larger_of_a_slower_link_and_pauses_is_named() -> None:
     assert cpu.kind is Kind.RECEIVER_STARVED
 
 
-def test_what_stood_for_another_reason_shows_no_link() -> None:
+def test_pauses_without_a_known_reason_give_no_slower_link_finding() -> None:
     kinds = {finding.kind for finding in limits(trials(0.9, [0.7, 0.7, 0.7]))}
     assert kinds == {Kind.NOT_DETERMINED}
 
 
-def test_waits_alike_that_suffice_are_no_link_over_udp_either() -> None:
+def test_equal_cpu_waits_of_all_udp_trials_are_a_starved_sender_and_no_slower_link() -> None:
     def made(*waits: float) -> set[Kind]:
         samples = [
             stream("UDP", 1472, number, 0.907 * 95.7e6, sender=waiting(wait))
@@ -120,7 +122,7 @@ def test_waits_alike_that_suffice_are_no_link_over_udp_either() -> None:
     assert made(0.05, 0.02, 0.134) == {Kind.LINK_OR_SHAPER}
 
 
-def test_a_wait_as_long_as_others_had_at_the_wire_is_no_limit() -> None:
+def test_a_cpu_wait_no_longer_than_in_trials_at_the_wire_ceiling_is_no_limit() -> None:
     """With another peer and the same messages."""
     slow = trials(1.0, [0.92], receiver=waiting(0.1))
     full = [

@@ -40,7 +40,7 @@ def random_path(draw: Random) -> MadePath:
     return MadePath(rate=rate, base_us=base_us, room=rate * 10 ** draw.uniform(2, 5.5))
 
 
-def test_standing_queues_are_reported_with_their_size() -> None:
+def test_in_drawn_flows_standing_queues_are_reported_with_the_right_size() -> None:
     draw = chance(20100117)
     reported = missed = wrong = 0
     for _ in range(400):
@@ -63,7 +63,7 @@ def test_standing_queues_are_reported_with_their_size() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_round_trip_that_is_longer_for_another_reason_is_no_queue(seed: int) -> None:
+def test_a_round_trip_time_that_varies_independently_of_the_window_is_no_queue(seed: int) -> None:
     """As on a radio link, the delay varies independently of the congestion window."""
     draw = chance(seed)
     quiet = flow(replace(PATH, room=1_000), draw)
@@ -71,7 +71,7 @@ def test_a_round_trip_that_is_longer_for_another_reason_is_no_queue(seed: int) -
     assert queue_of(sample_of(replace(quiet, rtt_us=waves), PATH.base_us)) is None
 
 
-def test_a_window_too_small_for_the_round_trip_makes_no_queue() -> None:
+def test_a_window_too_small_for_the_round_trip_gives_no_queue_finding() -> None:
     narrow = flow(replace(PATH, window=30_000), chance(1))
     assert queue_of(sample_of(narrow, PATH.base_us)) is None
     # The data in flight would exceed the window, so the round trip is not that of the data.
@@ -79,7 +79,7 @@ def test_a_window_too_small_for_the_round_trip_makes_no_queue() -> None:
     assert queue_of(sample_of(longer, PATH.base_us)) is None
 
 
-def test_a_queue_that_a_socket_buffer_holds_steady_is_one() -> None:
+def test_a_queue_of_constant_length_is_reported_and_not_as_overflowing() -> None:
     steady = flow(replace(PATH, window=130_000), chance(1))
     queue = queue_of(sample_of(steady, PATH.base_us))
     assert queue is not None
@@ -107,12 +107,14 @@ SERIES = flow(PATH, chance(7))
         {"tcp_series": flow(PATH, chance(7), 450_000)},
     ],
 )
-def test_without_evidence_there_is_no_finding(changes: dict[str, Any]) -> None:
+def test_a_stream_without_the_needed_tcp_series_has_no_queue_finding(
+    changes: dict[str, Any],
+) -> None:
     assert queue_bytes(sample_of(SERIES, PATH.base_us)) is not None
     assert queue_of(sample_of(SERIES, PATH.base_us, **changes)) is None
 
 
-def test_without_delivered_bytes_the_throughput_is_used() -> None:
+def test_without_delivered_bytes_the_queue_is_computed_from_the_throughput() -> None:
     """Windows, which has no shortest round trip of the window either; FreeBSD has none at all."""
     bare = replace(SERIES, delivered_bytes=(), retransmissions=(), rtt_us=(10_000, *SERIES.rtt_us))
     bare = replace(bare, time_us=(0, *(time + 1 for time in SERIES.time_us)))
@@ -125,7 +127,7 @@ def test_without_delivered_bytes_the_throughput_is_used() -> None:
 MOST = max(SERIES.cwnd_bytes)
 
 
-def test_trials_are_counted_and_the_longest_queue_is_reported() -> None:
+def test_a_queue_finding_counts_its_trials_and_reports_the_longest_queue() -> None:
     short = flow(replace(PATH, room=1_000), chance(3))
     longer = flow(replace(PATH, room=150_000), chance(3))
     trials = [

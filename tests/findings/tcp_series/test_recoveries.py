@@ -44,7 +44,7 @@ def dented(*dents: tuple[int, int, float]) -> list[float]:
     return rates
 
 
-def test_a_loss_and_its_recovery_are_reported_with_the_length() -> None:
+def test_a_recovery_after_a_loss_is_reported_with_its_length() -> None:
     series = series_of(dented((300, 80, 0.6)), {300})
     (recovery,) = recoveries_of(series)
     assert recovery.from_us == pytest.approx(3_000 * MS, abs=100 * MS)
@@ -70,13 +70,15 @@ def test_a_loss_and_its_recovery_are_reported_with_the_length() -> None:
         (dented(), {300}),
     ],
 )
-def test_slow_times_without_a_loss_are_not_reported(rates: list[float], lost_at: set[int]) -> None:
+def test_slow_times_without_a_loss_at_their_beginning_are_no_recoveries(
+    rates: list[float], lost_at: set[int]
+) -> None:
     series = series_of(rates, lost_at)
     assert recovering_share(tcp(tcp_series=series)) == 0
     assert list(recoveries([tcp(tcp_series=series)])) == []
 
 
-def test_missing_samples_give_no_recovery() -> None:
+def test_a_gap_in_the_tcp_series_gives_no_recovery() -> None:
     """The sampling thread did not run, so the sending threads may not have run either."""
     series = series_of(dented((300, 80, 0.6)), {300})
     places = [place for place in range(len(series.time_us)) if not 290 < place < 390]
@@ -99,14 +101,16 @@ def test_missing_samples_give_no_recovery() -> None:
         {"tcp_series": replace(series_of(dented(), {300}), delivered_bytes=())},
     ],
 )
-def test_a_series_without_the_rate_gives_no_share(changes: dict[str, Any]) -> None:
+def test_a_stream_without_a_complete_tcp_series_has_no_share_of_recovery(
+    changes: dict[str, Any],
+) -> None:
     series = series_of(dented((300, 80, 0.6)), {300})
     sample = tcp(**({"tcp_series": series} | changes))
     assert recovering_share(sample) is None
     assert list(recoveries([sample])) == []
 
 
-def test_recoveries_of_more_than_two_fifths_of_the_window_are_not_reported() -> None:
+def test_recoveries_that_fill_more_than_two_fifths_of_the_window_are_not_reported() -> None:
     dents = [(place, 50, 0.7) for place in range(0, 900, 100)]
     series = series_of(dented(*dents), {place for place, _, _ in dents})
     share = recovering_share(tcp(tcp_series=series))
@@ -119,7 +123,7 @@ def slow_share(series: TcpSeries, rate: float) -> float:
     return sum(step < 0.95 * rate * STEP_US for step in steps) / len(steps)
 
 
-def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_them() -> None:
+def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_the_losses() -> None:
     """A window reduced to 70 % leaves the path idle unless the queue held as much."""
     draw = chance(20100117)
     cases = reports = made_up_for = wrong = 0

@@ -25,7 +25,7 @@ PLACES = [(host, way) for host in ("linux-a", "linux-b") for way in (False, True
 LINK = Link(1e8, 1500)
 
 
-def test_traffic_of_our_own_is_never_taken_for_that_of_others() -> None:
+def test_the_traffic_of_the_stream_is_never_reported_as_other_traffic() -> None:
     cases = []
     for seed in range(4000):
         wire = drawn_wire(seed)
@@ -35,7 +35,9 @@ def test_traffic_of_our_own_is_never_taken_for_that_of_others() -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_plain_traffic_of_others_is_named_with_its_place_and_rate(place: tuple[str, bool]) -> None:
+def test_other_traffic_is_reported_with_its_host_direction_and_rate(
+    place: tuple[str, bool],
+) -> None:
     """A third of the link and as much as our traffic, which is known to a tenth."""
     missed: list[object] = []
     wrong: list[object] = []
@@ -79,7 +81,7 @@ FULL = replace(PLAIN, others={("linux-b", True): 30.3e6})
 ROOM = replace(PLAIN, share=0.4, others={("linux-b", True): 30e6})
 
 
-def test_a_link_filled_by_others_is_the_limit_and_one_with_room_is_not() -> None:
+def test_other_traffic_is_the_limit_only_if_the_link_is_full() -> None:
     full, room = sample(FULL), sample(ROOM)
     assert limit_of(full) is Kind.OTHER_TRAFFIC
     assert full.filled_by_others is not None
@@ -100,7 +102,7 @@ def found_in(wire: Wire, **changes: Any) -> list[Finding]:
     ]
 
 
-def test_the_sentence_states_rate_host_and_direction() -> None:
+def test_the_sentence_about_other_traffic_states_rate_host_and_direction() -> None:
     ((full,), (room,)) = found_in(FULL), found_in(ROOM)
     assert full.kind is Kind.OTHER_TRAFFIC
     assert statement(full).startswith(
@@ -128,7 +130,9 @@ def test_the_sentence_states_rate_host_and_direction() -> None:
         {"settings": {**record_of_wire(FULL, 1).settings, "count": 1000}},
     ],
 )
-def test_without_the_needed_values_there_is_no_finding(changes: dict[str, Any]) -> None:
+def test_round_trips_failed_trials_loopback_and_counted_streams_show_no_other_traffic(
+    changes: dict[str, Any],
+) -> None:
     assert others_of(record_of_wire(FULL, 1), LINK)
     assert others_of(replace(record_of_wire(FULL, 1), **changes), LINK) == ()
     assert others_of(record_of_wire(FULL, 1), None) == ()
@@ -142,19 +146,19 @@ NEEDED = (
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_without_a_needed_figure_there_is_no_finding(name: str) -> None:
+def test_a_record_without_a_needed_counter_shows_no_other_traffic(name: str) -> None:
     record = record_of_wire(FULL, 1)
     values = {key: value for key, value in record.values.items() if key != name}
     assert others_of(replace(record, values=values), LINK) == ()
 
 
-def test_a_counter_that_is_updated_seldom_is_not_trusted_in_a_short_window() -> None:
+def test_a_seldom_updated_interface_counter_shows_no_other_traffic_in_a_short_window() -> None:
     record = record_of_wire(FULL, 1)
     seldom = {**record.values, "receiver_interface_counter_step_ns": 4_000_000_000}
     assert others_of(replace(record, values=seldom), LINK) == ()
 
 
-def test_both_directions_of_a_stream_are_ours() -> None:
+def test_both_directions_of_a_stream_both_ways_are_not_other_traffic() -> None:
     assert others_of(both_ways(PLAIN), LINK) == ()
     (traffic,) = others_of(both_ways(FULL), LINK)
     assert (traffic.host, traffic.receiving) == ("linux-b", True)
@@ -205,7 +209,7 @@ def filtered(wire: Wire, seed: int, length: float = 0.0) -> Record:
     return replace(record, values=values)
 
 
-def test_what_a_packet_filter_drops_is_not_blamed_on_others() -> None:
+def test_packets_of_the_stream_that_a_filter_drops_are_not_other_traffic() -> None:
     cases, report_count = [], 0
     for seed in range(1500):
         wire = drawn_wire(seed, protocol="UDP", version=4, with_fcs=False, with_tag=False)
@@ -220,7 +224,7 @@ def test_what_a_packet_filter_drops_is_not_blamed_on_others() -> None:
     assert report_count > 100
 
 
-def test_the_likely_other_traffic_is_that_of_the_data_s_direction() -> None:
+def test_the_likely_share_of_other_traffic_counts_only_the_direction_of_the_data() -> None:
     for place in PLACES:
         share = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
         against = place in [("linux-a", True), ("linux-b", False)]
@@ -242,7 +246,7 @@ def other(bit_per_s: float = 3e7, filled_share: float = 0.7, host: str = "linux-
     )
 
 
-def test_trials_are_counted_by_host_and_direction() -> None:
+def test_trials_with_other_traffic_are_counted_by_host_and_direction() -> None:
     trials = [
         sample_with("a", 1, other(2e7), other(host="linux-a")),
         sample_with("a", 2, other(4e7)),
@@ -259,11 +263,11 @@ def test_trials_are_counted_by_host_and_direction() -> None:
     )
 
 
-def test_a_bottleneck_is_not_reported_twice() -> None:
+def test_other_traffic_that_is_the_bottleneck_is_not_reported_twice() -> None:
     assert [*partial_traffic([sample_with("a", 1, other(filled_share=0.99))], ())] == []
 
 
-def test_what_was_lost_in_the_receiving_socket_is_not_blamed_on_others() -> None:
+def test_loss_in_the_receiving_socket_is_not_attributed_to_other_traffic() -> None:
     losses = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
     stream_sample = replace(sample_with("a", 1, other(filled_share=0.99)), losses=losses)
     assert limit_of(stream_sample) is Kind.RECEIVE_QUEUE_DROPS

@@ -40,7 +40,7 @@ def of_hosts(plan_content: dict[str, Any]) -> tuple[Finding, ...]:
     return RunEvidence(run).shown_by("link_checks:hosts")
 
 
-def test_facts_that_variants_change_are_not_said_to_have_changed() -> None:
+def test_host_facts_that_variants_change_are_not_reported_as_changed() -> None:
     (changed, mtu) = of_hosts({})
     assert (changed.kind, set(changed.words)) == (
         Kind.FACTS_CHANGED,
@@ -55,7 +55,7 @@ def test_facts_that_variants_change_are_not_said_to_have_changed() -> None:
     assert of_hosts(content({"known": "", "wanted": []})) == ()
 
 
-def test_senders_and_paths_that_variants_change_raise_no_doubt() -> None:
+def test_congestion_control_and_mtu_that_variants_change_have_no_warning() -> None:
     samples = [
         tcp(cell="a", congestion="reno"),
         tcp(cell="b", congestion="cubic"),
