@@ -2,113 +2,139 @@
 
 from __future__ import annotations
 
-import sys
-import time
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from advanced_clock import passing_clock
 
 from netlab.errors import HostError, ProbeError, StoreError
 from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.remote.agent import Agent
-from netlab.remote.local import LocalProcess
+from netlab.remote.transport import Process
 
-LISTENS = "import sys, time; print('listening on test', file=sys.stderr, flush=True);"
+__all__ = ["passing_clock"]
+
+pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("passing_clock")]
+
 HEADER = b"\xd4\xc3\xb2\xa1" + bytes(16) + b"\x01\0\0\0"
 
 
-class Host:
-    """An agent that runs these lines of Python as its programs."""
+class Tcpdump:
+    """A played tcpdump: its output, which ends when it is killed, and its standard error."""
 
-    def __init__(self, program: str, **facts: Any) -> None:
+    def __init__(self, output: bytes = b"", stderr: str = "listening on test") -> None:
+        self._output = output
+        self._stderr = stderr
+        self.is_read = threading.Event()
+        """Whether its output was taken."""
+        self.is_killed = threading.Event()
+
+    def read(self) -> bytes:
+        output, self._output = self._output, b""
+        if not output:
+            self.is_read.set()
+            self.is_killed.wait()
+        return output
+
+    def stderr_tail(self) -> str:
+        return self._stderr
+
+    def wait(self, timeout_s: float) -> int | None:
+        return None if "listening" in self._stderr else 1
+
+    def kill(self) -> None:
+        self.is_killed.set()
+
+
+class Host:
+    """A played agent; ``None`` instead of a tcpdump: the host has none."""
+
+    def __init__(self, tcpdump: Tcpdump | None, **facts: Any) -> None:
         self.host = SimpleNamespace(name="h", os="L", local=True)
-        self._program = program
+        self._tcpdump = tcpdump
         self._facts = {"route_interface": "test"} | facts
         self.argv: list[str] = []
-        self.processes: list[LocalProcess] = []
 
     def facts(self, to: str) -> dict[str, Any]:
         return self._facts
 
-    def start_beside(self, argv: list[str]) -> LocalProcess:
+    def start_beside(self, argv: list[str]) -> Process:
         self.argv = argv
-        if not self._program:
+        if self._tcpdump is None:
             raise HostError("h: cannot start tcpdump: No such file or directory")
-        self.processes.append(LocalProcess([sys.executable, "-S", "-c", self._program]))
-        return self.processes[-1]
+        return cast(Process, self._tcpdump)
 
-    def capture(self, **keys: Any) -> bytes:
-        during = keys.get("during", lambda: None)
-        return capture_during(cast(Agent, self), "10.0.0.1", "10.0.0.2", during)
-
-    @property
-    def running(self) -> int:
-        return sum(process.wait(0.0) is None for process in self.processes)
+    def capture(self, during: Callable[[], object] = lambda: None) -> bytes:
+        agent = cast(Agent, self)
+        return capture_during(agent, "10.0.0.1", "10.0.0.2", lambda: cast(None, during()))
 
 
 @pytest.mark.parametrize(
-    ("program", "facts", "sentence"),
+    ("tcpdump", "facts", "sentence"),
     [
-        ("", {}, "h: cannot start tcpdump: No such file or directory"),
+        (None, {}, "h: cannot start tcpdump: No such file or directory"),
         (
-            "import sys; sys.exit('tcpdump: test: Operation not permitted')",
+            Tcpdump(stderr="tcpdump: test: Operation not permitted\nlibpcap: no"),
             {},
             "h: tcpdump does not capture: tcpdump: test: Operation not permitted",
         ),
-        ("pass", {"route_interface": "a;reboot"}, "h: its system does not report which interface"),
-        ("pass", {"route_interface": ""}, "h: its system does not report which interface"),
+        (Tcpdump(stderr=""), {}, "h: tcpdump does not capture: no answer"),
+        (Tcpdump(), {"route_interface": "a;reboot"}, "h: its system does not report which interf"),
+        (Tcpdump(), {"route_interface": ""}, "h: its system does not report which interface"),
     ],
 )
-def test_a_host_that_lets_nobody_capture_is_a_sentence(
-    program: str, facts: dict[str, Any], sentence: str
+def test_a_host_that_refuses_a_capture_is_reported_with_the_reason(
+    tcpdump: Tcpdump | None, facts: dict[str, Any], sentence: str
 ) -> None:
-    host = Host(program, **facts)
-    with pytest.raises(NoCapture, match=sentence.replace(";", ".")):
+    host = Host(tcpdump, **facts)
+    with pytest.raises(NoCapture, match=sentence):
         host.capture()
-    assert host.running == 0
+    assert tcpdump is None or not host.argv or tcpdump.is_killed.is_set()
 
 
-def test_a_windows_host_is_not_even_asked() -> None:
-    host = Host("pass")
+def test_no_capture_is_started_on_a_windows_host() -> None:
+    host = Host(Tcpdump())
     host.host.os = "W"
     with pytest.raises(NoCapture, match="Windows has no tcpdump"):
         host.capture()
     assert host.argv == []
 
 
-def test_what_is_captured_comes_back_whole_and_tcpdump_is_gone() -> None:
-    write = f"sys.stdout.buffer.write({HEADER!r}); sys.stdout.flush(); time.sleep(60)"
-    host = Host(LISTENS + write)
-    assert host.capture(during=lambda: time.sleep(0.1)) == HEADER
-    assert host.running == 0
+def test_a_capture_returns_all_bytes_and_ends_tcpdump() -> None:
+    tcpdump = Tcpdump(HEADER)
+    host = Host(tcpdump)
+    assert host.capture(during=tcpdump.is_read.wait) == HEADER
+    assert tcpdump.is_killed.is_set()
     assert host.argv[-7:] == ["src", "host", "10.0.0.1", "and", "dst", "host", "10.0.0.2"]
 
 
-def test_on_a_remote_host_tcpdump_ends_by_itself() -> None:
-    host = Host(LISTENS + "time.sleep(60)")
+def test_tcpdump_on_a_remote_host_runs_under_a_time_limit() -> None:
+    host = Host(Tcpdump())
     host.host.local = False
     host.capture()
     assert host.argv[:3] == ["timeout", "60", "tcpdump"]
 
 
-def test_a_fault_meanwhile_is_raised_and_leaves_no_tcpdump() -> None:
+def test_a_fault_during_a_capture_is_raised_and_ends_tcpdump() -> None:
     def during() -> None:
         raise ProbeError("h", "no-answer")
 
-    host = Host(LISTENS + "time.sleep(60)")
+    tcpdump = Tcpdump()
     with pytest.raises(ProbeError, match="no-answer"):
-        host.capture(during=during)
-    assert host.running == 0
+        Host(tcpdump).capture(during=during)
+    assert tcpdump.is_killed.is_set()
 
 
-def test_what_is_no_capture_is_a_sentence() -> None:
+def test_output_that_is_no_pcap_is_reported_as_no_capture() -> None:
     with pytest.raises(NoCapture, match="not a capture in the pcap format"):
         of_frames("captured_", b"Segmentation fault")
 
 
-def test_a_disk_that_refuses_is_a_sentence(tmp_path: Path) -> None:
+def test_a_capture_is_stored_privately_and_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot create the folder"):
         keep(tmp_path / "file" / "captures", "x.pcap", HEADER)

@@ -47,7 +47,7 @@ def queue_of(frames: int, forwards: float) -> Callable[[OfferedLoad], Counts]:
     return lambda load: counts(load, max(0, round(load.frames * (1 - forwards)) - frames))
 
 
-def test_the_queue_of_a_device_is_what_waits_of_the_longest_burst(
+def test_the_queue_of_a_device_is_computed_from_the_longest_burst_without_loss(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     values: Any = back_to_back(bench(queue_of(20, 0.4), monkeypatch), 3, 0.4)
@@ -57,7 +57,7 @@ def test_the_queue_of_a_device_is_what_waits_of_the_longest_burst(
     assert values["back_to_back_waiting_frames"] == pytest.approx(20.4)
 
 
-def test_a_device_at_line_rate_takes_any_burst_and_none_is_tried(
+def test_no_burst_is_sent_to_a_device_that_forwards_the_line_rate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def never(_: OfferedLoad) -> Counts:
@@ -66,7 +66,9 @@ def test_a_device_at_line_rate_takes_any_burst_and_none_is_tried(
     assert back_to_back(bench(never, monkeypatch), 3, 1.0) == {"back_to_back_limit": "line rate"}
 
 
-def test_the_longest_burst_that_is_tried_lasts_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_burst_lasts_two_seconds_at_the_line_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     values = back_to_back(bench(queue_of(10**6, 0.4), monkeypatch), 2, 0.4)
     assert values["back_to_back_limit"] == "line rate"
     assert values["back_to_back_frames"] == 2 * LINE_PER_S
@@ -80,7 +82,7 @@ def test_the_longest_burst_that_is_tried_lasts_two_seconds(monkeypatch: pytest.M
         (lambda load: counts(load, 0, at=0.5), "generator-bound"),
     ],
 )
-def test_bursts_that_our_own_hosts_spoil_say_nothing_of_the_device(
+def test_bursts_that_the_test_hosts_spoil_give_no_figure_of_the_device(
     device: Callable[[OfferedLoad], Counts], limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert back_to_back(bench(device, monkeypatch), 3, 0.4) == {"back_to_back_limit": limit}
@@ -94,7 +96,7 @@ def test_bursts_that_our_own_hosts_spoil_say_nothing_of_the_device(
     assert back_to_back(bench(seldom, monkeypatch), 1, 0.4)["back_to_back_frames"] == 34
 
 
-def test_a_burst_that_comes_to_nothing_is_no_failure_of_the_search(
+def test_a_failed_burst_ends_the_burst_test_but_not_the_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails(_: OfferedLoad) -> Counts:
@@ -125,7 +127,7 @@ def asked(times_ns: list[int]) -> dict[str, Any]:
     }
 
 
-def test_each_load_has_its_place_in_every_list_and_one_that_failed_is_named() -> None:
+def test_latency_at_several_loads_has_one_value_for_each_load_and_lists_failed_loads() -> None:
     loads = [LatencyAtLoad(0.1, asked([1000] * 200), 0), LatencyAtLoad(1.0, asked([3000] * 200), 7)]
     values = values_of(loads, [0.5])
     assert values["latency_found_share"] == [0.1, 1.0]
@@ -138,14 +140,14 @@ def test_each_load_has_its_place_in_every_list_and_one_that_failed_is_named() ->
     assert values_of([], [0.1, 0.5]) == {"latency_failed_share": [0.1, 0.5]}
 
 
-def test_a_percentile_that_so_few_round_trips_do_not_have_is_left_out() -> None:
+def test_a_latency_percentile_without_enough_round_trips_is_left_out() -> None:
     values = values_of([LatencyAtLoad(0.1, asked([1000] * 99), 0)], [])
     assert "latency_p99_ns" not in values
     assert "latency_p50_ns" in values
 
 
 @given(st.floats(min_value=1, max_value=1e8))
-def test_requests_are_few_among_the_frames_and_never_none(per_s: float) -> None:
+def test_the_request_rate_is_a_small_share_of_the_frame_rate_and_above_zero(per_s: float) -> None:
     request_rate = requests_of(per_s)
     assert 0 < request_rate <= 0.2 * per_s
     assert request_rate <= 1000

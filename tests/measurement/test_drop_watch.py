@@ -13,6 +13,8 @@ from netlab.experiment.kinds import Stream
 from netlab.measurement.ends import Ends
 from netlab.measurement.host_watch import DropWatch
 
+pytestmark = pytest.mark.agents
+
 SETUP = Stream(protocol="UDP", message_bytes=64)
 CABLE = {
     "route_interface": "test",
@@ -53,7 +55,7 @@ def watched(client: Agent, server: Agent, setup: Stream = SETUP) -> dict[str, An
     return watch.end()
 
 
-def test_counters_that_grew_are_reported_by_host_and_place() -> None:
+def test_drops_during_a_stream_are_reported_by_host_and_place() -> None:
     later = CABLE | {"interface_dropped_packets": 9, "softnet_dropped_packets": 8}
     counts = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"))
     assert counts == {
@@ -66,7 +68,7 @@ def test_counters_that_grew_are_reported_by_host_and_place() -> None:
     }
 
 
-def test_a_backlog_that_two_hosts_share_is_known_only_where_it_dropped_nothing() -> None:
+def test_drops_of_a_backlog_that_two_hosts_share_are_reported_only_if_zero() -> None:
     later = CABLE | {"softnet_dropped_packets": 8}
     counts = watched(Agent(CABLE, later), Agent(CABLE, CABLE))
     assert "client_softnet_dropped_frames" not in counts
@@ -85,13 +87,13 @@ def test_a_backlog_that_two_hosts_share_is_known_only_where_it_dropped_nothing()
         ({}, {}),
     ],
 )
-def test_only_counters_that_hide_no_drops_are_taken(
+def test_drop_counters_that_may_hide_drops_are_ignored(
     facts: dict[str, Any], places: dict[str, int]
 ) -> None:
     assert drops_in(facts).dropped == places
 
 
-def test_pause_frames_are_reported_if_both_readings_have_them() -> None:
+def test_pause_frames_are_reported_if_both_readings_have_the_counters() -> None:
     facts = CABLE | {"interface_pause_frames_sent": 3, "interface_pause_frames_received": 5}
     later = facts | {"interface_pause_frames_received": 9}
     counts = watched(Agent(facts, later), Agent(CABLE, facts, machine="n"))
@@ -101,14 +103,14 @@ def test_pause_frames_are_reported_if_both_readings_have_them() -> None:
     }
 
 
-def test_the_counters_of_another_device_and_of_a_host_that_went_are_left_out() -> None:
+def test_drops_of_a_changed_interface_and_of_a_lost_host_are_left_out() -> None:
     facts = CABLE | {"interface_pause_frames_sent": 3}
     other_facts = facts | {"route_interface": "other"}
     counts = watched(Agent(facts, other_facts), Agent(CABLE, HostGone("gone"), machine="n"))
     assert counts == {"client_softnet_dropped_frames": 0}
 
 
-def test_the_drops_of_a_bound_interface_are_read_whatever_the_route_is() -> None:
+def test_drops_are_read_at_the_bound_interface_and_not_at_the_route() -> None:
     bound = Stream(protocol="UDP", message_bytes=64, interface="else0")
     later = CABLE | {"interface_dropped_packets": 9}
     counts = watched(Agent(CABLE, later), Agent(CABLE, CABLE, machine="n"), bound)

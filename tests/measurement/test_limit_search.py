@@ -24,7 +24,7 @@ def path(limit: int, evidence: Evidence, hint_bytes: int | None = None) -> Calla
 
 
 @given(st.integers(16, MOST), st.lists(st.integers(1, MOST), max_size=3))
-def test_the_limit_of_a_black_hole_is_found_whatever_was_guessed(
+def test_the_payload_limit_of_a_black_hole_is_found_whatever_the_guesses(
     limit: int, guesses: list[int]
 ) -> None:
     measured_limit = find_limit(
@@ -37,7 +37,7 @@ def test_the_limit_of_a_black_hole_is_found_whatever_was_guessed(
 
 
 @given(st.integers(16, MOST - 1))
-def test_a_refusal_that_names_the_size_ends_the_search_in_four_steps(limit: int) -> None:
+def test_a_refusal_that_names_the_limit_ends_the_search_in_four_tries(limit: int) -> None:
     attempt = path(limit, "emsgsize", hint_bytes=limit)
     measured_limit = find_limit(attempt, least_bytes=16, most_bytes=MOST, guesses=[MOST])
     assert (measured_limit.message_bytes, measured_limit.evidence) == (limit, "emsgsize")
@@ -45,24 +45,26 @@ def test_a_refusal_that_names_the_size_ends_the_search_in_four_steps(limit: int)
 
 
 @given(st.integers(16, 60000), st.integers(0, 1 << 20))
-def test_a_refusal_that_names_a_wrong_size_misleads_nobody(limit: int, hint_bytes: int) -> None:
+def test_a_refusal_that_names_a_wrong_limit_does_not_change_the_result(
+    limit: int, hint_bytes: int
+) -> None:
     measured_limit = find_limit(path(limit, "icmp", hint_bytes), least_bytes=16, most_bytes=MOST)
     assert measured_limit.message_bytes == limit
 
 
-def test_a_right_guess_and_its_successor_are_enough() -> None:
+def test_a_right_guess_is_confirmed_by_the_next_larger_size() -> None:
     measured_limit = find_limit(
         path(1472, "timeout"), least_bytes=16, most_bytes=MOST, guesses=[1472]
     )
     assert [attempt.message_bytes for attempt in measured_limit.tries] == [16, 1472, 1473]
 
 
-def test_where_not_even_the_least_passes_there_is_no_limit() -> None:
+def test_a_limit_search_fails_if_the_least_size_does_not_pass() -> None:
     with pytest.raises(ValueError, match="not even 16 bytes pass"):
         find_limit(path(10, "timeout"), least_bytes=16, most_bytes=MOST)
 
 
-def test_a_path_that_carries_all_that_can_be_asked_says_so() -> None:
+def test_a_path_that_carries_the_largest_size_is_limited_by_the_protocol() -> None:
     measured_limit = find_limit(
         path(MOST, "timeout"), least_bytes=16, most_bytes=MOST, guesses=[MOST]
     )
@@ -70,7 +72,7 @@ def test_a_path_that_carries_all_that_can_be_asked_says_so() -> None:
     assert len(measured_limit.tries) == 2
 
 
-def test_what_fails_without_a_word_timed_out() -> None:
+def test_a_size_that_fails_without_evidence_counts_as_a_time_out() -> None:
     measured_limit = find_limit(
         lambda size: SizeTry(size, size <= 99), least_bytes=16, most_bytes=MOST
     )

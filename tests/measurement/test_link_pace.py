@@ -30,7 +30,7 @@ def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[Tria
     return TrialRunner(setup, nothing, nothing, nothing, line), rates
 
 
-def test_one_trial_that_outran_the_line_is_tried_again_as_it_was(
+def test_a_single_trial_faster_than_the_line_is_repeated_without_a_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runner, rates = runner_of(monkeypatch, [True, False])
@@ -39,7 +39,9 @@ def test_one_trial_that_outran_the_line_is_tried_again_as_it_was(
     assert (runner.link_paces, runner.other_link) == (True, False)
 
 
-def test_after_the_second_one_the_schedule_keeps_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_two_trials_faster_than_the_line_a_schedule_sets_the_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     runner, rates = runner_of(monkeypatch, [True, True])
     runner.trial(Fraction(1), full=True)
     assert rates == [None, None, 14880.0]

@@ -12,6 +12,8 @@ from netlab.errors import HostGone
 from netlab.experiment.hosts import Mirror
 from netlab.experiment.records import Status, to_json
 
+pytestmark = pytest.mark.agents
+
 
 def aborted(world: World) -> set[str]:
     """The ids of the tests that were ended without a result."""
@@ -21,7 +23,7 @@ def aborted(world: World) -> set[str]:
 # ---- a trial that goes well ----
 
 
-def test_the_figures_of_a_trial_by_hand() -> None:
+def test_the_figures_of_a_latency_under_load_trial_are_as_by_hand() -> None:
     record = World().run()
     assert record.status is Status.OK, record.detail
     values = record.values
@@ -42,7 +44,7 @@ def test_the_figures_of_a_trial_by_hand() -> None:
     assert values["server_answered_messages"] == 10
 
 
-def test_the_edges_of_the_phases_count_from_the_first_request_on() -> None:
+def test_phase_edges_are_counted_from_the_first_request() -> None:
     values = World().run().values
     assert values["idle_open_ns"] == 250 * MS
     assert values["load_open_ns"] == 2250 * MS
@@ -53,9 +55,7 @@ def test_the_edges_of_the_phases_count_from_the_first_request_on() -> None:
     assert values["after_close_ns"] == 22250 * MS + 2210 * MS
 
 
-def test_every_round_trip_is_kept_in_the_order_of_the_requests_with_the_numbers_of_those_lost() -> (
-    None
-):
+def test_round_trips_are_stored_in_request_order_with_the_numbers_of_lost_requests() -> None:
     """Later answers arrive first, and records hold them in the order of arrival."""
     world = World(
         trips=lambda at_s: (
@@ -77,7 +77,7 @@ def test_every_round_trip_is_kept_in_the_order_of_the_requests_with_the_numbers_
 
 @pytest.mark.parametrize("direction", ["client-sends", "server-sends"])
 @pytest.mark.parametrize(("client_ns", "server_ns"), [(0, 10**15), (10**15, 0), (5 * S, -7 * S)])
-def test_clocks_that_are_off_each_other_change_nothing(
+def test_clock_offsets_between_the_hosts_do_not_change_the_figures_under_load(
     client_ns: int, server_ns: int, direction: str
 ) -> None:
     plain = World().run(direction=direction).values
@@ -90,7 +90,7 @@ def test_clocks_that_are_off_each_other_change_nothing(
     }
 
 
-def test_throughput_is_that_of_the_loaded_phase_which_begins_once_it_has_settled() -> None:
+def test_throughput_under_load_is_that_of_the_settled_phase() -> None:
     growing = [100_000 * number for number in range(1, 9)]
     values = World(of_half_seconds=[*growing, *([1_000_000] * 32)]).run().values
     # Three half seconds within 10 %: from 4 to 5.5 s.
@@ -101,7 +101,7 @@ def test_throughput_is_that_of_the_loaded_phase_which_begins_once_it_has_settled
     assert restless["settled_ns"] == 2250 * MS + 10_000 * MS
 
 
-def test_a_last_interval_of_another_length_does_not_change_throughput() -> None:
+def test_a_longer_last_interval_does_not_change_the_throughput_under_load() -> None:
     """A receiver's last interval is half to one and a half as long as the others."""
     world = World()
 
@@ -117,7 +117,7 @@ def test_a_last_interval_of_another_length_does_not_change_throughput() -> None:
     assert values["throughput_bit_per_s"] == pytest.approx(16e6)
 
 
-def test_both_directions_have_their_own_throughput_and_settle_together() -> None:
+def test_a_load_in_both_directions_has_a_throughput_for_each_direction() -> None:
     world = World()
     record = world.run(direction="both")
     assert record.status is Status.OK, record.detail
@@ -131,7 +131,7 @@ def test_both_directions_have_their_own_throughput_and_settle_together() -> None
 # ---- what is asked ----
 
 
-def test_all_is_asked_for_at_once_and_the_load_begins_later_by_each_clock() -> None:
+def test_the_load_and_the_round_trips_are_requested_with_their_settings_and_start_times() -> None:
     world = World(client_ns=10**15, server_ns=-(10**14))
     world.run(streams=4, congestion="cubic", request_bytes=100, dscp=10)
     ((_, receiving),) = world.of("receive", "stream")
@@ -160,7 +160,7 @@ def test_all_is_asked_for_at_once_and_the_load_begins_later_by_each_clock() -> N
     assert float(mirror["deadline"]) > float(asking["deadline"])
 
 
-def test_round_trips_over_tcp_have_no_time_out_of_the_probes() -> None:
+def test_round_trips_over_tcp_beside_a_load_are_requested_without_a_time_out() -> None:
     world = World()
     assert world.run(request_protocol="TCP").status is Status.OK
     ((_, asking),) = world.of("ask", "round_trip")
@@ -168,7 +168,7 @@ def test_round_trips_over_tcp_have_no_time_out_of_the_probes() -> None:
     assert "timeout" not in asking
 
 
-def test_without_connections_there_is_no_request_and_no_value_of_them() -> None:
+def test_a_trial_without_connections_sends_no_connect_request_and_stores_no_connect_value() -> None:
     world = World()
     values = world.run(connect_rate_per_s=None).values
     assert world.of("ask", "connect") == world.of("mirror", "connect") == []
@@ -177,7 +177,7 @@ def test_without_connections_there_is_no_request_and_no_value_of_them() -> None:
     assert values["increase_ns"] == 40 * MS
 
 
-def test_where_only_the_server_can_connect_there_are_no_connections() -> None:
+def test_no_connections_are_timed_if_only_the_server_can_connect() -> None:
     """The client opens them; the server opens the load and the round trips."""
     world = World()
     record = world.run(within={"connected_by": {"TCP": "server", "UDP": "server"}})
@@ -195,14 +195,14 @@ def test_where_only_the_server_can_connect_there_are_no_connections() -> None:
 @pytest.mark.parametrize(
     "settings", [{"protocol": "UDP", "rate_bit_per_s": 1e7}, {"duration_s": 19.0}]
 )
-def test_there_is_no_responsiveness_of_udp_nor_of_a_short_load(settings: dict[str, Any]) -> None:
+def test_a_load_over_udp_or_a_short_load_has_no_responsiveness(settings: dict[str, Any]) -> None:
     world = World(of_half_seconds=[1_000_000] * round(2 * settings.get("duration_s", 20)))
     values = world.run(**settings).values
     assert "responsiveness_per_minute" not in values
     assert values["loaded_connections"] in (17, 18)
 
 
-def test_connections_that_are_lost_are_counted_and_kept() -> None:
+def test_lost_connections_are_counted_and_stored_with_their_times() -> None:
     values = World(connections=lambda at_s: None if 5 <= at_s < 8 else 80).run().values
     assert (values["loaded_connections"], values["loaded_lost_connections"]) == (18, 3)
     # Due a second apart from 2.25 s before the load on: of those 5.75, 6.75 and 7.75 s behind it.
@@ -227,7 +227,7 @@ def test_connections_that_are_lost_are_counted_and_kept() -> None:
         ("server", "mirror", "address-in-use", Status.FAILED),
     ],
 )
-def test_a_load_that_breaks_or_round_trips_that_do_end_all_with_their_reason(
+def test_a_fault_of_the_load_or_the_round_trips_ends_the_trial_with_its_reason(
     end: str, verb: str, word: str, status: Status
 ) -> None:
     world = World()
@@ -239,7 +239,7 @@ def test_a_load_that_breaks_or_round_trips_that_do_end_all_with_their_reason(
     assert len(aborted(world)) >= 1
 
 
-def test_where_not_one_request_is_answered_nobody_waits_to_the_end() -> None:
+def test_a_latency_under_load_trial_without_any_answer_fails_early() -> None:
     silent = {"type": "progress", "bytes": 0, "messages": 0, "elapsed_ns": 31 * S}
     world = World()
 
@@ -257,7 +257,7 @@ def test_where_not_one_request_is_answered_nobody_waits_to_the_end() -> None:
     ("end", "verb"),
     [("server", "mirror"), ("client", "ask"), ("server", "receive"), ("client", "send")],
 )
-def test_a_host_that_is_lost_ends_the_trial_at_once_and_the_tests_of_the_other(
+def test_a_lost_host_ends_the_trial_and_aborts_the_tests_of_the_other_host(
     end: str, verb: str
 ) -> None:
     world = World()
@@ -267,7 +267,7 @@ def test_a_host_that_is_lost_ends_the_trial_at_once_and_the_tests_of_the_other(
     assert aborted(world)
 
 
-def test_a_server_without_a_probe_cannot_take_a_load() -> None:
+def test_latency_under_load_is_impossible_with_a_server_without_a_probe() -> None:
     record = World().run(within={"mirror": Mirror("10.0.0.9", 7)})
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
     assert "it runs no probe" in str(record.detail)
@@ -285,7 +285,7 @@ def without(name: str) -> Callable[[World], Callable[[str, dict[str, Any]], Any]
 
 
 @pytest.mark.parametrize("name", ["interval_ns", "interval_bytes"])
-def test_a_receiver_that_tells_no_intervals_is_not_believed(name: str) -> None:
+def test_a_load_result_without_intervals_is_a_bad_answer(name: str) -> None:
     world = World()
     record = world.run(server={"answer": without(name)(world)})
     assert (record.status, record.reason) == (Status.FAILED, "bad-answer")
@@ -293,7 +293,7 @@ def test_a_receiver_that_tells_no_intervals_is_not_believed(name: str) -> None:
 
 
 @pytest.mark.parametrize("half_seconds", [1, 4])
-def test_a_receiver_whose_intervals_end_before_the_loaded_phase_is_no_throughput_of_0(
+def test_intervals_that_end_before_the_loaded_phase_are_a_bad_answer(
     half_seconds: int,
 ) -> None:
     record = World(of_half_seconds=[1_000_000] * half_seconds).run()
@@ -303,7 +303,7 @@ def test_a_receiver_whose_intervals_end_before_the_loaded_phase_is_no_throughput
 
 
 @pytest.mark.parametrize("kind", ["round_trip", "connect"])
-def test_an_end_that_tells_no_round_trip_is_not_believed(kind: str) -> None:
+def test_a_result_without_single_round_trips_is_a_bad_answer(kind: str) -> None:
     world = World()
 
     def told(keys: dict[str, Any]) -> list[dict[str, Any]]:
@@ -315,7 +315,7 @@ def test_an_end_that_tells_no_round_trip_is_not_believed(kind: str) -> None:
 
 
 @pytest.mark.parametrize("at_us", [2**63 - 1, 10**16])
-def test_times_that_no_record_can_hold_are_a_failure_and_no_number(at_us: int) -> None:
+def test_impossible_connection_times_give_a_bad_answer_or_a_valid_record(at_us: int) -> None:
     world = World()
 
     def told(keys: dict[str, Any]) -> list[dict[str, Any]]:

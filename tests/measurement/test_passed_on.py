@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
+from advanced_clock import passing_clock
 from scripted_agent import Fake
 
 from netlab.experiment.cells import Cell
@@ -15,6 +16,10 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import payload_path, stream, sweep
 from netlab.measurement.ends import Ends
 from netlab.measurement.rfc2544 import device_latency, offered_load
+
+__all__ = ["passing_clock"]
+
+pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("passing_clock")]
 
 OWN = {"duration_s", "socket_buffer_bytes"}
 """What some of them decide for themselves: how long they take, and with which buffers."""
@@ -75,7 +80,7 @@ def timed(search: ThroughputSearch) -> None:
         (ThroughputSearch, timed, (device_latency, "exchange_of", carry), OWN),
     ],
 )
-def test_what_a_search_shares_with_its_own_tests_reaches_them(
+def test_the_tests_within_a_search_have_every_setting_shared_with_the_search(
     kind: type[Any],
     stage: Callable[[Any], None],
     seam: tuple[Any, str, Any],

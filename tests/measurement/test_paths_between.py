@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Any, ClassVar
 
@@ -44,51 +45,27 @@ def refuse_to_start(_argv: object) -> None:
     raise HostError("server: cannot start tcpdump: No such file")
 
 
-CABLES = pytest.mark.parametrize("mtu", [1280, 1400, 1500, 9000])
-
-
-class TestCables:
-    """One cable, the same MTU at both ends."""
-
-    pytestmark: ClassVar = [*needs_namespaces, CABLES]
-
-    @pytest.mark.parametrize(("version", "headers"), [(4, 28), (6, 48)])
-    def test_udp_fills_the_cable_and_one_byte_more_is_refused(
-        self, mtu: int, version: int, headers: int
-    ) -> None:
-        with hosts_on(Path(mtu, mtu)) as ends:
-            record = search(ends, protocol="UDP", ip_version=version)
-            assert found(record) == (mtu - headers, mtu, "emsgsize")
-            assert found(record, "to_client_") == (mtu - headers, mtu, "emsgsize")
-            assert record.values["probed_passed"] == [1, 1, 0]
-
-    @pytest.mark.parametrize(("version", "headers"), [(4, 52), (6, 72)])
-    def test_a_tcp_segment_fills_the_cable(self, mtu: int, version: int, headers: int) -> None:
-        with hosts_on(Path(mtu, mtu)) as ends:
-            record = search(ends, protocol="TCP", ip_version=version)
-            assert found(record) == (mtu - headers, mtu, "mss")
-            assert found(record, "to_client_") == (mtu - headers, mtu, "mss")
-
-
 class TestOddPaths:
     """Ends with different MTUs, and paths with a narrow link or a router."""
 
     pytestmark: ClassVar = needs_namespaces
 
-    def test_a_cable_of_two_mtus_drops_what_its_shorter_end_does_not_take(self) -> None:
+    def test_a_payload_search_finds_messages_dropped_by_the_end_with_the_shorter_mtu(self) -> None:
         with hosts_on(Path(client_mtu_bytes=9000, server_mtu_bytes=1500)) as ends:
             record = search(ends, protocol="UDP")
             # A veth lets 4 bytes more pass than its MTU: room for a VLAN tag.
             assert found(record) == (1476, 1504, "dropped")
             assert found(record, "to_client_") == (1472, 1500, "emsgsize")
 
-    def test_tcp_agrees_on_the_shorter_of_two_mtus(self) -> None:
+    def test_a_tcp_payload_search_finds_the_shorter_mtu_of_two_ends(self) -> None:
         with hosts_on(Path(client_mtu_bytes=9000, server_mtu_bytes=1500)) as ends:
             record = search(ends, protocol="TCP")
             assert found(record) == found(record, "to_client_") == (1448, 1500, "mss")
 
     @pytest.mark.parametrize(("version", "headers"), [(4, 28), (6, 48)])
-    def test_a_router_that_tells_is_believed_and_named(self, version: int, headers: int) -> None:
+    def test_a_udp_payload_search_finds_the_mtu_of_a_router_by_its_report(
+        self, version: int, headers: int
+    ) -> None:
         path = Path(client_mtu_bytes=9000, server_mtu_bytes=1400, router=True)
         with hosts_on(path) as ends:
             record = search(ends, protocol="UDP", ip_version=version)
@@ -97,7 +74,7 @@ class TestOddPaths:
 
     @needs_nft
     @pytest.mark.parametrize(("version", "headers"), [(4, 28), (6, 48)])
-    def test_a_router_that_drops_without_a_word_is_searched_through(
+    def test_a_udp_payload_search_finds_the_mtu_of_a_black_hole(
         self, version: int, headers: int
     ) -> None:
         path = Path(client_mtu_bytes=1500, server_mtu_bytes=1400, router=True, silent=True)
@@ -106,7 +83,7 @@ class TestOddPaths:
             assert found(record) == (1400 - headers, 1400, "timeout")
 
     @pytest.mark.parametrize(("version", "headers"), [(4, 52), (6, 72)])
-    def test_tcp_segments_that_a_router_had_cut_are_not_taken_for_the_payload(
+    def test_a_tcp_payload_search_finds_the_mtu_of_a_router_by_its_report(
         self, version: int, headers: int
     ) -> None:
         with hosts_on(Path(router=True, narrow_mtu_bytes=1400)) as ends:
@@ -115,8 +92,8 @@ class TestOddPaths:
             assert record.values["mss_bytes"] == 1500 - headers
 
     @needs_nft
-    @pytest.mark.slow
-    def test_tcp_segments_that_vanish_are_searched_through(self) -> None:
+    @pytest.mark.night  # each lost segment takes a second; agents play it in test_payload_search.py
+    def test_a_tcp_payload_search_finds_the_mtu_of_a_black_hole(self) -> None:
         with hosts_on(Path(router=True, narrow_mtu_bytes=1400, silent=True)) as ends:
             record = search(ends, protocol="TCP")
             assert found(record) == (1348, 1400, "timeout")
@@ -124,7 +101,7 @@ class TestOddPaths:
 
     @needs_tcpdump
     @pytest.mark.parametrize("version", [4, 6])
-    def test_captured_frames_prove_it_one_for_the_payload_and_two_for_a_byte_more(
+    def test_the_capture_has_one_frame_for_the_payload_and_two_frames_for_one_byte_more(
         self, version: int, tmp_path: FilePath
     ) -> None:
         with hosts_on(Path()) as ends:
@@ -142,12 +119,12 @@ class TestOddPaths:
         assert len(list((tmp_path / "captures").glob("*.pcap"))) == 2
 
     @needs_tcpdump
-    def test_a_captured_tcp_segment_fills_one_frame(self) -> None:
+    def test_a_captured_tcp_segment_of_the_payload_fills_one_frame(self) -> None:
         with hosts_on(Path()) as ends:
             record = search(ends, protocol="TCP", capture=True)
         assert frames_of(record, "captured_")[1514] == 1
 
-    def test_a_host_that_may_not_capture_says_why_and_is_searched_all_the_same(
+    def test_a_payload_search_succeeds_if_a_host_refuses_the_capture(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with hosts_on(Path()) as ends:
@@ -159,7 +136,7 @@ class TestOddPaths:
 
     @needs_tcpdump
     @needs_nft
-    def test_where_fragments_do_not_pass_the_capture_of_the_payload_is_kept(self) -> None:
+    def test_the_capture_of_the_payload_is_stored_if_fragments_do_not_pass(self) -> None:
         with hosts_on(Path()) as ends:
             namespace = f"netlab-test-{os.getpid()}-server"
             inside(namespace, "nft", "add", "table", "ip", "test")
@@ -183,10 +160,40 @@ class TestOddPaths:
         ({"protocol": "TCP"}, 65483, 65535, "mss"),
     ],
 )
-def test_loopback_carries_the_longest_message_of_all(
+def test_a_payload_search_finds_the_payload_of_the_loopback(
     loopback: Ends, settings: dict[str, Any], payload: int, mtu: int, evidence: str
 ) -> None:
     record = search(loopback, **settings)
     assert found(record) == (payload, mtu, evidence)
     assert found(record, "to_client_") == (payload, mtu, evidence)
     assert record.values["same_host"] is True
+
+
+@pytest.fixture(scope="module", params=[1280, 1400, 1500, 9000])
+def cable(request: pytest.FixtureRequest) -> Iterator[tuple[int, Ends]]:
+    """One cable, and its MTU, which is the same at both ends. It stays until the last test here."""
+    with hosts_on(Path(request.param, request.param)) as ends:
+        yield request.param, ends
+
+
+@needs_namespaces[0]
+@pytest.mark.parametrize(("version", "headers"), [(4, 28), (6, 48)])
+def test_a_udp_payload_search_finds_the_mtu_of_a_cable_by_a_refusal(
+    cable: tuple[int, Ends], version: int, headers: int
+) -> None:
+    mtu, ends = cable
+    record = search(ends, protocol="UDP", ip_version=version)
+    assert found(record) == (mtu - headers, mtu, "emsgsize")
+    assert found(record, "to_client_") == (mtu - headers, mtu, "emsgsize")
+    assert record.values["probed_passed"] == [1, 1, 0]
+
+
+@needs_namespaces[0]
+@pytest.mark.parametrize(("version", "headers"), [(4, 52), (6, 72)])
+def test_a_tcp_payload_search_finds_the_mtu_of_a_cable_by_the_mss(
+    cable: tuple[int, Ends], version: int, headers: int
+) -> None:
+    mtu, ends = cable
+    record = search(ends, protocol="TCP", ip_version=version)
+    assert found(record) == (mtu - headers, mtu, "mss")
+    assert found(record, "to_client_") == (mtu - headers, mtu, "mss")

@@ -20,6 +20,8 @@ from netlab.measurement.ends import SoFar
 from netlab.measurement.netprobe import NETPROBE
 from netlab.measurement.sweep import sizes_around
 
+pytestmark = pytest.mark.agents
+
 Answer = Callable[[str, dict[str, Any]], dict[str, Any] | None]
 LOST = {"type": "error", "error": "no-answer", "detail": "3 of 3 timed out"}
 
@@ -66,7 +68,7 @@ def tcp_path(mss: int, passes: int, *, reduced_mss: int | None = None) -> Answer
     return answer
 
 
-def test_an_interface_that_refuses_names_its_mtu_and_a_few_tries_are_enough() -> None:
+def test_a_refusal_by_the_interface_names_the_mtu_and_ends_the_payload_search() -> None:
     facts = {"interface_mtu_bytes": 1500}
     path = udp_path(1472, word="message-too-long", mtu=1500)
     record, _, _ = run(
@@ -84,7 +86,7 @@ def test_an_interface_that_refuses_names_its_mtu_and_a_few_tries_are_enough() ->
     to_json(record)
 
 
-def test_a_router_that_tells_is_named_as_evidence() -> None:
+def test_an_mtu_reported_by_a_router_is_stored_with_the_evidence_icmp() -> None:
     record, _, _ = run(
         trial_of(),
         client={
@@ -97,7 +99,7 @@ def test_a_router_that_tells_is_named_as_evidence() -> None:
     assert record.values["probed_message_bytes"] == [16, 1472, 1372, 1373]
 
 
-def test_a_path_that_swallows_what_is_long_is_searched_through() -> None:
+def test_the_payload_of_a_black_hole_is_found_by_time_outs() -> None:
     record, _, _ = run(
         trial_of(),
         client={"answer": udp_path(1412), "facts_": {"interface_mtu_bytes": 9000}},
@@ -108,14 +110,14 @@ def test_a_path_that_swallows_what_is_long_is_searched_through() -> None:
     assert record.values["to_client_payload_bytes"] == 1372
 
 
-def test_a_system_that_refuses_without_a_number_is_searched_through() -> None:
+def test_the_payload_is_found_if_the_system_refuses_without_an_mtu() -> None:
     record, _, _ = run(trial_of(), client={"answer": udp_path(1472, word="message-too-long")})
     assert record.values["path_mtu_evidence"] == "emsgsize"
     assert record.values["payload_bytes"] == 1472
 
 
 @pytest.mark.parametrize(("version", "payload"), [(4, 65507), (6, 65527)])
-def test_where_the_longest_message_of_all_passes_the_protocol_is_the_limit(
+def test_the_protocol_is_the_limit_if_the_longest_udp_message_passes(
     version: int, payload: int
 ) -> None:
     record, _, _ = run(trial_of(ip_version=version))
@@ -123,7 +125,7 @@ def test_where_the_longest_message_of_all_passes_the_protocol_is_the_limit(
     assert record.values["path_mtu_evidence"] == "protocol"
 
 
-def test_udp_is_asked_for_three_round_trips_that_nobody_may_fragment() -> None:
+def test_a_udp_payload_search_requests_three_round_trips_without_fragmentation() -> None:
     _, requests, _ = run(trial_of(dscp=8, interface="test"))
     keys = next(keys for name, verb, keys in requests if (name, verb) == ("client", "ask"))
     assert (keys["count"], keys["outstanding"], keys["dont_fragment"]) == (3, 3, 1)
@@ -131,19 +133,19 @@ def test_udp_is_asked_for_three_round_trips_that_nobody_may_fragment() -> None:
     assert keys["interface"] == "test"
 
 
-def test_both_directions_are_asked_and_the_client_connects_in_both() -> None:
+def test_a_payload_search_tries_both_directions_and_the_client_always_connects() -> None:
     _, requests, _ = run(trial_of())
     openings = [(name, verb, keys["open"]) for name, verb, keys in requests if verb != "stop"]
     assert openings[:2] == [("server", "mirror", "listen"), ("client", "ask", "connect")]
     assert openings[-2:] == [("server", "ask", "listen"), ("client", "mirror", "connect")]
 
 
-def test_a_udp_probe_that_runs_out_of_time_says_nothing_of_the_length() -> None:
+def test_a_deadline_of_a_udp_probe_fails_the_payload_search() -> None:
     record, _, _ = run(trial_of(), client={"answer": udp_path(1472, word="deadline")})
     assert (record.status, record.reason) == (Status.FAILED, "deadline")
 
 
-def test_losses_of_sizes_that_pass_are_counted() -> None:
+def test_lost_probe_messages_of_sizes_that_pass_are_counted() -> None:
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         return {"type": "result", **RESULT["ask"], "lost_messages": 1} if verb == "ask" else None
 
@@ -151,7 +153,7 @@ def test_losses_of_sizes_that_pass_are_counted() -> None:
     assert record.values["lost_probes"] == 2
 
 
-def test_on_a_path_that_loses_what_passes_silence_is_doubted() -> None:
+def test_a_size_without_an_answer_is_tried_again_on_a_lossy_path() -> None:
     asked_before: set[int] = set()
 
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
@@ -171,13 +173,13 @@ def test_on_a_path_that_loses_what_passes_silence_is_doubted() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_a_path_that_nothing_passes_is_a_failure_and_no_limit(protocol: str) -> None:
+def test_a_payload_search_without_any_answer_fails_without_a_limit(protocol: str) -> None:
     record, _, _ = run(trial_of(protocol=protocol), client={"answer": lambda *_: LOST})
     assert (record.status, record.reason) == (Status.FAILED, "no-answer")
     assert set(record.values) == {"same_host"}
 
 
-def test_a_fault_that_says_nothing_of_the_length_ends_the_search() -> None:
+def test_a_fault_unrelated_to_the_length_fails_the_payload_search() -> None:
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         return {"type": "error", "error": "unreachable"} if keys["message"] > 16 else None
 
@@ -185,7 +187,7 @@ def test_a_fault_that_says_nothing_of_the_length_ends_the_search() -> None:
     assert (record.status, record.reason) == (Status.FAILED, "unreachable")
 
 
-def test_an_interface_that_drops_what_its_system_let_out_is_named() -> None:
+def test_messages_that_the_interface_drops_are_stored_with_the_evidence_dropped() -> None:
     record, _, _ = run(trial_of(), client={"answer": udp_path(1476, word="no-buffers")})
     assert record.values["payload_bytes"] == 1476
     assert record.values["path_mtu_evidence"] == "dropped"
@@ -206,7 +208,7 @@ def test_a_tcp_segment_that_passes_is_the_payload() -> None:
     assert "dont_fragment" not in keys
 
 
-def test_a_segment_that_vanishes_is_followed_by_shorter_ones() -> None:
+def test_a_tcp_payload_search_tries_shorter_segments_after_a_lost_segment() -> None:
     record, _, _ = run(
         trial_of(protocol="TCP"),
         client={"answer": tcp_path(8948, 1448)},
@@ -218,7 +220,7 @@ def test_a_segment_that_vanishes_is_followed_by_shorter_ones() -> None:
     assert values["to_client_path_mtu_evidence"] == "mss"
 
 
-def test_a_segment_that_a_router_cut_short_is_not_the_payload() -> None:
+def test_a_tcp_segment_that_a_router_report_shortens_gives_the_shorter_payload() -> None:
     record, _, _ = run(
         trial_of(protocol="TCP"),
         client={"answer": tcp_path(1448, 1348, reduced_mss=1348)},
@@ -229,7 +231,7 @@ def test_a_segment_that_a_router_cut_short_is_not_the_payload() -> None:
     assert values["path_mtu_bytes"] == 1400
 
 
-def test_a_segment_that_a_small_window_keeps_short_is_asked_for_again_once_it_has_grown() -> None:
+def test_a_tcp_segment_limited_by_a_small_window_is_tried_again_at_its_full_length() -> None:
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
         if verb != "ask":
             return None
@@ -249,12 +251,12 @@ def test_a_segment_that_a_small_window_keeps_short_is_asked_for_again_once_it_ha
     assert values["path_mtu_evidence"] == "mss"
 
 
-def test_systems_that_report_no_mss_are_impossible() -> None:
+def test_a_tcp_payload_search_is_impossible_if_the_system_reports_no_mss() -> None:
     record, _, _ = run(trial_of(protocol="TCP"))
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "capability-missing")
 
 
-def test_a_sweep_holds_each_size_with_its_throughput_and_those_without_apart() -> None:
+def test_a_sweep_stores_the_throughput_of_each_message_size_and_lists_failed_sizes() -> None:
     path = udp_path(1472, word="message-too-long", mtu=1500)
 
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
@@ -281,7 +283,7 @@ def test_a_sweep_holds_each_size_with_its_throughput_and_those_without_apart() -
     to_json(record)
 
 
-def test_a_server_without_an_agent_is_not_searched() -> None:
+def test_a_payload_search_is_impossible_with_a_server_without_a_probe() -> None:
     record, requests, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
     assert requests == []
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
@@ -306,7 +308,7 @@ def cutting_path(payload: int, *, passes: bool = True) -> Answer:
     return answer
 
 
-def test_fragments_are_counted_where_a_message_may_be_cut_up_and_not_where_it_may_not() -> None:
+def test_fragments_are_counted_only_for_the_message_that_may_be_fragmented() -> None:
     path = cutting_path(1472)
     record, requests, _ = run(trial_of(), client={"answer": path}, server={"answer": path})
     values = record.values
@@ -318,14 +320,14 @@ def test_fragments_are_counted_where_a_message_may_be_cut_up_and_not_where_it_ma
     assert [keys["message"] for keys in longer] == [1473, 1473]
 
 
-def test_fragments_that_do_not_arrive_are_recorded_as_not_passing() -> None:
+def test_fragments_that_do_not_arrive_are_stored_as_not_passing() -> None:
     path = cutting_path(1472, passes=False)
     record, _, _ = run(trial_of(), client={"answer": path}, server={"answer": path})
     assert record.values["next_passed"] is False
     assert record.values["payload_bytes"] == 1472
 
 
-def test_a_fault_of_another_kind_leaves_open_whether_fragments_pass() -> None:
+def test_whether_fragments_pass_stays_unknown_after_another_fault() -> None:
     path = cutting_path(1472)
 
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
@@ -338,7 +340,9 @@ def test_a_fault_of_another_kind_leaves_open_whether_fragments_pass() -> None:
 
 
 @given(st.integers(576, 9000), st.sampled_from([4, 6]))
-def test_the_second_tooth_stands_where_a_third_frame_begins(mtu: int, version: Any) -> None:
+def test_the_message_sizes_of_a_sweep_include_the_edges_of_the_second_and_third_frame(
+    mtu: int, version: Any
+) -> None:
     mtu = max(mtu, 1280) if version == 6 else mtu
     payload = mtu - (28 if version == 4 else 48)
     sizes = sizes_around(payload, "UDP", version)

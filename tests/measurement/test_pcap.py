@@ -25,16 +25,14 @@ def capture(frames: list[int], order: str = "<", kind: int = 0, link: int = 1) -
 
 
 @given(st.lists(st.integers(14, 9014)), st.sampled_from("<>"), st.sampled_from([0, 1]))
-def test_every_frame_has_the_length_it_had_on_the_link(
+def test_every_captured_frame_has_its_length_on_the_link(
     frames: list[int], order: str, kind: int
 ) -> None:
     assert list(frame_lengths(capture(frames, order, kind))) == frames
 
 
 @given(st.lists(st.integers(14, 9014), min_size=1), st.data())
-def test_a_capture_that_was_cut_off_keeps_its_whole_frames(
-    frames: list[int], data: st.DataObject
-) -> None:
+def test_a_truncated_capture_gives_its_whole_frames(frames: list[int], data: st.DataObject) -> None:
     content = capture(frames)
     end = data.draw(st.integers(24, len(content)))
     lengths = list(frame_lengths(content[:end]))
@@ -43,11 +41,11 @@ def test_a_capture_that_was_cut_off_keeps_its_whole_frames(
 
 
 @pytest.mark.parametrize("noise", [b"", b"tcpdump: permission denied", b"\xd4\xc3\xb2\xa1"])
-def test_what_is_no_capture_is_refused_in_a_sentence(noise: bytes) -> None:
+def test_bytes_that_are_no_pcap_are_refused(noise: bytes) -> None:
     with pytest.raises(ValueError, match="not a capture in the pcap format"):
         list(frame_lengths(noise))
 
 
-def test_frames_of_another_link_are_refused() -> None:
+def test_a_capture_of_another_link_type_is_refused() -> None:
     with pytest.raises(ValueError, match="link type 113"):
         list(frame_lengths(capture([60], link=113)))

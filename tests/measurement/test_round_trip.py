@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from advanced_clock import passing_clock
 from scripted_agent import Asked, Fake, run_with
 
 from netlab.errors import HostGone
@@ -17,6 +18,10 @@ from netlab.measurement.ends import Ends, SoFar
 from netlab.measurement.netprobe import NETPROBE
 from netlab.measurement.round_trips.exchange import deadline_s, exchange_of
 from netlab.remote.agent import Agent
+
+__all__ = ["passing_clock"]
+
+pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("passing_clock")]
 
 
 def trial_of(**settings: Any) -> Trial:
@@ -38,7 +43,7 @@ def keys_by_verb(requests: list[Asked]) -> dict[str, dict[str, Any]]:
     return {verb: keys for _, verb, keys in requests if verb != "stop"}
 
 
-def test_the_mirror_listens_the_client_asks_and_its_result_ends_the_mirror() -> None:
+def test_the_mirror_listens_the_client_asks_and_the_clients_result_stops_the_mirror() -> None:
     record, requests, live = run(trial_of())
     assert [(name, verb) for name, verb, _ in requests] == [
         ("server", "mirror"),
@@ -54,7 +59,7 @@ def test_the_mirror_listens_the_client_asks_and_its_result_ends_the_mirror() -> 
     assert record.status is Status.OK
 
 
-def test_the_record_holds_the_headlines_and_the_rest_by_end() -> None:
+def test_a_round_trip_record_stores_its_main_figures_and_the_values_of_each_end() -> None:
     record, _, _ = run(trial_of())
     values = record.values
     assert values["transactions_per_s"] == 1000.0
@@ -68,7 +73,7 @@ def test_the_record_holds_the_headlines_and_the_rest_by_end() -> None:
     to_json(record)
 
 
-def test_a_server_that_has_to_connect_mirrors_all_the_same() -> None:
+def test_a_server_that_has_to_connect_is_still_the_mirror() -> None:
     record, requests, _ = run(trial_of(source_port=4000), connected_by={"UDP": "server"})
     assert [(name, verb, keys["open"]) for name, verb, keys in requests[:2]] == [
         ("client", "ask", "listen"),
@@ -80,7 +85,7 @@ def test_a_server_that_has_to_connect_mirrors_all_the_same() -> None:
     assert record.values["connected_by"] == "server"
 
 
-def test_an_echo_without_an_agent_is_asked_without_a_word_of_ours() -> None:
+def test_a_mirror_without_a_probe_receives_no_token_and_has_no_values() -> None:
     record, requests, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
     ((name, verb, keys),) = requests
     assert (name, verb) == ("client", "ask")
@@ -91,12 +96,12 @@ def test_an_echo_without_an_agent_is_asked_without_a_word_of_ours() -> None:
     assert not any(name.startswith("server_") for name in record.values)
 
 
-def test_an_ipv6_echo_stands_in_brackets() -> None:
+def test_the_ipv6_address_of_a_mirror_is_sent_in_brackets() -> None:
     _, requests, _ = run(trial_of(ip_version=6), mirror=Mirror("fd00::9", 7))
     assert requests[0][2]["to"] == "[fd00::9]:7"
 
 
-def test_each_end_is_asked_only_what_is_its_own() -> None:
+def test_each_end_of_a_round_trip_receives_only_its_own_settings() -> None:
     _, requests, _ = run(
         trial_of(
             response_bytes=16,
@@ -134,7 +139,7 @@ def test_a_response_is_as_long_as_its_request_by_default() -> None:
     assert {keys["response"] for keys in keys_by_verb(requests).values()} == {1472}
 
 
-def test_the_mirror_outstays_the_one_that_asks() -> None:
+def test_the_deadline_of_the_mirror_is_later_than_that_of_the_client() -> None:
     _, requests, _ = run(trial_of(duration_s=2.0))
     keys = keys_by_verb(requests)
     assert float(keys["mirror"]["deadline"]) > float(keys["ask"]["deadline"]) > 2.0
@@ -148,14 +153,14 @@ def test_the_mirror_outstays_the_one_that_asks() -> None:
         ({"count": 1_000_000}, 10_000, 10_000),
     ],
 )
-def test_a_number_of_round_trips_has_a_deadline_that_fits_it(
+def test_the_deadline_of_counted_round_trips_fits_their_number(
     settings: dict[str, Any], least_s: float, most_s: float
 ) -> None:
     setup = RoundTrip(protocol="UDP", message_bytes=18, duration_s=None, **settings)
     assert least_s <= deadline_s(setup) <= most_s
 
 
-def test_tcp_has_no_timeout_and_both_ends_choose_their_congestion_control() -> None:
+def test_round_trips_over_tcp_have_no_time_out_and_set_congestion_control_at_both_ends() -> None:
     record, requests, _ = run(trial_of(protocol="TCP", congestion="cubic", nodelay=True))
     keys = keys_by_verb(requests)
     assert "timeout" not in keys["ask"]
@@ -164,9 +169,7 @@ def test_tcp_has_no_timeout_and_both_ends_choose_their_congestion_control() -> N
     assert record.values["congestion_chosen"] is True
 
 
-def test_an_end_that_lets_nobody_choose_keeps_its_congestion_control_and_the_record_says_so() -> (
-    None
-):
+def test_a_mirror_that_cannot_choose_congestion_control_is_stored_as_not_chosen() -> None:
     record, requests, _ = run(
         trial_of(protocol="TCP", congestion="cubic"), server={"capabilities": "tcp"}
     )
@@ -175,14 +178,14 @@ def test_an_end_that_lets_nobody_choose_keeps_its_congestion_control_and_the_rec
     assert record.values["congestion_chosen"] is False
 
 
-def test_where_the_mirror_cannot_time_its_stack_the_round_trips_are_measured_all_the_same() -> None:
+def test_round_trips_are_measured_even_if_the_mirror_cannot_time_its_stack() -> None:
     record, requests, _ = run(trial_of(stack_time=True), server={"capabilities": "udp"})
     assert "stamps" not in keys_by_verb(requests)["mirror"]
     assert record.status is Status.OK
     assert record.values["stack_timed"] is False
 
 
-def test_a_connection_a_transaction_is_closed_as_asked_and_always_opened_by_the_client() -> None:
+def test_a_connect_trial_sends_the_set_closing_and_the_client_opens_the_connections() -> None:
     record, requests, _ = run(connect_trial_of(close="orderly"), connected_by={"TCP": "server"})
     keys = keys_by_verb(requests)
     assert (keys["ask"]["kind"], keys["ask"]["close"]) == ("connect", "orderly")
@@ -202,7 +205,9 @@ def test_a_connection_a_transaction_is_closed_as_asked_and_always_opened_by_the_
         ("address-not-available", Status.FAILED),
     ],
 )
-def test_a_failed_trial_ends_the_mirror_and_holds_no_figure(word: str, status: Status) -> None:
+def test_a_failed_round_trip_trial_aborts_the_mirror_and_stores_no_figure(
+    word: str, status: Status
+) -> None:
     fault = {"error": word, "errno": 90, "path_mtu_bytes": 1400}
     record, requests, _ = run(trial_of(), client={"faults": {"ask": fault}})
     assert (record.status, record.reason, record.errno) == (status, word, 90)
@@ -211,7 +216,7 @@ def test_a_failed_trial_ends_the_mirror_and_holds_no_figure(word: str, status: S
     assert ("server", "stop", {"test": "server1", "abort": 1}) in requests
 
 
-def test_the_mirrors_own_fault_is_reported_and_not_its_consequence() -> None:
+def test_the_fault_of_the_mirror_is_reported_and_not_its_consequence() -> None:
     record, _, _ = run(
         trial_of(),
         server={"faults": {"mirror": {"error": "capability-missing", "key": "stamps"}}},
@@ -220,7 +225,7 @@ def test_the_mirrors_own_fault_is_reported_and_not_its_consequence() -> None:
     assert "stamps" in str(record.detail)
 
 
-def test_a_server_that_answers_nothing_is_not_asked_ten_thousand_times() -> None:
+def test_a_server_without_any_answer_ends_the_trial_early() -> None:
     silent = {"type": "progress", "bytes": 0, "messages": 0, "elapsed_ns": 11_000_000_000}
     trial = trial_of(duration_s=None, count=10_000, timeout_s=0.5)
     record, requests, _ = run(trial, client={"answer": lambda verb, _keys: silent})
@@ -230,7 +235,7 @@ def test_a_server_that_answers_nothing_is_not_asked_ten_thousand_times() -> None
     assert tests == {"server1", "client2"}
 
 
-def test_a_slow_server_is_waited_for_ten_time_outs() -> None:
+def test_a_silent_server_is_given_up_after_ten_time_outs() -> None:
     exchange = exchange_of(
         RoundTrip(protocol="UDP", message_bytes=64, timeout_s=10.0),
         Ends(cast(Agent, Fake("server", [])), cast(Agent, Fake("client", [])), same_host=False),
@@ -244,6 +249,6 @@ def test_a_slow_server_is_waited_for_ten_time_outs() -> None:
 
 
 @pytest.mark.parametrize(("end", "verb"), [("client", "ask"), ("server", "mirror")])
-def test_a_host_that_is_lost_ends_the_trial_at_once(end: str, verb: str) -> None:
+def test_a_lost_host_ends_a_round_trip_trial(end: str, verb: str) -> None:
     with pytest.raises(HostGone, match="no heartbeat"):
         run(trial_of(), **{end: {"gone_after": verb}})

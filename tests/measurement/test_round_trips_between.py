@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from paths import (
     hosts_on,
     loopback,
     record_of,
+    shared_loopback,
 )
 
 from netlab.errors import HostGone
@@ -24,9 +24,9 @@ from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status
 from netlab.measurement.ends import Ends
 
-__all__ = ["loopback"]
+__all__ = ["loopback", "shared_loopback"]
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 
 def round_trips(ends: Ends, **settings: Any) -> Record:
@@ -38,10 +38,12 @@ def round_trips(ends: Ends, **settings: Any) -> Record:
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
 @pytest.mark.parametrize("version", [4, 6])
-def test_every_round_trip_of_a_number_is_counted_and_timed(
-    loopback: Ends, protocol: str, version: int
+def test_every_one_of_a_set_number_of_round_trips_is_counted_and_timed(
+    shared_loopback: Ends, protocol: str, version: int
 ) -> None:
-    record = round_trips(loopback, protocol=protocol, ip_version=version, count=500, nodelay=True)
+    record = round_trips(
+        shared_loopback, protocol=protocol, ip_version=version, count=500, nodelay=True
+    )
     assert record.status is Status.OK, record.detail
     values = record.values
     assert (values["transactions"], values["lost_messages"]) == (500, 0)
@@ -57,35 +59,35 @@ def test_every_round_trip_of_a_number_is_counted_and_timed(
     assert 0 < least <= mean <= most
 
 
-def test_the_first_round_trips_are_kept_one_by_one(loopback: Ends) -> None:
-    record = round_trips(loopback, count=50, keep_first=20)
+def test_the_first_round_trips_are_stored_one_by_one(shared_loopback: Ends) -> None:
+    record = round_trips(shared_loopback, count=50, keep_first=20)
     first = record.values["first_rtt_ns"]
     assert isinstance(first, list)
     assert len(first) == 20
 
 
-def test_many_round_trips_at_once_are_all_counted(loopback: Ends) -> None:
-    record = round_trips(loopback, count=1000, outstanding=16)
+def test_round_trips_with_16_outstanding_requests_are_all_counted(shared_loopback: Ends) -> None:
+    record = round_trips(shared_loopback, count=1000, outstanding=16)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 1000
     assert record.values["client_outstanding"] == 16
 
 
-def test_a_mirror_that_waits_lengthens_every_round_trip(loopback: Ends) -> None:
-    record = round_trips(loopback, count=20, mirror_hold_s=0.005)
+def test_a_hold_of_the_mirror_lengthens_every_round_trip(shared_loopback: Ends) -> None:
+    record = round_trips(shared_loopback, count=20, mirror_hold_s=0.005)
     least = record.values["rtt_min_ns"]
     assert isinstance(least, int)
     assert least >= 5_000_000
 
 
-def test_a_response_may_be_shorter_than_its_request(loopback: Ends) -> None:
-    record = round_trips(loopback, count=100, message_bytes=1472, response_bytes=16)
+def test_a_response_may_be_shorter_than_its_request(shared_loopback: Ends) -> None:
+    record = round_trips(shared_loopback, count=100, message_bytes=1472, response_bytes=16)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 100
 
 
 @pytest.mark.needs("namespaces")
-def test_the_time_in_the_mirrors_stack_is_part_of_the_round_trip() -> None:
+def test_the_time_in_the_stack_of_the_mirror_is_part_of_the_round_trip() -> None:
     with hosts_on(Path()) as ends:
         record = round_trips(ends, count=200, message_bytes=18, stack_time=True)
     assert record.status is Status.OK, record.detail
@@ -103,8 +105,10 @@ def test_the_time_in_the_mirrors_stack_is_part_of_the_round_trip() -> None:
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_udp_without_a_checksum_is_for_ipv4_only(loopback: Ends, version: int) -> None:
-    record = round_trips(loopback, count=100, ip_version=version, udp_checksum=False)
+def test_round_trips_over_udp_without_a_checksum_work_over_ipv4_only(
+    shared_loopback: Ends, version: int
+) -> None:
+    record = round_trips(shared_loopback, count=100, ip_version=version, udp_checksum=False)
     if version == 4:
         assert record.status is Status.OK, record.detail
         assert record.values["transactions"] == 100
@@ -113,20 +117,27 @@ def test_udp_without_a_checksum_is_for_ipv4_only(loopback: Ends, version: int) -
 
 
 @pytest.mark.parametrize("close", ["reset", "orderly"])
-def test_a_connection_a_transaction(loopback: Ends, close: str) -> None:
+def test_a_connect_trial_opens_a_connection_for_each_transaction(
+    shared_loopback: Ends, close: str
+) -> None:
     setup = Connect(message_bytes=64, duration_s=None, count=100, close=close)  # type: ignore[arg-type]
-    record = record_of("connect", setup, loopback)
+    record = record_of("connect", setup, shared_loopback)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 100
     assert "client_connect_mean_ns" in record.values
     assert "client_closed_by" in record.values
 
 
-def test_a_message_over_the_path_that_may_not_be_fragmented_names_the_path_mtu(
-    loopback: Ends,
+def test_an_unfragmentable_message_longer_than_the_path_mtu_is_reported_with_the_path_mtu(
+    shared_loopback: Ends,
 ) -> None:
     record = round_trips(
-        loopback, count=3, message_bytes=65500, ip_version=6, dont_fragment=True, response_bytes=16
+        shared_loopback,
+        count=3,
+        message_bytes=65500,
+        ip_version=6,
+        dont_fragment=True,
+        response_bytes=16,
     )
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "message-too-long")
     assert record.values["path_mtu_bytes"] == 65536
@@ -164,9 +175,11 @@ class Echo:
 
 
 @pytest.mark.parametrize("message", [8, 18, 1472])
-def test_an_echo_that_no_agent_of_ours_is_is_measured_as_well(loopback: Ends, message: int) -> None:
+def test_round_trips_with_a_udp_echo_without_a_probe_are_measured(
+    shared_loopback: Ends, message: int
+) -> None:
     with Echo() as mirror:
-        ends = Ends(None, loopback.client, True, mirror=mirror, mirror_name="echo")
+        ends = Ends(None, shared_loopback.client, True, mirror=mirror, mirror_name="echo")
         record = round_trips(ends, count=200, message_bytes=message)
     assert record.status is Status.OK, record.detail
     assert (record.server, record.values["transactions"]) == ("echo", 200)
@@ -174,13 +187,15 @@ def test_an_echo_that_no_agent_of_ours_is_is_measured_as_well(loopback: Ends, me
     assert not any(name.startswith("server_") for name in record.values)
 
 
-def test_what_an_echo_does_not_answer_is_lost_and_counted(loopback: Ends) -> None:
+def test_requests_that_a_udp_echo_does_not_answer_are_counted_as_lost(
+    shared_loopback: Ends,
+) -> None:
     with Echo(losing=10) as mirror:
-        ends = Ends(None, loopback.client, True, mirror=mirror, mirror_name="echo")
-        record = round_trips(ends, count=100, timeout_s=0.02)
+        ends = Ends(None, shared_loopback.client, True, mirror=mirror, mirror_name="echo")
+        record = round_trips(ends, count=20, timeout_s=0.5)
     assert record.status is Status.OK, record.detail
-    assert record.values["lost_messages"] == 10
-    assert record.values["transactions"] == 90
+    assert record.values["lost_messages"] == 2
+    assert record.values["transactions"] == 18
 
 
 class TcpEcho:
@@ -205,18 +220,20 @@ class TcpEcho:
                 connection.sendall(data)
 
 
-def test_a_tcp_echo_is_measured_as_well(loopback: Ends) -> None:
+def test_round_trips_with_a_tcp_echo_without_a_probe_are_measured(shared_loopback: Ends) -> None:
     with TcpEcho() as mirror:
-        ends = Ends(None, loopback.client, True, mirror=mirror, mirror_name="echo")
+        ends = Ends(None, shared_loopback.client, True, mirror=mirror, mirror_name="echo")
         record = round_trips(ends, protocol="TCP", count=200, message_bytes=5000, nodelay=True)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 200
 
 
-def test_an_echo_that_is_not_there_is_a_failure_and_no_figure(loopback: Ends) -> None:
+def test_round_trips_with_a_missing_echo_fail_without_a_figure(shared_loopback: Ends) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    ends = Ends(None, loopback.client, True, mirror=Mirror("127.0.0.1", port), mirror_name="echo")
+    ends = Ends(
+        None, shared_loopback.client, True, mirror=Mirror("127.0.0.1", port), mirror_name="echo"
+    )
     for protocol in ("TCP", "UDP"):
         record = round_trips(ends, protocol=protocol, count=5, timeout_s=0.02)
         assert (record.status, record.reason) == (Status.FAILED, "connect-refused")
@@ -224,14 +241,12 @@ def test_an_echo_that_is_not_there_is_a_failure_and_no_figure(loopback: Ends) ->
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_a_mirror_killed_in_mid_trial_ends_it_at_once_and_the_client_goes_on(
+def test_a_mirror_killed_in_mid_trial_ends_the_trial_and_the_client_still_answers(
     loopback: Ends, protocol: str
 ) -> None:
     server = loopback.agent_of_server
     killer = threading.Timer(0.3, os.kill, (int(server.hello["pid"]), signal.SIGKILL))
     killer.start()
-    start_s = time.monotonic()
     with pytest.raises(HostGone, match="server"):
         round_trips(loopback, protocol=protocol, duration_s=30.0)
-    assert time.monotonic() - start_s < 10
     assert loopback.client.ask("clock")["type"] == "clock"

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, cast
 
 import pytest
+from advanced_clock import AdvancedClock, passing_clock
 from scripted_agent import Asked, Fake, run_with
 
+from netlab import clock
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
-from netlab.measurement import conversation
-from netlab.measurement.conversation import ConversationEnd
+from netlab.measurement.conversation import ENDS_S, ConversationEnd
 from netlab.measurement.ends import SoFar
 from netlab.measurement.flow import Flow
 from netlab.measurement.netprobe import NETPROBE
 from netlab.remote.agent import Agent
+
+__all__ = ["passing_clock"]
+
+pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("passing_clock")]
 
 
 def trial_of(**settings: Any) -> Trial:
@@ -32,7 +36,7 @@ def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
     return run_with(NETPROBE.measure, trial, **fakes)
 
 
-def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -> None:
+def test_the_server_listens_first_and_the_client_receives_its_port_and_token() -> None:
     record, requests, live = run(trial_of())
     (_, first, listening), (_, second, connecting) = requests[:2]
     assert [first, second] == ["receive", "send"]
@@ -49,14 +53,14 @@ def test_the_server_listens_first_and_the_client_is_given_its_port_and_token() -
     assert [progress.rate_bit_per_s for progress in live] == [8e6]
 
 
-def test_the_receiver_gets_the_count_of_the_sender() -> None:
+def test_the_receiver_is_stopped_with_the_message_count_of_the_sender() -> None:
     _, requests, _ = run(trial_of(protocol="UDP"))
     stops = [(name, keys) for name, verb, keys in requests if verb == "stop"]
     assert [name for name, _ in stops] == ["client", "server"]
     assert stops[1][1]["sent"] == 8003
 
 
-def test_when_the_server_sends_the_client_still_connects() -> None:
+def test_the_client_connects_even_if_the_server_sends() -> None:
     record, requests, _ = run(trial_of(direction="server-sends"))
     assert [(name, verb) for name, verb, _ in requests[:2]] == [
         ("server", "send"),
@@ -69,7 +73,7 @@ def test_when_the_server_sends_the_client_still_connects() -> None:
     ("direction", "client_does", "server_does"),
     [("client-sends", "send", "receive"), ("server-sends", "receive", "send")],
 )
-def test_a_server_that_has_to_connect_does_so_whichever_way_the_data_go(
+def test_a_server_that_has_to_connect_connects_in_each_direction_of_a_stream(
     direction: str, client_does: str, server_does: str
 ) -> None:
     record, requests, _ = run(
@@ -87,7 +91,7 @@ def test_a_server_that_has_to_connect_does_so_whichever_way_the_data_go(
     assert record.values["connected_by"] == "server"
 
 
-def test_the_other_protocol_is_opened_as_usual() -> None:
+def test_a_server_that_connects_for_tcp_still_listens_for_udp() -> None:
     record, requests, _ = run(
         trial_of(protocol="UDP"), connected_by={"TCP": "server", "UDP": "client"}
     )
@@ -95,18 +99,18 @@ def test_the_other_protocol_is_opened_as_usual() -> None:
     assert record.values["connected_by"] == "client"
 
 
-def test_both_flows_of_a_trial_are_connected_by_the_same_side() -> None:
+def test_one_side_connects_both_flows_of_a_trial() -> None:
     record, _, _ = run(trial_of(direction="both"), connected_by={"TCP": "server"})
     assert record.values["to_server_connected_by"] == "server"
     assert record.values["to_client_connected_by"] == "server"
 
 
-def test_an_ipv6_address_stands_in_brackets() -> None:
+def test_the_ipv6_address_of_a_stream_is_sent_in_brackets() -> None:
     _, requests, _ = run(trial_of(ip_version=6))
     assert requests[1][2]["to"] == "[fd00::1]:40001"
 
 
-def test_both_directions_have_keys_of_their_own_and_no_sum() -> None:
+def test_a_stream_in_both_directions_stores_each_throughput_and_no_sum() -> None:
     record, requests, _ = run(
         trial_of(direction="both"), server={"offset_ns": 5_000_000_000}, client={"offset_ns": 7}
     )
@@ -128,7 +132,9 @@ def test_both_directions_have_keys_of_their_own_and_no_sum() -> None:
         ("a-word-of-a-newer-probe", Status.FAILED),
     ],
 )
-def test_an_error_word_decides_between_failed_and_impossible(word: str, status: Status) -> None:
+def test_the_error_word_of_a_probe_decides_between_failed_and_impossible(
+    word: str, status: Status
+) -> None:
     record, requests, _ = run(
         trial_of(), client={"faults": {"send": {"error": word, "errno": 105, "detail": "why"}}}
     )
@@ -139,7 +145,7 @@ def test_an_error_word_decides_between_failed_and_impossible(word: str, status: 
     assert ("server", "stop", {"test": "server1", "abort": 1}) in requests
 
 
-def test_the_cause_is_reported_and_not_its_consequence_at_the_other_end() -> None:
+def test_a_fault_of_the_listener_before_the_connection_is_the_reported_reason() -> None:
     record, _, _ = run(
         trial_of(),
         server={"faults": {"receive": {"error": "peer-vanished"}}},
@@ -149,36 +155,35 @@ def test_the_cause_is_reported_and_not_its_consequence_at_the_other_end() -> Non
     assert record.reason == "peer-vanished"
 
 
-def test_a_host_that_is_lost_ends_the_trial_at_once() -> None:
+def test_a_lost_host_ends_a_stream_trial() -> None:
     with pytest.raises(HostGone, match="no heartbeat"):
         run(trial_of(), client={"gone_after": "send"})
 
 
-def test_the_other_end_of_a_host_that_is_lost_ends_before_the_next_trial() -> None:
+def test_the_stream_test_of_the_remaining_host_is_aborted_after_a_lost_host() -> None:
     requests: list[Asked] = []
     with pytest.raises(HostGone):
         run(trial_of(), client={"gone_after": "send"}, asked=requests)
     assert requests[-1] == ("server", "stop", {"test": "server1", "abort": 1})
 
 
-def test_one_that_does_not_end_is_waited_for_no_longer_than_it_may_take(
-    monkeypatch: pytest.MonkeyPatch,
+def test_an_aborted_stream_test_that_does_not_end_is_waited_for_no_longer_than_its_limit(
+    passing_clock: AdvancedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conversation, "ENDS_S", 0.2)
     monkeypatch.setattr(Fake, "_stop", lambda *_: None)
-    began = time.monotonic()
+    began_s = clock.monotonic()
     with pytest.raises(HostGone):
         run(trial_of(), client={"gone_after": "send"})
-    assert 0.2 <= time.monotonic() - began < 2.0
+    assert ENDS_S <= clock.monotonic() - began_s < ENDS_S + 0.1
 
 
-def test_a_fixed_port_range_goes_to_the_listening_side_only() -> None:
+def test_a_port_range_is_sent_only_to_the_listening_side() -> None:
     _, requests, _ = run(trial_of(), server={"port_range": (5001, 5100)})
     assert requests[0][2]["port"] == "5001-5100"
     assert "port" not in requests[1][2]
 
 
-def test_only_the_sender_gets_a_rate_and_only_the_receiver_spins() -> None:
+def test_only_the_sender_receives_a_rate_and_only_the_receiver_spins() -> None:
     _, requests, _ = run(trial_of(protocol="UDP", rate_bit_per_s=5e6, receive="spinning"))
     keys = {verb: keys for _, verb, keys in requests}
     assert keys["send"]["rate"] == "5000000"
@@ -187,7 +192,7 @@ def test_only_the_sender_gets_a_rate_and_only_the_receiver_spins() -> None:
     assert "spin" not in keys["send"]
 
 
-def test_methods_are_sent_to_the_end_that_uses_them() -> None:
+def test_methods_of_sending_and_receiving_are_sent_only_to_the_end_that_uses_the_method() -> None:
     methods = {"send_method": "batch", "receive": "polling"}
     _, requests, _ = run(trial_of(protocol="UDP", **methods))
     keys = {verb: keys for _, verb, keys in requests}
@@ -197,7 +202,7 @@ def test_methods_are_sent_to_the_end_that_uses_them() -> None:
     assert not any({"poll", "method"} & set(keys) for _, _, keys in requests)
 
 
-def test_only_the_receiver_of_tcp_gets_the_size_of_a_call() -> None:
+def test_the_size_of_a_receive_call_is_sent_only_to_the_receiver() -> None:
     _, requests, _ = run(trial_of(protocol="TCP", tcp_receive_call="message"))
     keys = {verb: keys for _, verb, keys in requests}
     assert keys["receive"]["receive_call"] == "message"
@@ -206,7 +211,7 @@ def test_only_the_receiver_of_tcp_gets_the_size_of_a_call() -> None:
     assert not any("receive_call" in keys for _, _, keys in requests)
 
 
-def test_only_the_sender_gets_the_congestion_control() -> None:
+def test_the_congestion_control_is_sent_only_to_the_sender() -> None:
     record, requests, _ = run(trial_of(congestion="cubic"))
     keys = {verb: keys for _, verb, keys in requests}
     assert keys["send"]["congestion"] == "cubic"
@@ -214,7 +219,7 @@ def test_only_the_sender_gets_the_congestion_control() -> None:
     assert record.values["congestion_chosen"] is True
 
 
-def test_a_system_that_lets_nobody_choose_keeps_its_own_and_the_record_says_so() -> None:
+def test_a_sender_that_cannot_choose_congestion_control_is_stored_as_not_chosen() -> None:
     record, requests, _ = run(
         trial_of(congestion="cubic"), client={"capabilities": "stream,tcp,udp"}
     )
@@ -223,14 +228,14 @@ def test_a_system_that_lets_nobody_choose_keeps_its_own_and_the_record_says_so()
     assert record.values["congestion_chosen"] is False
 
 
-def test_a_server_without_an_agent_measures_no_stream() -> None:
+def test_a_stream_is_impossible_with_a_server_without_a_probe() -> None:
     record, requests, _ = run(trial_of(), mirror=Mirror("10.0.0.9", 7))
     assert requests == []
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
     assert record.server == "echo"
 
 
-def test_a_listener_that_is_ready_after_the_trial_was_given_up_is_not_connected_to() -> None:
+def test_no_connection_is_opened_to_a_listener_that_is_ready_after_an_abort() -> None:
     requests: list[Asked] = []
     listener, connector = (
         ConversationEnd(cast(Agent, Fake(name, requests)), verb, "10.0.0.1", {})
@@ -243,7 +248,7 @@ def test_a_listener_that_is_ready_after_the_trial_was_given_up_is_not_connected_
     assert [verb for _, verb, _ in requests] == ["receive", "stop"]
 
 
-def test_on_stop_is_called_once_the_sender_was_told_to_stop() -> None:
+def test_the_callback_on_stop_is_called_once_after_the_sender_was_stopped() -> None:
     requests: list[Asked] = []
     listener, connector = (
         ConversationEnd(cast(Agent, Fake(name, requests)), verb, "10.0.0.1", {})

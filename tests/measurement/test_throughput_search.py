@@ -16,6 +16,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from paths import Inside, needs_namespaces
+from scripted_agent import Fake, run_with
 
 from netlab.build.local import local_probe
 from netlab.errors import ProbeError
@@ -130,16 +131,17 @@ def check(record: Record, share: float, step: float = STEP) -> None:
 class TestRouters:
     """A device that routes, with limits planted in it."""
 
-    pytestmark: ClassVar = needs_namespaces
+    pytestmark: ClassVar = [*needs_namespaces, pytest.mark.night]
 
-    @pytest.mark.sampled(most=1)
     @pytest.mark.parametrize(("share", "frame_bytes"), [(0.37, 512), (0.40, 1518), (0.61, 512)])
-    def test_a_planted_limit_is_found_within_a_step(self, share: float, frame_bytes: int) -> None:
+    def test_a_throughput_search_finds_the_planted_limit_of_a_router_within_a_step(
+        self, share: float, frame_bytes: int
+    ) -> None:
         step = 0.02
         with routed(rate=LINE_BIT_PER_S, device_rate=share * LINE_BIT_PER_S) as ends:
             check(search(ends, frame_bytes=frame_bytes, resolution=step), share, step)
 
-    def test_a_device_that_forwards_all_of_it_is_at_line_rate(self) -> None:
+    def test_a_throughput_search_over_a_fast_router_reaches_the_line_rate(self) -> None:
         # The cables are faster than the line rate, so that a short delay does not matter.
         with routed(rate=1.1 * LINE_BIT_PER_S) as wider:
             ends = replace(wider, link_rate_bit_per_s=LINE_BIT_PER_S)
@@ -149,7 +151,9 @@ class TestRouters:
             assert values["frames_per_s"] == frames_per_s(LINE_BIT_PER_S, 1518)
             assert values["line_rate_from"] == "link"
 
-    def test_a_queue_that_swallows_the_whole_trial_does_not_pass(self) -> None:
+    def test_a_throughput_search_does_not_take_a_long_queue_of_a_router_for_throughput(
+        self,
+    ) -> None:
         """A queue of 10,000 frames loses none in a trial of 1 s, but forwards no more."""
         with routed(**limited(device_queue_frames=10_000)) as ends:
             record = search(ends, frame_bytes=1518, residual_s=2.0)
@@ -158,14 +162,17 @@ class TestRouters:
             assert "absorbed" in verdicts
             assert "lost" not in verdicts
 
-    @pytest.mark.sampled(most=1)
     @pytest.mark.parametrize("direction", ["server-sends", "both"])
-    def test_the_other_way_and_both_ways_at_once_are_searched_as_well(self, direction: str) -> None:
+    def test_a_throughput_search_finds_the_limit_in_the_other_and_in_both_directions(
+        self, direction: str
+    ) -> None:
         with routed(**limited()) as ends:
             settings = {"direction": direction, "streams": 2}
             check(search(ends, frame_bytes=1024, **settings), 0.4)
 
-    def test_the_loss_above_it_is_what_the_device_cannot_forward(self) -> None:
+    def test_the_frame_loss_above_the_limit_is_the_share_that_the_router_cannot_forward(
+        self,
+    ) -> None:
         with routed(**limited(device_queue_frames=5)) as ends:
             # A burst of ours would overflow so short a queue.
             values: Any = search(ends, frame_bytes=1518, frame_loss=True, burst=2).values
@@ -184,57 +191,60 @@ class TestRouters:
         ]
         assert losses[-2:] == [0, 0] or shares[-1] == 0.1
 
-    def test_over_ipv6_the_frames_are_of_the_same_length(self) -> None:
+    def test_a_throughput_search_over_ipv6_finds_the_limit_of_a_router(self) -> None:
         with routed(**limited()) as ends:
             check(search(ends, frame_bytes=1518, ip_version=6), 0.4)
 
-    def test_a_load_is_accounted_for_frame_by_frame(self) -> None:
-        with routed(**limited(device_queue_frames=5)) as ends:
-            setup = setup_of(frame_bytes=1518)
-            outcome = offer(setup, ends, OfferedLoad(400, 800.0, 0.5), lambda _s, _r: None)
-            (counts,) = outcome.accounts
-            assert counts.sent == 400
-            assert 150 < counts.received < 250
-            assert counts.lost == 400 - counts.received
-            assert counts.own_drops == 0
-            assert counts.received_per_s() == pytest.approx(
-                frames_per_s(DEVICE_BIT_PER_S, 1518), rel=0.05
-            )
+
+@needs_namespaces[0]
+def test_every_frame_of_a_load_through_a_slow_router_is_counted() -> None:
+    with routed(**limited(device_queue_frames=5)) as ends:
+        setup = setup_of(frame_bytes=1518)
+        outcome = offer(setup, ends, OfferedLoad(400, 800.0, 0.5), lambda _s, _r: None)
+        (counts,) = outcome.accounts
+        assert counts.sent == 400
+        assert 150 < counts.received < 250
+        assert counts.lost == 400 - counts.received
+        assert counts.own_drops == 0
+        assert counts.received_per_s() == pytest.approx(
+            frames_per_s(DEVICE_BIT_PER_S, 1518), rel=0.05
+        )
+
+
+@pytest.fixture(scope="module")
+def observed() -> Record:
+    """A search with the standard's other tests, through an observed router that forwards two fifths
+    of the line rate and has a queue of 20 frames.
+    """
+    with routed(observe=True, **limited(device_queue_frames=20)) as ends:
+        settings = {"resolution": 0.1, "burst": 10}
+        return search(ends, frame_bytes=1518, latency=True, back_to_back=2, **settings)
 
 
 @needs_namespaces[0]
-def test_an_observed_device_and_the_standards_other_tests_stand_in_the_record() -> None:
-    """It forwards two fifths of the line rate, with a queue of 20 frames."""
-    with routed(observe=True, **limited(device_queue_frames=20)) as ends:
-        settings = {"resolution": 0.1, "burst": 10}
-        record = search(ends, frame_bytes=1518, latency=True, back_to_back=2, **settings)
-    assert record.status is Status.OK, record.detail
-    values: Any = record.values
-    assert values["limit"] == "device"
-    _check_settings(values)
-    _check_loads(values)
-    _check_drops(values)
-    _check_latency(values)
-    assert values["back_to_back_limit"] == "device"
-    assert len(values["back_to_back_each_frames"]) == 2
-    # While a burst of N frames came in, two fifths of it went out. The shaper itself lets two more
-    # frames through at once.
-    assert 0.6 * values["back_to_back_frames"] == pytest.approx(22, abs=4)
+def test_a_throughput_search_through_a_slow_router_ends_at_the_limit_of_the_router(
+    observed: Record,
+) -> None:
+    assert observed.status is Status.OK, observed.detail
+    assert observed.values["limit"] == "device"
+    assert observed.values["limit_host"] == observed.values["observed_1_host"] == "router"
+    assert observed.values["limit_core"] in range(os.cpu_count() or 1)
+    assert 0 <= of(observed, "limit_core_share") <= 1
 
 
-def _check_settings(values: Any) -> None:
-    """The effective settings at both ends: buffers as read back, and the send method."""
-    assert values["sender_send_buffer_bytes"] > 0
-    assert values["receiver_receive_buffer_bytes"] > 0
-    assert values["sender_send_method"] == "plain"
-    assert values["receiver_receive_method"] == "blocking"
+@needs_namespaces[0]
+def test_a_throughput_search_stores_the_effective_settings_of_both_ends(observed: Record) -> None:
+    assert of(observed, "sender_send_buffer_bytes") > 0
+    assert of(observed, "receiver_receive_buffer_bytes") > 0
+    assert observed.values["sender_send_method"] == "plain"
+    assert observed.values["receiver_receive_method"] == "blocking"
 
 
-def _check_loads(values: Any) -> None:
-    """The load of each host at the found rate and in each trial, with the device's busiest core."""
-    assert values["limit_host"] == values["observed_1_host"] == "router"
-    assert values["limit_core"] in range(os.cpu_count() or 1)
-    assert 0 <= values["limit_core_share"] <= 1
+@needs_namespaces[0]
+def test_a_throughput_search_stores_the_load_of_every_host_in_every_trial(
+    observed: Record,
+) -> None:
+    values: Any = observed.values
     for host in ("client", "server", "observed_1"):
         assert 0 <= values[f"{host}_busy_share"] <= values[f"{host}_busiest_core_share"] <= 1
         assert len(values[f"trial_{host}_busiest_core_share"]) == len(values["trial_verdict"])
@@ -242,8 +252,11 @@ def _check_loads(values: Any) -> None:
     assert not any("softnet" in name for name in values)
 
 
-def _check_drops(values: Any) -> None:
-    """Every lost frame is counted at the place where it was dropped."""
+@needs_namespaces[0]
+def test_every_lost_frame_of_a_search_is_counted_in_the_queue_of_the_router(
+    observed: Record,
+) -> None:
+    values: Any = observed.values
     sent_frames, received_frames = (values[f"trial_{kind}_frames"] for kind in ("sent", "received"))
     drops = values["trial_observed_1_queue_dropped_frames"]
     assert sum(sent_frames) > sum(received_frames)
@@ -255,8 +268,11 @@ def _check_drops(values: Any) -> None:
     assert values["server_interface_dropped_frames"] == 0
 
 
-def _check_latency(values: Any) -> None:
-    """At the found rate and at lower ones."""
+@needs_namespaces[0]
+def test_a_throughput_search_measures_latency_at_the_found_rate_and_at_lower_rates(
+    observed: Record,
+) -> None:
+    values: Any = observed.values
     assert values["latency_found_share"] == [0.1, 0.5, 0.9, 1.0]
     assert "latency_failed_share" not in values
     assert all(count > 0 for count in values["latency_count"])
@@ -265,12 +281,35 @@ def _check_latency(values: Any) -> None:
         assert 0 < least <= mean <= most
 
 
+@needs_namespaces[0]
+def test_bursts_at_the_line_rate_end_at_the_limit_of_the_router(observed: Record) -> None:
+    values: Any = observed.values
+    assert values["back_to_back_limit"] == "device"
+    assert len(values["back_to_back_each_frames"]) == 2
+
+
+@needs_namespaces[0]
+@pytest.mark.night
+def test_the_longest_burst_shows_the_queue_of_the_router(observed: Record) -> None:
+    # While a burst of N frames came in, two fifths of it went out. The shaper itself lets two more
+    # frames through at once.
+    assert 0.6 * of(observed, "back_to_back_frames") == pytest.approx(22, abs=4)
+
+
+def of(record: Record, name: str) -> float:
+    value = record.values[name]
+    assert isinstance(value, int | float)
+    return value
+
+
 class TestTesters:
     """Our own hosts as the limit are reported."""
 
-    pytestmark: ClassVar = needs_namespaces
+    pytestmark: ClassVar = [*needs_namespaces, pytest.mark.night]
 
-    def test_a_cable_faster_than_our_hosts_is_not_their_result(self) -> None:
+    def test_a_search_over_a_cable_faster_than_the_hosts_reports_the_hosts_as_the_limit(
+        self,
+    ) -> None:
         with routed() as ends:
             settings = {"duration_s": 0.2, "resolution": 0.1, "line_rate_bit_per_s": 400e9}
             record = search(ends, frame_bytes=1518, **settings)
@@ -283,7 +322,7 @@ class TestTesters:
             assert record.values["limit_core"] in range(os.cpu_count() or 1)
             assert record.values["line_rate_from"] == "setting"
 
-    def test_a_sender_that_cannot_send_what_it_is_to_send_is_the_limit(self) -> None:
+    def test_a_sender_slower_than_the_line_rate_is_reported_as_generator_bound(self) -> None:
         """Its own cable carries two fifths of the line rate without loss."""
         with routed(rate=DEVICE_BIT_PER_S) as ends:
             # A short queue of its own: what waits there is not the device's. The receiver's, which
@@ -295,7 +334,7 @@ class TestTesters:
             numbers: Any = values["trial_verdict"]
             assert not {"lost", "absorbed"} & {VERDICTS[number] for number in numbers}
 
-    def test_a_line_slower_than_the_senders_link_is_paced_by_the_sender(self) -> None:
+    def test_the_sender_paces_a_line_rate_below_that_of_its_link(self) -> None:
         with routed(**limited()) as ends:
             slower = LINE_BIT_PER_S / 2
             record = search(ends, frame_bytes=1518, line_rate_bit_per_s=slower, duration_s=1.5)
@@ -308,7 +347,7 @@ def ends_of(ends: Ends) -> tuple[Agent, Agent]:
     return ends.agent_of_server, ends.client
 
 
-def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None:
+def test_both_directions_of_a_load_start_at_one_moment_whatever_the_clocks_of_the_hosts() -> None:
     """Clocks an hour apart, neither of them the controller's."""
     off_ns = {"client": 3_600_000_000_000, "server": -7_000}
     agents = {
@@ -324,7 +363,7 @@ def test_both_directions_start_at_one_moment_whatever_their_clocks_say() -> None
 
 
 @pytest.mark.parametrize(("word", "raises"), [("no-traffic", False), ("pair-gone", True)])
-def test_a_loss_that_cannot_be_measured_leaves_the_rate_unless_a_pair_is_gone(
+def test_a_failed_frame_loss_test_leaves_the_found_rate_unless_a_pair_left(
     word: str, raises: bool
 ) -> None:
     def trial(_share: Fraction, *, full: bool) -> TrialResult:
@@ -338,7 +377,8 @@ def test_a_loss_that_cannot_be_measured_leaves_the_rate_unless_a_pair_is_gone(
         throughput_search._losses(bench)
 
 
-def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
+@pytest.mark.lab
+def test_a_throughput_search_uses_the_addresses_of_the_pairings_network() -> None:
     """The address of another network belongs to no host."""
     addresses = {"elsewhere": ("192.0.2.1",), "loop": ("127.0.0.1", "::1")}
     host = Host(name="here", os="L", local=True, addresses=addresses)
@@ -359,31 +399,30 @@ def test_a_pairing_that_names_its_network_is_searched_in_that_one() -> None:
     assert record.values["limit"] == "line rate"
 
 
-class TestLineRate:
-    """The source of the line rate."""
+# The line rate, against scripted agents
 
-    pytestmark: ClassVar = needs_namespaces
 
-    def line(self, ends: Ends, **settings: Any) -> tuple[float, str]:
-        line = line_of(setup_of(frame_bytes=64, **settings), ends)
-        assert line.frames_per_s == frames_per_s(line.bit_per_s, 64)
-        return line.bit_per_s, line.source
+def line(ends: Ends, **settings: Any) -> tuple[float, str]:
+    line_rate = line_of(setup_of(frame_bytes=64, **settings), ends)
+    assert line_rate.frames_per_s == frames_per_s(line_rate.bit_per_s, 64)
+    return line_rate.bit_per_s, line_rate.source
 
-    def test_the_test_itself_else_the_matrix_else_the_interface(self) -> None:
-        with routed(rate=20e6) as ends:
-            assert self.line(ends, line_rate_bit_per_s=5e6) == (5e6, "setting")
-            assert self.line(ends) == (20e6, "link")
-        with routed() as ends:
-            assert self.line(ends) == (10e9, "interface")  # what a veth says of itself
 
-    def test_where_nobody_says_it_the_cell_cannot_be_measured(self) -> None:
-        loop = Host(name="here", os="L", local=True, addresses={"loop": ("127.0.0.1", "::1")})
-        with ExitStack() as stack:
-            agents = [Agent.open(loop) for _ in range(2)]
-            for agent in agents:
-                stack.callback(agent.close)
-            ends = Ends(server=agents[0], client=agents[1], same_host=True)
-            record = search(ends, frame_bytes=64)
-        assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
-        assert not record.is_final
-        assert "set `link` or `line_rate`" in str(record.detail)
+@pytest.mark.agents
+def test_the_line_rate_is_that_of_the_test_else_of_the_matrix_else_of_the_interface() -> None:
+    facts = {"interface_speed_bit_per_s": 10_000_000_000}
+    server, client = Fake("server", []), Fake("client", [], facts_=facts)
+    own = Ends(cast(Agent, server), cast(Agent, client), same_host=False)
+    stated = replace(own, link_rate_bit_per_s=20e6)
+    assert line(stated, line_rate_bit_per_s=5e6) == (5e6, "setting")
+    assert line(stated) == (20e6, "link")
+    assert line(own) == (10e9, "interface")
+
+
+@pytest.mark.agents
+def test_a_throughput_search_without_a_known_line_rate_is_impossible() -> None:
+    cell = Cell(pairing="LL", test="throughput_search", setup=setup_of(frame_bytes=64))
+    record, _, _ = run_with(NETPROBE.measure, Trial(cell, 1))
+    assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
+    assert not record.is_final
+    assert "set `link` or `line_rate`" in str(record.detail)

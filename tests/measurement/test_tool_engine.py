@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paths import loopback
+from paths import shared_loopback
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Cell
@@ -28,9 +28,9 @@ from netlab.measurement.tools.nuttcp import NUTTCP
 from netlab.measurement.tools.tool import Tool, ToolTrial, refusal_of_running_server
 from netlab.measurement.tools.tool_engine import ToolEngine
 
-__all__ = ["loopback"]
+__all__ = ["shared_loopback"]
 
-STREAM = Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, engine="iperf3")
+STREAM = Stream(protocol="TCP", message_bytes=1448, duration_s=0.2, engine="iperf3")
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class MadeTool:
 
 
 @pytest.fixture
-def measure(loopback: Ends) -> Callable[..., Record]:
-    def measured(tool: MadeTool, setup: Stream = STREAM, ends: Ends = loopback) -> Record:
+def measure(shared_loopback: Ends) -> Callable[..., Record]:
+    def measured(tool: MadeTool, setup: Stream = STREAM, ends: Ends = shared_loopback) -> Record:
         trial = Trial(Cell(pairing="LL", test="stream", setup=setup), number=1)
         record = ToolEngine(tool).measure(trial, ends, 1, lambda _cell, _rate: None)
         to_json(record)
@@ -99,13 +99,16 @@ def programs() -> list[str]:
     return [line[2].decode() for line in lines if line[:1] == [b"sh"] and b"server" in line]
 
 
-def test_the_figure_and_what_is_beside_it(measure: Callable[..., Record]) -> None:
-    record = measure(MadeTool("sleep 1; echo 95000000"), replace(STREAM, warm_up_s=1.0))
+@pytest.mark.lab
+def test_the_figure_of_a_tool_is_stored_with_version_command_and_remarks(
+    measure: Callable[..., Record],
+) -> None:
+    record = measure(MadeTool("sleep 0.3; echo 95000000"), replace(STREAM, warm_up_s=1.0))
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 95e6
     assert record.values["server_engine_version"] == record.values["client_engine_version"]
     assert record.values["client_engine_version"] == "made 1.0"
-    assert str(record.values["client_engine_command"]).startswith("sh -c sleep 1; echo")
+    assert str(record.values["client_engine_command"]).startswith("sh -c sleep 0.3; echo")
     assert record.values["engine_remarks"] == (
         "no warm-up: the figure covers the beginning; made of a script; "
         "`message_size` was 1400, 1448 was asked"
@@ -113,8 +116,9 @@ def test_the_figure_and_what_is_beside_it(measure: Callable[..., Record]) -> Non
     assert programs() == []
 
 
-def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Record]) -> None:
-    record = measure(MadeTool('sleep 1; echo "$1$2"'))
+@pytest.mark.lab
+def test_a_tool_receives_two_different_ports(measure: Callable[..., Record]) -> None:
+    record = measure(MadeTool('sleep 0.3; echo "$1$2"'))
     assert record.status is Status.OK, record.detail
     command = str(record.values["server_engine_command"]).split()
     first, second = command[-2:]
@@ -122,6 +126,7 @@ def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Reco
     assert record.values["throughput_bit_per_s"] == float(first + second)
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize(
     ("tool", "setup", "status", "reason", "words"),
     [
@@ -154,7 +159,7 @@ def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Reco
             "`protocol`: iperf3 has no test stream over UDP",
         ),
         (
-            MadeTool("sleep 1; echo what is this >&2; exit 1"),
+            MadeTool("sleep 0.3; echo what is this >&2; exit 1"),
             STREAM,
             Status.FAILED,
             "engine-failed",
@@ -167,9 +172,15 @@ def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Reco
             "engine-failed",
             "iperf3's client was ended by signal 9",
         ),
-        (MadeTool("sleep 1; echo 0"), STREAM, Status.FAILED, "connect-refused", "refused, it says"),
         (
-            MadeTool("yes 12345 | head -c 3000000; sleep 1"),
+            MadeTool("sleep 0.3; echo 0"),
+            STREAM,
+            Status.FAILED,
+            "connect-refused",
+            "refused, it says",
+        ),
+        (
+            MadeTool("yes 12345 | head -c 3000000; sleep 0.3"),
             STREAM,
             Status.FAILED,
             "engine-failed",
@@ -178,7 +189,7 @@ def test_the_ports_differ_and_are_of_the_hosts_range(measure: Callable[..., Reco
     ],
     ids=["missing", "setting", "level", "protocol", "garbage", "killed", "reason", "flood"],
 )
-def test_no_figure_without_a_result(
+def test_a_tool_without_a_result_gives_a_reason_and_no_figure(
     tool: MadeTool,
     setup: Stream,
     status: Status,
@@ -196,43 +207,48 @@ def test_no_figure_without_a_result(
     assert programs() == []
 
 
-def test_a_client_that_ends_early_is_started_again(
+@pytest.mark.lab
+def test_a_client_of_a_tool_that_ends_early_is_started_again(
     measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     mark = tmp_path / "mark"
     record = measure(
-        MadeTool(f"if [ -e {mark} ]; then sleep 1; echo 5; else touch {mark}; exit 1; fi")
+        MadeTool(f"if [ -e {mark} ]; then sleep 0.3; echo 5; else touch {mark}; exit 1; fi")
     )
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 5
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize(
     ("server", "words"),
     [
         ("echo no such option >&2; exit 2", "iperf3: no such option"),
-        ("sleep 0.3; kill -9 $$", "iperf3's server was ended by signal 9"),
+        ("sleep 0.2; kill -9 $$", "iperf3's server was ended by signal 9"),
     ],
 )
-def test_a_server_that_has_ended_is_the_cause_and_its_client_is_not_started_for_long(
+def test_an_ended_server_of_a_tool_is_the_reason_after_at_most_two_starts_of_the_client(
     server: str, words: str, measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     starts = tmp_path / "starts"
-    record = measure(MadeTool(f"echo >> {starts}; sleep 0.2; echo 0", server=server))
+    record = measure(MadeTool(f"echo >> {starts}; sleep 0.1; echo 0", server=server))
     assert (record.status, record.reason) == (Status.FAILED, "engine-failed"), record.detail
     assert words in str(record.detail)
     assert len(starts.read_text().splitlines()) <= 2
 
 
-def test_a_server_that_runs_already_is_used(measure: Callable[..., Record], loopback: Ends) -> None:
+@pytest.mark.lab
+def test_a_server_of_a_tool_that_already_runs_is_used(
+    measure: Callable[..., Record], shared_loopback: Ends
+) -> None:
     ends = replace(
-        loopback,
+        shared_loopback,
         server=None,
         mirror_name="nas",
         served={"iperf3": Service("127.0.0.1", 5201)},
         networks={"client": "loopback"},
     )
-    record = measure(MadeTool('sleep 1; echo "$1"'), ends=ends)
+    record = measure(MadeTool('sleep 0.3; echo "$1"'), ends=ends)
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 5201
     assert record.server == "nas"
@@ -248,7 +264,7 @@ def test_a_server_that_runs_already_is_used(measure: Callable[..., Record], loop
         (NUTTCP, {"ip_version": 6, "engine": "nuttcp"}, None),
     ],
 )
-def test_a_setting_that_only_the_start_of_the_server_applies_is_refused_if_it_runs_already(
+def test_a_setting_applied_at_the_start_of_a_tools_server_is_refused_for_a_running_server(
     tool: Tool, levels: Mapping[str, Any], setting: str | None
 ) -> None:
     trial = ToolTrial(replace(STREAM, **levels), "192.0.2.5", "192.0.2.7", (5201, 0))
@@ -256,8 +272,11 @@ def test_a_setting_that_only_the_start_of_the_server_applies_is_refused_if_it_ru
     assert (refused and refused.setting) == setting
 
 
-def test_only_the_side_that_may_connect_runs_a_client(
-    measure: Callable[..., Record], loopback: Ends
+@pytest.mark.lab
+def test_a_tool_fails_if_only_the_server_may_connect(
+    measure: Callable[..., Record], shared_loopback: Ends
 ) -> None:
-    record = measure(MadeTool("true"), ends=replace(loopback, connected_by={"TCP": "server"}))
+    record = measure(
+        MadeTool("true"), ends=replace(shared_loopback, connected_by={"TCP": "server"})
+    )
     assert (record.status, record.reason) == (Status.FAILED, "path-blocked")

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from paths import loopback
+from paths import on_loopback, shared_loopback
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import SETUPS, RoundTrip, Stream
@@ -27,7 +28,7 @@ from netlab.measurement.tools.tool import (
 )
 from netlab.measurement.tools.tool_engine import ToolEngine
 
-__all__ = ["loopback"]
+__all__ = ["shared_loopback"]
 
 OF_EACH_TOOL = pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 
@@ -65,24 +66,35 @@ def write_program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
+@pytest.fixture(scope="module")
+def first_in_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ends]]:
+    """A folder, and two agents whose PATH begins with the folder."""
+    folder = tmp_path_factory.mktemp("path")
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+            ends = stack.enter_context(on_loopback())
+        yield folder, ends
+
+
 @pytest.fixture
-def made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Callable[..., Ends]:
-    """Two agents whose PATH begins with a folder in which each program of a tool is a script."""
+def made(first_in_path: tuple[Path, Ends]) -> Iterator[Callable[..., Ends]]:
+    """Two agents for which each program of a tool is a script."""
+    folder, ends = first_in_path
 
-    def ends(tool: Tool, script: str) -> Ends:
+    def made_ends(tool: Tool, script: str) -> Ends:
         for name in programs_of(tool):
-            write_program(tmp_path, name, script)
-        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        both: Ends = request.getfixturevalue("loopback")
-        return both
+            write_program(folder, name, script)
+        return ends
 
-    return ends
+    yield made_ends
+    for file in folder.iterdir():
+        file.unlink()
 
 
+@pytest.mark.lab
 @OF_EACH_TOOL
-def test_a_tool_of_an_unknown_version_that_refuses_its_options_is_named_with_its_version(
+def test_a_failed_tool_of_an_unknown_version_is_reported_with_its_version(
     tool: Tool, made: Callable[..., Ends], tmp_path: Path
 ) -> None:
     name = tool.version_words[0]
@@ -103,13 +115,14 @@ def test_a_tool_of_an_unknown_version_that_refuses_its_options_is_named_with_its
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
+@pytest.mark.lab
 @OF_EACH_TOOL
-def test_a_host_without_the_tool_is_named(
-    tool: Tool, loopback: Ends, monkeypatch: pytest.MonkeyPatch
+def test_a_tool_that_a_host_lacks_is_reported_as_program_missing(
+    tool: Tool, shared_loopback: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, *options = tool.version_words
     monkeypatch.setattr(type(tool), "version_words", (f"{program}-of-nobody", *options))
-    record = measured(tool, loopback)
+    record = measured(tool, shared_loopback)
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "program-missing"), record.detail
     assert f"{program}-of-nobody" in str(record.detail)
 
@@ -121,7 +134,7 @@ def test_a_host_without_the_tool_is_named(
         for tool in TOOLS.values()
     ],
 )
-def test_a_figure_of_a_version_that_was_not_tried_has_a_remark(
+def test_a_figure_of_an_untried_version_of_a_tool_has_a_remark(
     tool: Tool, made: Callable[..., Ends]
 ) -> None:
     name = tool.version_words[0]
@@ -154,7 +167,7 @@ LINES = {
 
 
 @OF_EACH_TOOL
-def test_the_version_that_was_tried_is_told_from_those_that_look_alike(tool: Tool) -> None:
+def test_the_tried_version_of_a_tool_is_distinguished_from_similar_versions(tool: Tool) -> None:
     same, *other_lines = LINES[tool.name]
     assert list(remarks_on_versions(tool, {"client": same, "server": same})) == []
     for line in other_lines:
@@ -162,7 +175,7 @@ def test_the_version_that_was_tried_is_told_from_those_that_look_alike(tool: Too
         assert remark.startswith(f"server: {line}, but")
 
 
-def test_the_line_about_the_version_is_found_below_one_about_the_system() -> None:
+def test_the_version_of_a_tool_is_found_below_a_line_about_the_system() -> None:
     printed = "Linux lab 6.1.0 x86_64 GNU/Linux\niperf 3.0.11\n"
     assert version_line(TOOLS["iperf3"], printed) == "iperf 3.0.11"
     assert version_line(TOOLS["neper"], "\n1.1.0\n") == "1.1.0"
@@ -194,7 +207,7 @@ def old_trial(direction: Any) -> ToolTrial:
         ("udp-3.9-reverse", "server-sends", 1303200, 1000103950, 900),
     ],
 )
-def test_iperf_3_9_printed_what_the_receiver_took_in_only_in_its_intervals(
+def test_the_throughput_of_iperf_3_9_is_the_sum_of_the_receivers_intervals(
     case: str, direction: str, interval_bytes: int, interval_ns: int, messages: int
 ) -> None:
     trial = old_trial(direction)

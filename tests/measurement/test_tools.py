@@ -72,7 +72,7 @@ def test_every_engine_of_a_matrix_has_its_tool() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
-def test_a_tool_follows_settings_of_its_tests_and_of_its_protocols_alone(tool: Tool) -> None:
+def test_a_tool_follows_only_settings_of_its_tests_and_protocols(tool: Tool) -> None:
     for (test, protocol), names in tool.follows.items():
         kind = Stream if test == "stream" else RoundTrip
         foreign = ONLY_OF_UDP if protocol == "TCP" else ONLY_OF_TCP
@@ -110,7 +110,7 @@ def _level(text: str) -> Any:
 
 
 @pytest.mark.parametrize("case", cases("commands.txt"), ids=lambda case: case[0])
-def test_the_words_are_those_tried_with_the_tool(case: list[str]) -> None:
+def test_each_setup_gives_the_recorded_command_lines_of_its_tool(case: list[str]) -> None:
     tool, setup = case_of(case[0])
     assert refusal(tool, setup) is None
     keys = ",".join(STREAM_KEYS if isinstance(setup, Stream) else ROUND_TRIP_KEYS)
@@ -128,7 +128,7 @@ def test_a_setting_that_a_tool_cannot_follow_is_refused_and_named(case: list[str
 
 
 @pytest.mark.parametrize("case", cases("remarks.txt"), ids=lambda case: case[0])
-def test_what_a_tool_does_otherwise_is_said(case: list[str]) -> None:
+def test_a_setting_that_a_tool_follows_in_another_way_has_a_remark(case: list[str]) -> None:
     text, words = case[0].split(": ")
     tool, setup = case_of(text)
     assert refusal(tool, setup) is None
@@ -149,7 +149,9 @@ LOSSY: tuple[tuple[str, str, Stream], ...] = (
 
 
 @pytest.mark.parametrize(("name", "case", "setup"), LOSSY)
-def test_throughput_is_what_the_receiver_took_in(name: str, case: str, setup: Stream) -> None:
+def test_the_throughput_of_a_tool_is_that_of_the_receiver(
+    name: str, case: str, setup: Stream
+) -> None:
     result = recorded(name, case, setup)
     assert result.reason is None
     values: dict[str, Any] = dict(result.values)
@@ -163,7 +165,7 @@ def test_throughput_is_what_the_receiver_took_in(name: str, case: str, setup: St
         assert values["sent_bit_per_s"] > 1.3 * values["throughput_bit_per_s"]
 
 
-def test_the_servers_counts_stand_where_a_client_of_iperf3_has_wrong_ones() -> None:
+def test_message_counts_of_iperf3_are_those_of_the_server_and_not_of_the_client() -> None:
     setup = stream(**UDP_SMALL, warm_up_s=1.0)
     trial, client = trial_of(setup), output("iperf3/udp.client")
     whole = recorded("iperf3", "udp", setup)
@@ -176,7 +178,7 @@ def test_the_servers_counts_stand_where_a_client_of_iperf3_has_wrong_ones() -> N
     assert udp["packets"] - udp["lost_packets"] != whole.values["received_messages"]
 
 
-def test_both_ends_of_iperf3_give_one_result() -> None:
+def test_the_outputs_of_both_ends_of_iperf3_give_one_result() -> None:
     result = recorded("iperf3", "tcp", stream())
     server = json.loads(output("iperf3/tcp.server"))["end"]["sum_received"]
     client = json.loads(output("iperf3/tcp.client"))["end"]
@@ -192,7 +194,7 @@ def test_both_ends_of_iperf3_give_one_result() -> None:
 
 
 @pytest.mark.parametrize("name", ["iperf3", "neper"])
-def test_data_both_ways_have_two_figures(name: str) -> None:
+def test_a_stream_of_a_tool_in_both_directions_has_two_throughputs(name: str) -> None:
     values: Mapping[str, Any] = recorded(name, "both", stream(direction="both")).values
     for way in ("to_server", "to_client"):
         assert values[f"{way}_throughput_bit_per_s"] > 0
@@ -201,7 +203,7 @@ def test_data_both_ways_have_two_figures(name: str) -> None:
 
 
 @pytest.mark.parametrize("case", cases("figures.txt"), ids=lambda case: case[0])
-def test_each_figure_comes_from_its_place(case: list[str]) -> None:
+def test_each_figure_is_read_from_its_place_in_the_output_of_a_tool(case: list[str]) -> None:
     text, name, figures = case[0].split(": ")
     tool, setup = case_of(text)
     result = recorded(tool.name, name, setup)
@@ -213,7 +215,7 @@ def test_each_figure_comes_from_its_place(case: list[str]) -> None:
         assert result.values[key] == int(value)
 
 
-def test_iperf2_takes_lines_before_the_heading_and_reordered_messages_for_what_they_are() -> None:
+def test_iperf2_output_with_early_connection_lines_and_reordered_messages_is_read() -> None:
     first, *lines = output("iperf2/udp.server").splitlines(keepends=True)
     peers = [line for line in lines if " connected with " in line]
     lines = [*peers, first, *(line for line in lines if line not in peers)]
@@ -225,7 +227,7 @@ def test_iperf2_takes_lines_before_the_heading_and_reordered_messages_for_what_t
     assert "sent_bit_per_s" not in result.values
 
 
-def test_a_stream_of_iperf2_that_is_missing_leaves_no_figure() -> None:
+def test_iperf2_output_with_a_missing_stream_gives_no_figure() -> None:
     trial = trial_of(stream(streams=3))
     server, client = output("iperf2/tcp.server"), output("iperf2/tcp.client")
     result = TOOLS["iperf2"].result(trial, server=server, client=client)
@@ -244,7 +246,7 @@ ROUND_TRIPS: tuple[tuple[str, str, RoundTrip, bool], ...] = (
 
 
 @pytest.mark.parametrize(("name", "case", "setup", "has_more"), ROUND_TRIPS)
-def test_round_trips_are_whole_ones_with_their_percentiles(
+def test_round_trips_of_a_tool_have_their_full_length_and_percentiles(
     name: str, case: str, setup: RoundTrip, has_more: bool
 ) -> None:
     result = recorded(name, case, setup)
@@ -266,20 +268,20 @@ def test_round_trips_are_whole_ones_with_their_percentiles(
 
 
 @pytest.mark.parametrize("name", ["iperf3", "sockperf"])
-def test_a_refused_connection_is_the_reason(name: str) -> None:
+def test_a_refused_connection_of_a_tool_is_the_reason(name: str) -> None:
     setup = round_trip() if name == "sockperf" else stream()
     result = recorded(name, "refused", setup)
     assert (result.reason, result.values) == ("connect-refused", {})
     assert "refused" in str(result.detail)
 
 
-def test_an_error_of_netperf_is_the_detail() -> None:
+def test_an_error_line_of_netperf_is_the_detail() -> None:
     result = recorded("netperf", "refused", stream())
     assert (result.reason, result.values) == ("unknown-error", {})
     assert "could not establish the control connection" in str(result.detail)
 
 
-def test_the_senders_figure_never_stands_for_a_receiver_that_printed_none() -> None:
+def test_the_figure_of_a_sender_never_replaces_a_missing_figure_of_the_receiver() -> None:
     client = output("iperf2/tcp.client")
     with pytest.raises(MatrixError):
         TOOLS["iperf2"].result(trial_of(stream(streams=2)), server="", client=client)
@@ -299,7 +301,7 @@ def test_the_senders_figure_never_stands_for_a_receiver_that_printed_none() -> N
 
 @pytest.mark.parametrize("text", ["", "\n", "Usage: as if an option were unknown\n"])
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
-def test_what_is_no_output_of_a_tool_is_a_fault(tool: Tool, text: str) -> None:
+def test_text_that_is_no_output_of_a_tool_is_refused(tool: Tool, text: str) -> None:
     setup = stream() if ("stream", "TCP") in tool.follows else round_trip()
     with pytest.raises(MatrixError):
         tool.result(trial_of(setup), server=text, client=text)
@@ -362,7 +364,9 @@ def asked(draw: st.DrawFn) -> tuple[Tool, Stream | RoundTrip]:
 
 
 @given(asked())
-def test_a_setting_is_either_refused_or_in_the_words(case: tuple[Tool, Any]) -> None:
+def test_a_changed_setting_is_either_refused_or_changes_the_command_of_the_tool(
+    case: tuple[Tool, Any],
+) -> None:
     tool, setup = case
     refused = refusal(tool, setup)
     if refused is not None:

@@ -208,6 +208,16 @@ def advanced(*, by_hand: bool = False) -> Iterator[AdvancedClock]:
         yield new_clock
 
 
+@contextmanager
+def passing() -> Iterator[AdvancedClock]:
+    """A clock whose time passes by itself: the test's, or a new one in place of the system's."""
+    if isinstance(clock.current, AdvancedClock):
+        yield clock.current
+        return
+    with advanced() as new_clock:
+        yield new_clock
+
+
 @pytest.fixture
 def passing_clock() -> Iterator[AdvancedClock]:
     """Time passes as soon as somebody waits."""

@@ -158,8 +158,9 @@ def _agent(name: str, namespace: str) -> Agent:
     return Agent(host, transport, transport.start([str(local_probe()), "agent"]))
 
 
-@pytest.fixture
-def loopback() -> Iterator[Ends]:
+@contextmanager
+def on_loopback() -> Iterator[Ends]:
+    """Two agents of this machine, on loopback."""
     with ExitStack() as stack:
         loop = {"loopback": ("127.0.0.1", "::1")}
         agents = [
@@ -169,6 +170,19 @@ def loopback() -> Iterator[Ends]:
         for agent in agents:
             stack.callback(agent.close)
         yield Ends(server=agents[0], client=agents[1], same_host=True)
+
+
+@pytest.fixture
+def loopback() -> Iterator[Ends]:
+    with on_loopback() as ends:
+        yield ends
+
+
+@pytest.fixture(scope="module")
+def shared_loopback() -> Iterator[Ends]:
+    """For tests that leave their agents as they were."""
+    with on_loopback() as ends:
+        yield ends
 
 
 def record_of(test: str, setup: TestSettings, ends: Ends) -> Record:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from advanced_clock import advanced
+from advanced_clock import passing
 
 from netlab import clock
 from netlab.experiment.hosts import Host, Mirror
@@ -88,7 +88,7 @@ class Fake:
     def clock_offset(self, enough_ns: int = 0) -> Any:
         return SimpleNamespace(offset_ns=self.offset_ns, bound_ns=5)
 
-    def facts(self, to: str | None = None) -> Mapping[str, Any]:
+    def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:
         return self.facts_
 
     def start(
@@ -164,6 +164,6 @@ def run_with(
         mirror=mirror,
         mirror_name="echo" if mirror else "",
     )
-    with advanced():
+    with passing():
         record = measure(trial, ends, 1, lambda _cell, so_far: live.append(so_far))
     return record, requests, live

@@ -60,7 +60,8 @@ def measured(ends: Ends, mirror: NamedMirror) -> Record:
     return record
 
 
-def test_a_hold_of_100_us_in_a_stack_without_an_agent_is_found_within_10_us(
+@pytest.mark.night
+def test_a_hold_of_100_us_in_a_stack_without_a_probe_is_measured_within_10_us(
     tun_echo: File,
 ) -> None:
     """The shortest time at the stack's own interface, which has the least of the interface's own
@@ -87,7 +88,7 @@ def test_a_hold_of_100_us_in_a_stack_without_an_agent_is_found_within_10_us(
     assert medians[100] - medians[0] == pytest.approx(100, abs=10), medians
 
 
-def test_at_the_cable_s_interface_the_host_s_forwarding_is_a_part_of_the_stack(
+def test_the_stack_time_of_every_round_trip_is_captured_at_the_interface_of_the_route(
     tun_echo: File,
 ) -> None:
     """Without ``interface``: that of the route to the client. Every round trip is seen there too,
@@ -103,7 +104,7 @@ def test_at_the_cable_s_interface_the_host_s_forwarding_is_a_part_of_the_stack(
     assert mean_ns < trip_ns
 
 
-def test_an_interface_that_the_host_lacks_leaves_the_time_blank_with_the_reason(
+def test_a_missing_capture_interface_gives_a_reason_and_no_stack_time(
     tun_echo: File,
 ) -> None:
     with hosts_on(Path()) as ends, stack_behind(tun_echo, 0):

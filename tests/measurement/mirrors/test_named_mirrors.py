@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from paths import loopback, record_of
+from paths import record_of, shared_loopback
 
 from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.matrix import NamedMirror
@@ -20,9 +20,9 @@ from netlab.experiment.records import Record, Status
 from netlab.measurement.ends import Ends
 from netlab.measurement.round_trips import named_mirror
 
-__all__ = ["loopback"]
+__all__ = ["shared_loopback"]
 
-pytestmark = pytest.mark.needs("cc")
+pytestmark = [pytest.mark.needs("cc"), pytest.mark.lab]
 
 ECHO = (sys.executable, str(Path(__file__).parent / "udp_echo.py"), "{address}", "{port}")
 SETUP = RoundTrip(protocol="UDP", message_bytes=64, duration_s=None, count=50, mirror="own")
@@ -43,11 +43,11 @@ def is_free(port: int) -> bool:
 
 @pytest.mark.parametrize("protocol", ["UDP", "TCP"])
 @pytest.mark.parametrize("ip_version", [4, 6])
-def test_a_program_answers_the_trial_and_ends_with_it(
-    loopback: Ends, protocol: Literal["TCP", "UDP"], ip_version: Literal[4, 6]
+def test_a_mirror_program_answers_the_trial_and_ends_after_the_trial(
+    shared_loopback: Ends, protocol: Literal["TCP", "UDP"], ip_version: Literal[4, 6]
 ) -> None:
     setup = replace(SETUP, protocol=protocol, ip_version=ip_version)
-    record = measured(loopback, NamedMirror("own", ECHO), setup)
+    record = measured(shared_loopback, NamedMirror("own", ECHO), setup)
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 50
     command = str(record.values["server_engine_command"])
@@ -82,41 +82,45 @@ def echo_that_runs() -> Iterator[int]:
             thread.join()
 
 
-def test_an_echo_that_runs_already_needs_no_program(loopback: Ends) -> None:
+def test_a_mirror_that_already_runs_is_measured_without_a_program(shared_loopback: Ends) -> None:
     with echo_that_runs() as port:
-        record = measured(loopback, NamedMirror("own", address="127.0.0.1", port=port))
+        record = measured(shared_loopback, NamedMirror("own", address="127.0.0.1", port=port))
     assert record.status is Status.OK, record.detail
     assert record.values["transactions"] == 50
     assert "server_engine_command" not in record.values
 
 
-def test_a_program_that_the_host_lacks_is_named(loopback: Ends) -> None:
-    record = measured(loopback, NamedMirror("own", ("no-such-program", "{port}")))
+def test_a_mirror_program_that_the_host_lacks_is_reported_by_its_name(
+    shared_loopback: Ends,
+) -> None:
+    record = measured(shared_loopback, NamedMirror("own", ("no-such-program", "{port}")))
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "program-missing")
     assert "no-such-program" in str(record.detail)
 
 
-def test_a_program_that_ends_at_once_gives_its_last_words(loopback: Ends) -> None:
+def test_a_mirror_program_that_ends_at_once_is_reported_with_its_last_line(
+    shared_loopback: Ends,
+) -> None:
     words = ("sh", "-c", "echo out of order >&2; exit 3", "{port}")
-    record = measured(loopback, NamedMirror("own", words))
+    record = measured(shared_loopback, NamedMirror("own", words))
     assert (record.status, record.reason) == (Status.FAILED, "mirror-failed")
     assert record.detail == "server: mirror-failed: own ended (exit code 3): out of order"
 
 
-def test_a_program_that_ends_in_mid_trial_is_the_reason(loopback: Ends) -> None:
+def test_a_mirror_program_that_ends_in_mid_trial_is_the_reason(shared_loopback: Ends) -> None:
     """One answer for the first request, and ten of the 50."""
-    record = measured(loopback, NamedMirror("own", (*ECHO, "11")))
+    record = measured(shared_loopback, NamedMirror("own", (*ECHO, "11")))
     assert (record.status, record.reason) == (Status.FAILED, "mirror-failed")
     assert "out of answers" in str(record.detail)
 
 
 def test_a_mirror_that_never_answers_is_given_up(
-    loopback: Ends, monkeypatch: pytest.MonkeyPatch
+    shared_loopback: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(named_mirror, "BEGINS_S", 0.5)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mute:
         mute.bind(("127.0.0.1", 0))
         port = mute.getsockname()[1]
-        record = measured(loopback, NamedMirror("own", ("sleep", "60"), port=port))
+        record = measured(shared_loopback, NamedMirror("own", ("sleep", "60"), port=port))
     assert (record.status, record.reason) == (Status.FAILED, "mirror-failed")
     assert f"own at 127.0.0.1, port {port}: every request timed out" in str(record.detail)

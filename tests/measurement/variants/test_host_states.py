@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shlex
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from made_matrices import load
 from undo_logs import Notes, notes
 from wired_pools import wires
@@ -106,7 +106,9 @@ BOTH_KINDS = """\
 """  # noqa: E501
 
 
-def test_a_state_is_entered_checked_and_put_back(hosts: Callable[[str], TwoHosts]) -> None:
+def test_a_variant_is_applied_checked_and_undone_on_both_hosts(
+    hosts: Callable[[str], TwoHosts],
+) -> None:
     two = hosts(BOTH_KINDS)
     assert (two.ecn("server"), two.ecn("client")) == ("2", "2")
     assert two.offload("client", "generic-segmentation-offload") == "on"
@@ -133,7 +135,9 @@ def test_a_state_is_entered_checked_and_put_back(hosts: Callable[[str], TwoHosts
     assert leftovers(two.ends.client).entries == ()
 
 
-def test_a_state_that_somebody_left_is_not_reached(hosts: Callable[[str], TwoHosts]) -> None:
+def test_a_variant_that_somebody_else_changed_is_reported_as_not_reached(
+    hosts: Callable[[str], TwoHosts],
+) -> None:
     two = hosts("  ecn: {wanted: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}}\n")
     two.enter("ecn=wanted")
     two.inside("client", f"sysctl -w {ECN}=0")
@@ -170,7 +174,7 @@ def test_a_state_that_somebody_left_is_not_reached(hosts: Callable[[str], TwoHos
         ("{enter: 'kill-me', check: 'true', restore: 'true'}", "kill-me"),
     ],
 )
-def test_a_change_that_cannot_be_made_is_told_and_all_is_undone(
+def test_a_change_that_cannot_be_made_is_reported_and_all_changes_are_undone(
     hosts: Callable[[str], TwoHosts], change: str, sentence: str
 ) -> None:
     body = change if change.startswith("{") else f"{{{change}}}"
@@ -188,7 +192,7 @@ def test_a_change_that_cannot_be_made_is_told_and_all_is_undone(
     assert leftovers(two.ends.client).entries == ()
 
 
-def test_what_could_not_be_put_back_is_told_and_tried_again(
+def test_a_change_that_cannot_be_undone_is_reported_and_tried_again(
     hosts: Callable[[str], TwoHosts], tmp_path: Path
 ) -> None:
     mark = tmp_path / "mark"
@@ -205,7 +209,7 @@ def test_what_could_not_be_put_back_is_told_and_tried_again(
     assert two.states.changed == []
 
 
-def test_the_changes_of_a_killed_agent_are_undone_before_others_are_made(
+def test_the_changes_of_a_killed_agent_are_undone_before_new_changes(
     hosts: Callable[[str], TwoHosts],
 ) -> None:
     two = hosts(BOTH_KINDS)
@@ -221,7 +225,7 @@ def test_the_changes_of_a_killed_agent_are_undone_before_others_are_made(
     assert two.offload("client", "generic-segmentation-offload") == "on"
 
 
-def test_a_probe_without_an_undo_log_changes_nothing(
+def test_a_host_whose_probe_has_no_undo_log_is_not_changed(
     hosts: Callable[[str], TwoHosts], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two = hosts("  ecn: {wanted: {client: {sysctl: {net.ipv4.tcp_ecn: 1}}}}\n")
@@ -248,19 +252,17 @@ DRAWN = """\
 """  # noqa: E501
 
 
-def test_states_drawn_at_random_are_entered_and_all_is_put_back(
+def test_randomly_drawn_variants_are_applied_and_undone(
     hosts: Callable[[str], TwoHosts],
 ) -> None:
-    seed = random.randrange(2**32)  # noqa: S311
-    print(f"seed {seed}")
-    draw = random.Random(seed)  # noqa: S311
+    draw = chance("host states")
     two = hosts(DRAWN)
     for end in ENDS:
         two.inside(end, "ip link set dev test0 txqueuelen 1000")
     facts_now = facts(two)
     levels = sorted(level for level in two.cells if level)
     assert len(levels) == 24
-    for _ in range(25):
+    for _ in range(drawn(8, 60)):
         if draw.random() < 0.2:
             two.replace_killed(*draw.choice([("server",), ("client",), ("server", "client")]))
         level = draw.choice([None, *levels])
