@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from netlab.errors import UsageError
+from netlab.errors import HostError, UsageError
 from netlab.lab.plan import SECOND, SLOTS, Cable, LabHost, LabPlan, Network, bridge_of
 from netlab.lab.programs import run, succeeds
 from netlab.lab.shaping import shape
@@ -200,14 +200,23 @@ def remove(plan: LabPlan) -> None:
         for end in cable.ends:
             if (NAMESPACES / end.namespace).exists():
                 succeeds("ip", "-n", end.namespace, "link", "delete", "dev", end.interface)
-    for host in plan.logins:
-        if (INTERFACES / host.port).exists():
-            run("ip", "link", "delete", "dev", host.port)
-    if (INTERFACES / plan.bridge).exists():
-        run("ip", "link", "delete", "dev", plan.bridge)
+    for interface in [*(host.port for host in plan.logins), plan.bridge]:
+        _delete(interface)
     for namespace in _namespaces(plan):
         if (NAMESPACES / namespace).exists():
             run("ip", "netns", "delete", namespace)
+
+
+def _delete(interface: str) -> None:
+    """Delete an interface of the machine's own namespace. It may vanish by itself in the meantime:
+    the kernel removes it some time after the namespace of its peer.
+    """
+    try:
+        if (INTERFACES / interface).exists():
+            run("ip", "link", "delete", "dev", interface)
+    except HostError:
+        if (INTERFACES / interface).exists():
+            raise
 
 
 def _namespaces(plan: LabPlan) -> list[str]:

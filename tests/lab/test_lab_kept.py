@@ -50,7 +50,9 @@ class TestInALab:
         lab.down(NAME, forget=True)
         lab.down(OTHER, forget=True)
 
-    def test_known_hosts_of_yesterday_hold_today(self, place: Path, tmp_path: Path) -> None:
+    def test_a_lab_has_the_same_keys_and_addresses_at_its_next_up(
+        self, place: Path, tmp_path: Path
+    ) -> None:
         first = lab.up(LabOptions(name=NAME))
         pinned = what_is_pinned(first)
         known_hosts, key = tmp_path / "known_hosts", tmp_path / "id"
@@ -68,14 +70,14 @@ class TestInALab:
         )
         assert (process.returncode, process.stdout) == (0, "linux-a\n"), process.stderr
 
-    def test_only_root_may_look_at_what_is_kept(self, place: Path) -> None:
+    def test_only_root_can_read_the_saved_keys_of_a_lab(self, place: Path) -> None:
         lab.up(LabOptions(name=NAME))
         lab.down(NAME)
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
         files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.iterdir()}
         assert files == dict.fromkeys([*KEYS, saved_keys.PLACE], 0o600)
 
-    def test_what_is_forgotten_is_made_anew(self, place: Path) -> None:
+    def test_lab_down_with_forget_gives_the_next_lab_new_keys(self, place: Path) -> None:
         old_pins = what_is_pinned(lab.up(LabOptions(name=NAME)))
         outcome = CliRunner().invoke(cli, ["lab", "down", "--name", NAME, "--forget"])
         assert outcome.exit_code == 0, outcome.output
@@ -84,7 +86,9 @@ class TestInALab:
         assert new_pins.keys() == old_pins.keys()
         assert all(new_pins[name][1] != old_pins[name][1] for name in old_pins)
 
-    def test_addresses_wait_for_their_lab_while_another_is_up(self, place: Path) -> None:
+    def test_a_lab_that_is_down_keeps_its_addresses_while_another_lab_is_up(
+        self, place: Path
+    ) -> None:
         """Another name takes other addresses, also where those are free at the moment."""
         mine = what_is_pinned(lab.up(LabOptions(name=NAME)))
         lab.down(NAME)
@@ -92,7 +96,7 @@ class TestInALab:
         assert {row[0] for row in mine.values()}.isdisjoint(row[0] for row in theirs.values())
         assert what_is_pinned(lab.up(LabOptions(name=NAME))) == mine
 
-    def test_a_lab_with_a_link_for_a_key_does_not_come_up_and_says_what_to_do(
+    def test_lab_up_refuses_a_saved_key_that_is_a_link_until_it_is_forgotten(
         self, place: Path, tmp_path: Path
     ) -> None:
         lab.up(LabOptions(name=NAME))
@@ -111,7 +115,7 @@ class TestInALab:
         lab_state = lab.up(LabOptions(name=NAME))
         assert ssh(lab_state, "linux-b", "hostname") == "linux-b"
 
-    def test_a_disk_that_takes_nothing_has_its_lab_and_a_warning(
+    def test_lab_up_warns_if_the_disk_refuses_the_keys(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "file").touch()
@@ -140,7 +144,9 @@ def made(tmp_path: Path) -> Path:
 
 
 @pytest.mark.needs("sshd")
-def test_a_key_comes_back_as_it_was_kept(place: Path, made: Path, tmp_path: Path) -> None:
+def test_a_saved_key_of_a_lab_is_restored_unchanged(
+    place: Path, made: Path, tmp_path: Path
+) -> None:
     saved_keys.recall(NAME, tmp_path, ["id"])
     assert not (tmp_path / "id").exists(), "nothing is kept yet"
     saved_keys.keep(a_plan(), made, ["id"])
@@ -183,7 +189,7 @@ def as_folder(file: Path) -> None:
 @pytest.mark.parametrize(
     "turn", [as_link, as_second_name, as_fifo, as_readable, as_garbage, as_folder]
 )
-def test_what_is_no_file_of_roots_alone_is_not_used(
+def test_a_saved_key_that_is_not_a_private_regular_file_is_refused(
     place: Path, made: Path, tmp_path: Path, turn: Callable[[Path], None]
 ) -> None:
     saved_keys.keep(a_plan(), made, ["id"])
@@ -193,7 +199,7 @@ def test_what_is_no_file_of_roots_alone_is_not_used(
 
 
 @pytest.mark.needs("root", "sshd")
-def test_a_file_or_a_folder_of_another_account_is_not_used(
+def test_saved_keys_that_belong_to_another_account_are_refused(
     place: Path, made: Path, tmp_path: Path
 ) -> None:
     saved_keys.keep(a_plan(), made, ["id"])
@@ -211,7 +217,7 @@ def test_a_file_or_a_folder_of_another_account_is_not_used(
 
 @pytest.mark.needs("sshd")
 @pytest.mark.parametrize("depth", [0, 1, 2], ids=["lab", "labs", "netlab"])
-def test_a_folder_that_is_a_link_is_not_followed(
+def test_saved_keys_are_not_written_through_a_linked_folder(
     place: Path, made: Path, tmp_path: Path, depth: int
 ) -> None:
     saved_keys.keep(a_plan(), made, ["id"])
@@ -226,7 +232,7 @@ def test_a_folder_that_is_a_link_is_not_followed(
         assert (tmp_path / "elsewhere" / "id").exists()
 
 
-def test_a_place_is_taken_again_where_it_is_free() -> None:
+def test_a_lab_takes_its_saved_addresses_and_avoids_those_of_other_labs() -> None:
     kept_places = {NAME: (5, "10.219.5.0/24"), OTHER: (0, "198.19.0.0/24")}
     assert a_plan(places=kept_places).place == (5, "10.219.5.0/24")
     assert a_plan("third", places=kept_places).place == (1, "198.19.1.0/24")
@@ -235,7 +241,7 @@ def test_a_place_is_taken_again_where_it_is_free() -> None:
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "", "/", "Lab"])
-def test_a_name_that_is_a_way_to_another_folder_takes_nothing_down(name: str) -> None:
+def test_lab_commands_refuse_a_name_that_is_a_path(name: str) -> None:
     for forget in (False, True):
         with pytest.raises(UsageError, match="a lab's name has 1 to 20 characters a-z, 0-9 and -"):
             lab.down(name, forget=forget)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,12 +33,12 @@ def a_plan(routes: tuple[str, ...] = (), slots: tuple[int, ...] = (), **wish: ob
     return make_plan(options, Path("/run/netlab/x"), routes=networks, taken_slots=slots)
 
 
-def test_a_plan_survives_being_written_down() -> None:
+def test_a_lab_plan_is_read_back_unchanged_from_json() -> None:
     plan = a_plan(rate=100e6, queue_frames=50, hosts_file=Path("/tmp/hosts.yaml"))  # noqa: S108
     assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
 
 
-def test_addresses_avoid_every_network_the_machine_has_a_route_to() -> None:
+def test_lab_addresses_avoid_every_network_with_a_route() -> None:
     assert a_plan().hosts[0].management_address == "198.19.0.2"
     plan = a_plan(routes=("198.18.0.0/26", "fd6e:6c61:6201::/64"))
     assert (plan.slot, plan.hosts[1].addresses[0]) == (2, "198.18.2.3")
@@ -46,7 +47,7 @@ def test_addresses_avoid_every_network_the_machine_has_a_route_to() -> None:
         a_plan(routes=("198.16.0.0/12", "10.0.0.0/8", "172.16.0.0/12"))
 
 
-def test_two_plans_share_no_name_no_address_and_no_account() -> None:
+def test_two_labs_share_no_name_no_address_and_no_account() -> None:
     first, second = a_plan(), a_plan(slots=(0,), name="other")
 
     def things(plan: LabPlan) -> set[object]:
@@ -65,13 +66,13 @@ def test_two_plans_share_no_name_no_address_and_no_account() -> None:
     assert not things(first) & things(second)
 
 
-def test_interface_names_fit_the_kernels_15_bytes_in_every_slot() -> None:
+def test_interface_names_of_the_last_possible_lab_have_at_most_15_bytes() -> None:
     last = a_plan(slots=tuple(range(63)))
     assert last.slot == 63
     assert max(len(name) for name in [last.bridge, *(host.port for host in last.hosts)]) <= 15
 
 
-def test_a_star_has_a_cable_a_host_and_a_second_network_of_its_own() -> None:
+def test_a_star_has_one_cable_per_host_in_each_of_two_separate_networks() -> None:
     plan = a_plan(linux=6, rate=1e8, second_rate=4e7)
     assert plan == plan_from_json(json.loads(json.dumps(plan.as_json())))
     assert [host.name for host in plan.hosts] == [f"linux-{letter}" for letter in "abcdef"]
@@ -94,7 +95,7 @@ def test_a_star_has_a_cable_a_host_and_a_second_network_of_its_own() -> None:
         assert len(set(addresses)) == 12
 
 
-def test_a_star_may_have_two_hosts_and_a_router_a_windows_host_at_either_end() -> None:
+def test_a_star_takes_two_hosts_and_a_router_takes_windows_hosts() -> None:
     star = a_plan(topology="star")
     assert star == plan_from_json(json.loads(json.dumps(star.as_json())))
     assert [cable.ends[1].namespace for cable in star.cables] == [star.switch] * 2
@@ -109,7 +110,7 @@ def test_a_star_may_have_two_hosts_and_a_router_a_windows_host_at_either_end() -
     ]
 
 
-def test_what_is_planted_at_a_host_is_at_no_other() -> None:
+def test_a_rate_mtu_or_quota_of_one_host_changes_no_other_host() -> None:
     plan = a_plan(
         linux=4,
         rate=1e8,
@@ -128,7 +129,7 @@ def test_what_is_planted_at_a_host_is_at_no_other() -> None:
     assert [len(host.networks) for host in plan.hosts] == [2, 1, 2, 1]
 
 
-def test_a_router_gives_a_slow_cable_no_more_than_it_carries() -> None:
+def test_a_router_sends_into_a_slow_cable_at_the_rate_of_the_cable() -> None:
     slow_cable, fast_cable = a_plan(
         topology="router", rate=1e8, device_rate=4e7, rates={"linux-a": 1e7}
     ).cables
@@ -136,7 +137,9 @@ def test_a_router_gives_a_slow_cable_no_more_than_it_carries() -> None:
     assert [fast_cable.shape_at(end)[0] for end in fast_cable.ends] == [1e8, 4e7]
 
 
-def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lab_up_takes_rates_mtus_and_quotas_of_single_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     calls: list[LabOptions] = []
 
     def up(options: LabOptions, **_: object) -> SimpleNamespace:
@@ -185,7 +188,7 @@ def test_the_command_line_gives_each_host_its_own(monkeypatch: pytest.MonkeyPatc
         ),
     ],
 )
-def test_how_many_hosts_there_are_is_said_once_and_can_be(words: str, why: str) -> None:
+def test_lab_up_refuses_an_impossible_number_of_hosts(words: str, why: str) -> None:
     error = CliRunner().invoke(cli, ["lab", "up", *words.split()]).exception
     assert isinstance(error, UsageError)
     assert str(error).startswith(why)
@@ -194,7 +197,7 @@ def test_how_many_hosts_there_are_is_said_once_and_can_be(words: str, why: str) 
 @pytest.mark.parametrize(
     "option", ["--rate-of=linux-a", "--mtu-of=linux-a=big", "--cpu-quota=a=20"]
 )
-def test_what_gives_no_host_a_value_is_refused_in_one_line(option: str) -> None:
+def test_lab_up_refuses_a_malformed_value_for_a_host_in_one_line(option: str) -> None:
     error = CliRunner().invoke(cli, ["lab", "up", option]).exception
     assert isinstance(error, UsageError)
     assert "not a valid HOST=VALUE" in str(error)
@@ -210,7 +213,7 @@ def test_what_gives_no_host_a_value_is_refused_in_one_line(option: str) -> None:
         ({"cgroup.controllers": "cpuset io", "cpuacct/cpuacct.usage": "0"}, None),
     ],
 )
-def test_the_controller_of_cpu_time_is_found_in_both_versions_of_control_groups(
+def test_the_cpu_controller_is_found_in_both_versions_of_control_groups(
     tmp_path: Path, files: dict[str, str], expected_controller: tuple[str, int] | None
 ) -> None:
     for name, text in files.items():
@@ -227,7 +230,7 @@ def test_the_controller_of_cpu_time_is_found_in_both_versions_of_control_groups(
         )
 
 
-def test_a_quota_is_written_as_each_version_wants_it(tmp_path: Path) -> None:
+def test_a_cpu_quota_is_written_in_the_format_of_each_control_group_version(tmp_path: Path) -> None:
     host = a_plan().hosts[0]
     first, second = tmp_path / "first", tmp_path / "second"
     (first / "cpu").mkdir(parents=True)
@@ -246,7 +249,7 @@ def test_a_quota_is_written_as_each_version_wants_it(tmp_path: Path) -> None:
         quota.make(host, 1.5, second)
 
 
-def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
+def test_a_cable_with_an_mtu_below_1280_has_no_ipv6_address() -> None:
     assert [len(host.addresses) for host in a_plan(mtu=1279).hosts] == [1, 1]
     assert [len(host.addresses) for host in a_plan(mtu=1280).hosts] == [2, 2]
 
@@ -279,13 +282,13 @@ def test_a_cable_too_small_for_ipv6_has_no_ipv6_address() -> None:
         ),
     ],
 )
-def test_options_that_make_no_lab_are_refused_in_one_line(wish: LabOptions, message: str) -> None:
+def test_impossible_lab_options_are_refused_in_one_line(wish: LabOptions, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         wish.check()
     assert "\n" not in str(caught.value)
 
 
-def test_a_fast_ethernet_is_shaped_as_measured_on_it() -> None:
+def test_a_cable_of_100_mbit_has_the_documented_shaper_settings() -> None:
     numbers = shape_of(100e6, 1500, 1000)
     assert (numbers.rate_bit_per_s, numbers.burst_bytes) == (100_000_000, 3200)
     assert numbers.limit_bytes == 1_538_000
@@ -296,25 +299,24 @@ def test_a_fast_ethernet_is_shaped_as_measured_on_it() -> None:
     )
 
 
-@pytest.mark.parametrize("rate", [1e6, 100e6, 1e9, 40e9])
-@pytest.mark.parametrize("mtu", [68, 1500, 2010, 2040, 9000, 16000])
-def test_every_frame_up_to_the_longest_has_a_slot_of_its_own(rate: float, mtu: int) -> None:
-    numbers = shape_of(rate, mtu, 20)
-    frame_bytes = mtu + 38
-    assert step_bytes(numbers) == 1
-    assert frame_bytes + 4 <= numbers.table_mtu_bytes == numbers.table_slots - 1
-    assert numbers.burst_bytes >= 2 * frame_bytes
-    assert numbers.burst_bytes * 8 / rate >= 200e-6
-    assert numbers.limit_bytes == 20 * frame_bytes
+def test_the_table_of_the_shaper_has_a_slot_for_every_frame_length() -> None:
+    for rate, mtu in product([1e6, 100e6, 1e9, 40e9], [68, 1500, 2010, 2040, 9000, 16000]):
+        numbers = shape_of(rate, mtu, 20)
+        frame_bytes = mtu + 38
+        assert step_bytes(numbers) == 1, (rate, mtu)
+        assert frame_bytes + 4 <= numbers.table_mtu_bytes == numbers.table_slots - 1
+        assert numbers.burst_bytes >= 2 * frame_bytes
+        assert numbers.burst_bytes * 8 / rate >= 200e-6
+        assert numbers.limit_bytes == 20 * frame_bytes
 
 
-def test_the_largest_mtu_rounds_a_frame_to_four_bytes_at_most() -> None:
+def test_the_shaper_rounds_frames_of_the_largest_mtu_to_4_bytes_at_most() -> None:
     assert shape_of(1e9, 65535, 1000).table_slots == 16384
     assert step_bytes(shape_of(1e9, 32000, 1000)) == 2
     assert step_bytes(shape_of(1e9, 65000, 1000)) == 4
 
 
-def test_the_inventory_pins_keys_and_names_both_test_addresses(tmp_path: Path) -> None:
+def test_the_inventory_of_a_lab_pins_host_keys_and_names_test_addresses(tmp_path: Path) -> None:
     from netlab.config.inventory import load_inventory
 
     plan = a_plan()

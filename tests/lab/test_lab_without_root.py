@@ -11,13 +11,14 @@ import pytest
 
 from netlab import lab
 from netlab.errors import HostError
-from netlab.lab import congestion, cpu_latency, life, programs, state
+from netlab.lab import congestion, cpu_latency, life, network, programs, state
 from netlab.lab.options import LabOptions
+from netlab.lab.plan import make_plan
 
 NAME = f"u{os.getpid()}"
 
 
-def test_a_missing_program_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:
+def test_a_missing_program_is_named_with_its_install_command(tmp_path: Path) -> None:
     for name in programs.PROGRAMS:
         if name not in {"sshd", "ethtool", "tc"}:
             (tmp_path / name).touch(mode=0o755)
@@ -29,7 +30,7 @@ def test_a_missing_program_is_named_with_the_command_that_installs_it(tmp_path: 
     assert not lab.missing_packages(str(tmp_path))
 
 
-def test_up_without_a_program_makes_nothing_and_says_what_to_install(
+def test_lab_up_without_a_needed_program_makes_nothing_and_names_its_package(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
@@ -41,7 +42,7 @@ def test_up_without_a_program_makes_nothing_and_says_what_to_install(
     assert not state.ROOT.exists()
 
 
-def test_without_root_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lab_commands_need_linux_and_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(HostError, match="needs root for network namespaces: try again with sudo"):
         lab.up(LabOptions(name=NAME))
@@ -50,7 +51,8 @@ def test_without_root_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPat
         lab.down(NAME)
 
 
-def test_a_process_number_that_was_given_away_anew_is_not_taken_for_ours() -> None:
+@pytest.mark.lab
+def test_a_reused_process_number_is_not_taken_for_a_lab_process() -> None:
     mine = state.started(os.getpid())
     assert mine.lives()
     assert not state.Started(mine.pid, mine.start_ticks - 1, mine.boot_id).lives()
@@ -61,7 +63,7 @@ def test_a_process_number_that_was_given_away_anew_is_not_taken_for_ours() -> No
     child.wait()
 
 
-def test_a_machine_that_offers_no_bound_on_its_sleep_is_no_error(tmp_path: Path) -> None:
+def test_the_limit_on_cpu_sleep_is_skipped_if_its_device_is_missing(tmp_path: Path) -> None:
     device = tmp_path / "cpu_dma_latency"
     with cpu_latency.limit(device) as inherited:
         assert inherited == ()
@@ -71,7 +73,7 @@ def test_a_machine_that_offers_no_bound_on_its_sleep_is_no_error(tmp_path: Path)
     assert device.read_bytes() == bytes(4)
 
 
-def test_the_list_of_allowed_congestion_controls_is_widened_and_put_back(tmp_path: Path) -> None:
+def test_the_allowed_congestion_controls_are_widened_and_restored(tmp_path: Path) -> None:
     kernel, root = tmp_path / "kernel", tmp_path / "root"
     kernel.mkdir()
     root.mkdir()
@@ -84,3 +86,30 @@ def test_the_list_of_allowed_congestion_controls_is_widened_and_put_back(tmp_pat
     congestion.restore(root, kernel)
     assert (kernel / congestion.ALLOWED).read_text() == "reno bbr"
     assert list(root.iterdir()) == []
+
+
+def test_lab_down_ignores_an_interface_that_vanishes_while_it_is_deleted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The kernel removes it some time after the namespace of its peer."""
+    interfaces = tmp_path / "interfaces"
+    interfaces.mkdir()
+    monkeypatch.setattr(network, "INTERFACES", interfaces)
+    monkeypatch.setattr(network, "NAMESPACES", tmp_path / "namespaces")
+    plan = make_plan(LabOptions(NAME), tmp_path, routes=[], taken_slots=())
+    port = interfaces / plan.hosts[0].port
+
+    def vanish(*words: str) -> str:
+        port.unlink()
+        raise HostError(f"`{' '.join(words)}` failed: Cannot find device")
+
+    def refuse(*words: str) -> str:
+        raise HostError(f"`{' '.join(words)}` failed: Operation not permitted")
+
+    port.touch()
+    monkeypatch.setattr(network, "run", vanish)
+    network.remove(plan)
+    port.touch()
+    monkeypatch.setattr(network, "run", refuse)
+    with pytest.raises(HostError, match="not permitted"):
+        network.remove(plan)

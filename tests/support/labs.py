@@ -1,5 +1,5 @@
-"""Labs for tests: access to their hosts, the order in which processes end, remains of a lab, and
-a lab with Windows hosts.
+"""Labs for tests: bringing a lab up for a while, measuring in it, access to its hosts, remains of a
+lab, and a lab with Windows hosts.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import paramiko
 import pytest
@@ -27,6 +28,16 @@ from netlab.remote.connect import connect
 from netlab.remote.ssh import SshTransport
 
 needs_a_lab = [pytest.mark.needs("lab")]
+
+
+@contextmanager
+def standing(name: str, **wish: Any) -> Iterator[lab.LabState]:
+    """A lab of this process, up for a while: ``name`` tells it from its other labs."""
+    options = LabOptions(name=f"{name}{os.getpid()}", **wish)
+    try:
+        yield lab.up(options)
+    finally:
+        lab.down(options.name, forget=True)
 
 
 def ssh(of: lab.LabState, host: str, *words: str) -> str:
@@ -179,7 +190,7 @@ RATE_BIT_PER_S = 20e6
 """Slow enough for a busy machine to fill the cables."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def four_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
     """A shaped lab whose Windows hosts have the test's Windows program in their home."""
     lab_state = lab.up(LabOptions(name=WINDOWS_LAB, rate=RATE_BIT_PER_S, windows=2))
