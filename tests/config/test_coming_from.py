@@ -1,4 +1,4 @@
-"""docs/how-to/coming-from.md: every key and option that it names is there."""
+"""The page for users of other tools names only keys and options that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of CPUs in a matrix: one level is a list, an axis a list of lists."""
+"""A matrix may give an end a list of CPUs, or an axis of such lists."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_invalid_list_of_cpus_is_refused_with_its_place(
     assert fault in line
 
 
-def test_a_list_of_cpus_replaces_the_default_cpu_of_that_end(load: Any) -> None:
+def test_a_list_of_cpus_for_the_server_replaces_the_default_cpu_of_the_server(load: Any) -> None:
     text = SMALL.replace("{duration: 2s}", "{duration: 2s, server_cpu: 1, client_cpu: 1}")
     (stream, *_rest) = streams(load(text + "    server_cpus: [0, 1]\n"))
     assert (stream.server_cpu, stream.server_cpus) == (None, "0,1")

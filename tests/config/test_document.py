@@ -1,4 +1,4 @@
-"""YAML 1.2 as data with positions; faults with places; hostile files."""
+"""A YAML 1.2 document is read with the position of each value, and its faults have places."""
 
 from __future__ import annotations
 

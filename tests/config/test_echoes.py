@@ -1,4 +1,4 @@
-"""Axes that an echo cannot have are refused where they are written."""
+"""Settings that a mirror without a probe cannot apply are refused where they are written."""
 
 from __future__ import annotations
 

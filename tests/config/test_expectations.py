@@ -1,4 +1,4 @@
-"""expect: in a matrix: what may be written, what is refused, and which cells are meant."""
+"""Expectations in a matrix are read, checked, and applied to the cells that they mean."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_an_expectation_applies_to_cells_that_have_its_quantity_and_match_its_co
     )
 
 
-def test_a_condition_on_a_setting_excludes_cells_that_lack_the_setting() -> None:
+def test_a_condition_of_an_expectation_excludes_cells_that_lack_the_setting() -> None:
     condition = {"streams": frozenset([None, 1])}
     expectation = Expectation(what="loss", bound="at most", limit=0.1, of="share", when=condition)
     assert expectation.is_about({"test": "stream", "protocol": "UDP", "streams": 1})

@@ -1,4 +1,4 @@
-"""The inventory: what a person may write, what is wrong with it and where, whom a pairing means."""
+"""An inventory is read, its faults are reported with places, and pairings resolve to hosts."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ hosts:
     assert "neither a public key" in by_line[13][1]
 
 
-def test_pairs_of_unknown_same_or_unfit_hosts_are_refused(tmp_path: Path) -> None:
+def test_invalid_pairs_in_an_inventory_are_refused_with_the_reason(tmp_path: Path) -> None:
     text = DUAL_BOOT + (
         "pairs:\n"
         "  LL: [left-linux, nobody]\n"

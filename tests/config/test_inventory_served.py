@@ -1,4 +1,4 @@
-"""Hosts without an agent on which another tool's server already runs."""
+"""A host without an agent may run the server of another tool."""
 
 from __future__ import annotations
 

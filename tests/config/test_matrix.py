@@ -1,4 +1,4 @@
-"""Matrix files: what the shipped ones and their schema say, and how settings and axes are read."""
+"""Shipped matrices, their schema, and the settings and axes of a matrix are read as documented."""
 
 from __future__ import annotations
 

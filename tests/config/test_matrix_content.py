@@ -1,4 +1,4 @@
-"""Which matrix files are the same experiment: their content, and the keys of its cells."""
+"""Two matrix files are the same experiment if their content is the same."""
 
 from __future__ import annotations
 

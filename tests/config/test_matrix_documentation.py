@@ -1,4 +1,4 @@
-"""What the documentation says of matrix files is so."""
+"""The documentation of matrix files agrees with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fault of a matrix file is named at its place, all of them in one go."""
+"""Every fault of a matrix file is reported at its place, all of them together."""
 
 from __future__ import annotations
 

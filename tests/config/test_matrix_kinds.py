@@ -1,4 +1,4 @@
-"""Matrix files with several kinds of test: settings, rules, comparisons, and the shipped ones."""
+"""A matrix may have tests of several kinds, with rules and comparisons."""
 
 from __future__ import annotations
 

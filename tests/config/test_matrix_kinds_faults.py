@@ -1,4 +1,4 @@
-"""Faults that several kinds of test brought to a matrix and to ``--set``, each at its place."""
+"""Faults of a matrix with several kinds of test, and of its overrides, are reported."""
 
 from __future__ import annotations
 

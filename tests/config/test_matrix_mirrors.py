@@ -1,4 +1,4 @@
-"""The mirrors that a matrix names: what it may say of them, and each fault at its place."""
+"""A matrix may name mirrors, and each fault of a named mirror is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a cell is measured: repeats, ``until``, ``quiet``, ``scale``; what of it is content."""
+"""``repeats``, ``until``, ``quiet`` and ``scale`` decide how often a cell is measured."""
 
 from __future__ import annotations
 

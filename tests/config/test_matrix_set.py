@@ -1,4 +1,4 @@
-"""``--set``: what it holds for, what it takes back, and how a wrong one is refused."""
+"""``--set`` overrides settings of a matrix, and a wrong override is refused."""
 
 from __future__ import annotations
 

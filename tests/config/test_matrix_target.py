@@ -1,4 +1,4 @@
-"""target: in a matrix: what may be written, what is refused, and that it is no other experiment."""
+"""A matrix may name a long path as its target, which is no part of its content."""
 
 from __future__ import annotations
 

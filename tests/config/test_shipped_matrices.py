@@ -1,4 +1,4 @@
-"""The shipped matrices of the seed documents, made short, run whole on this machine."""
+"""Shipped matrices, made short, are measured whole on this machine."""
 
 from __future__ import annotations
 

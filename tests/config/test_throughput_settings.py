@@ -1,4 +1,4 @@
-"""``throughput_search`` in a matrix: its settings, the pairs that search, and the shipped file."""
+"""The settings of ``throughput_search`` are read from a matrix, and impossible ones are refused."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_an_impossible_throughput_search_is_refused_with_a_reason(
     assert fault in str(excinfo.value)
 
 
-def test_the_matrix_rfc2544_has_seven_frame_sizes_in_one_and_in_both_directions() -> None:
+def test_the_matrix_rfc2544_has_seven_frame_sizes_in_one_direction_and_in_both() -> None:
     cells = expand(load_matrix(ROOT / "matrices" / "rfc2544.yaml"))
     setups = [cell.setup for cell in cells]
     assert {setup.frame_bytes for setup in setups if isinstance(setup, ThroughputSearch)} == {

@@ -1,4 +1,4 @@
-"""Cells: products, rules and content keys."""
+"""A matrix expands into cells by axes and rules, and each cell has a key made of its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons: which cells stand on which side, and which belong together."""
+"""A comparison pairs the cells that differ only in the compared settings."""
 
 from __future__ import annotations
 

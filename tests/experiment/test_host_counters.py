@@ -1,4 +1,4 @@
-"""host_counters.py: what happened between two readings; what is not told stays unknown."""
+"""Drops and CPU load of a host are the difference of two readings of its counters."""
 
 from __future__ import annotations
 

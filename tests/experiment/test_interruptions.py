@@ -1,4 +1,4 @@
-"""Interruptions: what a record with gaps comes to, and what of it is loss, pace or round trips."""
+"""Gaps in a record are an interruption unless loss, pace or round trips explain them."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_gaps_are_judged_by_the_last_round_trip_if_the_shortest_is_unknown() -> 
 
 
 @pytest.mark.parametrize(("long_ms", "is_one"), [(300, False), (445, False), (455, True)])
-def test_retransmitted_bytes_without_a_known_time_out_excuse_a_gap_of_one_time_out(
+def test_retransmitted_bytes_excuse_a_gap_of_the_usual_tcp_time_out(
     long_ms: int, is_one: bool
 ) -> None:
     windows: dict[str, Any] = {
@@ -368,7 +368,7 @@ def test_losses_of_a_load_do_not_excuse_gaps_of_the_round_trips_beside_the_load(
     assert only(beside_a_load((6000, 751), client_lost_messages=1)) is not None
 
 
-def test_gaps_of_a_load_beside_round_trips_are_judged_as_those_of_a_stream() -> None:
+def test_gaps_of_a_load_beside_round_trips_are_judged_like_gaps_of_a_stream() -> None:
     load_record = record(
         test="latency_under_load",
         settings={"protocol": "TCP", "request_rate_per_s": 1.0, "request_protocol": "UDP"},

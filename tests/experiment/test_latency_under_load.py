@@ -1,4 +1,4 @@
-"""The kind ``latency_under_load``: what it is made of, what it needs, how long it takes."""
+"""A ``latency_under_load`` test consists of a load, round trips and connections."""
 
 from __future__ import annotations
 

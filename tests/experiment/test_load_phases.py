@@ -1,4 +1,4 @@
-"""Latency under load: which requests are of which phase, and the figures of each."""
+"""Requests under load belong to phases, and each phase has its figures."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_percentile_counts_lost_requests_as_longer_than_any_answer(
 
 
 @given(st.lists(st.integers(1, 50) | st.just(LOST), max_size=150))
-def test_the_trimmed_mean_is_of_the_lowest_95_percent_and_absent_with_a_loss_among_them(
+def test_a_trimmed_mean_is_of_the_lowest_95_percent_of_requests_or_absent_with_a_loss(
     values: list[int],
 ) -> None:
     answered = sorted(value for value in values if value != LOST)
@@ -325,7 +325,7 @@ def test_responsiveness_is_absent_without_enough_connections_and_round_trips(
     assert responsiveness_per_minute(connections, rtts, load_s * S, 25 * S) is None
 
 
-def test_responsiveness_trims_one_lost_connection_in_twenty_and_no_second_one() -> None:
+def test_responsiveness_trims_one_lost_connection_in_twenty_but_not_two() -> None:
     connections = [Trip(5 * S + number * 250 * MS, 80 * MS) for number in range(80)]
     rtts = each_second(5, 25, 100)
     connections[0] = Trip(connections[0].at_ns, None)

@@ -1,4 +1,4 @@
-"""What a new setting takes: one row, and all the rest follows from it."""
+"""A new row in the table of settings is all that a new setting takes."""
 
 from __future__ import annotations
 

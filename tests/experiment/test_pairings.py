@@ -1,4 +1,4 @@
-"""Pairings by host name: in a matrix, in an inventory, and in what they keep busy."""
+"""Pairings may name hosts and networks, in a matrix and in an inventory."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_pairing_that_does_not_name_two_hosts_is_refused(text: str) -> None:
         roles_of(text)
 
 
-def test_pairings_all_pairs_every_host_with_every_host_and_mirrors_only_as_server(
+def test_the_word_all_pairs_every_host_with_every_host_and_mirrors_only_as_server(
     load: Any,
 ) -> None:
     matrix = load("all")
@@ -142,7 +142,7 @@ def test_an_unknown_host_or_network_in_pairings_is_reported_with_the_known_ones(
     assert fault in str(caught.value)
 
 
-def test_pairings_all_without_an_inventory_is_refused_with_a_hint_to_the_option_hosts(
+def test_the_word_all_for_pairings_is_refused_without_an_inventory(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "m.yaml"

@@ -1,4 +1,4 @@
-"""rate_search.py, trial_verdict.py: the highest rate is found, whatever device and tester are."""
+"""A rate search finds the highest rate of a device, whatever device and tester do."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_rate_search_tries_and_confirms_the_line_rate_first() -> None:
     assert [(attempt.number, attempt.verdict) for attempt in search.tries] == [(200, "passed")] * 2
 
 
-def test_a_rate_search_uses_the_forwarded_share_to_find_the_limit_in_eight_tries() -> None:
+def test_a_rate_search_uses_the_forwarded_share_to_find_the_limit_in_at_most_eight_tries() -> None:
     _, search = searched(device(0.4))
     assert len(search.tries) <= 8
     numbers = [attempt.number for attempt in search.tries]

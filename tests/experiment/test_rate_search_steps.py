@@ -1,4 +1,4 @@
-"""rate_search.py step by step: which rate is asked for next, and what the end says."""
+"""Each try of a rate search decides which rate is tried next and how the search ends."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def over(rates: int, *, short: bool = False) -> Search:
     return Search.over(RateGrid(Fraction(1, rates)), short=short)
 
 
-def test_a_rate_search_tries_the_hinted_rate_two_steps_above_and_then_the_middle() -> None:
+def test_a_rate_search_tries_the_hinted_rate_two_steps_above_the_hint_and_then_the_middle() -> None:
     """A quarter of the line rate came out: 5 of 20, 6, 7, and then half-way from 7 to 20."""
     search, numbers = walked(over(20), ["lost", ("lost", 0.25), "passed", "passed", "passed"])
     assert numbers == [20, 20, 5, 6, 7]
@@ -70,7 +70,7 @@ def test_a_rate_needs_one_short_pass_and_two_passes_at_full_length() -> None:
     assert search.next() == SearchResult(4, None, "line rate", True)
 
 
-def test_a_rate_search_continues_at_the_rate_that_a_tired_sender_reached() -> None:
+def test_a_rate_search_continues_at_the_rate_that_a_slowing_sender_reached() -> None:
     """11 of 20 steps came out: the eight rates in between are not tried one by one."""
     slow: list[Told] = [("generator-bound", 0.9), ("generator-bound", 0.7)]
     search, numbers = walked(
@@ -81,7 +81,7 @@ def test_a_rate_search_continues_at_the_rate_that_a_tired_sender_reached() -> No
 
 
 @pytest.mark.parametrize("share", [None, 1.0, 0.99])
-def test_a_tired_sender_without_a_useful_reached_rate_costs_one_step(
+def test_a_slowing_sender_without_a_known_reached_rate_costs_one_step(
     share: float | None,
 ) -> None:
     tired: list[Told] = [("generator-bound", share)] * 3

@@ -1,4 +1,4 @@
-"""records.py: a record as JSON, and the closed list of reasons."""
+"""A record is written as JSON and read back, and its reasons are those of a closed list."""
 
 from __future__ import annotations
 

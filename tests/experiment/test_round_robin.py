@@ -1,4 +1,4 @@
-"""A tournament: every pair meets, no machine twice in a round, in as few rounds as can be."""
+"""Pairs of hosts are planned in as few rounds as possible, with no machine twice in a round."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check(matches: Sequence[Match], plan: Sequence[Sequence[Match]]) -> None:
 
 
 @given(st.integers(2, 60), st.booleans())
-def test_every_pair_meets_once_in_the_fewest_rounds_without_a_machine_twice_in_a_round(
+def test_every_pair_of_hosts_is_planned_once_in_the_fewest_rounds_without_a_machine_twice(
     hosts: int, inside: bool
 ) -> None:
     matches = everybody(hosts, inside=inside)

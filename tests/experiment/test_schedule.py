@@ -1,4 +1,4 @@
-"""Rounds: order, blocks, and what runs at the same time."""
+"""Trials are scheduled in rounds and blocks, in the order that the matrix states."""
 
 from __future__ import annotations
 

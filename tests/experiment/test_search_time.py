@@ -1,4 +1,4 @@
-"""What a search takes, at least and at most: by hand, and by searches that are carried out."""
+"""The estimated time of a search bounds what a search takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a cell is measured: what the records alone decide."""
+"""The records of a cell alone decide how often the cell is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict on a trial at its bounds: what passes exactly there, and what no longer does."""
+"""The verdict on a trial of a rate search is exact at its bounds."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_more_frames_received_than_sent_are_a_loss_of_zero() -> None:
     sent_ns=st.integers(0, 10**12),
     received_ns=st.integers(0, 10**12),
 )
-def test_a_queue_is_the_receiving_time_beyond_the_time_of_sender_and_line(
+def test_the_queue_of_a_device_is_the_receiving_time_beyond_the_time_of_sender_and_line(
     frames: int, line_per_s: int, sent_ns: int, received_ns: int
 ) -> None:
     counts = counted(frames, sent_span_ns=sent_ns, received_span_ns=received_ns)

@@ -1,4 +1,4 @@
-"""Captures that are refused, fail or are truncated: a sentence for each, and no process left."""
+"""A capture returns its frames or the reason why there are none, and leaves no tcpdump behind."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_a_passing_clock_makes_arranged_calls_in_the_order_of_their_times(
     assert clock.monotonic() - before_s == pytest.approx(9)
 
 
-def test_a_passing_clock_ends_a_wait_at_what_an_arranged_call_does(
+def test_a_passing_clock_ends_a_wait_as_soon_as_an_arranged_call_meets_its_condition(
     passing_clock: AdvancedClock,
 ) -> None:
     event = threading.Event()
@@ -97,7 +97,7 @@ def test_a_clock_by_hand_ends_only_waits_whose_time_limit_has_passed(
         assert not wait.result()
 
 
-def test_a_clock_by_hand_ends_a_wait_as_soon_as_another_thread_ends_it(
+def test_a_clock_by_hand_ends_a_wait_as_soon_as_another_thread_meets_its_condition(
     clock_by_hand: AdvancedClock,
 ) -> None:
     items: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""One window for all flows at the same time: in each agent's own clock, and in the record."""
+"""All flows at the same time have one window, converted to the clock of each agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bursts and round trips under load with made-up hosts: the search and the record."""
+"""Bursts and latency of a device are measured with played loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""host_watch.py: the drops of both hosts of a stream, from complete and incomplete readings."""
+"""The drops of both hosts of a stream are computed from complete and incomplete readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search finds the largest size that passes, for every way in which others are refused."""
+"""A limit search finds the largest size that passes, however larger sizes are refused."""
 
 from __future__ import annotations
 

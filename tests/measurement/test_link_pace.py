@@ -1,4 +1,4 @@
-"""Whether the link paces a sender without a schedule: two trials decide, never one."""
+"""Two trials, and never one, decide whether the link paces a sender without a schedule."""
 
 from __future__ import annotations
 

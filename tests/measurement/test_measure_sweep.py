@@ -1,4 +1,4 @@
-"""A sweep over message sizes on a cable that is the bottleneck: as the wire ceiling predicts."""
+"""A sweep over message sizes shows the wire ceiling of a cable that is the bottleneck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latency under load: the requests and the record, against scripted agents."""
+"""Latency under load is measured with scripted agents: the requests, and the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests within a search take every setting that they share with the search."""
+"""The tests within a search have every setting that they share with the search."""
 
 from __future__ import annotations
 

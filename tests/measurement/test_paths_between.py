@@ -1,6 +1,4 @@
-"""Payloads found between real agents: cables of every MTU, a router that tells, one that does not,
-and loopback.
-"""
+"""Real agents find the payload of cables, routers, black holes and the loopback."""
 
 from __future__ import annotations
 

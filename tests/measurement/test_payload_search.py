@@ -1,4 +1,4 @@
-"""The search for the payload of a frame, over paths that refuse, report or drop long packets."""
+"""A payload search with scripted agents handles paths that refuse, report or drop long packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs that search together: all of them meet, and none waits for long."""
+"""Pairs of hosts that search together meet before and after each trial."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def at_once(
         return [future.result(timeout=10) for future in [executor.submit(acted, n) for n in names]]
 
 
-def test_each_pair_receives_its_own_contribution_first_and_the_same_time_of_the_meeting() -> None:
+def test_each_pair_of_a_common_search_receives_its_own_result_first_and_one_common_time() -> None:
     def act(participant: Participant) -> Any:
         return [participant.meet((participant.name, number)) for number in range(50)]
 
@@ -46,14 +46,14 @@ def test_each_pair_receives_its_own_contribution_first_and_the_same_time_of_the_
         assert len({meeting.over_ns for meeting in meetings}) == 1
 
 
-def test_a_pair_that_leaves_before_the_first_meeting_is_left_out() -> None:
+def test_a_pair_that_leaves_a_common_search_before_the_first_meeting_is_left_out() -> None:
     def act(participant: Participant) -> Any:
         return None if participant.name == "c+d" else participant.meet(participant.name).said
 
     assert at_once(Rendezvous(NAMES), act) == [("a+b", "e+f"), None, ("e+f", "a+b")]
 
 
-def test_a_pair_that_leaves_later_fails_the_search_of_the_other_pairs() -> None:
+def test_a_pair_that_leaves_a_common_search_later_fails_the_search_of_the_other_pairs() -> None:
     def act(participant: Participant) -> Any:
         participant.meet(1)
         return None if participant.name == "e+f" else participant.meet(2)
@@ -65,13 +65,13 @@ def test_a_pair_that_leaves_later_fails_the_search_of_the_other_pairs() -> None:
         assert "e+f left the common search" in str(error)
 
 
-def test_all_pairs_receive_a_meeting_although_each_pair_leaves_right_afterwards() -> None:
+def test_all_pairs_receive_the_results_of_a_meeting_although_each_pair_leaves_afterwards() -> None:
     assert [
         m.said for m in at_once(Rendezvous(NAMES), lambda participant: participant.meet(0))
     ] == [(0, 0, 0)] * 3
 
 
-def test_pairs_act_one_after_the_other_in_turns() -> None:
+def test_pairs_of_a_common_search_take_turns_one_after_the_other() -> None:
     acting, most, order = set(), [0], []
     lock = threading.Lock()
 
@@ -89,14 +89,14 @@ def test_pairs_act_one_after_the_other_in_turns() -> None:
     assert (order, most) == (list(NAMES), [1])
 
 
-def test_a_single_pair_waits_for_nobody_in_meetings_and_turns() -> None:
+def test_a_search_of_a_single_pair_waits_for_no_other_pair() -> None:
     participant = alone()
     assert participant.meet("x").said == ("x",)
     assert list(participant.turns()) == [True]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_pair_that_leaves_twice_is_removed_once(name: str) -> None:
+def test_a_pair_that_leaves_a_common_search_twice_is_removed_once(name: str) -> None:
     rendezvous = Rendezvous(NAMES)
     rendezvous.leave(name)
     rendezvous.leave(name)

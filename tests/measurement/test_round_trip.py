@@ -1,4 +1,4 @@
-"""Round trips: the requests to each end and the record, against scripted agents."""
+"""Round trips are measured with scripted agents: the requests to each end, and the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Round trips between real agents, and with echoes, over loopback."""
+"""Real agents and echoes measure round trips over loopback."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def round_trips(ends: Ends, **settings: Any) -> Record:
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
 @pytest.mark.parametrize("version", [4, 6])
-def test_every_one_of_a_set_number_of_round_trips_is_counted_and_timed(
+def test_all_round_trips_of_a_set_number_are_counted_and_timed(
     shared_loopback: Ends, protocol: str, version: int
 ) -> None:
     record = round_trips(

@@ -1,4 +1,4 @@
-"""The conversation of one trial, against scripted agents."""
+"""A stream is measured with scripted agents: the requests to each end, and the record."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The highest rate without loss, searched for between real agents: through a router with a planted
-limit, over a cable that is faster than our own hosts, and on loopback.
-"""
+"""A throughput search between real agents finds the highest rate without loss."""
 
 from __future__ import annotations
 
@@ -163,7 +161,7 @@ class TestRouters:
             assert "lost" not in verdicts
 
     @pytest.mark.parametrize("direction", ["server-sends", "both"])
-    def test_a_throughput_search_finds_the_limit_in_the_other_and_in_both_directions(
+    def test_a_throughput_search_finds_the_limit_if_the_server_or_both_ends_send(
         self, direction: str
     ) -> None:
         with routed(**limited()) as ends:
@@ -282,7 +280,9 @@ def test_a_throughput_search_measures_latency_at_the_found_rate_and_at_lower_rat
 
 
 @needs_namespaces[0]
-def test_bursts_at_the_line_rate_end_at_the_limit_of_the_router(observed: Record) -> None:
+def test_back_to_back_bursts_through_a_slow_router_are_limited_by_the_router(
+    observed: Record,
+) -> None:
     values: Any = observed.values
     assert values["back_to_back_limit"] == "device"
     assert len(values["back_to_back_each_frames"]) == 2
@@ -290,7 +290,7 @@ def test_bursts_at_the_line_rate_end_at_the_limit_of_the_router(observed: Record
 
 @needs_namespaces[0]
 @pytest.mark.night
-def test_the_longest_burst_shows_the_queue_of_the_router(observed: Record) -> None:
+def test_the_longest_burst_matches_the_queue_of_the_router(observed: Record) -> None:
     # While a burst of N frames came in, two fifths of it went out. The shaper itself lets two more
     # frames through at once.
     assert 0.6 * of(observed, "back_to_back_frames") == pytest.approx(22, abs=4)
@@ -347,7 +347,7 @@ def ends_of(ends: Ends) -> tuple[Agent, Agent]:
     return ends.agent_of_server, ends.client
 
 
-def test_both_directions_of_a_load_start_at_one_moment_whatever_the_clocks_of_the_hosts() -> None:
+def test_both_directions_of_a_load_start_at_one_moment_despite_different_clocks() -> None:
     """Clocks an hour apart, neither of them the controller's."""
     off_ns = {"client": 3_600_000_000_000, "server": -7_000}
     agents = {

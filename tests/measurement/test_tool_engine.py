@@ -1,6 +1,4 @@
-"""A tool as an engine, on two real agents of this machine: how its programs start and end, and what
-its record has. The tools are small shell scripts.
-"""
+"""Real agents run another tool as an engine; the tools here are small shell scripts."""
 
 from __future__ import annotations
 

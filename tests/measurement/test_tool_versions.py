@@ -1,5 +1,6 @@
-"""Tools of other versions than those that netlab was tried with, and tools that a host lacks: what
-the record says. The programs are scripts in a folder that stands first in PATH.
+"""A tool that a host lacks, or of an untried version, is reported in the record.
+
+The programs are scripts in a folder that is first in PATH.
 """
 
 from __future__ import annotations

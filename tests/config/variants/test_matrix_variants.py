@@ -1,4 +1,4 @@
-"""The variants of a matrix: the axis that they make, and each fault at its place."""
+"""Variants of a matrix make an axis of states, and each fault of a variant is reported."""
 
 from __future__ import annotations
 

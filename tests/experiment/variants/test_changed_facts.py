@@ -1,4 +1,4 @@
-"""Which facts of a host variants change, from the content of a plan, which may be any JSON."""
+"""The variants of a plan state which facts of a host they may change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known settings: what they read, whether it is what was wanted, and how it is set again."""
+"""netlab reads, compares and restores the settings of a host that it knows."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_governor_file_that_cannot_be_written_fails_the_command(tmp_path: Path
         run(governors.enter({"governor": "performance"}))
 
 
-def test_interrupts_are_compared_by_the_cpus_of_their_lists_and_restored_one_by_one() -> None:
+def test_cpu_lists_of_interrupts_are_compared_by_their_cpus_and_restored_one_by_one() -> None:
     interrupts = KNOWN["interrupts"]
     state = interrupts.read("24 0-2\n25 0,1,2\n\nnoise\n")
     assert state == {"24": "0-2", "25": "0,1,2"}

@@ -1,4 +1,4 @@
-"""The time in a stack without an agent: a stack behind a TUN interface, seen by tcpdump."""
+"""The time in a stack without a probe is captured at a TUN interface."""
 
 from __future__ import annotations
 

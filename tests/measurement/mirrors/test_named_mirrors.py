@@ -1,4 +1,4 @@
-"""Mirrors that a matrix names, on two real agents of this machine: their start, answers and end."""
+"""Mirrors that a matrix names are started, measured and ended with real agents."""
 
 from __future__ import annotations
 

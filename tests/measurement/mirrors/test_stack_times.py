@@ -1,4 +1,4 @@
-"""Times in a stack from captured frames: drawn at random, with what must not be counted."""
+"""The times in a stack are computed from captured frames."""
 
 from __future__ import annotations
 

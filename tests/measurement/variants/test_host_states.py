@@ -1,4 +1,4 @@
-"""States of two real hosts: entered, checked and put back by the agents in two namespaces."""
+"""Real agents apply, check and undo the variants of two hosts."""
 
 from __future__ import annotations
 
