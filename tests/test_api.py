@@ -29,6 +29,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.lab
 def test_importing_netlab_imports_no_heavy_library() -> None:
     heavy = {"pandas", "paramiko", "click", "matplotlib"}
     words = f"import sys, netlab; print(*{heavy} & set(sys.modules))"
@@ -48,6 +49,7 @@ def test_an_unknown_name_of_netlab_is_an_attribute_error() -> None:
     assert runner.__name__ == "netlab.runner"
 
 
+@pytest.mark.lab
 def test_measure_returns_a_run_and_stores_its_folder(capfd: pytest.CaptureFixture[str]) -> None:
     run = netlab.measure(protocol="UDP", size="1KiB", seconds=1.2)
     (record,) = run.records
@@ -60,6 +62,7 @@ def test_measure_returns_a_run_and_stores_its_folder(capfd: pytest.CaptureFixtur
     assert " 0.0 to  1.0 s  " in err
 
 
+@pytest.mark.lab
 def test_a_quiet_measure_of_round_trips_prints_nothing_and_stores_the_named_folder(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -69,6 +72,7 @@ def test_a_quiet_measure_of_round_trips_prints_nothing_and_stores_the_named_fold
     assert netlab.load("trips").records == run.records
 
 
+@pytest.mark.lab
 def test_a_second_run_into_a_complete_folder_measures_nothing_again(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -81,6 +85,7 @@ def test_a_second_run_into_a_complete_folder_measures_nothing_again(
     assert again.records == first.records
 
 
+@pytest.mark.lab
 def test_pending_cells_are_in_the_run_and_raise_an_error_if_checked() -> None:
     Path("look.yaml").write_text(MATRIX.replace("[here+here]", "[here+here, WL]"))
     run = netlab.run("look.yaml", into="one")
@@ -137,6 +142,7 @@ tests:
 """
 
 
+@pytest.mark.lab
 def test_latency_under_load_of_real_probes_accounts_for_every_request() -> None:
     Path("load.yaml").write_text(UNDER_LOAD)
     run = netlab.run("load.yaml", into="loaded", quiet=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
+from netlab import clock
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.hosts import Host
 from netlab.remote.answers import Allowance, Answers, bad_answer
@@ -74,7 +74,7 @@ class Agent:
         self._number = 0
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
-        self._heard_at = self._sent_at = time.monotonic()
+        self._heard_at = self._sent_at = clock.monotonic()
         self._gone: str | None = None
         self.died = False
         """Whether the probe ended while the connection to the host still existed."""
@@ -180,9 +180,9 @@ class Agent:
         return fastest(exchange, first_s=ANSWER_S, all_s=CLOCK_S, enough_ns=enough_ns)
 
     def _clock_exchange(self, timeout_s: float) -> ClockOffset:
-        begin_ns = time.monotonic_ns()
+        begin_ns = clock.monotonic_ns()
         host_ns = int(self.ask("clock", timeout_s=timeout_s)["monotonic_ns"])
-        end_ns = time.monotonic_ns()
+        end_ns = clock.monotonic_ns()
         return ClockOffset(host_ns - (begin_ns + end_ns) // 2, (end_ns - begin_ns + 1) // 2)
 
     def close(self) -> None:
@@ -271,7 +271,7 @@ class Agent:
             return
         try:
             self._process.write(line)
-            self._sent_at = time.monotonic()
+            self._sent_at = clock.monotonic()
         finally:
             self._write_lock.release()
 
@@ -312,7 +312,7 @@ class Agent:
         reader = RecordReader()
         try:
             while self._gone is None and (part := self._process.read()):
-                self._heard_at = now_s = time.monotonic()
+                self._heard_at = now_s = clock.monotonic()
                 if not self._bytes.takes(len(part), now_s):
                     self._refuse(f"sends more than {HOST_BYTES_AT_ONCE >> 20} MiB at once")
                 for record in reader.feed(part):

@@ -5,10 +5,10 @@ A controller is a netlab process; it runs an agent (netprobe) on each host, whic
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from netlab import clock
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.remote.agent import Agent
 
@@ -64,15 +64,15 @@ def lock_host(
     To lock several hosts, take them in the order of ``Agent.identity``, so that two controllers
     never wait for each other. Two agents with one identity share one lock.
     """
-    began_s = time.monotonic()
+    began_s = clock.monotonic()
     while (holder := _refused_by(agent, owner)) is not None:
         enough_s = patience(agent, holder) if patience else 0.0
-        if time.monotonic() >= max(give_up_s, began_s + enough_s):
+        if clock.monotonic() >= max(give_up_s, began_s + enough_s):
             raise LockedError(
                 f"{agent.host.name} is measured by {holder or 'another run'}; "
                 "wait for that run with --wait TIME"
             )
-        time.sleep(ASK_AGAIN_S)
+        clock.sleep(ASK_AGAIN_S)
 
 
 def _refused_by(agent: Agent, owner: LockOwner) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import queue
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from netlab import clock
 from netlab.errors import HostGone, ProbeError
 from netlab.remote.answers import Answers
 from netlab.terminal import excerpt
@@ -47,7 +47,7 @@ class Pending:
         self.answers = answers
         self._host = host
         self._inbox = inbox
-        self._asked_at = time.monotonic()
+        self._asked_at = clock.monotonic()
         self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
 
     def record(self, timeout_s: float) -> Mapping[str, Any]:
@@ -55,7 +55,7 @@ class Pending:
         lost.
         """
         try:
-            record = self._records.get(timeout=timeout_s)
+            record = clock.get(self._records, timeout_s)
         except queue.Empty:
             detail = f"nothing in {timeout_s:g} s"
             raise ProbeError(self._host, "no-answer", detail=detail) from None
@@ -68,7 +68,7 @@ class Pending:
     def deliver(self, record: Mapping[str, Any]) -> None:
         """Pass on a record; the reading thread calls it."""
         if self.answers.verb in LOGGED and _LOG.isEnabledFor(logging.DEBUG):
-            took = format_seconds(time.monotonic() - self._asked_at)
+            took = format_seconds(clock.monotonic() - self._asked_at)
             summary = "an error" if record["type"] == "error" else f"{len(record)} keys"
             _LOG.debug("%s: asked %s: %s after %s", self._host, self.answers.asked, summary, took)
         if self._inbox is not None:

@@ -5,11 +5,11 @@ The facts of a host are what its agent (netlab's program on the host) reports ab
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from netlab import clock
 from netlab.errors import HostError
 from netlab.remote.agent import Agent
 
@@ -86,19 +86,19 @@ def check_counters(
             f"{end.name} does not report by which interface packets to {peer.address} leave: "
             "make sure that this interface belongs to the test network"
         )
-    give_up = time.monotonic() + COUNTERS_S
+    give_up = clock.monotonic() + COUNTERS_S
     while True:
         last_facts = end.agent.facts(to=peer.address)
         packet_counts = [last_facts.get(key, 0) - first_facts[key] for key in keys]
         if min(packet_counts) >= least_packets:
             return None
-        if time.monotonic() > give_up:
+        if clock.monotonic() > give_up:
             raise HostError(
                 f"{end.name}: {' and '.join(sorted(passed))} passed to {peer.name}, but "
                 f"{interface} counted {packet_counts[0]} packets out and {packet_counts[1]} in: "
                 "the traffic does not use the test network"
             )
-        time.sleep(0.1)
+        clock.sleep(0.1)
 
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from netlab import clock
 from netlab.errors import HostError, ProbeError, UsageError
 from netlab.ethernet import IpVersion
 from netlab.experiment.hosts import Host, Mirror
@@ -393,8 +393,8 @@ def _has_result(receive_test: Pending) -> bool:
 
 def _first(pending: Pending, kinds: set[str], timeout_s: float) -> Mapping[str, Any]:
     """The first record of these kinds; ProbeError if an error or no record comes in time."""
-    give_up = time.monotonic() + timeout_s
+    give_up = clock.monotonic() + timeout_s
     while True:
-        record = pending.record(max(0.0, give_up - time.monotonic()))
+        record = pending.record(max(0.0, give_up - clock.monotonic()))
         if record["type"] in kinds:
             return record

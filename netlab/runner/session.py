@@ -13,7 +13,6 @@ cell that is measured until it is precise gets another trial only if its records
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
@@ -21,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from netlab import clock
 from netlab.errors import HostGone, Interrupted, NetlabError, StoreError
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
@@ -207,7 +207,7 @@ class Session:
         if wait_s is None:
             return False
         self.progress.waiting(self.pool.why_away(cells), self.patience_s)
-        time.sleep(max(wait_s, LEAST_WAIT_S))
+        clock.sleep(max(wait_s, LEAST_WAIT_S))
         return True
 
     def _give_up(self) -> None:

@@ -1,4 +1,4 @@
-"""The client of the agent, against faulty agents and against the real one."""
+"""The client of the agent, against played agents that misbehave and against a real one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import resource
 import signal
 import statistics
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from folders import SUPPORT
+from played_agents import PlayedAgents, played
 
+from netlab import clock
 from netlab.build.local import local_probe
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import Host
@@ -26,27 +26,7 @@ from netlab.remote.local import LocalTransport
 from netlab.remote.pending import Pending
 from netlab.version import VERSION
 
-FAKE = SUPPORT / "fake_agent.py"
-Starter = Callable[..., Agent]
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Starter]:
-    """Starts configurable fake agents; all of them are closed at the end."""
-    monkeypatch.setenv("FAKE_VERSION", VERSION)
-    agents: list[Agent] = []
-
-    def start(*knobs: str, name: str = "fake", machine: str | None = None, **keys: Any) -> Agent:
-        host = Host(name=name, os="L", local=True, machine=machine)
-        transport = LocalTransport(host)
-        process = transport.start([sys.executable, "-S", str(FAKE), *knobs])
-        agent = Agent(host, transport, process, **keys)
-        agents.append(agent)
-        return agent
-
-    yield start
-    for agent in agents:
-        agent.release()
+__all__ = ["played"]
 
 
 @pytest.fixture
@@ -64,120 +44,137 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
     give_up = time.monotonic() + timeout_s
     while not condition() and time.monotonic() < give_up:
         time.sleep(0.005)
     return condition()
 
 
+# Played agents
+
+
+@pytest.mark.agents
 @pytest.mark.parametrize(
     "knobs", [(), ("crlf",), ("slow",), ("banner",), ("bom",), ("banner", "crlf")]
 )
 def test_an_agent_is_greeted_with_any_line_ends_and_banners(
-    fake: Starter, knobs: tuple[str, ...]
+    played: PlayedAgents, knobs: tuple[str, ...]
 ) -> None:
-    agent = fake(*knobs)
-    agent.greet(None)
+    agent = played.greeted(*knobs)
     assert agent.hello["version"] == VERSION
     assert agent.ask("echo", owner="a b%\n")["line"].endswith("echo owner=a%20b%25%0A")
 
 
-def test_lines_of_a_banner_are_skipped_and_counted(fake: Starter) -> None:
-    agent = fake("banner")
-    agent.greet(None)
-    assert agent.skipped_lines == 2
+@pytest.mark.agents
+def test_lines_of_a_banner_are_skipped_and_counted(played: PlayedAgents) -> None:
+    assert played.greeted("banner").skipped_lines == 2
 
 
-def test_lines_that_are_no_records_are_skipped_until_the_next_record(fake: Starter) -> None:
-    agent = fake("garbage")
-    agent.greet(None)
+@pytest.mark.agents
+def test_lines_that_are_no_records_are_skipped_until_the_next_record(played: PlayedAgents) -> None:
+    agent = played.greeted("garbage")
     assert agent.ask("echo")["type"] == "echo"
     assert agent.skipped_lines >= 10
 
 
-def test_an_overlong_line_is_dropped_although_it_ends_like_a_record(
-    fake: Starter,
-) -> None:
-    agent = fake("huge")
-    agent.greet(None)
+@pytest.mark.agents
+def test_an_overlong_line_is_dropped_although_it_ends_like_a_record(played: PlayedAgents) -> None:
+    agent = played.greeted("huge")
     assert agent.hello["protocol"] == 1
     assert agent.ask("echo")["type"] == "echo"
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("knob", ["endless", "flood", "blank"])
 def test_endless_output_without_a_record_is_given_up_in_bounded_memory(
-    fake: Starter, knob: str
+    played: PlayedAgents, knob: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if knob != "endless":  # short lines take long
+        monkeypatch.setattr(probe, "SKIPPED_MOST", 1 << 16)
     start_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    agent = fake(knob)
     with pytest.raises(HostGone, match="prints endless output that is no record"):
-        agent.greet(None)
+        played.greeted(knob)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start_kib < 50_000  # KiB
 
 
-def test_an_agent_that_never_answers_hello_is_given_up(fake: Starter) -> None:
-    with pytest.raises(HostError, match=r"^fake: no probe answers: nothing in 0.2 s$"):
-        fake("mute").greet(None, hello_s=0.2)
+@pytest.mark.agents
+def test_an_agent_that_never_answers_hello_is_given_up(played: PlayedAgents) -> None:
+    with pytest.raises(HostError, match=r"^fake: no probe answers: nothing in 57 s$"):
+        played.greeted("mute")
+    assert clock.monotonic_ns() - played.began_ns == 60e9
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("knob", ["old", "other"])
-def test_an_agent_of_another_version_or_protocol_is_refused(fake: Starter, knob: str) -> None:
+def test_an_agent_of_another_version_or_protocol_is_refused(
+    played: PlayedAgents, knob: str
+) -> None:
     with pytest.raises(HostError, match="they have to be the same"):
-        fake(knob).greet(None)
+        played.greeted(knob)
 
 
-def test_an_agent_of_another_build_than_the_installed_probe_is_refused(fake: Starter) -> None:
-    fake().greet(b"\x7fELF f00dcafef00dcafe ")
+@pytest.mark.agents
+def test_an_agent_of_another_build_than_the_installed_probe_is_refused(
+    played: PlayedAgents,
+) -> None:
+    played().greet(b"\x7fELF f00dcafef00dcafe ")
     with pytest.raises(
         HostError, match="build f00dcafef00dcafe, not the one that netlab installed"
     ):
-        fake().greet(b"\x7fELF another build")
+        played().greet(b"\x7fELF another build")
 
 
-def test_a_silent_agent_is_gone_and_every_pending_request_ends(
-    fake: Starter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
-    agent = fake("silent", silence_s=0.3)
-    agent.greet(None)
+@pytest.mark.agents
+def test_a_silent_agent_is_gone_and_every_pending_request_ends(played: PlayedAgents) -> None:
+    agent = played.greeted("silent", silence_s=5.0)
     records: list[Mapping[str, Any]] = []
     agent.start("receive", inbox=lambda _pending, record: records.append(record))
-    with pytest.raises(HostGone, match="silent for"):
-        agent.ask("clock", timeout_s=10)
+    pending = agent.start("clock")
+    played.clock.advance(5.0)
+    played.heartbeats.beat()
+    assert not agent.gone
+    played.clock.advance(0.1)
+    played.heartbeats.beat()
     assert agent.gone
     assert [record["type"] for record in records] == ["gone"]
+    with pytest.raises(HostGone, match="fake: silent for 5 s"):
+        pending.record(10)
     with pytest.raises(HostGone):
         agent.ask("clock")
 
 
-def test_heartbeats_keep_an_idle_agent(fake: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
-    agent = fake(silence_s=0.3)
-    agent.greet(None)
-    time.sleep(0.6)
+@pytest.mark.agents
+def test_heartbeats_keep_an_idle_agent(played: PlayedAgents) -> None:
+    agent = played.greeted(silence_s=5.0)
+    for _ in range(20):
+        played.clock.advance(1.0)
+        played.heartbeats.beat()
     assert not agent.gone
+    assert played.processes[0].lines.count("beat heartbeat") == 10
     assert agent.ask("echo")["type"] == "echo"
 
 
-def test_an_agent_that_dies_is_gone_with_its_exit_status_and_last_error_line(fake: Starter) -> None:
-    agent = fake("dies")
-    agent.greet(None)
+@pytest.mark.agents
+def test_an_agent_that_dies_is_gone_with_its_exit_status_and_last_error_line(
+    played: PlayedAgents,
+) -> None:
+    agent = played.greeted("dies")
     with pytest.raises(HostGone, match="ended with status 3: the roof is on fire"):
         agent.ask("clock")
 
 
-def test_an_error_record_is_raised_with_its_word_and_errno(fake: Starter) -> None:
-    agent = fake()
-    agent.greet(None)
+@pytest.mark.agents
+def test_an_error_record_is_raised_with_its_word_and_errno(played: PlayedAgents) -> None:
+    agent = played.greeted()
     with pytest.raises(ProbeError, match="address-in-use") as raised:
         agent.ask("refuse")
     assert (raised.value.word, raised.value.errno) == ("address-in-use", 98)
 
 
-def test_records_of_parallel_requests_reach_their_own_request(fake: Starter) -> None:
-    agent = fake("garbage")
-    agent.greet(None)
+@pytest.mark.agents
+def test_records_of_parallel_requests_reach_their_own_request(played: PlayedAgents) -> None:
+    agent = played.greeted("garbage")
     record_types: dict[int, list[str]] = {}
 
     def ask(number: int) -> None:
@@ -185,107 +182,105 @@ def test_records_of_parallel_requests_reach_their_own_request(fake: Starter) -> 
         record_types[number] = [str(pending.record(10)["type"]) for _ in range(3)]
         assert agent.ask("echo", number=number)["line"].endswith(f"number={number}")
 
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert record_types == {key: ["ready", "progress", "result"] for key in range(8)}
+    assert record_types == {key: ["ready", "progress", "result"] for key in range(4)}
 
 
-def test_an_inbox_gets_each_record_with_its_own_request(fake: Starter) -> None:
-    agent = fake()
-    agent.greet(None)
+@pytest.mark.agents
+def test_an_inbox_gets_each_record_with_its_own_request(played: PlayedAgents) -> None:
+    agent = played.greeted()
     deliveries: list[tuple[Pending, str]] = []
-    completion = threading.Event()
-
-    def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
-        deliveries.append((pending, str(record["type"])))
-        if record["type"] == "result":
-            completion.set()
-
-    pending = agent.start("stream", inbox=inbox)
-    assert completion.wait(10)
+    pending = agent.start(
+        "stream", inbox=lambda request, record: deliveries.append((request, str(record["type"])))
+    )
     assert deliveries == [(pending, "ready"), (pending, "progress"), (pending, "result")]
 
 
-def test_the_clock_offset_of_an_agent_is_right_within_its_stated_bound(fake: Starter) -> None:
-    agent = fake()
-    agent.greet(None)
-    offset = agent.clock_offset()
-    assert abs(offset.offset_ns - 5_000_000_000) <= offset.bound_ns
+@pytest.mark.agents
+def test_the_clock_offset_is_that_of_the_fastest_exchange(played: PlayedAgents) -> None:
+    delays_ms = iter([(3, 1), (2, 2), (5, 0), (0, 1.5), *[(7, 2)] * 12])
+
+    def delayed(say: Callable[[], None]) -> None:
+        there_ms, back_ms = next(delays_ms)
+        clock.sleep(there_ms / 1000)
+        say()
+        clock.sleep(back_ms / 1000)
+
+    offset = played.greeted(around_clock=delayed).clock_offset()
+    assert offset.bound_ns == pytest.approx(750_000, abs=2)
+    assert offset.offset_ns == pytest.approx(5_000_000_000 - 750_000, abs=2)
 
 
-@pytest.mark.parametrize(("knob", "clock_s"), [("slow", 0.12), ("once", 0.3)])
+@pytest.mark.agents
+@pytest.mark.parametrize("knob", ["slow", "once"])
 def test_all_exchanges_for_a_clock_offset_share_one_time_limit(
-    fake: Starter, monkeypatch: pytest.MonkeyPatch, knob: str, clock_s: float
+    played: PlayedAgents, knob: str
 ) -> None:
-    monkeypatch.setattr(probe, "CLOCK_S", clock_s)
-    agent = fake(knob)
-    agent.greet(None)
-    began = time.monotonic()
+    """An exchange that has begun in time may end later."""
+
+    def late(answer: Callable[[], None]) -> None:
+        answer()
+        clock.sleep(0.001)
+
+    agent = played.greeted(knob, slow_s=0.6, around_clock=late)
+    began_s = clock.monotonic()
     offset = agent.clock_offset()
-    assert time.monotonic() - began < clock_s + 0.3
+    assert probe.CLOCK_S <= clock.monotonic() - began_s <= probe.CLOCK_S + 0.602
     assert abs(offset.offset_ns - 5_000_000_000) <= offset.bound_ns
 
 
-def test_a_clock_offset_without_any_answer_is_an_error(
-    fake: Starter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(probe, "ANSWER_S", 0.2)
-    agent = fake("silent")
-    agent.greet(None)
+@pytest.mark.agents
+def test_a_clock_offset_without_any_answer_is_an_error(played: PlayedAgents) -> None:
+    agent = played.greeted("silent")
     with pytest.raises(ProbeError, match="no-answer"):
         agent.clock_offset()
 
 
-def test_a_silent_agent_is_gone_although_a_request_cannot_be_written(
-    fake: Starter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(probe, "HEARTBEAT_S", 0.05)
-    agent = fake(silence_s=0.3)
-    agent.greet(None)
-    os.kill(agent._process._child.pid, signal.SIGSTOP)  # type: ignore[attr-defined]
-    longer_than_a_pipe_holds = "x" * (1 << 20)
-    stuck = threading.Thread(
-        target=agent.start, args=("echo",), kwargs={"owner": longer_than_a_pipe_holds}, daemon=True
-    )
+@pytest.mark.agents
+def test_a_silent_agent_is_gone_although_a_request_cannot_be_written(played: PlayedAgents) -> None:
+    agent = played.greeted(silence_s=5.0)
+    process = played.processes[0]
+    process.is_stopped = True
+    stuck = threading.Thread(target=agent.start, args=("echo",), daemon=True)
     stuck.start()
-    assert until(lambda: agent.gone, 5)
+    process.is_stuck.wait()
+    played.clock.advance(5.1)
+    played.heartbeats.beat()
+    assert agent.gone
     assert "silent for" in agent.why_gone
-    stuck.join(5)
-    assert not stuck.is_alive()
+    stuck.join()
 
 
-def test_a_machine_without_an_id_is_identified_by_its_boot_id(fake: Starter) -> None:
-    first_agent, second_agent = fake("no-machine", name="one"), fake("no-machine", name="other")
-    for agent in (first_agent, second_agent):
-        agent.greet(None)
+@pytest.mark.agents
+def test_a_machine_without_an_id_is_identified_by_its_boot_id(played: PlayedAgents) -> None:
+    first_agent, second_agent = (
+        played.greeted("no-machine", name=name) for name in ("one", "other")
+    )
     assert first_agent.identity == ("the-boot", "7")
     assert same_host(first_agent, second_agent)
 
 
-def test_hosts_with_one_machine_name_in_the_inventory_are_one_host(fake: Starter) -> None:
-    first_agent, second_agent = (
-        fake("no-machine", name="one", machine="pc"),
-        fake(name="other", machine="pc"),
-    )
-    for agent in (first_agent, second_agent):
-        agent.greet(None)
+@pytest.mark.agents
+def test_hosts_with_one_machine_name_in_the_inventory_are_one_host(played: PlayedAgents) -> None:
+    first_agent = played.greeted("no-machine", name="one", machine="pc")
+    second_agent = played.greeted(name="other", machine="pc")
     assert first_agent.identity != second_agent.identity
     assert same_host(first_agent, second_agent)
 
 
-def test_several_threads_may_close_one_agent(fake: Starter) -> None:
-    agent = fake()
-    agent.greet(None)
+@pytest.mark.agents
+def test_several_threads_may_close_one_agent(played: PlayedAgents) -> None:
+    agent = played.greeted()
     threads = [threading.Thread(target=agent.close) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
-    assert not any(thread.is_alive() for thread in threads)
-    assert until(lambda: agent.gone)
+        thread.join()
+    assert agent.gone
     with pytest.raises(HostGone):
         agent.ask("echo")
 
@@ -293,6 +288,7 @@ def test_several_threads_may_close_one_agent(fake: Starter) -> None:
 # The real agent
 
 
+@pytest.mark.lab
 def test_the_local_agent_reports_its_version_build_and_facts(real: Agent) -> None:
     assert (real.hello["protocol"], real.hello["version"]) == (1, VERSION)
     assert str(real.hello["build"]).encode() in local_probe().read_bytes()
@@ -300,6 +296,7 @@ def test_the_local_agent_reports_its_version_build_and_facts(real: Agent) -> Non
 
 
 @pytest.mark.alone
+@pytest.mark.night
 def test_a_request_to_the_local_agent_takes_less_than_a_millisecond(real: Agent) -> None:
     def ask_s() -> float:
         start_s = time.perf_counter()
@@ -310,6 +307,7 @@ def test_a_request_to_the_local_agent_takes_less_than_a_millisecond(real: Agent)
     assert statistics.quantiles([ask_s() for _ in range(300)], n=10)[0] < 0.001
 
 
+@pytest.mark.lab
 def test_closing_a_local_agent_ends_its_probe(real: Agent) -> None:
     pid = int(real.hello["pid"])
     assert is_alive(pid)
@@ -317,6 +315,7 @@ def test_closing_a_local_agent_ends_its_probe(real: Agent) -> None:
     assert until(lambda: not is_alive(pid))
 
 
+@pytest.mark.lab
 def test_an_agent_whose_process_is_killed_is_gone(real: Agent) -> None:
     os.kill(int(real.hello["pid"]), signal.SIGKILL)
     with pytest.raises(HostGone, match=r"here: the probe died \(signal 9\)"):
@@ -347,6 +346,7 @@ def start_in_own_network() -> Iterator[Callable[[str], Agent]]:
         subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
+@pytest.mark.needs("root")
 def test_agents_of_one_host_have_one_identity_and_a_locked_host_names_its_holder(
     start_in_own_network: Callable[[str], Agent],
 ) -> None:

@@ -27,6 +27,8 @@ from netlab.runner.survey import inspect
 
 __all__ = ["site"]
 
+pytestmark = pytest.mark.lab
+
 LATIN_1 = "für heute genug".encode("latin-1")
 RESOURCE_SHORTAGE = 4
 NUMBERS_BYTES = 9

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from advanced_clock import passing_clock
 
+from netlab import clock
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, lock_host
+
+__all__ = ["passing_clock"]
+
+pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("passing_clock")]
 
 OURS = LockOwner("1a2b", "c3d4", "runs/night, 2")
 
@@ -25,7 +30,7 @@ class Locked:
     holder: str = "Ada"
     word: str = "locked"
     asked: list[str] = field(default_factory=list)
-    began_s: float = field(default_factory=time.monotonic)
+    began_s: float = field(default_factory=clock.monotonic)
 
     @property
     def host(self) -> Any:
@@ -37,7 +42,7 @@ class Locked:
 
     def ask(self, verb: str, **keys: Any) -> dict[str, str]:
         self.asked.append(f"{verb} {keys['owner']}")
-        if time.monotonic() - self.began_s < self.held_for_s:
+        if clock.monotonic() - self.began_s < self.held_for_s:
             if self.word == "gone":
                 raise HostGone(f"{self.name}: the connection ended")
             raise ProbeError(self.name, self.word, detail=self.holder)
@@ -75,14 +80,16 @@ def test_a_run_without_an_id_is_not_recognised_as_the_holder_of_a_lock() -> None
 
 
 def test_a_lock_is_waited_for_if_the_run_has_patience_with_its_holder() -> None:
-    busy_agent = agent("left", 0.3)
+    busy_agent = agent("left", 3.0)
     holders: list[str] = []
 
     def patience(_agent: Agent, holder: str) -> float:
         holders.append(holder)
         return 5.0
 
+    began_s = clock.monotonic()
     lock_host(busy_agent, OURS, give_up_s=0.0, patience=patience)
+    assert 3.0 <= clock.monotonic() - began_s < 3.3
     assert set(holders) == {"Ada"}
     assert set(cast(Locked, busy_agent).asked) == {f"lock {OURS}"}
 
@@ -95,7 +102,7 @@ def test_a_locked_host_without_patience_is_refused_with_its_holder() -> None:
 
 
 def test_a_host_lost_while_a_lock_is_requested_is_not_reported_as_locked() -> None:
-    give_up_s = time.monotonic() + 5
+    give_up_s = clock.monotonic() + 5
     with pytest.raises(HostGone):
         lock_host(agent("left", 60, word="gone"), OURS, give_up_s=give_up_s)
     with pytest.raises(HostError, match="left: cannot be locked: left: permission-denied"):

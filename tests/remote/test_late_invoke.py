@@ -12,6 +12,8 @@ import sys
 from netlab.remote.late_invoke import import_paramiko
 import_paramiko()
 import paramiko
+
+pytestmark = pytest.mark.lab
 """
 
 

@@ -224,6 +224,7 @@ def at(port: int) -> Host:
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00" * 5000])
+@pytest.mark.lab
 def test_a_server_that_does_not_speak_ssh_is_named(
     ssh: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes
 ) -> None:
@@ -237,6 +238,7 @@ def test_a_server_that_does_not_speak_ssh_is_named(
         connect(at(port))
 
 
+@pytest.mark.lab
 def test_a_server_that_sends_no_ssh_greeting_is_given_up(
     ssh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,8 @@ from netlab.remote.login.ssh_config import Endpoint, endpoint
 from netlab.remote.login.user_keys import KeyAgent
 from netlab.remote.ssh import SshTransport
 
+pytestmark = pytest.mark.lab
+
 UNKNOWN_FAMILY = 9999
 
 

@@ -14,6 +14,8 @@ BEGIN = """
 import ctypes, os, signal, sys, threading, time
 from netlab.errors import Interrupted
 from netlab.runner.ending import interruptible, shielded
+
+pytestmark = pytest.mark.lab
 """
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from advanced_clock import passing_clock
 from wires import OTHER_SERVER, TEST_CLIENT, TEST_SERVER, Wires, ip, wired
 
 from netlab.errors import HostError
@@ -24,6 +25,8 @@ from netlab.remote.routes import RouteEnd
 from netlab.runner.preflight import common_addresses, preflight
 from netlab.runner.skip_reasons import no_way
 from netlab.runner.survey import survey
+
+__all__ = ["passing_clock"]
 
 
 @pytest.fixture
@@ -247,14 +250,15 @@ def check_counters(*answers: Mapping[str, Any]) -> str | None:
     return routes.check_counters(end, end, baseline, {"TCP", "UDP"})
 
 
+@pytest.mark.agents
+@pytest.mark.usefixtures("passing_clock")
 def test_interface_counters_that_rise_late_prove_the_path() -> None:
     assert check_counters(counters(5, 5), counters(5, 5), counters(9, 8), counters(9, 9)) is None
 
 
-def test_interface_counters_that_do_not_rise_refuse_the_path(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(routes, "COUNTERS_S", 0.1)
+@pytest.mark.agents
+@pytest.mark.usefixtures("passing_clock")
+def test_interface_counters_that_do_not_rise_refuse_the_path() -> None:
     with pytest.raises(
         HostError, match="eth1 counted 4 packets out and 1 in: the traffic does not use"
     ):
@@ -297,6 +301,7 @@ def test_addresses_of_two_hosts_are_paired_by_network_and_ip_version() -> None:
         common_addresses(right, six)
 
 
+@pytest.mark.lab
 def test_two_hosts_on_this_machine_are_fit(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text("hosts: {a: {local: true}, b: {local: true}}\n")
@@ -307,6 +312,7 @@ def test_two_hosts_on_this_machine_are_fit(tmp_path: Path) -> None:
     assert "127.0.0.1, lo" in hosts_survey.as_text()
 
 
+@pytest.mark.lab
 def test_a_host_that_is_away_is_not_fit_and_other_hosts_are_still_listed(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text(

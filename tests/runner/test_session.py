@@ -7,13 +7,13 @@ import itertools
 import os
 import re
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from advanced_clock import AdvancedClock, advanced, passing_clock
 from made_sessions import MATRIX, Bench, FakePool, bench, scattered
 
+from netlab import clock
 from netlab.errors import StoreError
 from netlab.experiment.cells import Cell
 from netlab.experiment.records import Record, Status
@@ -22,7 +22,7 @@ from netlab.runner import session as room
 from netlab.runner.progress import Progress
 from netlab.store.run_folder import read
 
-__all__ = ["bench"]
+__all__ = ["bench", "passing_clock"]
 
 
 def test_each_cell_gets_as_many_trials_as_its_precision_needs(bench: Bench) -> None:
@@ -59,17 +59,17 @@ def test_each_block_has_one_trial_of_every_unfinished_cell_in_a_new_order(
     assert first != second
 
 
-@pytest.mark.parametrize("cut_after", [0, 1, 7, 23, 40])
 def test_a_run_cut_after_any_trial_resumes_with_the_same_trials_in_the_same_order(
-    bench: Bench, tmp_path: Path, cut_after: int
+    bench: Bench, tmp_path: Path
 ) -> None:
-    bench.run(FakePool(cut_after=cut_after))
-    assert len(bench.recorded()) == cut_after
     bench.run(FakePool())
-    whole_bench = Bench(tmp_path / "whole", bench.monkeypatch)
-    whole_bench.path.mkdir()
-    whole_bench.run(FakePool())
-    assert bench.recorded() == whole_bench.recorded()
+    for cut_after in (0, 1, 7, 23, 40):
+        cut_bench = Bench(tmp_path / str(cut_after), bench.monkeypatch)
+        cut_bench.path.mkdir()
+        cut_bench.run(FakePool(cut_after=cut_after))
+        assert len(cut_bench.recorded()) == cut_after
+        cut_bench.run(FakePool())
+        assert cut_bench.recorded() == bench.recorded()
 
 
 def test_a_cell_that_stays_imprecise_is_noted_once_and_reported(
@@ -122,37 +122,26 @@ def test_a_cell_to_redo_is_measured_again_in_all_its_trials(bench: Bench) -> Non
     ]
 
 
-def sleep_of(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
-    """Replace the sleep of the main thread only: threads of other tests may still sleep."""
-    real = time.sleep
-
-    def sleep_or_wait(seconds: float) -> None:
-        (sleep if threading.current_thread() is threading.main_thread() else real)(seconds)
-
-    monkeypatch.setattr("time.sleep", sleep_or_wait)
-
-
 def test_a_session_pauses_between_trials_but_not_before_the_first_or_after_the_last(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, passing_clock: AdvancedClock
 ) -> None:
     bench.text = MATRIX.replace("until: {within: 1 %, at_least: 4, at_most: 9}", "pause: 3s")
-    log: list[object] = []
-    sleep_of(monkeypatch, log.append)
+    trials_at_s: list[float] = []
 
     def noted(cell: Cell, number: int) -> float:
-        log.append("trial")
+        trials_at_s.append(clock.monotonic())
         return scattered(cell, number)
 
     bench.run(FakePool(value=noted))
-    assert log == ["trial", *([3.0, "trial"] * 11)]
+    assert len(trials_at_s) == 12
+    assert {later - sooner for sooner, later in itertools.pairwise(trials_at_s)} == {3.0}
+    assert passing_clock.slept_s == [3.0] * 11
 
 
-def test_trials_of_absent_hosts_cost_no_pause(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_of_absent_hosts_cost_no_pause(bench: Bench, passing_clock: AdvancedClock) -> None:
     bench.text = MATRIX + "pause: 3s\n"
-    sleep_of(monkeypatch, lambda _: pytest.fail("waited for nothing"))
     bench.run(FakePool(away=lambda _: Status.PENDING))
+    assert passing_clock.slept_s == []
 
 
 def test_measured_trials_are_stored_although_a_defect_ends_the_session(
@@ -193,7 +182,8 @@ def test_the_first_line_of_a_run_states_trials_time_and_pause(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = MATRIX + "pause: 1ms\n"
-    bench.run(FakePool())
+    with advanced():
+        bench.run(FakePool())
     first = capsys.readouterr().err.splitlines()[0]
     assert ": 36 trials to measure, up to 9 per cell until its mean is precise, about " in first
     assert first.endswith("1 ms between trials")
@@ -208,7 +198,7 @@ def test_a_record_is_written_before_the_next_trial_and_synced_during_it(
 
     def slow(descriptor: int) -> None:
         if threading.current_thread() is not threading.main_thread():
-            assert beginnings.acquire(timeout=10)
+            assert beginnings.acquire()
         true(descriptor)
 
     def value(cell: Cell, number: int) -> float:
@@ -242,7 +232,7 @@ def test_a_failed_disk_sync_ends_the_run_and_its_running_trial(
 
         def measure(self, trial: Trial, ends: object, attempt: int, live: object) -> Record:
             if len(self.measured) >= 3:
-                assert closure.wait(10)
+                assert closure.wait()
             return super().measure(trial, ends, attempt, live)
 
         def close(self) -> None:

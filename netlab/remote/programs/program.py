@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.remote.agent import Agent
 from netlab.remote.pending import Pending
@@ -65,7 +65,7 @@ class Program:
         ``start``.
         """
         pending = agent.start(verb, **keys)
-        program = cls(agent, words, pending, time.monotonic() + deadline_s + ENDS_S)
+        program = cls(agent, words, pending, clock.monotonic() + deadline_s + ENDS_S)
         try:
             pending.record(STARTS_S)
         except ProbeError as error:
@@ -86,7 +86,7 @@ class Program:
     def ends_within(self, seconds: float) -> bool:
         """Wait at most ``seconds``. Returns whether it has ended by itself. Raises as ``wait``."""
         try:
-            self._wait_until(time.monotonic() + seconds)
+            self._wait_until(clock.monotonic() + seconds)
         except ProbeError as error:
             if error.word != "no-answer":
                 raise
@@ -94,7 +94,7 @@ class Program:
 
     def _wait_until(self, until: float) -> None:
         while self.result is None:
-            record = self.pending.record(max(0.0, until - time.monotonic()))
+            record = self.pending.record(max(0.0, until - clock.monotonic()))
             if record["type"] == "output":
                 self.texts.setdefault(record["descriptor"], []).append(record["text"])
             elif record["type"] == "result":
@@ -102,20 +102,20 @@ class Program:
 
     def end(self, within_s: float) -> None:
         """Wait until it ends by itself; after ``within_s``, let the agent end it and wait again."""
-        self.deadline_at = min(self.deadline_at, time.monotonic() + within_s)
+        self.deadline_at = min(self.deadline_at, clock.monotonic() + within_s)
         try:
             self.wait()
         except ProbeError as error:
             if error.word != "no-answer":
                 raise
             self._stop()
-            self.deadline_at = time.monotonic() + ENDS_S
+            self.deadline_at = clock.monotonic() + ENDS_S
             self.wait()
 
     def has_ended(self) -> bool:
         """Whether its last record has arrived; does not wait for the record. Raises as ``wait``."""
         try:
-            self._wait_until(time.monotonic())
+            self._wait_until(clock.monotonic())
         except ProbeError as error:
             if error.word != "no-answer":
                 raise

@@ -6,12 +6,12 @@ entry of the log has one command.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netlab import clock
 from netlab.errors import ProbeError
 from netlab.remote.agent import Agent
 from netlab.remote.programs.program import (
@@ -143,10 +143,10 @@ def leftovers(agent: Agent) -> Leftovers:
     """
     if not keeps_undo_log(agent):
         return Leftovers()
-    until = time.monotonic() + LIST_S
+    until = clock.monotonic() + LIST_S
     pending = agent.start("leftovers")
     entries: list[Leftover] = []
-    while (record := pending.record(max(0.0, until - time.monotonic())))["type"] == "leftover":
+    while (record := pending.record(max(0.0, until - clock.monotonic())))["type"] == "leftover":
         entries.append(_leftover(record))
     if record["count"] != len(entries):
         detail = (

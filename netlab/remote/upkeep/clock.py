@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from netlab import clock
 from netlab.errors import ProbeError
 
 EXCHANGES = 16
@@ -31,10 +31,10 @@ def fastest(
     after ``all_s`` together. A bound of ``enough_ns`` or less ends the exchanges. Raises ProbeError
     if the first exchange has no answer.
     """
-    give_up = time.monotonic() + all_s
+    give_up = clock.monotonic() + all_s
     best = exchange(first_s)
     for _ in range(EXCHANGES - 1):
-        left_s = give_up - time.monotonic()
+        left_s = give_up - clock.monotonic()
         if left_s <= 0 or best.bound_ns <= enough_ns:
             break
         try:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
+
+from netlab import clock
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class Heartbeats:
     def add(self, beat: Beat, after_s: float) -> None:
         """Call ``beat`` for the first time after ``after_s``."""
         with self._lock:
-            self._due_s[beat] = time.monotonic() + after_s
+            self._due_s[beat] = clock.monotonic() + after_s
             begins = not self._is_running
             self._is_running = True
         if begins:
@@ -46,11 +47,11 @@ class Heartbeats:
 
     def _run(self) -> None:
         while self._beat_all():
-            time.sleep(TICK_S)
+            clock.sleep(TICK_S)
 
     def _beat_all(self) -> bool:
         """Make the calls that are due; returns whether any agent is left."""
-        now_s = time.monotonic()
+        now_s = clock.monotonic()
         with self._lock:
             due = [beat for beat, at_s in self._due_s.items() if at_s <= now_s]
         nexts = {beat: _kept(beat, now_s) for beat in due}

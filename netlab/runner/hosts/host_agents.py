@@ -7,10 +7,10 @@ no other run measures with the host at the same time.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, wait
 
+from netlab import clock
 from netlab.errors import (
     HostError,
     HostGone,
@@ -148,7 +148,7 @@ class HostAgents:
         """Lock every host; LockedError if another run holds a lock. The wait limit applies to all
         hosts together. A host that is lost meanwhile is marked as away.
         """
-        give_up_s = time.monotonic() + self._wait_s
+        give_up_s = clock.monotonic() + self._wait_s
         for agent in sorted(agents, key=lambda agent: agent.identity):
             try:
                 self._lock(agent, give_up_s)
@@ -188,12 +188,12 @@ class HostAgents:
         fresh = False
         for name in names:
             self._notice_loss(name)
-            absence, now_s = self.absences.get(name), time.monotonic()
+            absence, now_s = self.absences.get(name), clock.monotonic()
             if absence is not None and absence.is_due(now_s) and name not in self._asked:
                 wait_s = max(self._wait_s, RETURN_S)
                 self._asked[name] = self._executor.submit(self._connect, name, wait_s)
                 fresh = True
-        wait(self._asked.values(), HARVEST_S if fresh else 0)
+        clock.wait_futures(self._asked.values(), HARVEST_S if fresh else 0)
         for name in [name for name, future in self._asked.items() if future.done()]:
             result = self._asked.pop(name).result()
             if isinstance(result, Agent):
@@ -206,7 +206,7 @@ class HostAgents:
 
         ``None`` if no host is away, or if the run has given up at least one of the hosts.
         """
-        now_s = time.monotonic()
+        now_s = clock.monotonic()
         asks_s = [
             HARVEST_S if name in self._asked else absence.next_ask_s(now_s, patience_s)
             for name in names
@@ -260,7 +260,7 @@ class HostAgents:
             return result
         try:
             self._orphans.end(result)
-            self._lock(result, time.monotonic() + wait_s)
+            self._lock(result, clock.monotonic() + wait_s)
         except Exception as error:
             result.close()
             return error if isinstance(error, NetlabError) else self._defect(error, name)
@@ -272,7 +272,7 @@ class HostAgents:
             turn = self._turns.setdefault(agent.identity, threading.Lock())
         # Without this mutex, if a host has two names, the thread of one name would wait for the
         # lock that the thread of the other name has taken.
-        if not turn.acquire(timeout=max(0.0, give_up_s - time.monotonic())):
+        if not turn.acquire(timeout=max(0.0, give_up_s - clock.monotonic())):
             raise LockedError(f"{agent.host.name}: this run locks the same host under another name")
         try:
             with self._guard:
@@ -307,7 +307,7 @@ class HostAgents:
         agent = self.agents.get(name)
         if agent is not None and agent.gone and name not in self.absences:
             self._forget(agent)
-            now_s = time.monotonic()
+            now_s = clock.monotonic()
             self.absences[name] = Absence.begin("host-away", agent.why_gone, now_s, 0.0)
 
     def _forget(self, agent: Agent) -> None:
@@ -327,7 +327,7 @@ class HostAgents:
         """Note that a host is away, or is still away."""
         final = final or isinstance(error, HostKeyError | UsageError)
         reason = _reason_of(error)
-        now_s = time.monotonic()
+        now_s = clock.monotonic()
         with self._guard:
             absence = self.absences.get(name)
             if absence is not None:

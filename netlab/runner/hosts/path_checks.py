@@ -5,10 +5,10 @@ A pairing is two hosts between which cells (combinations of settings) are measur
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import wait
 
+from netlab import clock
 from netlab.errors import HostError, HostGone, ProbeError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, kept_busy
@@ -112,7 +112,7 @@ class PathChecks:
         """Mark pairings to be checked again before they are measured. The next try of their cut
         ways is due at once.
         """
-        doubted, now_s = frozenset(pairings), time.monotonic()
+        doubted, now_s = frozenset(pairings), clock.monotonic()
         self._unchecked |= doubted
         for way, absence in list(self.cut.items()):
             if way[0] in doubted:
@@ -161,7 +161,7 @@ class PathChecks:
         """Seconds until the next check of each cut way of these cells. Called when nothing else is
         left to measure, so ways that never worked get one last check.
         """
-        now_s = time.monotonic()
+        now_s = clock.monotonic()
         ways = {way_of(cell, self._pairs) for cell in cells} if self.cut else set()
         last = (self._never_passed & ways) - self._looked_last if patience_s > 0 else set()
         for way in last:
@@ -177,7 +177,7 @@ class PathChecks:
 
     def ask_again(self) -> None:
         """Check the cut ways that are due."""
-        now_s = time.monotonic()
+        now_s = clock.monotonic()
         due = {way[0] for way, absence in list(self.cut.items()) if absence.is_due(now_s)}
         executor = DaemonExecutor()
         wait([executor.submit(self._ask, pairing) for pairing in due])
@@ -195,7 +195,7 @@ class PathChecks:
             obstacle = Unmeasured(Status.FAILED, "internal", self._defect(error, pairing))
         blocked = self.of(pairing).blocked if obstacle is None else ()
         by_way = {(pairing, b.protocol, b.server_address, b.client_address): b for b in blocked}
-        now_s = time.monotonic()
+        now_s = clock.monotonic()
         for way, absence in list(self.cut.items()):
             if way[0] != pairing:
                 continue
@@ -210,7 +210,7 @@ class PathChecks:
 
     def _still_cut(self, way: Way, absence: Absence, reason: str, sentence: str) -> None:
         final = way in self._never_passed
-        self.cut[way] = absence.again(reason, sentence, time.monotonic(), final=final)
+        self.cut[way] = absence.again(reason, sentence, clock.monotonic(), final=final)
 
     def _mark_open(self, way: Way) -> None:
         del self.cut[way]
@@ -219,7 +219,7 @@ class PathChecks:
         self._first[way[0]] = self.of(way[0])
 
     def _mark_cut(self, cell: Cell, obstacle: Unmeasured) -> None:
-        way, now_s = way_of(cell, self._pairs), time.monotonic()
+        way, now_s = way_of(cell, self._pairs), clock.monotonic()
         if way is None or way in self.cut:
             return
         passed = self._passed_at_first(cell)

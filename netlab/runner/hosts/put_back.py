@@ -8,10 +8,10 @@ not run, or failed.
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from netlab import clock
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, lock_host
@@ -196,7 +196,7 @@ def _obstacle(agent: Agent, owner: LockOwner) -> str | None:
         return TURN_S if owner.is_this_session(holder) else 0.0
 
     try:
-        lock_host(agent, owner, give_up_s=time.monotonic(), patience=patience)
+        lock_host(agent, owner, give_up_s=clock.monotonic(), patience=patience)
     except LockedError:
         return f"the host is measured by {excerpt(holders[-1], WORDS_MOST) or 'another run'}"
     except HostGone:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from netlab import clock
 from netlab.experiment.records import Record, Status
 from netlab.runner.progress import Progress
 
@@ -20,7 +19,7 @@ class Pause:
         """Wait if a trial was measured before. A signal ends the wait at once."""
         if self._due and self._pause_s:
             self._progress.pausing(self._pause_s)
-            time.sleep(self._pause_s)
+            clock.sleep(self._pause_s)
         self._due = False
 
     def after(self, record: Record) -> None:

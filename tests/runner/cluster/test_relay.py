@@ -23,7 +23,7 @@ from netlab.runner.cluster.relay import Relay, RelayedTransport
 from netlab.runner.cluster.resident import SPINE
 from netlab.version import VERSION
 
-pytestmark = pytest.mark.needs("cc", "linux")
+pytestmark = [pytest.mark.needs("cc", "linux"), pytest.mark.lab]
 
 HOST = Host(name="here", os="L", local=True, addresses={"loopback": LOOPBACK})
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+from advanced_clock import passing_clock
 
+from netlab import clock
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
 from netlab.experiment.kinds import Stream
-from netlab.remote import deploy, host_lock
+from netlab.remote import deploy
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner
 from netlab.remote.system import Platform, Shell
 from netlab.runner import host_pool as room
 from netlab.runner.host_pool import HostPool
-from netlab.runner.hosts import host_agents
-from netlab.runner.hosts.host_agents import HostAgents
+from netlab.runner.hosts.host_agents import HARVEST_S, RETURN_S, HostAgents
 from netlab.runner.preflight import Preflight
+
+__all__ = ["passing_clock"]
+
+pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("passing_clock")]
 
 OWNER = LockOwner("1a2b", "c3d4", "out")
 ADA = "run ffff, session 0000, in runs/ada"
@@ -31,7 +34,10 @@ ADA = "run ffff, session 0000, in runs/ada"
 class FakeAgent(Agent):
     """An agent without a process, on a host that somebody else may hold."""
 
-    def __init__(self, host: Host, holders: dict[str, str], identity: str) -> None:
+    def __init__(
+        self, host: Host, holders: dict[str, str], identity: str, answers: threading.Event
+    ) -> None:
+        self._answers = answers
         self.host = host
         self.hello = {"machine_id": identity}
         self._holders = holders
@@ -41,7 +47,8 @@ class FakeAgent(Agent):
 
     def ask(self, verb: str, *, timeout_s: float | None = None, **keys: Any) -> dict[str, Any]:
         del timeout_s
-        time.sleep(0.05)
+        self._answers.wait()
+        clock.sleep(0.05)
         assert verb == "lock"
         holder = self._holders.setdefault(self._machine, str(keys["owner"]))
         if holder == ADA or self._holders.get(f"{self._machine} by") not in (None, self.host.name):
@@ -64,16 +71,18 @@ class Lab:
     """Identity → holder of its lock."""
     identities: dict[str, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    answers: threading.Event = field(default_factory=threading.Event)
+    """Whether the hosts answer."""
 
     def __post_init__(self) -> None:
         self.monkeypatch.setattr(Agent, "open", self.open)
-        self.monkeypatch.setattr(host_lock, "ASK_AGAIN_S", 0.02)
+        self.answers.set()
 
     def open(self, host: Host, _say: object, **_connections: object) -> Agent:
         if host.name in self.away:
             raise self.away[host.name]
         identity = self.identities.get(host.name, host.name)
-        return FakeAgent(host, self.holders, identity)
+        return FakeAgent(host, self.holders, identity, self.answers)
 
     def keep(self, error: Exception, name: str) -> str:
         self.kept.append(name)
@@ -98,44 +107,42 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
     return Lab(monkeypatch, hosts("a", "b", "c"))
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start_s = time.monotonic()
-    call()
-    return time.monotonic() - start_s
-
-
 # Locks
 
 
 def test_all_locked_hosts_share_one_time_limit(lab: Lab) -> None:
-    agents = lab.agents(wait_s=0.6)
+    agents = lab.agents(wait_s=60.0)
     agents.open_all(lab.hosts)
     lab.holders |= {"a": ADA, "b": ADA, "c": ADA}
-    freed = threading.Timer(0.4, lab.holders.pop, ["a"])
-    freed.start()
-
-    def refused() -> None:
-        with pytest.raises(LockedError, match="b is measured by run ffff"):
-            agents.lock_all(list(agents.agents.values()))
-
-    assert seconds(refused) < 0.9
+    clock.call_later(40.0, lambda: lab.holders.pop("a"))
+    began_s = clock.monotonic()
+    with pytest.raises(LockedError, match="b is measured by run ffff"):
+        agents.lock_all(list(agents.agents.values()))
+    assert 60.0 <= clock.monotonic() - began_s < 61.0
 
 
 def test_a_lost_host_that_another_run_holds_does_not_delay_the_run(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
+    lab: Lab,
 ) -> None:
-    monkeypatch.setattr(host_agents, "RETURN_S", 0.3)
-    monkeypatch.setattr(host_agents, "HARVEST_S", 0.1)
     agents = lab.agents(wait_s=30.0)
     agents.open_all(lab.hosts)
     agents.lock_all(list(agents.agents.values()))
     agents.agents["a"].close()
     lab.holders["a"] = ADA
-    assert seconds(lambda: agents.lose("a")) < 2
+    began_s = clock.monotonic()
+    agents.lose("a")
+    assert clock.monotonic() - began_s < RETURN_S + 1.0
     assert agents.absences["a"].reason == "locked"
-    agents.absences["a"] = agents.absences["a"].due(time.monotonic())
-    assert seconds(lambda: agents.ask_again(["a"])) < 2
-    assert agents.next_ask_s(["a"], 600.0) == 0.1
+    agents.absences["a"] = agents.absences["a"].due(clock.monotonic())
+    lab.answers.clear()
+    began_s = clock.monotonic()
+    agents.ask_again(["a"])
+    assert clock.monotonic() - began_s == pytest.approx(HARVEST_S)
+    assert agents.next_ask_s(["a"], 600.0) == HARVEST_S
+    lab.holders.clear()
+    lab.answers.set()
+    while agents.absences:
+        agents.ask_again(["a"])
 
 
 def test_two_names_of_one_host_never_wait_for_each_other(lab: Lab) -> None:
@@ -147,11 +154,10 @@ def test_two_names_of_one_host_never_wait_for_each_other(lab: Lab) -> None:
     agents.ask_again(["a", "b"])
     assert set(agents.absences) <= {"a", "b"}
 
-    def both() -> None:
-        while agents.absences:
-            agents.ask_again(["a", "b"])
-
-    assert seconds(both) < 2
+    began_s = clock.monotonic()
+    while agents.absences:
+        agents.ask_again(["a", "b"])
+    assert clock.monotonic() - began_s < RETURN_S
     assert agents.all_there is False
     assert agents.take_unpaired() == {"a", "b"}
     assert agents.take_unnoted() == {"a", "b"}
@@ -229,7 +235,7 @@ def test_an_observed_host_that_is_away_at_first_observes_later(lab: Lab) -> None
         assert pool.next_ask_s([cell("one")], 600.0) is None
         assert pool.ends(cell("one")).observed == ()
         lab.away.clear()
-        time.sleep(1.0)
+        clock.sleep(1.0)
         pool.ask_again()
         (observer,) = pool.ends(cell("one")).observed
         assert observer.host.name == "c"

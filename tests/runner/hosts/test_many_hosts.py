@@ -29,6 +29,8 @@ from netlab.runner.run import run
 from netlab.runner.session import Session
 from netlab.store.run_folder import read
 
+pytestmark = pytest.mark.lab
+
 HOSTS = 50
 FEW, MANY = 50, 200
 

@@ -160,6 +160,7 @@ def test_the_plan_reports_a_host_that_is_away_and_keeps_its_cells(tmp_path: Path
     assert "Note: capabilities unknown: b: 192.0.2.1" in plan_text(plan, with_cells=False)
 
 
+@pytest.mark.lab
 def test_plan_asks_the_hosts_unless_it_is_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

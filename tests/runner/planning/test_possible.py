@@ -86,6 +86,7 @@ def test_the_plan_names_missing_hosts_once_and_counts_the_remaining_cells(tmp_pa
     assert json.loads(plan.as_json())["shortfall"] == plan.shortfall
 
 
+@pytest.mark.lab
 def test_a_run_measures_pairings_that_have_hosts_and_leaves_the_others_pending(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,6 +56,7 @@ def test_shell_completion_offers_nothing_for_an_unreadable_matrix(
     assert offered(["run", matrix, "--only"], "") == []
 
 
+@pytest.mark.lab
 def test_netlab_hosts_prints_hosts_as_json() -> None:
     outcome = CliRunner().invoke(cli, ["hosts", "m.yaml", "--json"])
     (nas, laptop) = json.loads(outcome.stdout)
