@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import matplotlib
 import pytest
 from folders import REPORTS
-from made_reports import RECORDED, copied, write_undrawn
+from made_reports import RECORDED, copied, undrawn
 from matplotlib import image
 
 from benchmarks.truth.recorded import RECORDINGS
@@ -21,7 +22,6 @@ from netlab.report.draw.plot import Picture, drawn_each
 from netlab.report.draw.sizes import PAGE_WIDE
 from netlab.report.language.wording import Wording
 from netlab.report.tables.charts import charts
-from netlab.results.readings import readings
 
 DRAWN_WITH = "3.11.2"
 """Version of matplotlib that drew the charts of the committed pages."""
@@ -45,12 +45,28 @@ DRAWN = (
 DRAWING = re.compile(r'src="(data:image/svg\+xml,[^"]+)" width="(\d+)" height="(\d+)"')
 
 
-@cache
-def recorded(name: str) -> Analysis:
-    return load(REPORTS / name)
+Reports = Callable[[str], Report]
 
 
-def test_recordings_of_every_experiment_cover_its_labs_pairings_and_cells() -> None:
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """Recorded run → its report, which is computed once, in a folder of its own."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    @cache
+    def report(name: str) -> Report:
+        return Report(load(copied(REPORTS / name, folder)), Wording())
+
+    return report
+
+
+def pairings_of(run: Analysis) -> set[str]:
+    return {cell.pairing for cell in run.plan.cells}
+
+
+def test_recordings_of_every_experiment_cover_its_labs_pairings_and_cells(
+    reports: Reports,
+) -> None:
     shaped = {"nettest", "payload", "lab-report", "connection-kinds"}
     assert {f"{experiment}-lab" for experiment in shaped} <= set(MEASURED)
     assert {
@@ -58,20 +74,17 @@ def test_recordings_of_every_experiment_cover_its_labs_pairings_and_cells() -> N
     } <= {*MEASURED}
     assert {"rfc2544-lab", "udp-mirror-lab-pinned", "latency-under-load-lab"} <= set(MEASURED)
     for name in ("udp-mirror-lab-windows", "lab-report-lab"):
-        assert pairings_of(name) == {"LL", "WL", "LW", "WW"}
-    assert len(recorded("lab-report-lab").plan.cells) == 416
-    assert {pairing for pairing in pairings_of("connection-kinds-lab") if "@second" in pairing}
-
-
-def pairings_of(name: str) -> set[str]:
-    return {cell.pairing for cell in recorded(name).plan.cells}
+        assert pairings_of(reports(name).run) == {"LL", "WL", "LW", "WW"}
+    assert len(reports("lab-report-lab").run.plan.cells) == 416
+    pairings = pairings_of(reports("connection-kinds-lab").run)
+    assert any("@second" in pairing for pairing in pairings)
 
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_recorded_trials_are_ok_or_impossible_with_a_reason_and_the_scale_is_stored(
-    name: str,
+    name: str, reports: Reports
 ) -> None:
-    trials = readings(recorded(name))
+    trials = reports(name).readings
     assert {trial.status for trial in trials} <= {"ok", "impossible"}
     assert all(trial.reason for trial in trials if trial.status == "impossible")
     content = json.loads((REPORTS / name / "run.json").read_text("utf-8"))["content"]
@@ -86,11 +99,10 @@ def test_recorded_trials_are_ok_or_impossible_with_a_reason_and_the_scale_is_sto
         for name in RUNS
     ],
 )
-def made_anew(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_anew(request: pytest.FixtureRequest, reports: Reports) -> Path:
     """A recorded run with a report that is made out of its records, without drawings."""
-    copy = copied(REPORTS / str(request.param), tmp_path_factory.mktemp("reports"))
-    write_undrawn(load(copy))
-    return copy
+    with undrawn():
+        return reports(request.param).write().parent
 
 
 def test_the_committed_tables_of_a_recorded_run_match_its_records(made_anew: Path) -> None:
@@ -112,14 +124,16 @@ def pages_of(*folders: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["lab-report", "lab-report-lab"])
-def test_a_page_of_416_cells_has_at_most_1_5_megabytes(name: str) -> None:
-    assert len(recorded(name).plan.cells) == 416
+def test_a_page_of_416_cells_has_at_most_1_5_megabytes(name: str, reports: Reports) -> None:
+    assert len(reports(name).run.plan.cells) == 416
     assert (REPORTS / name / "index.html").stat().st_size <= 1_500_000
 
 
 @pytest.mark.parametrize(("name", "chart"), DRAWN, ids=str)
-def test_a_committed_chart_of_each_look_matches_its_records(name: str, chart: str) -> None:
-    picture = drawn(name, chart)
+def test_a_committed_chart_of_each_look_matches_its_records(
+    name: str, chart: str, reports: Reports
+) -> None:
+    picture = drawn(reports(name), chart)
     (page,) = pages_of(REPORTS / name)
     drawings = {address: size for address, *size in DRAWING.findall(page)}
     sizes = [[str(picture.width_px), str(picture.height_px)]]
@@ -132,9 +146,8 @@ def test_a_committed_chart_of_each_look_matches_its_records(name: str, chart: st
             assert data == committed.read_bytes(), suffix
 
 
-def drawn(name: str, chart: str) -> Picture:
-    """A chart of a recorded run, drawn now."""
-    report = Report(recorded(name), Wording())
+def drawn(report: Report, chart: str) -> Picture:
+    """A chart of a report, drawn now."""
     of_tables, _left_out = charts(report.layout, report.run.plan.link)
     every = [*of_tables, *(each for part in report.parts for each in part.charts)]
     (picture,) = drawn_each([(each, PAGE_WIDE) for each in every if each.name == chart])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ from netlab.units import (
     plain_figures,
 )
 
-COUNTS = st.sampled_from([0, 1, 2, 5])
+COUNTS = (0, 1, 2, 5)
 NOUNS = (
     *("trials", "segments", "cells", "hosts", "packets", "messages", "frames", "streams"),
     *("rounds", "records", "lines", "bytes", "connections", "pairs", "columns", "figures"),
@@ -56,11 +57,10 @@ def filled_in(template: Message, number: int) -> str:
     return message
 
 
-@pytest.mark.parametrize("kind", [*Kind], ids=str)
-@given(number=COUNTS)
-def test_a_finding_uses_singular_and_plural_as_its_counts_require(kind: Kind, number: int) -> None:
-    for template in templates_of(kind):
-        assert WRONG.search(filled_in(template, number)) is None, template
+def test_a_finding_uses_singular_and_plural_as_its_counts_require() -> None:
+    for kind, number in product(Kind, COUNTS):
+        for template in templates_of(kind):
+            assert WRONG.search(filled_in(template, number)) is None, (kind, template)
 
 
 @pytest.mark.parametrize("name", _COUNTED)
@@ -76,9 +76,9 @@ def test_each_counted_noun_has_a_singular_and_a_plural_in_english_and_german(nam
         assert german.startswith(("2 ", "die 2 "))
 
 
-@given(COUNTS, st.sampled_from([word[:-1] for word in NOUNS]))
-def test_regular_nouns_are_counted_with_singular_and_plural(number: int, word: str) -> None:
-    assert many(number, word) == (f"1 {word}" if number == 1 else f"{number} {word}s")
+def test_regular_nouns_are_counted_with_singular_and_plural() -> None:
+    for number, word in product(COUNTS, ONE.split("|")):
+        assert many(number, word) == (f"1 {word}" if number == 1 else f"{number} {word}s")
 
 
 @given(st.floats(1e-12, 1e15, allow_nan=False))

@@ -33,7 +33,10 @@ NEVER_SAID = {"name", "kind", "flow", "protocol", "unit", "way"}
 LETTER = re.compile(r"[a-z]{1,2}")
 """Of a footnote."""
 
-SIMILAR = {"udp-mirror-lab-pinned", "payload-lab-unshaped", "nettest-lab", "two-modes", "run-v1"}
+SIMILAR = {
+    *("lab-report-lab", "nettest-lab", "payload-lab-unshaped", "run-v1", "two-modes"),
+    *("udp-mirror-lab-pinned", "udp-mirror-lab-windows"),
+}
 """Runs whose texts are those of another run."""
 
 

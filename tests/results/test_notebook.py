@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,6 +14,7 @@ from made_parts import Make
 
 import netlab
 from netlab.cli import cli
+from netlab.report.notebook import LoadedRun
 from netlab.results.core import CORE
 from netlab.results.tcp_series import TCP_SERIES, frame_of_series
 from netlab.stats import interval
@@ -31,9 +33,14 @@ def no_screen() -> Iterator[None]:
     mpl.use(backend)
 
 
+@cache
+def recorded(name: str) -> LoadedRun:
+    return netlab.load(RUNS / name)
+
+
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds", "payload-lab"])
 def test_a_run_prints_five_lines_and_shows_a_small_table_in_a_notebook(name: str) -> None:
-    run = netlab.load(RUNS / name)
+    run = recorded(name)
     lines = repr(run).splitlines()
     assert len(lines) == 5
     assert run.plan.title in lines[0]
@@ -44,10 +51,9 @@ def test_a_run_prints_five_lines_and_shows_a_small_table_in_a_notebook(name: str
 
 
 def test_a_run_title_with_script_tags_is_escaped_in_a_notebook(make: Make) -> None:
-    from netlab.report.notebook import LoadedRun
     from netlab.report.text.finding_sentences import in_english
 
-    plan = netlab.load(RUNS / "nettest").plan
+    plan = recorded("nettest").plan
     run = make(replace(plan, title="<script>alert(1)</script>", source=None), [])
     html = LoadedRun(run.stored, in_english)._repr_html_()
     assert "<script>" not in html
@@ -55,7 +61,7 @@ def test_a_run_title_with_script_tags_is_escaped_in_a_notebook(make: Make) -> No
 
 
 def test_the_summary_has_the_mean_and_interval_of_each_cell() -> None:
-    run = netlab.load(RUNS / "nettest")
+    run = recorded("nettest")
     table = run.summary()
     of_udp = table[table["protocol"] == "UDP"].iloc[0]
     frame = run.frame
@@ -68,7 +74,7 @@ def test_the_summary_has_the_mean_and_interval_of_each_cell() -> None:
 
 
 def test_the_summary_lists_only_cells_with_a_result_and_no_interval_for_single_trials() -> None:
-    run = netlab.load(RUNS / "lab-report")
+    run = recorded("lab-report")
     table = run.summary()
     ok = run.frame[run.frame["status"] == "ok"]
     assert len(table) == ok["cell"].nunique()
@@ -76,7 +82,7 @@ def test_the_summary_lists_only_cells_with_a_result_and_no_interval_for_single_t
 
 
 def test_the_core_table_has_at_most_26_columns_with_typed_times_and_categories() -> None:
-    run = netlab.load(RUNS / "udp-mirror-lab-unshaped")
+    run = recorded("udp-mirror-lab-unshaped")
     assert set(run.core.columns) <= set(CORE)
     assert len(CORE) <= 26
     assert len(run.core) == len(run.frame)
@@ -86,15 +92,13 @@ def test_the_core_table_has_at_most_26_columns_with_typed_times_and_categories()
 
 
 def test_a_plot_has_one_line_per_level_and_its_title_names_the_pooled_settings() -> None:
-    axes = netlab.load(RUNS / "lab-report").plot(x="message_bytes", hue="pairing")
+    axes = recorded("lab-report").plot(x="message_bytes", hue="pairing")
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["LL", "WL", "LW", "WW"]
     assert axes.get_xlabel() == "message_bytes"
     assert "means over protocol, socket_buffer_bytes" in axes.get_title()
-    single_axes = netlab.load(RUNS / "udp-mirror-lab-unshaped").plot(
-        hue="protocol", y="rtt_mean_ns"
-    )
+    single_axes = recorded("udp-mirror-lab-unshaped").plot(hue="protocol", y="rtt_mean_ns")
     assert single_axes.get_ylabel().startswith("rtt_mean_ns, ns")
 
 
@@ -110,7 +114,7 @@ def test_a_plot_by_an_unknown_or_unmeasured_column_is_refused_with_the_known_col
     words: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        netlab.load(RUNS / "lab-report").plot(**words)
+        recorded("lab-report").plot(**words)
 
 
 def test_a_tcp_series_is_a_table_with_one_row_per_sample() -> None:
@@ -123,7 +127,7 @@ def test_a_tcp_series_is_a_table_with_one_row_per_sample() -> None:
     frame = frame_of_series(values)
     assert frame.to_dict("list") == {"time_s": [1e-5, 2e-5, 3e-5], "rtt_us": [5, 6, 7]}
     assert frame_of_series({}).empty
-    run = netlab.load(RUNS / "lab-report")
+    run = recorded("lab-report")
     with pytest.raises(KeyError):
         run.series("no such cell")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from draws import NIGHT
 from folders import REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,6 +59,8 @@ def test_a_list_fits_its_column_if_and_only_if_each_of_its_values_fits(
 
 def test_columns_read_by_name_equal_those_of_the_rows_for_every_recorded_run() -> None:
     for folder in sorted(file.parent for file in REPORTS.glob("*/run.json")):
+        if NIGHT is None and folder.name in ("lab-report-lab", "udp-mirror-lab-pinned"):
+            continue  # those with the most values
         run = load(folder)
         rows = rows_of(run.stored)
         names = dict.fromkeys([*(name for row in rows for name in row), "absent of all"])

@@ -75,7 +75,7 @@ MAP = HeatMap(
 def pictures() -> tuple[Picture, ...]:
     """A chart of each kind in both widths."""
     with drawn_here():
-        return draw([CHART, STRIP, MAP])
+        return draw([CHART, replace(STRIP, panels=STRIP.panels[:1]), MAP])
 
 
 def test_each_chart_is_written_as_pdf_svg_and_png_in_page_and_column_width(
@@ -292,8 +292,8 @@ def letters(words: str) -> str:
 def test_chart_lines_are_straight_between_measured_points_and_each_point_has_a_marker() -> None:
     run_charts = charts_of("lab-report", "en")
     assert len(run_charts) == 10
-    for form in (PAGE_WIDE, COLUMN_WIDE):
-        for chart in run_charts[::3]:
+    for form, drawn_charts in ((PAGE_WIDE, run_charts[1::4]), (COLUMN_WIDE, run_charts[::4])):
+        for chart in drawn_charts:
             with style(form):
                 figure = figure_of(chart, form)
             for line in curves_of(chart):
