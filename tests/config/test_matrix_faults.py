@@ -260,7 +260,7 @@ def test_validators_for_the_content_of_a_matrix_report_the_faults_of_all_validat
     parts: list[Any] = [None, [], {}, 5, "x", ["stream"], {"test": "stream"}, {"test": ["stream"]}]
     parts += [part for document in documents for part in document.data.values()]
     faulty = 0
-    count = drawn(30, 1000)
+    count = drawn(20, 1000)
     for _ in range(count):
         document = dice.choice(documents)
         data = document.data

@@ -67,12 +67,11 @@ def test_every_pair_of_hosts_is_planned_once_in_the_fewest_rounds_without_a_mach
     assert len(plan) == 2 * each_way + inside == fewest(matches)
 
 
-@pytest.mark.parametrize("hosts", [199, 200])
-def test_two_hundred_hosts_are_planned_in_199_rounds_for_each_direction(hosts: int) -> None:
-    matches = everybody(hosts, inside=False)
+def test_two_hundred_hosts_are_planned_in_199_rounds_for_each_direction() -> None:
+    matches = everybody(200, inside=False)
     plan = rounds_of(matches)
     assert len(plan) == 2 * 199
-    assert {len(meetings) for meetings in plan} == {hosts // 2}
+    assert {len(meetings) for meetings in plan} == {100}
     check(matches, plan)
 
 

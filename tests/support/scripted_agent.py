@@ -91,6 +91,11 @@ class Fake:
     def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:
         return self.facts_
 
+    def ask(self, verb: str, **_keys: Any) -> Mapping[str, Any]:
+        """Readings of counters."""
+        assert verb == "facts"
+        return self.facts_
+
     def start(
         self, verb: str, *, inbox: Callable[..., None] | None = None, **keys: Any
     ) -> SimpleNamespace:
