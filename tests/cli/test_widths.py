@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import netlab, netlab_on_terminal
 from folders import MATRICES, REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
-from terminals import terminal
 
 from netlab.findings.analysis import load
 from netlab.report import overview_text
@@ -30,7 +27,6 @@ COMMANDS = {
     "status": ("status", "run"),
     "compare": ("compare", "run", "--by", "pairing"),
     "check": ("check", "run", "--expect", "expect.yaml"),
-    "hosts": ("hosts", "hosts.yaml"),
     "an error": ("check", "run"),
     "help": ("measure", "--help"),
 }
@@ -50,29 +46,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def on_terminal(folder: Path, columns: int, *words: str, **env: str) -> bytes:
     """What netlab writes there, both streams, as it is written."""
-    around = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
-    with terminal(columns) as screen:
-        process = subprocess.run(
-            [sys.executable, "-m", "netlab", *words],
-            cwd=folder,
-            env=around | {"TERM": "xterm"} | env,
-            stdin=subprocess.DEVNULL,
-            stdout=screen.end,
-            stderr=screen.end,
-            check=False,
-            timeout=60,
-        )
-        assert process.returncode in (0, 2, 4, 5), screen.written()
-        return screen.written()
+    code, output = netlab_on_terminal(folder, columns, *words, **env)
+    assert code in (0, 2, 4, 5), output
+    return output
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
+def assert_narrow(folder: Path, words: tuple[str, ...]) -> None:
+    for columns in WIDTHS:
+        output = ESCAPES.sub(b"", on_terminal(folder, columns, *words)).decode()
+        lines = output.replace("\r", "").splitlines()
+        assert len(lines) > 1 or len(lines[0]) > columns / 2
+        assert [line for line in lines if columns_of(line) > columns] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_output_line_is_wider_than_the_terminal(folder: Path, name: str, columns: int) -> None:
-    output = ESCAPES.sub(b"", on_terminal(folder, columns, *COMMANDS[name])).decode()
-    lines = output.replace("\r", "").splitlines()
-    assert len(lines) > 1 or len(lines[0]) > columns / 2
-    assert [line for line in lines if columns_of(line) > columns] == []
+def test_no_output_line_is_wider_than_the_terminal(folder: Path, name: str) -> None:
+    assert_narrow(folder, COMMANDS[name])
+
+
+@pytest.mark.lab
+def test_no_line_about_hosts_is_wider_than_the_terminal(folder: Path) -> None:
+    assert_narrow(folder, ("hosts", "hosts.yaml"))
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -88,14 +82,10 @@ def test_the_folded_overview_of_a_run_contains_every_figure(name: str, columns: 
 
 
 def test_output_without_a_terminal_is_not_folded_and_has_no_colours(folder: Path) -> None:
-    argv = [sys.executable, "-m", "netlab", "check", "run", "--expect", "expect.yaml"]
-    env = os.environ | {"TERM": "xterm", "COLUMNS": "40"}
-    process = subprocess.run(
-        argv, cwd=folder, env=env, capture_output=True, timeout=60, check=False
-    )
-    assert max(map(len, process.stdout.decode().splitlines())) > 80
-    assert max(map(len, process.stderr.decode().splitlines())) > 40
-    assert b"\x1b" not in process.stdout + process.stderr
+    process = netlab(folder, "check", "run", "--expect", "expect.yaml", COLUMNS="40")
+    assert max(map(len, process.stdout.splitlines())) > 80
+    assert max(map(len, process.stderr.splitlines())) > 40
+    assert "\x1b" not in process.stdout + process.stderr
 
 
 def test_the_variable_columns_overrides_the_width_of_the_terminal(folder: Path) -> None:

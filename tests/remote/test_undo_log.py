@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import INJECTION
 from netprobe_agents import netprobe
+from played_agents import PlayedAgents, played
 from undo_logs import Notes, notes, orphan
 
 from netlab.errors import HostGone, ProbeError
@@ -22,7 +22,7 @@ from netlab.remote.local import LocalTransport
 from netlab.remote.programs.to_end import run_to_end
 from netlab.remote.programs.undo_log import Leftover, guard, in_order, leftovers, undo
 
-__all__ = ["netprobe", "notes"]
+__all__ = ["netprobe", "notes", "played"]
 
 pytestmark = pytest.mark.needs("linux")
 
@@ -31,16 +31,13 @@ Opener = Callable[..., Agent]
 
 
 @pytest.fixture
-def opened(netprobe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
-    """Opens agents whose undo log is the test's; with lies, what an agent prints is altered."""
-    monkeypatch.setenv("PROBE", str(netprobe))
+def opened(netprobe: Path, notes: Notes) -> Iterator[Opener]:
+    """Opens agents whose undo log is the test's."""
     agents: list[Agent] = []
 
-    def start(*lies: str) -> Agent:
+    def start() -> Agent:
         transport = LocalTransport(HERE)
-        liar = [sys.executable, str(INJECTION / "lying_probe.py"), "agent", *lies]
-        argv = liar if lies else [str(netprobe), "agent"]
-        agent = Agent(HERE, transport, transport.start(argv))
+        agent = Agent(HERE, transport, transport.start([str(netprobe), "agent"]))
         agents.append(agent)
         agent.greet(None)
         return agent
@@ -62,6 +59,7 @@ def opened(netprobe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> Ite
         ("true", (0, None, False, "", "")),
     ],
 )
+@pytest.mark.lab
 def test_a_program_of_an_agent_ends_with_its_exit_code_signal_and_output(
     opened: Opener, script: str, expected: Any
 ) -> None:
@@ -71,11 +69,13 @@ def test_a_program_of_an_agent_ends_with_its_exit_code_signal_and_output(
     assert not ended.is_cut
 
 
+@pytest.mark.lab
 def test_long_output_of_a_program_is_cut_and_marked_as_cut(opened: Opener) -> None:
     ended = run_to_end(opened(), ("head", "-c", "2000000", "/dev/zero"), 20.0)
     assert (ended.exit_code, ended.is_cut, len(ended.text)) == (0, True, 1 << 20)
 
 
+@pytest.mark.lab
 def test_a_missing_program_is_named(opened: Opener) -> None:
     with pytest.raises(ProbeError, match="this host has no program no-such-program") as caught:
         run_to_end(opened(), ("no-such-program", "x"), 1.0)
@@ -85,6 +85,7 @@ def test_a_missing_program_is_named(opened: Opener) -> None:
 # ---- guard and undo ----
 
 
+@pytest.mark.lab
 def test_a_registered_undo_command_runs_once(opened: Opener, notes: Notes) -> None:
     agent = opened()
     first, second = (guard(agent, notes.command(number, "echo out"), 5.0) for number in (1, 2))
@@ -110,6 +111,7 @@ def test_a_registered_undo_command_runs_once(opened: Opener, notes: Notes) -> No
         (("no-such-program",), (127, None, False)),
     ],
 )
+@pytest.mark.lab
 def test_an_undo_command_that_fails_stays_in_the_undo_log(
     opened: Opener, words: tuple[str, ...], ending: object
 ) -> None:
@@ -122,6 +124,7 @@ def test_an_undo_command_that_fails_stays_in_the_undo_log(
         assert undone.output.split() == [*map(str, range(3, 13)), "why"]
 
 
+@pytest.mark.lab
 def test_an_undo_command_that_outlives_its_answer_is_ended(
     opened: Opener, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +148,7 @@ def test_an_undo_command_that_outlives_its_answer_is_ended(
             return
 
 
+@pytest.mark.lab
 def test_a_host_lost_during_an_undo_command_is_gone(opened: Opener) -> None:
     agent = opened()
     entry = guard(agent, ("sh", "-c", "kill -KILL $PPID; sleep 1"), 5.0)
@@ -152,20 +156,22 @@ def test_a_host_lost_during_an_undo_command_is_gone(opened: Opener) -> None:
         undo(agent, entry, 5.0)
 
 
-def test_a_probe_without_an_undo_log_registers_nothing(opened: Opener, notes: Notes) -> None:
-    agent = opened('hello.capabilities="stream,run"')
+@pytest.mark.agents
+def test_a_probe_without_an_undo_log_registers_nothing(played: PlayedAgents) -> None:
+    agent = played.greeted("no-undo")
     with pytest.raises(ProbeError) as caught:
         guard(agent, ("true",), 5.0)
     assert caught.value.word == "capability-missing"
     with pytest.raises(ProbeError):
         undo(agent, "0123456789abcdef-1", 5.0)
     assert leftovers(agent).entries == ()
-    assert notes.files() == []
+    assert [line.split()[1] for line in played.processes[0].lines] == ["hello"]
 
 
 # ---- leftovers ----
 
 
+@pytest.mark.lab
 def test_leftovers_are_listed_as_they_were_registered(
     netprobe: Path, opened: Opener, notes: Notes
 ) -> None:
@@ -197,44 +203,88 @@ def test_leftovers_of_one_file_stay_in_order_although_the_clock_was_set() -> Non
     assert names == ["b2", "a3", "a2", "b1", ""]
 
 
+LEFTOVER: dict[str, Any] = {
+    "type": "leftover",
+    "file": "/state/netlab/undo/1f1142ebb697033b",
+    "entry": "1f1142ebb697033b-1",
+    "program": "true",
+    "arguments": "x",
+    "deadline_ns": 20_000_000_000,
+    "written_wall_ns": 1_790_000_000_000_000_000,
+    "network_id": 4026531833,
+}
+LEFTOVERS: dict[str, Any] = {"type": "leftovers", "count": 1, "left_out": 0, "elsewhere": 0}
+MISSING: Any = object()
+
+
+def told(of: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
+    """A record with another value of a key, or without it."""
+    return {k: v for k, v in (of | {key: value}).items() if v is not MISSING}
+
+
+@pytest.mark.agents
+def test_a_valid_leftover_record_is_accepted(played: PlayedAgents) -> None:
+    (leftover,) = leftovers(played.greeted(scripted={"leftovers": [LEFTOVER, LEFTOVERS]})).entries
+    assert (leftover.words, leftover.deadline_s) == (("true", "x"), 20.0)
+
+
+@pytest.mark.agents
 @pytest.mark.parametrize(
-    ("lie", "words"),
+    ("key", "value", "words"),
     [
-        ('leftover.program=["sh"]', "its leftover has program ['sh']"),
-        ("leftover.program", "its leftover has no program"),
-        ("leftover.arguments=1", "its leftover has arguments 1"),
-        ("leftover.file", "its leftover has no file"),
-        ("leftover.file=null", "its leftover has file None"),
-        ('leftover.entry="1; reboot"', "its leftover has entry '1; reboot'"),
-        ("leftover.entry", "its leftover has no entry"),
-        ('leftover.deadline_ns="long"', "its leftover has deadline_ns 'long'"),
-        ("leftover.deadline_ns=-1", "its leftover has deadline_ns -1"),
-        ("leftover.written_wall_ns=1e400", "its leftover has written_wall_ns inf"),
-        ("leftover.written_wall_ns", "its leftover has no written_wall_ns"),
-        ("leftover.network_id=[1]", "its leftover has network_id [1]"),
-        ("leftover.damaged=2", "its leftover has damaged 2"),
-        ("leftovers.count=7", "its record leftovers has count 7, but 1 came"),
-        ("leftovers.count", "its leftovers has no count"),
-        ("leftovers.elsewhere=1.5", "its leftovers has elsewhere 1.5"),
-        ('leftover.type="output"', "it answered `leftovers` with `output`"),
+        ("program", ["sh"], "its leftover has program ['sh']"),
+        ("program", MISSING, "its leftover has no program"),
+        ("arguments", 1, "its leftover has arguments 1"),
+        ("file", MISSING, "its leftover has no file"),
+        ("file", None, "its leftover has file None"),
+        ("entry", "1; reboot", "its leftover has entry '1; reboot'"),
+        ("entry", MISSING, "its leftover has no entry"),
+        ("deadline_ns", "long", "its leftover has deadline_ns 'long'"),
+        ("deadline_ns", -1, "its leftover has deadline_ns -1"),
+        ("written_wall_ns", math.inf, "its leftover has written_wall_ns inf"),
+        ("written_wall_ns", MISSING, "its leftover has no written_wall_ns"),
+        ("network_id", [1], "its leftover has network_id [1]"),
+        ("damaged", 2, "its leftover has damaged 2"),
+        ("type", "output", "it answered `leftovers` with `output`"),
     ],
 )
 def test_an_invalid_leftover_record_is_refused_with_its_key(
-    netprobe: Path, opened: Opener, lie: str, words: str
+    played: PlayedAgents, key: str, value: Any, words: str
 ) -> None:
-    orphan(netprobe, ("true", "x"))
+    agent = played.greeted(scripted={"leftovers": [told(LEFTOVER, key, value), LEFTOVERS]})
     with pytest.raises(ProbeError) as caught:
-        leftovers(opened(lie))
+        leftovers(agent)
     assert caught.value.word == "bad-answer"
     assert words in caught.value.detail
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize(
-    "value", ["7", '""', '"a b"', '"../../etc"', '"`reboot`"', f'"{65 * "1"}"']
+    ("key", "value", "words"),
+    [
+        ("count", 7, "its record leftovers has count 7, but 1 came"),
+        ("count", MISSING, "its leftovers has no count"),
+        ("elsewhere", 1.5, "its leftovers has elsewhere 1.5"),
+    ],
 )
-def test_an_invalid_id_of_an_undo_log_entry_is_refused(opened: Opener, value: str) -> None:
+def test_an_invalid_end_of_a_list_of_leftovers_is_refused_with_its_key(
+    played: PlayedAgents, key: str, value: Any, words: str
+) -> None:
+    agent = played.greeted(scripted={"leftovers": [LEFTOVER, told(LEFTOVERS, key, value)]})
+    with pytest.raises(ProbeError) as caught:
+        leftovers(agent)
+    assert caught.value.word == "bad-answer"
+    assert words in caught.value.detail
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(
+    "entry", [7, "", "a b", "../../etc", "`reboot`", 65 * "1"], ids=lambda entry: repr(entry)[:12]
+)
+def test_an_invalid_id_of_an_undo_log_entry_is_refused(played: PlayedAgents, entry: Any) -> None:
+    agent = played.greeted(scripted={"guard": [{"type": "guard", "entry": entry}]})
     with pytest.raises(ProbeError, match=r"its guard has entry .* the id of an entry"):
-        guard(opened(f"guard.entry={value}"), ("true",), 5.0)
+        guard(agent, ("true",), 5.0)
 
 
 @pytest.mark.parametrize(
@@ -265,10 +315,11 @@ def test_an_invalid_result_of_an_undo_command_is_refused_with_its_key(
     assert words in refused["detail"]
 
 
-def test_an_invalid_start_record_of_an_undo_command_is_refused(opened: Opener) -> None:
-    agent = opened('started.type="ready"')
+@pytest.mark.agents
+def test_an_invalid_start_record_of_an_undo_command_is_refused(played: PlayedAgents) -> None:
+    agent = played.greeted(scripted={"undo": [{"type": "ready", "port": 1}]})
     with pytest.raises(ProbeError, match="it answered `undo` with `ready`"):
-        undo(agent, guard(agent, ("true",), 5.0), 5.0)
+        undo(agent, "1f1142ebb697033b-1", 5.0)
 
 
 def test_an_endless_list_of_leftovers_is_refused() -> None:

@@ -7,7 +7,8 @@ that are no record between any two), ``huge`` (a line of 1 MiB before each recor
 (answers hello, then nothing), ``mute`` (never answers), ``endless`` (no line feed, ever),
 ``flood`` (lines that are no records, ever), ``blank`` (empty lines, ever), ``once`` (answers
 one `clock`), ``slow`` (50 ms an answer), ``old`` (another version),
-``other`` (another protocol), ``no-machine`` and ``no-network`` (without these ids),
+``other`` (another protocol), ``no-machine`` and ``no-network`` (without these ids), ``no-undo``
+(without an undo log),
 ``dies`` (ends with 3 on `clock`). tests/support/played_agents.py plays it in this process.
 """
 
@@ -111,7 +112,8 @@ class FakeAgent:
         if "huge" in self.knobs:
             self._say(b"x" * (1 << 16) * 3 + b'{"type":"hello","id":"1","protocol":99}\n')
         content = {"type": kind, "id": request_id} | keys
-        line = json.dumps(content, separators=(",", ":")).encode()
+        # A number beyond all is written as a host may write it.
+        line = json.dumps(content, separators=(",", ":")).replace("Infinity", "1e400").encode()
         if "bom" in self.knobs:
             line = b"\xef\xbb\xbf" + line
         self._say(line + (b"\r\n" if "crlf" in self.knobs else b"\n"))
@@ -133,7 +135,7 @@ class FakeAgent:
             "os": "linux",
             "architecture": "x86_64",
             "cpu_count": 2,
-            "capabilities": "stream,run,undo",
+            "capabilities": "stream,run" if "no-undo" in self.knobs else "stream,run,undo",
         }
         if "no-network" not in self.knobs:
             keys["network_id"] = 7
