@@ -6,21 +6,18 @@ import os
 import signal
 import threading
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 
-import pytest
 import sshd
 from fault_runs import Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, Sshd, site
 
-__all__ = ["bench", "site"]
-
-pytestmark = [pytest.mark.alone, pytest.mark.needs("root", "sshd")]
+__all__ = ["bench", "outcome_of", "site"]
 
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 DOWN_S = 3.0
-TRIALS = 6
+TRIALS = 4
 
 LOGIN = """\
 #!/bin/sh
@@ -39,9 +36,7 @@ def boot(far: Sshd) -> str:
     return boot_id
 
 
-def test_its_trials_are_repeated_and_the_restart_is_noted(
-    bench: Bench, site: Site, record_property: Callable[[str, object], None]
-) -> None:
+def restart_the_host(bench: Bench, site: Site) -> Seen:
     far = site.server()
     first = boot(far)
     bench.matrix(
@@ -66,15 +61,22 @@ def test_its_trials_are_repeated_and_the_restart_is_noted(
     back.start()
     _, output = child.communicate(timeout=90)
     back.join()
-    assert child.returncode == 0, output
-    assert "server was restarted" in output
-    faulty = bench.load()
+    return {"code": child.returncode, "stderr": output, "boot_ids": [first, second]}
+
+
+@injects("root", "sshd")
+def test_a_run_notes_the_restart_of_a_host_and_loses_no_trial(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(restart_the_host)
+    assert outcome["code"] == 0, outcome["stderr"]
+    assert "server was restarted" in outcome["stderr"]
+    faulty = outcome.load()
     assert by_status(faulty) == {"ok": TRIALS}
     boots = {
         entry["when"]: entry["facts"]["boot_id"]
         for entry in faulty.facts
         if entry["host"] == "server"
     }
+    first, second = outcome["boot_ids"]
     assert boots == {"before": first, "again": second, "after": second}
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property("figure", f"0 of {TRIALS} trials lost, down for {DOWN_S:g} s")
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"0 of {TRIALS} trials lost, down for {DOWN_S:g} s")

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
-import pytest
-import sshd
 from fault_runs import Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, site
 
-__all__ = ["bench", "site"]
-
-pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+__all__ = ["bench", "outcome_of", "site"]
 
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 
 
-def test_the_trial_is_repeated(
-    bench: Bench, site: Site, record_property: Callable[[str, object], None]
-) -> None:
+def cut_the_connections(bench: Bench, site: Site) -> Seen:
     far = site.server()
     bench.matrix(
         "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
@@ -33,11 +27,21 @@ def test_the_trial_is_repeated(
     time.sleep(0.2)
     far.cut()
     _, output = child.communicate(timeout=60)
-    assert child.returncode == 0, output
-    faulty = bench.load()
+    return {
+        "code": child.returncode,
+        "stderr": output,
+        "probes_left": len(bench.probes_left(5)),
+    }
+
+
+@injects("sshd")
+def test_a_trial_whose_ssh_connections_are_cut_is_measured_again(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(cut_the_connections)
+    assert outcome["code"] == 0, outcome["stderr"]
+    faulty = outcome.load()
     (failure,) = (record for record in faulty.records if record.status != "ok")
     assert (failure.status, failure.reason) == ("failed", "host-gone")
     assert by_status(faulty) == {"ok": 4}
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    assert bench.probes_left(5) == []
-    record_property("figure", "0 of 4 trials lost")
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    assert outcome["probes_left"] == 0
+    outcome.figure("0 of 4 trials lost")
