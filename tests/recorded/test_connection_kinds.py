@@ -1,4 +1,4 @@
-"""The recorded connection-kinds document: both its tables, blanks included, and what they show."""
+"""The report of the recorded connection-kinds document reproduces its tables and their blanks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded lab report: means to the last digit, gaps, traps, and its committed pages."""
+"""The report of the recorded lab report reproduces its means to the last digit, and its gaps."""
 
 from __future__ import annotations
 

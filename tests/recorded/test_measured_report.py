@@ -1,4 +1,4 @@
-"""A run of every kind of test on this machine, from its matrix to its page."""
+"""A run with every kind of test on this machine has a result and a section for each of them."""
 
 from __future__ import annotations
 

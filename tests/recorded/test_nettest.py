@@ -1,4 +1,4 @@
-"""The recorded nettest document: each figure it prints, named for what it is, and its pages."""
+"""The report of the recorded nettest document reproduces its figures and names what each one is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded runs: their committed tables, pages and charts are what their records give."""
+"""The committed tables, pages and charts of the recorded runs are what their records give."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def pairings_of(run: Analysis) -> set[str]:
     return {cell.pairing for cell in run.plan.cells}
 
 
-def test_recordings_of_every_experiment_cover_its_labs_pairings_and_cells(
+def test_recorded_runs_cover_the_labs_pairings_and_cells_of_the_experiments(
     reports: Reports,
 ) -> None:
     shaped = {"nettest", "payload", "lab-report", "connection-kinds"}

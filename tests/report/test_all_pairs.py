@@ -1,4 +1,4 @@
-"""Named pairs in a report: places, means, maps, directions; offered, sent and received."""
+"""Runs of named pairs have tables, heat maps and comparisons of the two directions."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_one_trial_in_each_direction_gives_no_verdict_on_the_directions() -> Non
     assert line.places[-1].text == ONE_EACH
 
 
-def test_directions_that_differ_beyond_noise_come_first_and_others_get_no_difference() -> None:
+def test_only_directions_that_differ_beyond_noise_are_called_different_and_come_first() -> None:
     noise = (0.0, 0.3, -0.2, 0.1, -0.1)
     trials = [
         reading(pairing, mbit_per_s + noise[(trial + len(pairing)) % 5], trial)

@@ -1,4 +1,4 @@
-"""The data of each cell on the page: pieces, small charts, the first sentences, loss and CPU."""
+"""The page contains the data and small charts of each cell."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_a_cell_chart_draws_a_limited_number_of_trials(make: Make) -> None:
 # The first sentences
 
 
-def test_the_first_sentences_name_the_kind_of_test_the_varied_settings_and_the_pairing(
+def test_the_page_introduction_names_the_kind_of_test_the_varied_settings_and_the_pairing(
     make: Make,
 ) -> None:
     run = make(*round_trip_run(3))
@@ -308,7 +308,7 @@ def test_the_first_sentences_name_the_kind_of_test_the_varied_settings_and_the_p
     assert period == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
 
 
-def test_the_first_sentences_of_an_import_name_the_document_and_no_time(make: Make) -> None:
+def test_the_page_introduction_of_an_import_names_the_document_and_no_time(make: Make) -> None:
     cell = planned("stream")
     plan = plan_of([cell], 1, source="table.csv")
     run = make(plan, [result(cell, 1, {"throughput_bit_per_s": 1e6}, started_at="")])
@@ -317,7 +317,7 @@ def test_the_first_sentences_of_an_import_name_the_document_and_no_time(make: Ma
     assert "Each cell once." in text
 
 
-def test_the_first_sentences_count_trials_without_a_result_by_status(make: Make) -> None:
+def test_the_page_introduction_counts_trials_without_a_result_by_status(make: Make) -> None:
     cells = streams(3)
     records = [result(cells[0], 1, {"throughput_bit_per_s": 1e6}), failure(cells[1])]
     run = make(plan_of(cells, 1), records)
@@ -326,7 +326,7 @@ def test_the_first_sentences_count_trials_without_a_result_by_status(make: Make)
     )
 
 
-def test_the_first_sentences_count_named_hosts_without_a_list(make: Make) -> None:
+def test_the_page_introduction_counts_named_hosts_without_listing_the_hosts(make: Make) -> None:
     cells = [
         planned("stream", pairing) for pairing in ("nas+laptop", "laptop+nas", "nas+guest@tap")
     ]

@@ -1,4 +1,4 @@
-"""Trials at the same time: sums over one common window, missing sums, clocks that differ."""
+"""Flows of one common window are added up if all of them were measured over the whole window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A copy of the process makes the same text as the process itself, and then ends."""
+"""A fork of the process makes the same text as the process itself, and then ends."""
 
 from __future__ import annotations
 

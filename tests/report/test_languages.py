@@ -1,4 +1,4 @@
-"""Reports in other languages: what is translated, and what is the same in all of them."""
+"""Reports in other languages translate texts and leave names and CSV files unchanged."""
 
 from __future__ import annotations
 

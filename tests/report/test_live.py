@@ -1,4 +1,4 @@
-"""netlab report --watch: the page follows the run, is never incomplete, and stops at its end."""
+"""`netlab report --watch` writes the page again while the run goes on, and stops at its end."""
 
 from __future__ import annotations
 

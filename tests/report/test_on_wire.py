@@ -1,4 +1,4 @@
-"""A message on the cable: why its packets cannot be known, in the words of the arithmetic."""
+"""The report states why the packets of a message cannot be known, as the arithmetic does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All sections of a report: their names, pictures, figures and bytes."""
+"""A report contains its sections in every one of its files."""
 
 from __future__ import annotations
 

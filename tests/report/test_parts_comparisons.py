@@ -1,4 +1,4 @@
-"""The report’s part about what a matrix compares."""
+"""The report compares what the matrix asks to compare."""
 
 from __future__ import annotations
 

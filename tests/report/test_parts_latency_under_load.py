@@ -1,4 +1,4 @@
-"""The report’s part about latency under load: its tables, and its charts over time."""
+"""The report has tables and charts of latency under load."""
 
 from __future__ import annotations
 

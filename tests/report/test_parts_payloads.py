@@ -1,4 +1,4 @@
-"""The report’s section on payload searches."""
+"""The report has a section on payload searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report’s sections on repeats and on drift over the time of the run."""
+"""The report has sections on repeats and on drift over the time of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report’s part about round trips: times, percentiles, and the parts of a round trip."""
+"""The report has a section on round trips, their percentiles and their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of one are singular, others plural; no figure for people has an exponent."""
+"""Texts for people count correctly and print no exponents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as files: which are written, their bytes, and valid links in the page."""
+"""A report consists of files that depend on nothing but the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings for programs: the JSON of `netlab report`, and their sentences in Python."""
+"""Programs get findings as JSON and as sentences."""
 
 from __future__ import annotations
 

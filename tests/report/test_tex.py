@@ -1,4 +1,4 @@
-"""tables.tex: it compiles with LaTeX, and no text of a host becomes a command."""
+"""LaTeX compiles tables.tex, and no text of a host becomes a command."""
 
 from __future__ import annotations
 

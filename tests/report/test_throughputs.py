@@ -1,4 +1,4 @@
-"""The report’s section on throughput searches: tables, graphs and blanks."""
+"""The report has a section on throughput searches."""
 
 from __future__ import annotations
 

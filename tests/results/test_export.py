@@ -1,4 +1,4 @@
-"""export.py: the frame as CSV and JSON, identical everywhere and harmless."""
+"""The export as CSV and JSON is the same everywhere and harmless for spreadsheets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""frame.py: one row per trial, documented columns, failures as NA and never as numbers."""
+"""The frame has a row per trial, and a failure is never a number."""
 
 from __future__ import annotations
 

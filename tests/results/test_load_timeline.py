@@ -1,4 +1,4 @@
-"""Single round trips, placed on the time axis of the first request."""
+"""Single round trips are placed on the time axis of the first request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in a notebook: its text, small tables and charts, on recorded runs."""
+"""A notebook shows a run as text, as a small table and as a chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TCP's state from a record: only consistent series are read."""
+"""Only consistent TCP series are read from a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of settings and values: every recorded run passes, and wrong types are reported."""
+"""Values and settings of the wrong type are refused, and every recorded run passes."""
 
 from __future__ import annotations
 

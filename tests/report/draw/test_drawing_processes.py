@@ -1,4 +1,4 @@
-"""Charts drawn by several processes: the same bytes, each once, and none of them stays behind."""
+"""Several processes draw the same bytes as one, and none of them remains afterwards."""
 
 from __future__ import annotations
 

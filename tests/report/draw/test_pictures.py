@@ -1,4 +1,4 @@
-"""The charts as files: three kinds, two widths, the same bytes, and nothing sticks out of them."""
+"""A chart has three files in two widths, and none of its texts is cut off or covered."""
 
 from __future__ import annotations
 

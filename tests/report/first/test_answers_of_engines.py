@@ -1,4 +1,4 @@
-"""The first screen of a run that several engines measured: whose figures it states, and how."""
+"""The first screen states whose figures it gives if several engines measured a run."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_panels_of_a_heat_map_with_equal_columns_share_their_column_names() -> N
     assert names(wide, narrow, wide, wide) == 3
 
 
-def test_a_heat_map_place_without_a_plan_is_empty_and_one_without_a_result_is_hatched() -> None:
+def test_an_unplanned_heat_map_place_is_empty_and_a_place_without_a_result_is_hatched() -> None:
     def looks(spot: Spot | None) -> tuple[bool, bool]:
         panel = HeatPanel("p", ("row",), ("a", "b"), ((Spot(99.0, "", "x"), spot),))
         picture = heat_picture("t", [panel], of_what="%")

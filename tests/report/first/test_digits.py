@@ -1,4 +1,4 @@
-"""Decimals in the page's tables: the same in each column, as many as the interval justifies."""
+"""A column of the page's tables has as many decimals as its interval justifies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of the first screen, from recorded and from constructed runs."""
+"""The first screen answers each test of a run in one sentence."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_comparison_on_the_first_screen_counts_the_cells_that_differ() -> None
         for path in RECORDED
     ],
 )
-def test_first_lines_of_a_recorded_run_lead_to_its_cells_and_warnings_are_few(name: str) -> None:
+def test_answers_of_a_recorded_run_link_to_its_cells_and_warnings_are_few(name: str) -> None:
     run = load(REPORTS / name)
     lines, cells = lines_of(name), {cell.key for cell in run.plan.cells}
     assert lines.answers

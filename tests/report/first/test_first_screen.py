@@ -1,4 +1,4 @@
-"""The first screen in a real browser: twelve questions, two clicks each; little text; a picture."""
+"""The first screen of a page answers a reader's questions by few words and a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latency under load on a terminal: two lines of blocks and the phases below."""
+"""A terminal shows latency under load as two lines of blocks above the phases."""
 
 from __future__ import annotations
 

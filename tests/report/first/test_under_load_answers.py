@@ -1,4 +1,4 @@
-"""Latency under load on the first screen, on the terminal and in an opened cell."""
+"""The first screen, the terminal and an opened cell show latency under load."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_lost_requests_are_marked_in_the_first_picture(make: Make) -> None:
     assert marked == ["lost: 1.00 s", "lost: 2.00 s", "lost: 3.00 s", "lost: 4.00 s"]
 
 
-def test_the_first_sentence_of_a_page_names_latency_under_load(make: Make) -> None:
+def test_the_page_introduction_names_latency_under_load(make: Make) -> None:
     cell = under_load_cell()
     run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
     assert opening(run.plan, readings(run))[0] == (

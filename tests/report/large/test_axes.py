@@ -1,4 +1,4 @@
-"""The axes of a run's cells: their levels, groups of levels, and cells evenly spaced on them."""
+"""The cells of a large run are thinned evenly on their axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""address.py: a drawing in an address is the drawing, shorter, and ends no attribute."""
+"""A drawing in a data URL has all its shapes and cannot end the attribute that contains it."""
 
 from __future__ import annotations
 

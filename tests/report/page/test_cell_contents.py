@@ -1,4 +1,4 @@
-"""What a cell shows when it is opened: marks on its time axis, effective settings, its command."""
+"""An opened cell shows marks on its time axis, its effective settings and its repeat command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page's charts in a real browser: pointer, finger and keyboard are told what was measured."""
+"""The page's charts answer to pointer, finger and keyboard in a real browser."""
 
 from __future__ import annotations
 
@@ -273,21 +273,29 @@ def test_the_drawn_picture_is_shown_on_paper_and_without_javascript(
 
 
 @needs_browser
-def test_a_chart_has_other_colours_on_a_dark_page(browser: Browser, made: Path) -> None:
-    ink = (
-        f"(() => {{ const c = {FIGURE}.querySelector('canvas'), d = c.getContext('2d')"
-        ".getImageData(0, 0, c.width, c.height).data; let most = 0;"
-        " for (let p = 0; p < d.length; p += 4)"
-        " if (d[p + 3] > 200) most = Math.max(most, d[p + 2]);"
-        " return most; })()"
-    )
+def test_the_lines_of_a_chart_have_the_colours_of_the_scheme_of_the_page(
+    browser: Browser, made: Path
+) -> None:
+    style = (VENDOR.parent / "page.css").read_text("utf-8")
+    (pair,) = re.findall(r"--look-0: light-dark\(#(\w{6}), #(\w{6})\)", style)
+    light, dark = ([int(colour[n : n + 2], 16) for n in (0, 2, 4)] for colour in pair)
+
+    def pixels(colour: list[int]) -> str:
+        return (
+            f"(() => {{ const c = {FIGURE}.querySelector('canvas'), d = c.getContext('2d')"
+            ".getImageData(0, 0, c.width, c.height).data; let count = 0;"
+            " for (let p = 0; p < d.length; p += 4)"
+            f" if ({json.dumps(colour)}.every((v, n) => d[p + n] === v))"
+            " count++;"
+            " return count; })()"
+        )
+
     tab = explored(browser, made)
-    tab.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
-    light = tab.run(ink)
+    tab.until(f"{pixels(light)} > 50")
+    assert tab.run(pixels(dark)) == 0
     tab.click("[data-scheme]")
-    tab.until(f"({ink}) > 220")
-    assert tab.run(f"getComputedStyle({FIGURE}).color") != light
-    assert tab.complaints == []
+    tab.until(f"{pixels(dark)} > 50")
+    assert tab.run(pixels(light)) == 0
 
 
 @needs_browser

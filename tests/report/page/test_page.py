@@ -1,4 +1,4 @@
-"""The page in a real browser: opened from disk, clicked, typed at, on a phone, on paper."""
+"""The page works in a real browser: opened from disk, by keyboard, on a phone and on paper."""
 
 from __future__ import annotations
 

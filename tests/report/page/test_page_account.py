@@ -1,4 +1,4 @@
-"""What the page says of a run: what was measured, how trials ended, hosts, what is not known."""
+"""The page states what was measured, how trials ended, and what is not known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a host said of itself is escaped wherever the report shows it, or drawn as it stands."""
+"""Every text of a host is escaped wherever the report shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The committed pages of recorded runs: their contents, on paper, and the menu of their files."""
+"""The committed pages of recorded runs have working contents, a file menu and a printed form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the page by the keyboard: sorted in German, blanks last, filtered."""
+"""The tables of a German page are sorted and filtered with the keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that a cell shows: as printed it measures that cell again, and no other."""
+"""The command that a cell shows measures exactly this cell again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts in panels: labels name what varies, a panel for each level, shares of the ceiling."""
+"""Lines of a chart are divided into panels and shown as shares of the wire ceiling."""
 
 from __future__ import annotations
 

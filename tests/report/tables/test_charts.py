@@ -1,4 +1,4 @@
-"""The report's charts: lines and their look, gaps, bars, how many there are and their names."""
+"""The report's charts have lines with gaps, error bars and looks that stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wire ceilings in the report's tables, and the pairings that have none: those of one host."""
+"""The report's tables give the wire ceiling, except for pairings within one host."""
 
 from __future__ import annotations
 

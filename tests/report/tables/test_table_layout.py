@@ -1,4 +1,4 @@
-"""The layout of the report's tables: rows, columns, and the settings that split tables."""
+"""The settings that vary decide about the rows, the columns and the number of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report's tables as text: CSV, Markdown, a terminal; and the sentences about the methods."""
+"""The report's tables are written as CSV, as Markdown and for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contents of the report's tables: figures, means, intervals, blanks and footnotes."""
+"""The report's tables contain figures, means, intervals and footnotes for blanks."""
 
 from __future__ import annotations
 

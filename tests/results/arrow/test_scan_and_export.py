@@ -1,4 +1,4 @@
-"""`netlab.scan` and the export as Parquet: the columns and rows of ``frame``, with segments too."""
+"""`netlab.scan` and the Parquet export have the columns and rows of the frame."""
 
 from __future__ import annotations
 

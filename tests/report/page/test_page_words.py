@@ -1,4 +1,4 @@
-"""Every word of the page is from the catalogue: those of templates, of cells, of its script."""
+"""Every word of the page's templates and of its script is from the catalogue."""
 
 from __future__ import annotations
 
