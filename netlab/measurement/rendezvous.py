@@ -61,9 +61,7 @@ class Rendezvous:
             meetings = self._meetings
             self._waiting[name] = contribution
             self._end_if_complete()
-            clock.wait_for(
-                self._changed, lambda: self._meetings > meetings or self._gone is not None
-            )
+            self._changed.wait_for(lambda: self._meetings > meetings or self._gone is not None)
             if self._meetings == meetings:
                 detail = f"{self._gone} left the common search of all pairs"
                 raise ProbeError(name, PAIR_GONE, detail=detail)

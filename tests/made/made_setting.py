@@ -81,6 +81,7 @@ def asked_by_searches() -> dict[str, object]:
 
 def seen(folder: Path) -> dict[str, object]:
     """The way of the setting from a matrix to a report."""
+    from advanced_clock import passing
     from scripted_agent import run_with
 
     from netlab import load
@@ -107,6 +108,8 @@ def seen(folder: Path) -> dict[str, object]:
                 [verb, keys.get("gap")] for _, verb, keys in trial_requests if verb != "stop"
             ]
     column = load(folder / "run").frame["gap_bytes"]
+    with passing():
+        searches = asked_by_searches()
     return {
         "cells": [cell.settings.get("gap_bytes") for cell in cells],
         "requests": requests,
@@ -115,7 +118,7 @@ def seen(folder: Path) -> dict[str, object]:
         "labels": [setting("gap_bytes", 7), setting("gap_bytes", None)],
         "lacking": [demand.what for demand in lacking(cells[0], {"client": {"stream", "udp"}})],
         "in_schema": schema_text().count('"gap:0"'),
-        "searches": asked_by_searches(),
+        "searches": searches,
     }
 
 

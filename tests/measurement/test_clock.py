@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,9 +25,7 @@ def test_the_clock_is_the_monotonic_clock_of_the_system() -> None:
     "wait",
     [
         lambda: clock.sleep(60),
-        lambda: clock.wait(threading.Event(), 60),
         lambda: clock.wait_futures([Future[None]()], 60),
-        lambda: _wait_at_condition(60),
     ],
 )
 def test_a_passing_clock_ends_each_wait_at_its_time_limit(
@@ -39,20 +36,14 @@ def test_a_passing_clock_ends_each_wait_at_its_time_limit(
     assert clock.monotonic() - before_s == pytest.approx(60)
 
 
-def _wait_at_condition(seconds: float) -> bool:
-    condition = threading.Condition()
-    with condition:
-        return clock.wait_for(condition, lambda: False, seconds)
-
-
 def test_a_passing_clock_makes_arranged_calls_in_the_order_of_their_times(
     passing_clock: AdvancedClock,
 ) -> None:
     items: queue.SimpleQueue[str] = queue.SimpleQueue()
-    clock.call_later(9, lambda: items.put("late"))
-    clock.call_later(2, lambda: items.put("second"))
-    clock.call_later(1, lambda: items.put("first"))
-    clock.call_later(1, lambda: items.put("never")).cancel()
+    passing_clock.call_later(9, lambda: items.put("late"))
+    passing_clock.call_later(2, lambda: items.put("second"))
+    passing_clock.call_later(1, lambda: items.put("first"))
+    passing_clock.call_later(1, lambda: items.put("never")).cancel()
     before_s = clock.monotonic()
     assert [clock.get(items, 3), clock.get(items, 3)] == ["first", "second"]
     assert clock.monotonic() - before_s == pytest.approx(2)
@@ -65,27 +56,22 @@ def test_a_passing_clock_makes_arranged_calls_in_the_order_of_their_times(
 def test_a_passing_clock_ends_a_wait_as_soon_as_an_arranged_call_meets_its_condition(
     passing_clock: AdvancedClock,
 ) -> None:
-    event = threading.Event()
-    clock.call_later(1, event.set)
     before_s = clock.monotonic()
-    assert clock.wait(event, 5)
-    assert clock.monotonic() - before_s == pytest.approx(1)
-    assert clock.wait(event, 0)
     done: Future[None] = Future()
-    clock.call_later(1, lambda: done.set_result(None))
+    passing_clock.call_later(1, lambda: done.set_result(None))
     assert clock.wait_futures([done], 5)
-    assert clock.monotonic() - before_s == pytest.approx(2)
+    assert clock.monotonic() - before_s == pytest.approx(1)
+    assert clock.wait_futures([done], 0)
 
 
 def test_a_clock_by_hand_ends_only_waits_whose_time_limit_has_passed(
     clock_by_hand: AdvancedClock,
 ) -> None:
     items: queue.SimpleQueue[str] = queue.SimpleQueue()
-    event = threading.Event()
     with ThreadPoolExecutor() as executor:
         sleep = executor.submit(clock.sleep, 1)
         empty = executor.submit(clock.get, items, 2)
-        wait = executor.submit(clock.wait, event, 3)
+        wait = executor.submit(clock.wait_futures, [Future[None]()], 3)
         clock_by_hand.await_waits(3)
         clock_by_hand.advance(1.5)
         sleep.result()
@@ -101,20 +87,14 @@ def test_a_clock_by_hand_ends_a_wait_as_soon_as_another_thread_meets_its_conditi
     clock_by_hand: AdvancedClock,
 ) -> None:
     items: queue.SimpleQueue[str] = queue.SimpleQueue()
-    event = threading.Event()
     future: Future[None] = Future()
     with ThreadPoolExecutor() as executor:
-        waits = [
-            executor.submit(clock.get, items, 2),
-            executor.submit(clock.wait, event, 2),
-            executor.submit(clock.wait_futures, [future], 2),
-        ]
-        clock_by_hand.await_waits(3)
+        item = executor.submit(clock.get, items, 2)
+        is_done = executor.submit(clock.wait_futures, [future], 2)
+        clock_by_hand.await_waits(2)
         items.put("item")
-        event.set()
         future.set_result(None)
-        assert [wait.result() for wait in waits] == ["item", True, True]
-    assert clock_by_hand.slept_s == []
+        assert (item.result(), is_done.result()) == ("item", True)
     items.put("next")
     clock_by_hand.advance(5)
     assert clock.get(items, 0) == "next"

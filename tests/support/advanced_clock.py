@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -84,6 +84,10 @@ class AdvancedClock(Clock):
             self._pass_to_next()
             return (self._now_ns - before_ns) / 1e9
 
+    def call_later(self, seconds: float, call: Callable[[], None]) -> _Due:
+        """Arrange a call. The thread that lets time pass makes the call; it can be cancelled."""
+        return self._add(seconds, call, ends_wait=False)
+
     # What netlab does
 
     def monotonic_ns(self) -> int:
@@ -91,30 +95,9 @@ class AdvancedClock(Clock):
 
     def sleep(self, seconds: float) -> None:
         self.slept_s.append(seconds)
-        self.wait(threading.Event(), seconds)
-
-    def wait(self, event: threading.Event, timeout_s: float | None) -> bool:
-        condition = cast(threading.Condition, vars(event)["_cond"])
+        condition = threading.Condition()
         with condition:
-            return self.wait_for(condition, event.is_set, timeout_s)
-
-    def wait_for(
-        self, condition: threading.Condition, predicate: Callable[[], bool], timeout_s: float | None
-    ) -> bool:
-        def wake() -> None:
-            with condition:
-                condition.notify_all()
-
-        with self._wait_until(timeout_s, wake) as is_over:
-            while not predicate() and not is_over():
-                condition.release()
-                try:
-                    passed = self._passes(lambda: predicate() or is_over())
-                finally:
-                    condition.acquire()
-                if not passed and not predicate() and not is_over():
-                    condition.wait()
-        return predicate()
+            self._wait_for(condition, lambda: False, seconds)
 
     def get(self, items: queue.SimpleQueue[Item], timeout_s: float | None) -> Item:
         with self._wait_until(timeout_s, lambda: items.put(_WAKE)) as is_over:
@@ -144,13 +127,27 @@ class AdvancedClock(Clock):
         for future in futures:
             future.add_done_callback(notify)
         with changed:
-            return self.wait_for(changed, lambda: all(f.done() for f in futures), timeout_s)
-
-    def call_later(self, seconds: float, call: Callable[[], None]) -> _Due:
-        """The call is made by the thread that lets time pass."""
-        return self._add(seconds, call, ends_wait=False)
+            return self._wait_for(changed, lambda: all(f.done() for f in futures), timeout_s)
 
     # How
+
+    def _wait_for(
+        self, condition: threading.Condition, predicate: Callable[[], bool], timeout_s: float | None
+    ) -> bool:
+        def wake() -> None:
+            with condition:
+                condition.notify_all()
+
+        with self._wait_until(timeout_s, wake) as is_over:
+            while not predicate() and not is_over():
+                condition.release()
+                try:
+                    passed = self._passes(lambda: predicate() or is_over())
+                finally:
+                    condition.acquire()
+                if not passed and not predicate() and not is_over():
+                    condition.wait()
+        return predicate()
 
     def _add(self, seconds: float, call: Callable[[], object], *, ends_wait: bool) -> _Due:
         with self._changed:
@@ -206,6 +203,12 @@ def advanced(*, by_hand: bool = False) -> Iterator[AdvancedClock]:
         new_clock = AdvancedClock(by_hand=by_hand)
         patch.setattr(clock, "current", new_clock)
         yield new_clock
+
+
+def call_later(seconds: float, call: Callable[[], None]) -> None:
+    """Arrange a call with the clock of the test."""
+    assert isinstance(clock.current, AdvancedClock)
+    clock.current.call_later(seconds, call)
 
 
 @contextmanager

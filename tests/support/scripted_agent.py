@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from advanced_clock import passing
+from advanced_clock import call_later, passing
 
-from netlab import clock
 from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
@@ -107,7 +106,7 @@ class Fake:
                 return pending
             assert inbox is not None
             self.running[pending.id] = (lambda record: inbox(pending, record), verb, keys)
-            clock.call_later(0.01, lambda: self._begin(pending, verb, keys))
+            call_later(0.01, lambda: self._begin(pending, verb, keys))
             return pending
 
     def _begin(self, pending: Any, verb: str, keys: dict[str, Any]) -> None:
@@ -121,7 +120,7 @@ class Fake:
             say({"type": "progress", "bytes": 1000, "elapsed_ns": 1_000_000})
         if verb == "receive":
             # The sender's own first word comes before the window of its messages is over.
-            clock.call_later(0.05, lambda: say({"type": "window"}))
+            call_later(0.05, lambda: say({"type": "window"}))
         if verb == "ask":
             for record in (*self.told(keys), self._last_word(verb, keys)):
                 say(record)

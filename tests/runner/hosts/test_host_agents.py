@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
-from advanced_clock import passing_clock
+from advanced_clock import call_later, passing_clock
 
 from netlab import clock
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError, UsageError
@@ -114,7 +114,7 @@ def test_all_locked_hosts_share_one_time_limit(lab: Lab) -> None:
     agents = lab.agents(wait_s=60.0)
     agents.open_all(lab.hosts)
     lab.holders |= {"a": ADA, "b": ADA, "c": ADA}
-    clock.call_later(40.0, lambda: lab.holders.pop("a"))
+    call_later(40.0, lambda: lab.holders.pop("a"))
     began_s = clock.monotonic()
     with pytest.raises(LockedError, match="b is measured by run ffff"):
         agents.lock_all(list(agents.agents.values()))
