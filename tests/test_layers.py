@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from folders import ROOT
+from source_files import source_files
 
 LINT = [
     *(sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"),
@@ -62,78 +61,66 @@ NEIGHBOURS = {
 """Files and imports of a neighbour in the same storey."""
 
 
-def broken(folder: Path) -> set[str]:
-    """The first words of the contracts that a copy of the package breaks."""
+def lint(folder: Path) -> str:
+    """What the checker of imports prints about a copy of the package."""
     process = subprocess.run(
         LINT, cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
     lines = [line for line in process.stdout.splitlines() if line.endswith((" KEPT", " BROKEN"))]
     assert len(lines) == len(CONTRACTS), process.stdout + process.stderr
-    return {line.partition(":")[0] for line in lines if line.endswith(" BROKEN")}
+    return process.stdout
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A copy of netlab with its contracts."""
+def broken_contracts(output: str) -> dict[str, str]:
+    """The first word of each contract that is broken, and what is printed about it."""
+    _, _, listing = output.partition("\nBroken contracts\n")
+    names = [name for name in CONTRACTS if f"{name} BROKEN\n" in output]
+    starts = sorted((listing.index(f"{name}\n"), name.partition(":")[0]) for name in names)
+    ends = [start for start, _ in starts[1:]] + [len(listing)]
+    return {name: listing[start:end] for (start, name), end in zip(starts, ends, strict=True)}
+
+
+def module_of(name: str) -> str:
+    return "netlab." + name.removesuffix(".py").replace("/", ".")
+
+
+@pytest.mark.lab
+def test_each_import_that_a_contract_forbids_breaks_this_contract(tmp_path: Path) -> None:
     shutil.copytree(
         ROOT / "netlab", tmp_path / "netlab", ignore=shutil.ignore_patterns("__pycache__")
     )
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    return tmp_path
+    assert broken_contracts(lint(tmp_path)) == {}
+    plants = [*PLANTED.values(), *((name, FUNCTION, of) for name, of in NEIGHBOURS.items())]
+    for name, template, imported in plants:
+        file = tmp_path / "netlab" / name
+        file.write_text(file.read_text("utf-8") + template.format(imported), encoding="utf-8")
+    output = lint(tmp_path)
+    broken = broken_contracts(output)
+    assert broken.keys() == PLANTED.keys()
+    for contract, (name, _, imported) in PLANTED.items():
+        assert module_of(name) in broken[contract]
+        assert imported in broken[contract]
+    for name, imported in NEIGHBOURS.items():
+        assert f"{module_of(name)} -> {imported}" in output
 
 
-def test_the_contracts_hold(package: Path) -> None:
-    assert broken(package) == set()
+def test_each_contract_of_imports_has_a_planted_import() -> None:
     assert {name.partition(":")[0] for name in CONTRACTS} == PLANTED.keys()
 
 
-def plant(package: Path, name: str, template: str, imported: str) -> None:
-    file = package / "netlab" / name
-    file.write_text(file.read_text("utf-8") + template.format(imported), encoding="utf-8")
-
-
-@pytest.mark.parametrize("contract", PLANTED)
-def test_an_import_that_is_not_allowed_breaks_its_contract(package: Path, contract: str) -> None:
-    plant(package, *PLANTED[contract])
-    assert contract in broken(package)
-
-
-def test_neighbours_of_one_storey_do_not_know_each_other(package: Path) -> None:
-    for name, imported in NEIGHBOURS.items():
-        plant(package, name, FUNCTION, imported)
-    output = subprocess.run(
-        LINT, cwd=package, capture_output=True, text=True, timeout=120, check=False
-    ).stdout
-    for name, imported in NEIGHBOURS.items():
-        module = "netlab." + name.removesuffix(".py").replace("/", ".")
-        assert f"{module} -> {imported}" in output
-
-
-def python_files() -> Iterator[Path]:
-    for folder in ("netlab", "tests", "benchmarks", "docs"):
-        yield from sorted((ROOT / folder).rglob("*.py"))
-
-
-def test_what_tests_share_is_in_no_file_of_tests() -> None:
+def test_no_test_file_imports_another_test_file() -> None:
     imported = [
-        (path.relative_to(ROOT).as_posix(), name)
-        for path in (ROOT / "tests").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        for name in names_imported(node)
+        (file.path, name)
+        for file in source_files()
+        if file.path.startswith("tests/")
+        for name in file.imported
         if name.rpartition(".")[2].startswith("test_")
     ]
     assert imported == []
 
 
-def names_imported(node: ast.AST) -> Iterator[str]:
-    """Modules that an import names."""
-    if isinstance(node, ast.ImportFrom):
-        yield node.module or ""
-    elif isinstance(node, ast.Import):
-        yield from (name.name for name in node.names)
-
-
-def test_no_folder_holds_more_files_than_a_person_looks_through() -> None:
+def test_no_folder_has_more_than_20_files() -> None:
     process = subprocess.run(
         ["git", "ls-files", "benchmarks", "docs", "netlab", "probes", "tests"],
         cwd=ROOT,
@@ -147,42 +134,28 @@ def test_no_folder_holds_more_files_than_a_person_looks_through() -> None:
     assert len(counts) > 40
 
 
-def test_no_file_is_longer_than_a_person_reads_at_a_sitting() -> None:
+def test_no_source_file_has_more_than_400_lines() -> None:
+    lines = {file.path: file.lines for file in source_files()}
+    for path in (ROOT / "probes").glob("[!b]*/**/*.[ch]"):
+        lines[path.relative_to(ROOT).as_posix()] = len(path.read_text("utf-8").splitlines())
+    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_no_function_has_more_than_60_lines() -> None:
     long = {
-        path.relative_to(ROOT).as_posix(): lines
-        for path in [*python_files(), *(ROOT / "probes").glob("[!b]*/**/*.[ch]")]
-        if (lines := len(path.read_text("utf-8").splitlines())) > MOST_LINES
+        f"{file.path}:{first}": name
+        for file in source_files()
+        for name, first, lines in file.functions
+        if lines > MOST_FUNCTION_LINES
     }
     assert long == {}
 
 
-def test_no_function_is_longer_than_a_screen() -> None:
-    long = {
-        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}": node.name
-        for path in python_files()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno + 1 > MOST_FUNCTION_LINES
-    }
-    assert long == {}
-
-
-def types_of(tree: ast.Module) -> Iterator[str]:
-    """Names of the classes and of the aliases of types that a file defines."""
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            name = target.id if isinstance(target, ast.Name) else ""
-            if name.lstrip("_")[:1].isupper() and not name.isupper():
-                yield name
-
-
-def test_the_name_of_a_type_exists_once() -> None:
+def test_no_two_types_of_netlab_have_the_same_name() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for path in sorted((ROOT / "netlab").rglob("*.py")):
-        for name in types_of(ast.parse(path.read_text("utf-8"))):
-            places[name].append(path.relative_to(ROOT).as_posix())
+    for file in source_files():
+        if file.path.startswith("netlab/"):
+            for name in file.types:
+                places[name].append(file.path)
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
     assert len(places) > 300

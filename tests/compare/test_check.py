@@ -41,7 +41,7 @@ def only(checked: Checked) -> tuple[str, str]:
     return judgement.verdict, judgement.words
 
 
-def test_every_trial_must_meet_a_limit(tmp_path: Path) -> None:
+def test_a_limit_is_met_only_if_every_trial_meets_the_limit(tmp_path: Path) -> None:
     checked = check(streams(tmp_path / "a", STEADY))
     assert only(checked) == ("met", "99.9 % of the ceiling or better, 5 figures")
     assert checked.met
@@ -52,7 +52,9 @@ def test_every_trial_must_meet_a_limit(tmp_path: Path) -> None:
         checked.raise_for_unmet()
 
 
-def test_a_trial_without_a_figure_cannot_be_judged_unless_another_is_below(tmp_path: Path) -> None:
+def test_a_trial_without_a_figure_cannot_be_judged_unless_another_trial_is_below(
+    tmp_path: Path,
+) -> None:
     checked = check(streams(tmp_path / "a", (*STEADY[:4], None)))
     verdict, words = only(checked)
     assert verdict == "cannot be judged"
@@ -64,7 +66,9 @@ def test_a_trial_without_a_figure_cannot_be_judged_unless_another_is_below(tmp_p
     assert only(check(streams(tmp_path / "b", (10.0, None))))[0] == "not met"
 
 
-def test_without_a_ceiling_only_a_limit_in_bit_per_s_can_be_judged(tmp_path: Path) -> None:
+def test_without_a_wire_ceiling_only_a_limit_in_bits_per_second_can_be_judged(
+    tmp_path: Path,
+) -> None:
     assert "states no `link`" in only(check(streams(tmp_path / "a", STEADY, link=None)))[1]
     inside = stream_values(94.0, same_host=True)
     for name, expect in (("b", CEILING), ("c", "throughput: {at_least: 90Mbit}")):
@@ -76,7 +80,9 @@ def test_without_a_ceiling_only_a_limit_in_bit_per_s_can_be_judged(tmp_path: Pat
             assert (verdict, words) == ("met", "94 Mbit/s or better, 1 figure")
 
 
-def test_with_unknown_options_a_pass_uses_the_highest_ceiling(tmp_path: Path) -> None:
+def test_with_unknown_tcp_options_netlab_check_uses_the_highest_wire_ceiling(
+    tmp_path: Path,
+) -> None:
     measured_values = stream_values(85.0)
     assert measured_values is not None
     unknown = {"throughput_bit_per_s": measured_values["throughput_bit_per_s"]}
@@ -90,7 +96,7 @@ def test_with_unknown_options_a_pass_uses_the_highest_ceiling(tmp_path: Path) ->
         assert only(check(run))[0] == verdict
 
 
-def test_each_direction_must_meet_the_limit(tmp_path: Path) -> None:
+def test_a_limit_is_met_only_if_each_direction_meets_the_limit(tmp_path: Path) -> None:
     values = {"to_server_throughput_bit_per_s": 9e7, "to_client_throughput_bit_per_s": 4e7}
     run = run_of(
         tmp_path / "run",
@@ -100,7 +106,9 @@ def test_each_direction_must_meet_the_limit(tmp_path: Path) -> None:
     assert only(check(run)) == ("not met", "40 Mbit/s in trial 1, to client, 1 of 2 figures")
 
 
-def test_loss_is_a_share_of_the_sent_messages_and_does_not_apply_to_tcp(tmp_path: Path) -> None:
+def test_a_limit_of_loss_is_a_share_of_sent_messages_and_does_not_apply_to_tcp(
+    tmp_path: Path,
+) -> None:
     lossy = stream_values(90.0, sent_messages=1000, lost_messages=2)
     text = expecting("loss: {at_most: 0.1 %}")
     cells = [(stream(), [stream_values(94.0)]), (stream(protocol="UDP", size=1472), [lossy])]
@@ -111,7 +119,7 @@ def test_loss_is_a_share_of_the_sent_messages_and_does_not_apply_to_tcp(tmp_path
     assert only(checked)[0] == "cannot be judged"
 
 
-def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
+def test_round_trips_payloads_and_frames_have_limits_in_their_own_units(tmp_path: Path) -> None:
     payloads: dict[str, Any] = {
         "payload_bytes": 1472,
         "to_client_payload_bytes": 1372,
@@ -154,14 +162,14 @@ def test_other_tests_have_their_own_quantities(tmp_path: Path) -> None:
         ([*(0.9 * mbit for mbit in STEADY), None], "not met"),
     ],
 )
-def test_no_worse_than_the_baseline_is_shown_refuted_or_inconclusive(
+def test_a_run_is_no_worse_than_its_baseline_or_worse_or_cannot_be_judged(
     tmp_path: Path, new: list[Mbit], verdict: str
 ) -> None:
     baseline = streams(tmp_path / "old", STEADY, NO_WORSE)
     assert only(check(streams(tmp_path / "new", new, NO_WORSE), baseline))[0] == verdict
 
 
-def test_a_longer_round_trip_is_a_worse_one(tmp_path: Path) -> None:
+def test_a_longer_round_trip_is_worse_than_the_baseline(tmp_path: Path) -> None:
     cell = planned("round_trip")
 
     def run(name: str, mean_us: int) -> Analysis:
@@ -174,7 +182,7 @@ def test_a_longer_round_trip_is_a_worse_one(tmp_path: Path) -> None:
     assert only(check(old, longer))[0] == "met"
 
 
-def test_without_a_baseline_there_is_no_pass_and_with_one_there_is_an_expectation(
+def test_an_expectation_about_a_baseline_cannot_be_met_without_a_baseline(
     tmp_path: Path,
 ) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
@@ -195,7 +203,9 @@ def test_a_baseline_of_another_experiment_is_refused_with_the_difference(tmp_pat
 
 
 @given(st.lists(st.floats(50, 100), min_size=2, max_size=6), st.floats(0.01, 0.5))
-def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share: float) -> None:
+def test_netlab_check_never_finds_a_run_worse_than_itself(
+    values: list[float], share: float
+) -> None:
     from netlab.compare.align import AlignedPair
     from netlab.compare.check import _judge_no_worse
     from netlab.results.quantities import Quantity
@@ -215,7 +225,7 @@ def test_a_run_is_never_shown_to_be_worse_than_itself(values: list[float], share
 # Output
 
 
-def test_only_matching_cells_are_judged_and_an_expectation_without_cells_is_no_pass(
+def test_only_matching_cells_are_judged_and_an_expectation_without_cells_is_not_met(
     tmp_path: Path,
 ) -> None:
     text = expecting(
@@ -236,13 +246,13 @@ def test_only_matching_cells_are_judged_and_an_expectation_without_cells_is_no_p
     assert "cannot be judged  no cell: no cell of the run matches" in output
 
 
-def test_an_expectation_may_be_added_after_the_run(tmp_path: Path) -> None:
+def test_netlab_check_uses_an_expectation_that_was_added_after_the_run(tmp_path: Path) -> None:
     run = stream_run(tmp_path / "run", (stream(), STEADY), matrix_text=MATRIX)
     (run.path / "matrix.yaml").write_text(expecting(CEILING))
     assert check(load(run.path)).met
 
 
-def test_the_exit_code_of_the_command_shows_the_verdict(
+def test_the_exit_code_of_netlab_check_shows_the_verdict(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     paths = {

@@ -24,7 +24,7 @@ LAB_REPORT = REPORTS / "lab-report"
 FASTER = (1.02, 1.021, 1.019, 1.02)
 
 
-def test_a_slower_cable_is_different_with_its_ratio_interval_and_adjusted_p(tmp_path: Path) -> None:
+def test_a_run_slower_by_3_percent_is_different_with_its_ratio_and_interval(tmp_path: Path) -> None:
     row = only_row(compare_runs(*two(tmp_path, STEADY, LESS)))
     verdict = row.verdict
     assert verdict.verdict == "different"
@@ -36,7 +36,7 @@ def test_a_slower_cable_is_different_with_its_ratio_interval_and_adjusted_p(tmp_
     assert [*row.aligned.means] == pytest.approx([94.11, 91.29], abs=0.01)
 
 
-def test_equal_runs_are_not_different_and_the_detectable_difference_is_stated(
+def test_a_comparison_of_equal_runs_states_the_smallest_difference_that_it_detects(
     tmp_path: Path,
 ) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, (94.11, 94.10, 94.12, 94.13, 94.10)))
@@ -49,7 +49,7 @@ def test_equal_runs_are_not_different_and_the_detectable_difference_is_stated(
     assert "5 and 5" in text
 
 
-def test_one_trial_gives_no_verdict(tmp_path: Path) -> None:
+def test_a_comparison_with_one_trial_on_a_side_gives_no_verdict(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, [91.0]))
     verdict = only_row(compared).verdict
     assert verdict.verdict == "cannot tell"
@@ -58,7 +58,9 @@ def test_one_trial_gives_no_verdict(tmp_path: Path) -> None:
     assert "smallest_difference" not in json.loads(WRITERS["json"](compared))["comparisons"][0]
 
 
-def test_a_failed_trial_has_no_figure_and_its_reason_is_given(tmp_path: Path) -> None:
+def test_a_failed_trial_has_no_figure_in_a_comparison_and_its_reason_is_printed(
+    tmp_path: Path,
+) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, (None, *STEADY[1:])))
     assert [len(side) for side in only_row(compared).aligned.figures] == [5, 4]
     for form in ("text", "markdown", "csv", "json"):
@@ -69,7 +71,7 @@ def test_a_failed_trial_has_no_figure_and_its_reason_is_given(tmp_path: Path) ->
     assert "there is no trial with a figure on both sides" in WRITERS["text"](nothing)
 
 
-def test_a_figure_of_zero_has_no_ratio_and_is_mentioned(tmp_path: Path) -> None:
+def test_a_figure_of_zero_has_no_ratio_and_the_comparison_states_this(tmp_path: Path) -> None:
     row = only_row(compare_runs(*two(tmp_path, STEADY, (0.0, *STEADY[1:]))))
     assert len(row.aligned.contender) == 4
     assert row.aligned.why_not == ("A figure of 0, or below it, has no ratio.",)
@@ -78,7 +80,7 @@ def test_a_figure_of_zero_has_no_ratio_and_is_mentioned(tmp_path: Path) -> None:
 # An axis of one run
 
 
-def test_one_trial_cannot_distinguish_pairings_of_the_recorded_lab_report() -> None:
+def test_one_trial_per_cell_cannot_distinguish_pairings_of_the_lab_report() -> None:
     compared = compare_levels(load(LAB_REPORT), "pairing")
     assert [group.contender for group in compared.groups] == [
         "pairing WL",
@@ -92,7 +94,9 @@ def test_one_trial_cannot_distinguish_pairings_of_the_recorded_lab_report() -> N
     assert "would detect" not in text
 
 
-def test_trials_of_one_block_are_pairs_so_drift_cancels(tmp_path: Path) -> None:
+def test_trials_of_one_block_are_compared_in_pairs_without_their_common_drift(
+    tmp_path: Path,
+) -> None:
     drift = [90.0, 80.0, 70.0, 60.0]
     run = stream_run(
         tmp_path / "run",
@@ -110,7 +114,9 @@ def test_trials_of_one_block_are_pairs_so_drift_cancels(tmp_path: Path) -> None:
     assert back.ratio == pytest.approx(1 / 1.02)
 
 
-def test_an_axis_is_named_as_in_a_matrix_and_its_level_as_it_is_printed(tmp_path: Path) -> None:
+def test_netlab_compare_names_an_axis_as_in_a_matrix_and_its_values_as_printed(
+    tmp_path: Path,
+) -> None:
     cells = [(stream(socket_buffer_bytes=n), STEADY) for n in (None, 65536, 16384)]
     run = stream_run(tmp_path / "run", *cells)
     compared = compare_levels(run, "socket_buffer", "64KiB")
@@ -134,7 +140,7 @@ def test_an_axis_is_named_as_in_a_matrix_and_its_level_as_it_is_printed(tmp_path
         ),
     ],
 )
-def test_an_axis_or_level_that_the_run_does_not_have_is_refused_with_those_it_has(
+def test_an_axis_or_value_that_the_run_lacks_is_refused_with_the_existing_ones(
     tmp_path: Path, axis: str, against: str | None, words: str
 ) -> None:
     run = stream_run(tmp_path / "run", (stream(size=64), STEADY), (stream(), STEADY))
@@ -142,7 +148,7 @@ def test_an_axis_or_level_that_the_run_does_not_have_is_refused_with_those_it_ha
         compare_levels(run, axis, against)
 
 
-def test_levels_without_two_matching_cells_cannot_be_compared(tmp_path: Path) -> None:
+def test_values_of_an_axis_without_two_matching_cells_cannot_be_compared(tmp_path: Path) -> None:
     cells = [(stream("LL", size=64), STEADY), (stream("WL", size=576), STEADY)]
     run = stream_run(tmp_path / "run", *cells)
     with pytest.raises(UsageError, match=r"no two cells of .* differ only in pairing"):
@@ -153,7 +159,7 @@ def test_levels_without_two_matching_cells_cannot_be_compared(tmp_path: Path) ->
     assert compared.remarks == ("pairing WL: no cell differs only in it from a cell of pairing LL",)
 
 
-def test_round_trips_are_compared_by_their_mean_and_more_is_longer(tmp_path: Path) -> None:
+def test_round_trips_are_compared_by_their_mean_and_a_larger_mean_is_longer(tmp_path: Path) -> None:
     cell = planned("round_trip")
     sides = [
         run_of(
@@ -167,7 +173,7 @@ def test_round_trips_are_compared_by_their_mean_and_more_is_longer(tmp_path: Pat
     assert "times as long" in text or "twice as long" in text
 
 
-def test_both_directions_of_a_stream_are_two_comparisons_and_no_sum(tmp_path: Path) -> None:
+def test_both_directions_of_a_stream_are_compared_separately(tmp_path: Path) -> None:
     cell = stream(direction="both")
     values = {"to_server_throughput_bit_per_s": 9e7, "to_client_throughput_bit_per_s": 4e7}
     run = run_of(tmp_path / "run", (cell, [values, values]))
@@ -181,7 +187,9 @@ def test_both_directions_of_a_stream_are_two_comparisons_and_no_sum(tmp_path: Pa
 # Formats
 
 
-def test_csv_and_json_have_the_same_content_and_unknown_values_are_absent(tmp_path: Path) -> None:
+def test_csv_and_json_of_a_comparison_have_the_same_content_without_unknown_values(
+    tmp_path: Path,
+) -> None:
     cells = [stream(size=64), stream(size=576), stream()]
     figures: list[Sequence[Mbit]] = [LESS, [94.0], [None, None]]
     old = stream_run(tmp_path / "old", *((cell, STEADY) for cell in cells))
@@ -204,7 +212,7 @@ def test_csv_and_json_have_the_same_content_and_unknown_values_are_absent(tmp_pa
     assert "null" not in WRITERS["json"](compared)
 
 
-def test_the_exit_code_of_the_command_shows_whether_it_could_compare(
+def test_the_exit_code_of_netlab_compare_shows_whether_a_comparison_was_possible(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     old, new = (str(run.path) for run in two(tmp_path, STEADY, LESS))

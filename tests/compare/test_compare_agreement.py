@@ -33,7 +33,7 @@ from netlab.store.run_folder import RunFolder
         ({"congestion": "bbr"}, {}, "control: bbr in the baseline, host’s default in the contend"),
     ],
 )
-def test_runs_that_differ_in_what_must_agree_are_refused_with_the_difference(
+def test_runs_with_different_settings_are_refused_with_the_difference(
     tmp_path: Path, old: dict[str, Any], new: dict[str, Any], words: str
 ) -> None:
     sides = []
@@ -54,7 +54,7 @@ def test_runs_that_differ_in_what_must_agree_are_refused_with_the_difference(
     assert any(words.split(";", maxsplit=1)[0] in difference for difference in compared.differences)
 
 
-def test_with_anyway_common_sizes_are_compared_and_the_others_named(
+def test_with_anyway_netlab_compares_common_cells_and_counts_the_other_cells(
     tmp_path: Path,
 ) -> None:
     old = stream_run(tmp_path / "old", *((stream(size=n), STEADY) for n in (64, 576, 1448)))
@@ -69,7 +69,9 @@ def test_with_anyway_common_sizes_are_compared_and_the_others_named(
     ]
 
 
-def test_cells_that_a_rule_left_out_are_reported_if_all_settings_agree(tmp_path: Path) -> None:
+def test_netlab_compare_refuses_runs_with_equal_settings_but_different_cells(
+    tmp_path: Path,
+) -> None:
     all_four = [(stream(p, size=size), STEADY) for p in ("LL", "WL") for size in (64, 576)]
     old = stream_run(tmp_path / "old", *all_four)
     new = stream_run(tmp_path / "new", *all_four[:3])
@@ -77,12 +79,12 @@ def test_cells_that_a_rule_left_out_are_reported_if_all_settings_agree(tmp_path:
         compare_runs(old, new)
 
 
-def test_repeats_and_hosts_need_not_agree(tmp_path: Path) -> None:
+def test_compared_runs_may_differ_in_their_number_of_repeats(tmp_path: Path) -> None:
     compared = compare_runs(*two(tmp_path, STEADY, STEADY[:3]))
     assert compared.differences == ()
 
 
-def test_a_setting_missing_in_an_older_run_has_its_default(tmp_path: Path) -> None:
+def test_a_setting_that_an_older_run_lacks_has_its_default_in_a_comparison(tmp_path: Path) -> None:
     cell = stream()
     fewer = {name: value for name, value in cell.settings.items() if name != "streams"}
     older = PlannedCell(f"{cell.key}-older", cell.pairing, cell.test, fewer)
@@ -108,7 +110,7 @@ some_cells = st.sets(st.integers(0, len(ALL) - 1), min_size=1)
 
 
 @given(some_cells, some_cells)
-def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
+def test_plans_agree_exactly_if_their_cells_are_equal_and_each_cell_is_in_one_pair(
     old_indices: set[int], new_indices: set[int]
 ) -> None:
     old, new = (
@@ -129,7 +131,9 @@ def test_plans_agree_where_their_cells_are_the_same_and_no_cell_is_in_two_pairs(
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
-def test_a_comparison_with_anyway_is_marked_in_every_format(tmp_path: Path, form: str) -> None:
+def test_every_format_marks_a_comparison_with_anyway_as_not_comparable(
+    tmp_path: Path, form: str
+) -> None:
     old = stream_run(tmp_path / "old", (stream(), STEADY))
     new = stream_run(tmp_path / "new", (stream(duration_s=1.0), STEADY))
     output = WRITERS[form](compare_runs(old, new, anyway=True))
@@ -139,7 +143,7 @@ def test_a_comparison_with_anyway_is_marked_in_every_format(tmp_path: Path, form
     assert marks.get(form, "NOT COMPARABLE") not in agreed
 
 
-def test_known_changes_between_two_runs_are_listed(tmp_path: Path) -> None:
+def test_a_comparison_lists_facts_of_hosts_that_changed_between_the_runs(tmp_path: Path) -> None:
     old, new = two(tmp_path, STEADY, LESS)
     for run, kernel, load_average in ((old, "6.1", "0.1"), (new, "6.18", "0.9")):
         with RunFolder.open_for_writing(run.path, run.plan) as folder:

@@ -37,7 +37,7 @@ def random_pairs(
     ]
 
 
-def test_equal_runs_are_rarely_called_different() -> None:
+def test_at_most_5_percent_of_the_cells_of_equal_runs_are_called_different() -> None:
     chance = random.Random(11)  # noqa: S311  (nothing secret)
     for scatter in (0.0005, 0.002, 0.03):
         judgements = [
@@ -51,7 +51,7 @@ def test_equal_runs_are_rarely_called_different() -> None:
         assert (difference[1] <= 0.012) == (scatter <= 0.002)
 
 
-def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_rarely_in_others() -> None:
+def test_a_slowdown_of_3_percent_is_found_in_all_its_cells_and_rarely_in_others() -> None:
     chance = random.Random(12)  # noqa: S311
     slower = set(range(0, 48, 3))
     wrong = 0
@@ -70,7 +70,7 @@ def test_a_cable_slowed_by_3_percent_is_found_in_all_its_cells_and_rarely_in_oth
     st.lists(st.floats(10, 1000), min_size=2, max_size=4),
     st.floats(1e-3, 1e3),
 )
-def test_scaling_both_sides_changes_nothing_and_exchanging_them_inverts_the_ratio(
+def test_a_verdict_ignores_the_scale_and_exchanged_sides_invert_the_ratio(
     old: list[float], new: list[float], scale: float
 ) -> None:
     def verdict_of(old: Sequence[float], new: Sequence[float]) -> Judged:

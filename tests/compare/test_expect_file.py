@@ -22,7 +22,7 @@ def written(folder: Path, text: str) -> str:
     return str(file)
 
 
-def test_an_imported_run_is_checked_against_a_file_and_its_error_names_the_option(
+def test_an_imported_run_without_expectations_can_be_checked_against_a_file(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     code, out, err = netlab(capfdbinary, "check", str(IMPORTED))
@@ -62,7 +62,7 @@ def test_a_file_replaces_the_expectations_of_the_matrix(
     assert netlab(capfdbinary, "check", str(run.path), "--expect", matrix_file)[0] == 0
 
 
-def test_kinds_of_findings_may_be_forbidden_in_a_file(
+def test_an_expectation_file_can_forbid_kinds_of_findings(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     run = stream_run(tmp_path / "run", (stream(), STEADY))
@@ -83,7 +83,7 @@ def test_kinds_of_findings_may_be_forbidden_in_a_file(
         ("", "the file is empty"),
     ],
 )
-def test_a_wrong_file_is_reported_with_the_place_of_the_fault(
+def test_a_wrong_expectation_file_is_refused_with_the_place_of_the_fault(
     tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(MatrixError) as excinfo:
@@ -91,7 +91,7 @@ def test_a_wrong_file_is_reported_with_the_place_of_the_fault(
     assert message in str(excinfo.value)
 
 
-def test_a_file_that_expects_nothing_or_is_missing_is_refused(tmp_path: Path) -> None:
+def test_an_expectation_file_that_is_missing_or_expects_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         load_expectations(tmp_path / "none.yaml")
     test = "{test: stream, protocol: TCP, message_size: 64}"

@@ -65,7 +65,7 @@ def test_a_cell_without_forbidden_findings_meets_the_expectation(tmp_path: Path)
         checked.raise_for_unmet()
 
 
-def test_several_words_are_an_expectation_each_and_a_kind_is_forbidden_by_its_name(
+def test_each_forbidden_kind_of_finding_is_an_expectation_of_its_own(
     tmp_path: Path,
 ) -> None:
     run = run_expecting(tmp_path / "a", "no: [step, outlier]")
@@ -79,7 +79,9 @@ def test_several_words_are_an_expectation_each_and_a_kind_is_forbidden_by_its_na
     ]
 
 
-def test_a_finding_about_a_host_counts_if_every_cell_is_meant(tmp_path: Path) -> None:
+def test_a_finding_about_a_host_counts_only_if_the_expectation_is_for_every_cell(
+    tmp_path: Path,
+) -> None:
     outcome = check_with(
         run_expecting(tmp_path / "a", "no: warning"), ("facts-changed", "warning", ())
     )
@@ -90,13 +92,15 @@ def test_a_finding_about_a_host_counts_if_every_cell_is_meant(tmp_path: Path) ->
     assert part.met and len(part.judgements) == 1
 
 
-def test_only_the_cells_meant_are_judged(tmp_path: Path) -> None:
+def test_an_expectation_without_findings_judges_only_the_cells_that_it_selects(
+    tmp_path: Path,
+) -> None:
     run = run_expecting(tmp_path / "a", "{no: warning, unless: {message_size: 64}}")
     assert check_with(run, ("outlier", "warning", (0,))).met
     assert not check_with(run, ("outlier", "warning", (1,))).met
 
 
-def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
+def test_a_trial_without_a_result_cannot_meet_a_forbidden_finding(
     tmp_path: Path,
 ) -> None:
     run = run_expecting(tmp_path / "a", "no: step", (94.1, None))
@@ -124,7 +128,7 @@ def test_a_trial_without_a_result_or_a_run_without_computed_findings_is_no_pass(
         ("{no: step, when: {protocol: UDP}}", "expect[0].no: applies to no cell"),
     ],
 )
-def test_an_unknown_kind_is_refused_at_its_place(
+def test_a_matrix_that_forbids_an_unknown_kind_of_finding_is_refused_with_the_place(
     tmp_path: Path, expectation: str, fault: str
 ) -> None:
     file = tmp_path / "m.yaml"
@@ -134,7 +138,7 @@ def test_an_unknown_kind_is_refused_at_its_place(
     assert fault in str(excinfo.value)
 
 
-def test_an_unknown_kind_is_refused_by_plan_and_check_too(tmp_path: Path) -> None:
+def test_netlab_plan_and_netlab_check_refuse_an_unknown_forbidden_kind(tmp_path: Path) -> None:
     run = run_expecting(tmp_path / "run", "no: otlier")
     for words in (["check", str(run.path)], ["plan", str(run.path / "matrix.yaml")]):
         outcome = CliRunner().invoke(cli, words)
@@ -142,7 +146,7 @@ def test_an_unknown_kind_is_refused_by_plan_and_check_too(tmp_path: Path) -> Non
         assert "5:9: expect[0].no: `otlier` is not a kind of finding" in str(outcome.exception)
 
 
-def test_forbidden_findings_do_not_change_the_experiment(tmp_path: Path) -> None:
+def test_forbidden_findings_do_not_change_the_hash_of_the_matrix(tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(MATRIX.removesuffix("expect:\n  - "))
     plain = load_matrix(file)
@@ -153,7 +157,7 @@ def test_forbidden_findings_do_not_change_the_experiment(tmp_path: Path) -> None
     assert expectations_in(matrix.text, "m.yaml", [*Kind]) == matrix.expectations
 
 
-def test_the_command_and_the_plugin_compute_the_findings(tmp_path: Path) -> None:
+def test_netlab_check_and_the_pytest_plugin_compute_the_findings_of_a_run(tmp_path: Path) -> None:
     clean = run_expecting(tmp_path / "a", "no: [warning, wire-ceiling]")
     kinds = {finding.kind for finding in finding_sentences(clean).findings}
     assert kinds  # TCP in messages of 1448 bytes at 94.1 Mbit/s is at its ceiling.

@@ -28,16 +28,16 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def test_the_table_of_the_page_is_that_of_the_code() -> None:
+def test_the_documented_settings_of_each_tool_are_those_of_the_code() -> None:
     assert table() in PAGE
 
 
-def test_what_tools_do_otherwise_is_on_the_page() -> None:
+def test_the_page_on_engines_names_the_settings_that_tools_apply_differently() -> None:
     for field in OTHERWISE:
         assert f"`{ROWS[field].key}`" in PAGE
 
 
-def test_the_matrix_of_the_page_can_be_read_and_measured(tmp_path: Path) -> None:
+def test_the_matrix_on_the_page_of_engines_can_be_read_and_measured(tmp_path: Path) -> None:
     (matrix,) = re.findall(r"```yaml\n(title.*?)```", PAGE, re.DOTALL)
     (tmp_path / "m.yaml").write_text(matrix, encoding="utf-8")
     cells = expand(load_matrix(tmp_path / "m.yaml"))

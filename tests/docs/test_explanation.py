@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from folders import DOCS, REPORTS, ROOT
 
 from netlab.ethernet import (
@@ -29,7 +28,7 @@ def rows(text: str, columns: int) -> list[list[str]]:
     return table_rows
 
 
-def test_the_ceilings_are_those_that_reports_draw() -> None:
+def test_the_documented_wire_ceilings_equal_the_computed_wire_ceilings() -> None:
     of_fast_ethernet = rows(WIRE, 5)
     assert len(of_fast_ethernet) == 7
     for protocol, message, frames, timestamps, ceiling in of_fast_ethernet:
@@ -43,7 +42,7 @@ def test_the_ceilings_are_those_that_reports_draw() -> None:
             assert int(frames) == len(fragments(size, mtu_bytes=1500))
 
 
-def test_the_frames_a_second_are_those_of_the_search() -> None:
+def test_the_documented_frame_rates_equal_the_computed_frame_rates() -> None:
     table = [row for row in rows(WIRE, 3) if row[0].isdecimal()]
     assert len(table) == 3
     for frame, rate, message in table:
@@ -51,7 +50,7 @@ def test_the_frames_a_second_are_those_of_the_search() -> None:
         assert int(message) == udp_message_in_frame(int(frame))
 
 
-def test_the_byte_times_of_the_text_are_those_of_the_arithmetic() -> None:
+def test_the_documented_byte_times_equal_the_computed_byte_times() -> None:
     assert f"a full frame of MTU 1500 takes {packet_wire_bytes(1500)} byte times" in WIRE
     assert f"the shortest frame takes {packet_wire_bytes(20)}." in WIRE
     short_times = packet_wire_bytes(64 + 28)
@@ -71,24 +70,23 @@ def test_every_recorded_run_is_in_the_gallery() -> None:
     assert len(RUNS) >= 10
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_a_run_of_the_gallery_has_its_page_its_tables_and_its_charts(name: str) -> None:
-    text = entries()[name]
-    assert f"reports/{name}/index.html)" in text
-    assert f"reports/{name}/tables.md)" in text
-    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
-    assert bool(pictures) != (name == "nettest")
-    for picture in pictures:
-        assert (DOCS / "explanation" / picture).is_file()
-        assert name in picture
+def test_each_run_of_the_gallery_links_its_page_its_tables_and_its_charts() -> None:
+    for name, text in entries().items():
+        assert f"reports/{name}/index.html)" in text
+        assert f"reports/{name}/tables.md)" in text
+        pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+        assert bool(pictures) != (name == "nettest")
+        for picture in pictures:
+            assert (DOCS / "explanation" / picture).is_file()
+            assert name in picture
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_a_figure_of_the_gallery_stands_in_the_tables_of_its_run(name: str) -> None:
-    prose = re.sub(r"\]\([^)]*\)", "]", entries()[name])
-    tables = (REPORTS / name / "tables.md").read_text("utf-8")
-    figures = re.findall(r"\d+\.\d+", prose)
-    assert [figure for figure in figures if figure not in re.findall(r"\d+\.\d+", tables)] == []
+def test_each_figure_of_the_gallery_is_in_the_tables_of_its_run() -> None:
+    for name, text in entries().items():
+        prose = re.sub(r"\]\([^)]*\)", "]", text)
+        tables = (REPORTS / name / "tables.md").read_text("utf-8")
+        known = {*re.findall(r"\d+\.\d+", tables)}
+        assert [figure for figure in re.findall(r"\d+\.\d+", prose) if figure not in known] == []
 
 
 def glossary() -> dict[str, str]:
@@ -96,7 +94,7 @@ def glossary() -> dict[str, str]:
     return dict(re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \|$", text, re.MULTILINE))
 
 
-def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
+def test_the_glossary_is_in_alphabetical_order_and_has_each_word_once() -> None:
     words = [word.casefold() for word in glossary()]
     assert words == sorted(words)
     assert len(words) > 60

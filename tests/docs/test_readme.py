@@ -58,9 +58,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return process.stdout.splitlines()
 
 
-@pytest.mark.alone
+@pytest.mark.demo
 @pytest.mark.needs("cc")
-def test_the_demo_shows_what_the_readme_shows(demo: list[str]) -> None:
+def test_make_demo_prints_what_the_readme_shows(demo: list[str]) -> None:
     (block,) = (text for text in blocks() if text.startswith("$ make demo\n"))
     readme_lines = block.splitlines()[1:]
     # Said before there is a netlab: by .ci/set-up.
@@ -82,7 +82,7 @@ def test_the_demo_shows_what_the_readme_shows(demo: list[str]) -> None:
         assert set(limits[:2]) <= limit_names
 
 
-def test_every_command_is_typed_by_a_test_or_by_ci() -> None:
+def test_every_command_of_the_readme_is_typed_by_a_test_or_by_ci() -> None:
     typed = {line for line in commands() if not line.startswith("netlab ")}
     assert typed == MEASURED_HERE | INSTALLED
     for command in MEASURED_HERE:
@@ -90,7 +90,7 @@ def test_every_command_is_typed_by_a_test_or_by_ci() -> None:
         assert any(re.match(rf"as_user .*\bmake .*\b{target}( |$)", line) for line in CI), command
 
 
-def test_what_make_is_told_in_a_sentence_is_a_target() -> None:
+def test_every_make_goal_in_the_readme_is_a_target_of_the_makefile() -> None:
     targets = set(re.findall(r"^([a-z-]+)%?:", MAKEFILE, re.MULTILINE))
     goals = set(re.findall(r"(?:`|^)make ([a-z-]+)", TEXT, re.MULTILINE))
     assert {"demo", "test", "site"} <= goals
@@ -99,7 +99,7 @@ def test_what_make_is_told_in_a_sentence_is_a_target() -> None:
     } == set()
 
 
-def test_the_words_for_whoever_changes_netlab_are_right() -> None:
+def test_the_readme_names_the_extra_and_the_pytest_options_for_developers() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert re.findall(r"--editable '\.\[(\w+)\]'", TEXT) == ["dev"]
     assert "dev" in extras["optional-dependencies"]
@@ -107,11 +107,11 @@ def test_the_words_for_whoever_changes_netlab_are_right() -> None:
     assert "pytest --kinds unit,agents" in (ROOT / "docs" / "testing.md").read_text("utf-8")
 
 
-def test_it_takes_a_screen_and_a_half() -> None:
+def test_the_readme_has_at_most_113_lines() -> None:
     assert len(TEXT.splitlines()) <= 113
 
 
-def test_the_matrices_and_the_pages_that_it_names_are_there() -> None:
+def test_the_readme_links_at_least_six_existing_matrices() -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", TEXT)
     assert len([link for link in links if link.startswith("matrices/")]) >= 6
     assert [link for link in links if not Path(ROOT / link).exists()] == []

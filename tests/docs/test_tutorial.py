@@ -26,12 +26,12 @@ SAID = "192.0.2.12 to 192.0.2.11"
 """The first line of the block that shows an answer, and no command."""
 
 
-def test_what_installs_netlab_is_what_the_readme_types() -> None:
+def test_the_tutorial_installs_netlab_with_the_commands_of_the_readme() -> None:
     of_readme = [line for line in commands() if ".venv/bin" in line]
     assert [line for line in LINES if ".venv/bin" in line] == of_readme
 
 
-def test_every_line_of_a_block_is_tried_somewhere() -> None:
+def test_every_line_of_the_tutorial_is_a_command_or_a_shown_answer() -> None:
     answer = LINES[LINES.index(SAID) :][:9]
     rest = [line for line in LINES if line not in answer and line not in COMPLETIONS]
     assert [
@@ -40,7 +40,7 @@ def test_every_line_of_a_block_is_tried_somewhere() -> None:
     assert len(COMPLETIONS) == 3
 
 
-def test_the_finding_of_the_answer_has_the_words_of_the_code() -> None:
+def test_the_finding_that_the_tutorial_shows_has_the_words_of_the_code() -> None:
     (line,) = (line for line in LINES if line.startswith("192.0.2.11+192.0.2.12 "))
     statement = line.partition(": ")[2].removesuffix(".")
     patterns = [
@@ -65,19 +65,25 @@ def surroundings(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_its_own_words(shell: str, surroundings: dict[str, str]) -> None:
-    (line,) = (completion for completion in COMPLETIONS if f"={shell}_source" in completion)
-    asks = re.search(r"_NETLAB_COMPLETE=\w+ netlab", line)
-    assert asks is not None
-    output = subprocess.run(
-        ["sh", "-c", asks[0]], env=surroundings, capture_output=True, text=True, check=True
-    ).stdout
-    assert f"_NETLAB_COMPLETE={shell}_complete" in output
+@pytest.mark.lab
+def test_netlab_prints_a_completion_script_for_bash_zsh_and_fish(
+    surroundings: dict[str, str],
+) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        (line,) = (completion for completion in COMPLETIONS if f"={shell}_source" in completion)
+        asks = re.search(r"_NETLAB_COMPLETE=\w+ netlab", line)
+        assert asks is not None
+        output = subprocess.run(
+            ["sh", "-c", asks[0]], env=surroundings, capture_output=True, text=True, check=True
+        ).stdout
+        assert f"_NETLAB_COMPLETE={shell}_complete" in output
 
 
+@pytest.mark.lab
 @pytest.mark.skipif(shutil.which("bash") is None, reason="this machine has no bash")
-def test_after_the_line_for_bash_a_command_is_completed(surroundings: dict[str, str]) -> None:
+def test_bash_completes_a_command_of_netlab_after_the_documented_line(
+    surroundings: dict[str, str],
+) -> None:
     (line,) = (completion.partition("#")[0] for completion in COMPLETIONS if "bash" in completion)
     script = f"""
 {line}

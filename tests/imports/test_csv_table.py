@@ -48,7 +48,7 @@ def written(draw: st.DrawFn) -> tuple[str, str, int]:
 
 
 @given(st.tuples(written(), written(), written()))
-def test_every_value_is_read_as_it_is_written_and_has_its_place(
+def test_a_fault_in_a_csv_value_states_the_value_and_its_line_and_column(
     fields: tuple[tuple[str, str, int], ...],
 ) -> None:
     line = ",".join(text for _, text, _ in fields)
@@ -66,7 +66,7 @@ def test_every_value_is_read_as_it_is_written_and_has_its_place(
     st.sampled_from(['"', '"x', 'x"', 'x"y', '"x"y', '"x" "y"', 'x "y"', '""x', '"x"""y']),
     st.lists(st.text('",x '), max_size=2),
 )
-def test_the_first_field_whose_quotes_do_not_match_is_named(
+def test_a_fault_names_the_first_csv_field_whose_quotes_do_not_match(
     right: list[tuple[str, str, int]], prefix: str, wrong: str, other_fields: list[str]
 ) -> None:
     start = "".join(text + "," for _, text, _ in right)
@@ -77,7 +77,7 @@ def test_the_first_field_whose_quotes_do_not_match_is_named(
 
 
 @given(rows)
-def test_what_csv_writes_is_read_back(row: tuple[str, ...]) -> None:
+def test_netlab_reads_back_the_values_that_pythons_csv_module_writes(row: tuple[str, ...]) -> None:
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL).writerow(row)
     assert [fault.message for fault in faults_of(text.getvalue().rstrip("\r\n"))] == list(row)
@@ -98,10 +98,12 @@ def test_what_csv_writes_is_read_back(row: tuple[str, ...]) -> None:
         ("," * 4096, ["2:4097: 4097 values for 3 columns"]),
     ],
 )
-def test_no_line_does_worse_than_a_fault_with_its_place(line: str, faults: list[str]) -> None:
+def test_a_malformed_csv_line_gives_a_fault_with_its_line_and_column(
+    line: str, faults: list[str]
+) -> None:
     assert [str(fault) for fault in faults_of(line)] == [f"t.csv:{fault}" for fault in faults]
 
 
-def test_a_table_whose_lines_end_in_cr_alone_is_told_so() -> None:
+def test_a_csv_table_whose_lines_end_in_a_carriage_return_alone_is_refused() -> None:
     with pytest.raises(MatrixError, match=r"^t\.csv:1:5: a carriage return by itself"):
         parse("a,b,c\r1,2,3\r", "t.csv", Form({}, row=lambda number, _: number, key=str))

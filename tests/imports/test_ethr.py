@@ -18,7 +18,7 @@ CLIENT = (SAMPLES / "ethr.client.jsonl").read_text(encoding="utf-8")
 SERVER = (SAMPLES / "ethr.server.jsonl").read_text(encoding="utf-8")
 
 
-def test_a_client_s_bandwidth_is_what_it_sent() -> None:
+def test_the_bandwidth_in_the_log_of_an_ethr_client_becomes_the_sent_rate() -> None:
     result = parse_ethr(CLIENT, "x")[0]
     assert result.values == {"sent_bit_per_s": pytest.approx((95.2e6 + 2 * 94.1e6) / 3)}
     assert result.settings == {
@@ -32,7 +32,7 @@ def test_a_client_s_bandwidth_is_what_it_sent() -> None:
     assert "-r" in result.unread[0]
 
 
-def test_a_server_s_bandwidth_is_what_it_received_and_a_pause_ends_a_test() -> None:
+def test_the_bandwidth_in_the_log_of_an_ethr_server_becomes_throughput() -> None:
     first, second = parse_ethr(SERVER, "x")
     assert first.values == {"throughput_bit_per_s": pytest.approx((93.9e6 + 2 * 94.1e6) / 3)}
     assert second.values == {"throughput_bit_per_s": pytest.approx(48.0e6)}
@@ -40,7 +40,7 @@ def test_a_server_s_bandwidth_is_what_it_received_and_a_pause_ends_a_test() -> N
     assert second.started_at == "2026-11-22T06:30:20.000000Z"
 
 
-def test_each_line_of_a_latency_test_is_a_trial_with_its_percentiles_put_right(
+def test_each_line_of_an_ethr_latency_test_becomes_a_trial_with_its_percentiles(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "ethrc.log"
@@ -67,7 +67,7 @@ def latency(**times: str) -> str:
     return json.dumps({**line, "RemoteAddr": "192.0.2.1", "Avg": "5us", "Min": "1us", **times})
 
 
-def test_percentiles_in_order_are_read_as_they_are_and_others_are_left_out() -> None:
+def test_the_ethr_importer_leaves_out_percentiles_that_are_not_in_order() -> None:
     names = ("P50", "P90", "P95", "P99", "P999", "P9999", "Max")
     ordered = latency(**{name: f"{number}us" for number, name in enumerate(names, start=2)})
     (result,) = parse_ethr(ordered, "x")
@@ -83,7 +83,7 @@ def message(words: str, kind: str = "INFO") -> str:
     return json.dumps({"Time": "2026-11-22T06:30:01Z", "Type": kind, "Message": words}) + "\n"
 
 
-def test_an_error_is_a_failure_and_without_any_result_no_run(tmp_path: Path) -> None:
+def test_an_ethr_log_with_an_error_gives_a_failure_and_no_figure(tmp_path: Path) -> None:
     done = "Ethr done, duration: 3s."
     (result, *_) = parse_ethr(CLIENT.replace(done, "Ethr done, connection terminated."), "x")
     assert (result.reason, result.values) == ("peer-vanished", {})
@@ -94,7 +94,7 @@ def test_an_error_is_a_failure_and_without_any_result_no_run(tmp_path: Path) -> 
         import_ethr((path,), tmp_path / "run")
 
 
-def test_no_traffic_an_unknown_side_and_pings_are_no_results() -> None:
+def test_ethr_logs_without_traffic_or_of_pings_give_no_figure() -> None:
     silent = CLIENT.replace('"95.2M"', '"0"').replace('"94.1M"', '"0"')
     assert parse_ethr(silent, "x")[0].reason == "no-traffic"
     lines = [line for line in SERVER.splitlines(True) if "INFO" not in line]
@@ -105,7 +105,9 @@ def test_no_traffic_an_unknown_side_and_pings_are_no_results() -> None:
 
 
 @pytest.mark.parametrize("rate", ["NaN", "-94.1M", "1e308", "9" * 400, "94.1MB", "--  "])
-def test_a_rate_that_is_none_is_left_out_and_named(rate: str) -> None:
+def test_the_ethr_importer_leaves_out_and_names_a_rate_that_is_not_a_valid_number(
+    rate: str,
+) -> None:
     (result, *_) = parse_ethr(CLIENT.replace("95.2M", rate), "x")
     assert result.values == {"sent_bit_per_s": pytest.approx(94.1e6)}
     assert any("left out" in sentence for sentence in result.unread)
@@ -124,13 +126,15 @@ def test_a_rate_that_is_none_is_left_out_and_named(rate: str) -> None:
         ('{"Type": "INFO", "x": ' + 5000 * "1" + "}", "ethr.log:1:1"),
     ],
 )
-def test_what_is_no_log_is_refused_with_its_place(text: str, sentence: str) -> None:
+def test_text_that_is_not_an_ethr_log_is_refused_with_its_line_and_column(
+    text: str, sentence: str
+) -> None:
     with pytest.raises(MatrixError) as excinfo:
         parse_ethr(text, "ethr.log")
     assert sentence in str(excinfo.value)
 
 
-def test_a_last_line_that_is_cut_is_named() -> None:
+def test_the_ethr_importer_names_a_last_line_that_is_cut() -> None:
     results = parse_ethr(CLIENT[:-20], "x")
     assert len(results) == 3
     assert any("cut" in sentence for result in results for sentence in result.unread)
@@ -143,7 +147,7 @@ def test_a_last_line_that_is_cut_is_named() -> None:
     piece=st.text(max_size=20) | st.sampled_from(["1e308", "NaN", "-1", "\n", "\\ud800", "{}"]),
     doubled=st.booleans(),
 )
-def test_a_mutated_log_is_a_fault_or_a_result(
+def test_a_mutated_ethr_log_is_refused_or_gives_figures_exactly_without_a_reason(
     text: str, begin: int, length: int, piece: str, doubled: bool
 ) -> None:
     end = begin + length

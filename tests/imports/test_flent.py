@@ -38,7 +38,7 @@ def parsed(data: Any) -> Any:
     return parse_flent(json.dumps(data), "x")
 
 
-def test_the_payload_is_what_the_kernel_s_queue_counted() -> None:
+def test_the_throughput_of_a_flent_upload_matches_the_bytes_in_the_kernels_queue() -> None:
     data = document(UPLOAD)
     stream, _ = parsed(data)
     values = stream.values
@@ -52,7 +52,7 @@ def test_the_payload_is_what_the_kernel_s_queue_counted() -> None:
     assert payload_bytes == pytest.approx(wire_bytes - frames * OVERHEAD_BYTES, rel=0.01)
 
 
-def test_an_upload_is_a_stream_and_a_series_of_pings(tmp_path: Path) -> None:
+def test_a_flent_upload_becomes_a_stream_and_a_round_trip_record(tmp_path: Path) -> None:
     shutil.copy(SAMPLES / UPLOAD, tmp_path / UPLOAD)
     run = load(import_flent((tmp_path / UPLOAD,), tmp_path / "run", names={"198.18.0.2": "nas"}))
     stream, ping = run.records
@@ -75,7 +75,7 @@ def test_an_upload_is_a_stream_and_a_series_of_pings(tmp_path: Path) -> None:
     assert (ping.test, ping.settings["protocol"]) == ("round_trip", "ICMP")
 
 
-def test_single_pings_agree_with_the_figures_of_the_program() -> None:
+def test_the_histogram_of_flents_pings_agrees_with_flents_own_figures() -> None:
     _, ping = parsed(document(UPLOAD))
     values = ping.values
     histogram = from_pairs(values["rtt_histogram"])
@@ -84,7 +84,7 @@ def test_single_pings_agree_with_the_figures_of_the_program() -> None:
     assert (values["rtt_min_ns"], values["rtt_max_ns"]) == (34_000, 873_000)
 
 
-def test_rrul_is_one_stream_test_in_both_directions_and_four_series_of_pings() -> None:
+def test_a_flent_rrul_test_becomes_one_stream_both_ways_and_four_round_trips() -> None:
     stream, *pings = parsed(document(RRUL))
     assert (stream.settings["direction"], stream.settings["streams"]) == ("both", 4)
     assert stream.values["to_server_throughput_bit_per_s"] == pytest.approx(91.22e6)
@@ -97,7 +97,7 @@ def test_rrul_is_one_stream_test_in_both_directions_and_four_series_of_pings() -
     assert "rtt_max_ns" not in pings[1].values
 
 
-def test_the_command_not_the_name_states_the_direction() -> None:
+def test_the_netperf_command_in_a_flent_file_states_the_direction_of_the_stream() -> None:
     data = document(UPLOAD)
     series = data["metadata"]["SERIES_META"]["TCP upload"]
     series["COMMAND"] = series["COMMAND"].replace("TCP_STREAM", "TCP_MAERTS")
@@ -106,7 +106,7 @@ def test_the_command_not_the_name_states_the_direction() -> None:
     assert parsed(data)[0].settings["direction"] == "client-sends"
 
 
-def test_a_stream_without_a_figure_is_a_failure() -> None:
+def test_a_flent_stream_without_a_valid_figure_becomes_a_failure() -> None:
     for figure in (None, 0, -1, 1e308, "93", True):
         data = document(UPLOAD)
         data["metadata"]["SERIES_META"]["TCP upload"]["MEAN_VALUE"] = figure
@@ -115,7 +115,7 @@ def test_a_stream_without_a_figure_is_a_failure() -> None:
         assert ping.reason is None
 
 
-def test_an_unknown_version_and_series_are_named() -> None:
+def test_the_flent_importer_names_an_unknown_version_and_unknown_series() -> None:
     data = document(UPLOAD)
     data["version"] = 5
     data["results"]["qdisc backlog"] = []
@@ -125,7 +125,9 @@ def test_an_unknown_version_and_series_are_named() -> None:
     assert len(stream.unread) == 2
 
 
-def test_several_servers_and_no_series_are_no_results(tmp_path: Path) -> None:
+def test_a_flent_file_with_several_servers_or_without_series_gives_no_result(
+    tmp_path: Path,
+) -> None:
     data = document(UPLOAD)
     data["metadata"]["HOSTS"] = ["192.0.2.1", "192.0.2.2"]
     (tmp_path / "a.flent").write_text(json.dumps(data), encoding="utf-8")
@@ -148,13 +150,17 @@ def test_several_servers_and_no_series_are_no_results(tmp_path: Path) -> None:
         ('{"metadata": ' + 100_000 * "[", "nested too deeply"),
     ],
 )
-def test_what_is_no_file_of_flent_is_refused_with_its_place(text: str, sentence: str) -> None:
+def test_text_that_is_not_a_flent_file_is_refused_with_its_line_and_column(
+    text: str, sentence: str
+) -> None:
     with pytest.raises(MatrixError) as excinfo:
         parse_flent(text, "out.flent")
     assert sentence in str(excinfo.value)
 
 
-def test_compressed_data_are_bounded_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flent_importer_limits_decompressed_data_and_refuses_cut_gzip_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     data = (SAMPLES / UPLOAD).read_bytes()
     assert json.loads(text_of_flent(data, "x")) == document(UPLOAD)
     monkeypatch.setattr(flent, "MAX_TEXT_BYTES", 2**20)
@@ -172,7 +178,7 @@ def test_compressed_data_are_bounded_and_whole(monkeypatch: pytest.MonkeyPatch) 
 
 
 @given(at=st.integers(0, 4000), byte=st.integers(0, 255))
-def test_a_damaged_compressed_file_is_a_fault_or_is_read(at: int, byte: int) -> None:
+def test_a_flent_file_with_a_damaged_compressed_byte_is_refused_or_read(at: int, byte: int) -> None:
     data = bytearray((SAMPLES / UPLOAD).read_bytes())
     data[at] = byte
     try:
@@ -225,7 +231,7 @@ def _check(data: Callable[[], str]) -> None:
         ]
     ),
 )
-def test_any_part_may_be_anything(part: Any, path: str) -> None:
+def test_a_flent_file_with_any_json_in_one_place_is_refused_or_read(part: Any, path: str) -> None:
     data = json.loads(UPLOAD_TEXT)
     *parents, last = path.split("/")
     place = data
@@ -241,7 +247,7 @@ def test_any_part_may_be_anything(part: Any, path: str) -> None:
     piece=st.text(max_size=20) | st.sampled_from(["1e308", "NaN", "-1", "\0", "{}"]),
     doubled=st.booleans(),
 )
-def test_a_mutated_file_is_a_fault_or_a_result(
+def test_a_mutated_flent_file_is_refused_or_gives_figures_exactly_without_a_reason(
     begin: int, length: int, piece: str, doubled: bool
 ) -> None:
     end = begin + length

@@ -21,14 +21,14 @@ from netlab.store.source_facts import stated_facts_of
 # Into which folder
 
 
-def test_with_a_fixed_time_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_two_imports_of_one_table_with_a_fixed_time_write_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         import_table(TABLE, tmp_path / name, imported_at=NOW)
     for file in ("run.json", "journal.jsonl"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
-def test_importing_again_into_the_same_folder_changes_nothing(tmp_path: Path) -> None:
+def test_a_second_import_into_the_same_folder_does_not_change_the_journal(tmp_path: Path) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35", "LL,TCP,64,20480,")
     import_table(table, tmp_path / "run")
     journal_bytes = (tmp_path / "run" / "journal.jsonl").read_bytes()
@@ -36,7 +36,9 @@ def test_importing_again_into_the_same_folder_changes_nothing(tmp_path: Path) ->
     assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal_bytes
 
 
-def test_an_import_that_was_cut_short_goes_on(tmp_path: Path) -> None:
+def test_a_second_import_adds_the_record_that_an_interrupted_import_left_out(
+    tmp_path: Path,
+) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35", "LL,TCP,64,20480,90")
     import_table(table, tmp_path / "run", imported_at=NOW)
     journal = tmp_path / "run" / "journal.jsonl"
@@ -46,7 +48,7 @@ def test_an_import_that_was_cut_short_goes_on(tmp_path: Path) -> None:
     assert journal.read_bytes() == journal_bytes
 
 
-def test_another_table_into_the_same_folder_is_refused(tmp_path: Path) -> None:
+def test_an_import_of_another_table_into_the_same_folder_is_refused(tmp_path: Path) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     import_table(table, tmp_path / "run")
     small_table(table, "LL,TCP,64,16384,88.36")
@@ -56,20 +58,23 @@ def test_another_table_into_the_same_folder_is_refused(tmp_path: Path) -> None:
         import_table(TABLE, tmp_path / "run", link=Link(1e8, 1500))
 
 
-def test_the_table_may_stand_in_the_folder_that_becomes_the_run(tmp_path: Path) -> None:
+def test_a_table_in_the_target_folder_can_be_imported(tmp_path: Path) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     import_table(table, tmp_path)
     assert len(load(tmp_path).frame) == 1
 
 
-def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
+def test_an_import_into_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(UsageError, match=r"thesis\.tex is in it"):
         import_table(table, tmp_path)
 
 
-def test_an_import_takes_the_writers_lock(tmp_path: Path) -> None:
+def test_an_import_is_refused_while_another_writer_holds_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netlab.store.lock._PAUSE_S", 0)
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     import_table(table, tmp_path / "run")
     plan = load(tmp_path / "run").plan
@@ -97,7 +102,7 @@ def with_facts(tmp_path: Path, text: str = FACTS) -> Path:
     return import_table(table, tmp_path / "run", facts=facts, imported_at=NOW)
 
 
-def test_stated_facts_come_into_the_run_with_their_source(tmp_path: Path) -> None:
+def test_facts_of_a_document_are_in_the_imported_run_with_their_source(tmp_path: Path) -> None:
     run = load(with_facts(tmp_path))
     statement = stated_facts_of(run.plan)
     (duration,) = statement.durations
@@ -116,7 +121,7 @@ def test_stated_facts_come_into_the_run_with_their_source(tmp_path: Path) -> Non
     assert run.frame["duration_s"].isna().all(), "a cell keeps what its table says"
 
 
-def test_importing_facts_again_changes_nothing_and_others_are_refused(tmp_path: Path) -> None:
+def test_a_second_import_accepts_the_same_facts_and_refuses_other_facts(tmp_path: Path) -> None:
     journal = with_facts(tmp_path) / "journal.jsonl"
     journal_bytes = journal.read_bytes()
     with_facts(tmp_path)
@@ -125,7 +130,7 @@ def test_importing_facts_again_changes_nothing_and_others_are_refused(tmp_path: 
         with_facts(tmp_path, FACTS.replace("19s", "18s"))
 
 
-def test_facts_may_stand_in_the_folder_that_becomes_the_run(tmp_path: Path) -> None:
+def test_a_facts_file_in_the_target_folder_can_be_imported(tmp_path: Path) -> None:
     small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     (tmp_path / "facts.yaml").write_text(FACTS)
     import_table(tmp_path / "table.csv", tmp_path, facts=tmp_path / "facts.yaml")
@@ -145,7 +150,7 @@ def test_facts_may_stand_in_the_folder_that_becomes_the_run(tmp_path: Path) -> N
         ("kernel: Linux 2.4", "kernel: [1, 2]", "kernel"),
     ],
 )
-def test_facts_that_are_wrong_are_told_with_their_place(
+def test_a_wrong_facts_file_is_refused_with_its_place_and_no_run_is_written(
     wrong: str, right: str, fault: str | None, tmp_path: Path
 ) -> None:
     assert wrong in FACTS
@@ -165,7 +170,7 @@ def test_facts_about_a_pairing_that_the_table_lacks_are_refused(tmp_path: Path) 
         with_facts(tmp_path, FACTS.replace("[LL]", "[LL, WW]"))
 
 
-def test_the_command_takes_facts_and_the_report_says_them(tmp_path: Path) -> None:
+def test_netlab_import_takes_a_facts_file_and_its_report_prints_the_facts(tmp_path: Path) -> None:
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     facts = tmp_path / "facts.yaml"
     facts.write_text(FACTS)
@@ -178,7 +183,7 @@ def test_the_command_takes_facts_and_the_report_says_them(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
-def test_the_facts_of_the_recorded_documents_are_in_their_runs(name: str) -> None:
+def test_the_facts_files_of_recorded_documents_are_in_their_runs(name: str) -> None:
     folder = ROOT / "reports" / name
     statement, run = read_stated(folder / "facts.yaml"), load(folder)
     assert stated_facts_of(run.plan) == statement

@@ -53,26 +53,26 @@ def measured(run: Analysis, column: Column) -> list[Decimal]:
     return [Decimal(int(value)) / 10**6 for value in values]
 
 
-@pytest.mark.parametrize(("column", "printed_mean"), printed_means().items())
-def test_every_printed_mean_comes_out_of_the_cells_to_the_last_digit(
-    lab_report: Analysis, column: Column, printed_mean: str
+def test_every_printed_mean_of_the_lab_report_equals_the_mean_of_its_cells(
+    lab_report: Analysis,
 ) -> None:
-    values = measured(lab_report, column)
-    if not printed_mean:
-        assert values == []
-        return
-    mean = sum(values, Decimal(0)) / len(values)
-    assert str(mean.quantize(Decimal("0.01"), ROUND_HALF_UP)) == printed_mean
-    # ... and with the frame's own floating point as well.
-    own = column_of(lab_report, column)["throughput_bit_per_s"].mean() / 1e6
-    assert f"{own:.2f}" == printed_mean
+    for column, printed_mean in printed_means().items():
+        values = measured(lab_report, column)
+        if not printed_mean:
+            assert values == [], column
+            continue
+        mean = sum(values, Decimal(0)) / len(values)
+        assert str(mean.quantize(Decimal("0.01"), ROUND_HALF_UP)) == printed_mean, column
+        # ... and with the frame's own floating point as well.
+        own = column_of(lab_report, column)["throughput_bit_per_s"].mean() / 1e6
+        assert f"{own:.2f}" == printed_mean, column
 
 
-def test_there_are_28_printed_means_and_4_blank_ones() -> None:
+def test_the_lab_report_has_28_printed_means_and_4_blank_ones() -> None:
     assert sorted(bool(mean) for mean in printed_means().values()) == [False] * 4 + [True] * 28
 
 
-def test_all_416_cells_are_there_346_measured_and_70_blank(lab_report: Analysis) -> None:
+def test_the_imported_lab_report_has_416_cells_with_346_measured(lab_report: Analysis) -> None:
     frame = lab_report.frame
     assert len(frame) == 416
     assert (frame["status"] == "ok").sum() == 346
@@ -80,7 +80,7 @@ def test_all_416_cells_are_there_346_measured_and_70_blank(lab_report: Analysis)
     assert lab_report.damage == ()
 
 
-def test_every_value_is_the_printed_one_exactly(lab_report: Analysis) -> None:
+def test_every_imported_value_equals_the_printed_value_exactly(lab_report: Analysis) -> None:
     with TABLE.open(encoding="utf-8") as file:
         printed_texts = [row["mbit_per_s"] for row in csv.DictReader(file)]
     frame = lab_report.frame
@@ -91,19 +91,21 @@ def test_every_value_is_the_printed_one_exactly(lab_report: Analysis) -> None:
     assert set(frame["printed_step_bit_per_s"].dropna()) == {10_000}
 
 
-@pytest.mark.parametrize("message_bytes", [64, 576, 1500, 64512])
-def test_windows_to_windows_udp_is_blank_and_not_zero(
-    lab_report: Analysis, message_bytes: int
+def test_blank_cells_of_windows_to_windows_udp_are_pending_and_have_no_throughput(
+    lab_report: Analysis,
 ) -> None:
-    rows = column_of(lab_report, ("WW", "UDP", message_bytes))
-    assert len(rows) == 13
-    assert rows["throughput_bit_per_s"].isna().all()
-    assert pd.isna(rows["throughput_bit_per_s"].mean())
-    assert set(rows["status"]) == {"pending"}
-    assert set(rows["reason"]) == {"not-recorded"}
+    for message_bytes in (64, 576, 1500, 64512):
+        rows = column_of(lab_report, ("WW", "UDP", message_bytes))
+        assert len(rows) == 13
+        assert rows["throughput_bit_per_s"].isna().all()
+        assert pd.isna(rows["throughput_bit_per_s"].mean())
+        assert set(rows["status"]) == {"pending"}
+        assert set(rows["reason"]) == {"not-recorded"}
 
 
-def test_a_blank_is_a_record_with_a_reason_and_no_value(lab_report: Analysis) -> None:
+def test_a_blank_in_the_table_becomes_a_record_with_a_reason_and_no_value(
+    lab_report: Analysis,
+) -> None:
     blanks = [record for record in lab_report.records if record.status is not Status.OK]
     assert len(blanks) == 70
     assert all(record.reason == "not-recorded" for record in blanks)
@@ -120,7 +122,7 @@ def test_a_blank_is_a_record_with_a_reason_and_no_value(lab_report: Analysis) ->
         (("LL", "TCP", 64), 13, []),
     ],
 )
-def test_n_differs_from_column_to_column(
+def test_each_column_of_the_imported_lab_report_has_its_own_number_of_values(
     lab_report: Analysis, column: Column, n: int, blank_buffers_kib: list[int]
 ) -> None:
     rows = column_of(lab_report, column)
@@ -129,7 +131,9 @@ def test_n_differs_from_column_to_column(
     assert [size // 1024 for size in blank["socket_buffer_bytes"]] == blank_buffers_kib
 
 
-def test_udp_was_measured_with_64512_where_tcp_was_with_65536(lab_report: Analysis) -> None:
+def test_the_largest_message_of_the_lab_report_is_64512_bytes_in_udp_and_65536_in_tcp(
+    lab_report: Analysis,
+) -> None:
     frame = lab_report.frame
     sizes = {
         protocol: sorted(set(frame[frame["protocol"] == protocol]["message_bytes"]))
@@ -138,13 +142,13 @@ def test_udp_was_measured_with_64512_where_tcp_was_with_65536(lab_report: Analys
     assert sizes == {"TCP": [64, 576, 1500, 65536], "UDP": [64, 576, 1500, 64512]}
 
 
-def test_pairings_are_kept_server_first(lab_report: Analysis) -> None:
+def test_imported_pairings_name_the_server_first(lab_report: Analysis) -> None:
     assert list(dict.fromkeys(lab_report.frame["pairing"])) == ["LL", "WL", "LW", "WW"]
     # All of LW's TCP 65536 lie above the ceiling with timestamps: a Windows client sends.
     assert min(measured(lab_report, ("LW", "TCP", 65536))) > Decimal("94.928")
 
 
-def test_the_outliers_and_the_step_are_kept_as_they_are(lab_report: Analysis) -> None:
+def test_the_import_stores_outliers_and_steps_as_they_are_printed(lab_report: Analysis) -> None:
     values = measured(lab_report, ("WL", "UDP", 1500))
     assert values[-1] == Decimal("1.89")
     assert statistics.median(values) == Decimal("92.375")
@@ -152,18 +156,22 @@ def test_the_outliers_and_the_step_are_kept_as_they_are(lab_report: Analysis) ->
     assert measured(lab_report, ("LL", "UDP", 1500))[-2:] == [Decimal("87.14")] * 2
 
 
-def test_a_printed_leading_zero_does_not_make_a_number_octal(lab_report: Analysis) -> None:
+def test_a_printed_number_with_a_leading_zero_is_read_as_decimal(lab_report: Analysis) -> None:
     assert measured(lab_report, ("WL", "UDP", 64))[0] == Decimal("2.57")
     assert column_of(lab_report, ("WL", "UDP", 64))["printed_mbit_per_s"].iloc[0] == "02.57"
 
 
-def test_what_the_document_does_not_say_is_not_made_up(lab_report: Analysis) -> None:
+def test_the_import_leaves_values_blank_that_the_document_does_not_state(
+    lab_report: Analysis,
+) -> None:
     frame = lab_report.frame
     unsaid = ["duration_s", "server", "client", "started_at", "nodelay", "streams", "mss_bytes"]
     assert frame[unsaid].isna().all().all()
 
 
-def test_the_link_is_known_where_it_was_given(lab_report: Analysis, tmp_path: Path) -> None:
+def test_an_imported_run_has_a_link_only_if_the_import_states_one(
+    lab_report: Analysis, tmp_path: Path
+) -> None:
     link = lab_report.plan.link
     assert link is not None
     assert (link.rate_bit_per_s, link.mtu_bytes, link.vlan) == (1e8, 1500, False)

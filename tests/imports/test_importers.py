@@ -35,7 +35,7 @@ IMPORTER = Importer(
 """
 
 
-def test_a_module_in_the_package_is_a_command(
+def test_a_new_module_of_importers_becomes_a_command_of_netlab_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "one_number.py").write_text(MODULE)
@@ -51,7 +51,7 @@ def test_a_module_in_the_package_is_a_command(
     sys.modules.pop("netlab.imports.one_number")
 
 
-def test_there_is_no_command_for_what_importers_share() -> None:
+def test_netlab_import_has_a_command_for_each_importer_and_for_nothing_else() -> None:
     assert importer_names() == sorted(
         [
             *("ethr", "flent", "iperf2", "iperf3", "neper", "netperf", "ntttcp", "nuttcp"),
@@ -65,7 +65,7 @@ def test_there_is_no_command_for_what_importers_share() -> None:
 @pytest.mark.parametrize(
     ("word", "fault"), [("pc", "'pc' is not NAME=HOST"), ("pc=a,,b", "'pc=a,,b' is not NAME=HOST")]
 )
-def test_an_option_that_means_nothing_is_refused(word: str, fault: str) -> None:
+def test_a_malformed_machine_option_of_netlab_import_is_refused(word: str, fault: str) -> None:
     outcome = CliRunner().invoke(cli, ["import", "pairs", "t.csv", "--machine", word])
     assert outcome.exit_code == 2
     assert f"Invalid value for '--machine': {fault}" in outcome.output
@@ -74,7 +74,7 @@ def test_an_option_that_means_nothing_is_refused(word: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "values"), [({"speed": 1}, {}), ({}, {"speed": 1}), ({}, {"rtt_mean_ns": 1.0})]
 )
-def test_a_name_that_is_no_column_of_the_test_is_not_written(
+def test_a_name_that_is_not_a_column_of_the_test_is_not_written_to_a_run(
     settings: dict[str, int], values: dict[str, float], tmp_path: Path
 ) -> None:
     (tmp_path / "table.csv").touch()

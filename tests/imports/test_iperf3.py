@@ -42,7 +42,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
 @pytest.mark.parametrize(
     "name", ["iperf3-tcp.client.json", "iperf3-udp.client.json", "iperf3-udp-over.client.json"]
 )
-def test_the_payload_is_what_the_kernel_counted_on_the_wire(name: str) -> None:
+def test_the_throughput_from_iperf3_matches_the_kernels_count_of_bytes(name: str) -> None:
     (result,) = parse_iperf3(sample(name), name)
     protocol = str(result.settings["protocol"])
     payload_bytes = float(str(result.values["throughput_bit_per_s"])) / 8
@@ -54,7 +54,7 @@ def test_the_payload_is_what_the_kernel_counted_on_the_wire(name: str) -> None:
     assert payload_bytes == pytest.approx(counted_bytes, rel=0.01)
 
 
-def test_each_setting_and_figure_comes_from_its_place(tmp_path: Path) -> None:
+def test_an_iperf3_udp_output_gives_each_setting_and_figure(tmp_path: Path) -> None:
     run = imported(tmp_path, "iperf3-udp-over.client.json", names={"198.18.0.2": "nas"})
     (record,) = run.records
     assert record.settings == {
@@ -90,7 +90,7 @@ def test_each_setting_and_figure_comes_from_its_place(tmp_path: Path) -> None:
         ("iperf3-omit.client.json", "client-sends", {"": 93967377}),
     ],
 )
-def test_directions_streams_and_a_warm_up_are_read(
+def test_the_iperf3_importer_reads_directions_streams_and_the_warm_up(
     name: str, direction: str, flows: Mapping[str, int]
 ) -> None:
     (result,) = parse_iperf3(sample(name), name)
@@ -104,7 +104,7 @@ def test_directions_streams_and_a_warm_up_are_read(
     assert ("warm_up_s" in result.settings) == ("omit" in name)
 
 
-def test_both_outputs_of_a_test_are_one_trial_and_the_server_s_alone_is_one_as_well(
+def test_both_outputs_of_an_iperf3_test_become_one_trial(
     tmp_path: Path,
 ) -> None:
     both = imported(tmp_path, "iperf3-tcp.server.json", "iperf3-tcp.client.json")
@@ -119,7 +119,7 @@ def test_both_outputs_of_a_test_are_one_trial_and_the_server_s_alone_is_one_as_w
     )
 
 
-def test_repeats_are_trials_in_the_order_of_their_starts(tmp_path: Path) -> None:
+def test_repeated_iperf3_tests_become_trials_in_the_order_of_their_starts(tmp_path: Path) -> None:
     document = json.loads(sample("iperf3-tcp.client.json"))
     for number, seconds in enumerate((1795328300, 1795328100)):
         document["start"]["timestamp"]["timesecs"] = seconds
@@ -133,12 +133,14 @@ def test_repeats_are_trials_in_the_order_of_their_starts(tmp_path: Path) -> None
     ]
 
 
-def test_an_output_of_a_refused_connection_is_no_result(tmp_path: Path) -> None:
+def test_an_iperf3_output_of_a_refused_connection_is_refused_with_this_error(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UsageError, match="Connection refused"):
         imported(tmp_path, "iperf3-refused.client.json")
 
 
-def test_an_error_in_mid_test_is_a_failure_without_a_figure() -> None:
+def test_an_error_during_an_iperf3_test_becomes_a_failure_without_figures() -> None:
     document = json.loads(sample("iperf3-tcp.client.json"))
     document["error"] = "error - control socket has closed unexpectedly"
     (result,) = parse_iperf3(json.dumps(document), "x")
@@ -155,19 +157,21 @@ def test_an_error_in_mid_test_is_a_failure_without_a_figure() -> None:
         ("iperf Done.", "not JSON"),
     ],
 )
-def test_what_is_no_output_is_refused_with_its_place(text: str, sentence: str) -> None:
+def test_text_that_is_not_an_iperf3_output_is_refused_with_its_place(
+    text: str, sentence: str
+) -> None:
     with pytest.raises(MatrixError) as excinfo:
         parse_iperf3(text, "out.json")
     assert sentence in str(excinfo.value) and "out.json:1:" in str(excinfo.value)
 
 
 @pytest.mark.parametrize("cut", [10, 500, 2000, 3000])
-def test_a_cut_output_is_refused(cut: int) -> None:
+def test_a_cut_iperf3_output_is_refused(cut: int) -> None:
     with pytest.raises(MatrixError):
         parse_iperf3(sample("iperf3-tcp.client.json")[:cut], "x")
 
 
-def test_an_unknown_version_is_read_as_far_as_it_is_understood() -> None:
+def test_the_iperf3_importer_reads_an_unknown_version_and_names_what_it_leaves_out() -> None:
     document = json.loads(sample("iperf3-tcp.client.json"))
     document["start"]["version"] = "iperf 4.0"
     document["end"]["sum_received"]["seconds"] = 1e308
@@ -203,7 +207,9 @@ JSON = st.recursive(
         ]
     ),
 )
-def test_any_part_may_be_anything(part: Any, path: str) -> None:
+def test_an_iperf3_output_with_any_json_in_one_place_has_throughput_or_a_reason(
+    part: Any, path: str
+) -> None:
     document = json.loads(sample("iperf3-tcp-bidir.client.json"))
     *parents, last = path.split(".")
     place = document

@@ -69,7 +69,9 @@ def map_of(folder: Path, text: str) -> ColumnMap:
     return read_column_map(path)
 
 
-def test_numbers_are_in_the_unit_of_their_column_or_in_their_own(tmp_path: Path) -> None:
+def test_a_number_of_a_mapped_table_has_the_unit_of_its_column_or_its_own_unit(
+    tmp_path: Path,
+) -> None:
     run = imported(tmp_path, STREAMS, STREAM_TABLE)
     rows = [
         (r.pairing, r.trial, r.settings["message_bytes"], r.settings["socket_buffer_bytes"])
@@ -115,12 +117,12 @@ def test_the_map_in_the_documentation_reads_a_table_with_its_headings(tmp_path: 
     }
 
 
-def test_a_blank_is_pending_and_no_number(tmp_path: Path) -> None:
+def test_a_blank_of_a_mapped_table_becomes_a_pending_record_without_values(tmp_path: Path) -> None:
     record = imported(tmp_path, STREAMS, STREAM_TABLE).records[2]
     assert (record.status, record.reason, record.values) == (Status.PENDING, "not-recorded", {})
 
 
-def test_rows_of_one_cell_are_trials_in_the_order_of_their_times(tmp_path: Path) -> None:
+def test_rows_of_one_cell_become_trials_in_the_order_of_their_times(tmp_path: Path) -> None:
     run = imported(tmp_path, ROUND_TRIPS, ROUND_TRIP_TABLE)
     trials = [(r.trial, r.started_at, r.values["rtt_p50_ns"]) for r in run.records]
     assert trials == [
@@ -132,7 +134,7 @@ def test_rows_of_one_cell_are_trials_in_the_order_of_their_times(tmp_path: Path)
     }
 
 
-def test_the_command_makes_a_report_that_names_what_was_not_read(tmp_path: Path) -> None:
+def test_the_report_of_a_mapped_table_names_the_columns_that_were_not_read(tmp_path: Path) -> None:
     (tmp_path / "columns.yaml").write_text(STREAMS, encoding="utf-8")
     (tmp_path / "table.csv").write_text(STREAM_TABLE, encoding="utf-8")
     words = ["import", "table", str(tmp_path / "table.csv"), "--into", str(tmp_path / "run")]
@@ -143,7 +145,7 @@ def test_the_command_makes_a_report_that_names_what_was_not_read(tmp_path: Path)
     assert "columns not read: Remark" in page
 
 
-def test_two_maps_of_one_table_are_two_runs(tmp_path: Path) -> None:
+def test_an_import_with_another_map_into_the_same_folder_is_refused(tmp_path: Path) -> None:
     imported(tmp_path, STREAMS, STREAM_TABLE)
     imported(tmp_path, STREAMS, STREAM_TABLE)
     with pytest.raises(UsageError, match="run"):
@@ -185,7 +187,9 @@ def test_two_maps_of_one_table_are_two_runs(tmp_path: Path) -> None:
         ("decimal", "decimals", "2:1: decimals: unknown key"),
     ],
 )
-def test_a_wrong_map_is_told_with_its_place(tmp_path: Path, old: str, new: str, fault: str) -> None:
+def test_a_wrong_map_of_columns_is_refused_with_its_place(
+    tmp_path: Path, old: str, new: str, fault: str
+) -> None:
     with pytest.raises(MatrixError) as caught:
         map_of(tmp_path, STREAMS.replace(old, new, 1))
     assert fault in str(caught.value)
@@ -210,7 +214,9 @@ def test_a_wrong_map_is_told_with_its_place(tmp_path: Path, old: str, new: str, 
         (";", ",", "no column has the heading `Setup`"),
     ],
 )
-def test_a_wrong_row_is_told_with_its_place(tmp_path: Path, old: str, new: str, fault: str) -> None:
+def test_a_wrong_row_of_a_mapped_table_is_refused_with_its_place(
+    tmp_path: Path, old: str, new: str, fault: str
+) -> None:
     count = -1 if old == ";" else 1
     with pytest.raises(MatrixError) as caught:
         parse_mapped_table(
@@ -219,14 +225,16 @@ def test_a_wrong_row_is_told_with_its_place(tmp_path: Path, old: str, new: str, 
     assert fault in str(caught.value)
 
 
-def test_a_datagram_that_udp_cannot_carry_is_a_fault(tmp_path: Path) -> None:
+def test_a_mapped_udp_message_above_the_largest_datagram_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MatrixError, match="UDP cannot carry 65536 bytes"):
         imported(
             tmp_path, STREAMS.replace("TCP", "UDP"), STREAM_TABLE.replace("WL;1;", "WL;64;", 1)
         )
 
 
-def test_it_is_a_fault_also_where_the_protocol_stands_behind_the_size(tmp_path: Path) -> None:
+def test_a_too_large_udp_message_is_refused_if_the_protocol_follows_the_size(
+    tmp_path: Path,
+) -> None:
     columns = STREAMS.replace("values:\n  protocol: TCP\n", "  protocol: Remark\n")
     table = "Setup;Size;Window;Rate;Remark\nLL;64;64;0,09;udp\n"
     with pytest.raises(MatrixError, match="2:4: message_bytes: UDP cannot carry 65536 bytes"):

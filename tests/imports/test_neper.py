@@ -58,7 +58,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "stream" in name])
-def test_the_payload_is_what_the_kernel_counted_on_the_wire(name: str) -> None:
+def test_the_throughput_from_neper_matches_the_kernels_count_of_bytes(name: str) -> None:
     result = result_of(sample(name))
     elapsed_s = float(str(result.values.get("elapsed_ns", 2e9))) / 1e9
     payload_bytes = figure(result, "throughput_bit_per_s") * elapsed_s / 8
@@ -72,7 +72,7 @@ def test_the_payload_is_what_the_kernel_counted_on_the_wire(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "_rr" in name])
-def test_a_transaction_is_a_frame_that_the_kernel_counted(name: str) -> None:
+def test_the_transactions_from_neper_match_the_kernels_count_of_frames(name: str) -> None:
     result = result_of(sample(name))
     frames = int(truth(name)["server_interface_received_frames"])
     assert figure(result, "transactions_per_s") * 2.0 == pytest.approx(frames, rel=0.01)
@@ -81,7 +81,7 @@ def test_a_transaction_is_a_frame_that_the_kernel_counted(name: str) -> None:
     assert figure(result, "transactions") == pytest.approx(frames * share, rel=0.01)
 
 
-def test_each_setting_and_figure_comes_from_its_place(tmp_path: Path) -> None:
+def test_the_output_of_a_neper_client_gives_each_setting_and_figure(tmp_path: Path) -> None:
     run = imported(tmp_path, "neper-tcp_rr.client.txt", names={"198.18.0.2": "nas"})
     (record,) = run.records
     assert (record.pairing, record.server, record.client) == ("nas+client", "nas", "client")
@@ -106,7 +106,7 @@ def test_each_setting_and_figure_comes_from_its_place(tmp_path: Path) -> None:
     }
 
 
-def test_the_settings_of_a_stream_are_those_of_the_client() -> None:
+def test_a_neper_client_states_more_settings_of_a_stream_than_its_server() -> None:
     client = result_of(sample("neper-udp_stream.client.txt"))
     assert client.settings == {
         "protocol": "UDP",
@@ -131,7 +131,7 @@ def test_the_settings_of_a_stream_are_those_of_the_client() -> None:
         ("0", "0", "server-sends", {"": 9.0}),
     ],
 )
-def test_data_to_the_client_are_read(
+def test_the_neper_importer_reads_streams_to_the_client_and_in_both_directions(
     is_client: bool, client: str, server: str, direction: str, values: Mapping[str, float]
 ) -> None:
     # The client reads and, if it is both ways, writes.
@@ -150,7 +150,7 @@ def test_data_to_the_client_are_read(
     assert ("message_bytes" in result.settings) == (is_both or not is_client)
 
 
-def test_requested_options_are_settings_or_are_named() -> None:
+def test_neper_options_become_settings_or_are_named_as_unread() -> None:
     options = {"no_delay": "1", "congestion_control": "bbr", "test_length": "-500", "ipv6": "1"}
     text = changed(
         sample("neper-tcp_rr.client.txt"),
@@ -180,20 +180,20 @@ def test_requested_options_are_settings_or_are_named() -> None:
     ]
 
 
-def test_a_test_that_connects_each_time_is_another_one() -> None:
+def test_a_neper_test_that_connects_for_each_transaction_becomes_a_connect_test() -> None:
     lines = sample("neper-tcp_rr.client.txt").splitlines(keepends=True)
     result = result_of("".join(line for line in lines if not line.startswith(("delay", "noburst"))))
     assert (result.test, result.reason) == ("connect", None)
 
 
-def test_percentiles_that_have_columns_are_read() -> None:
+def test_the_neper_importer_reads_other_percentiles_that_have_columns() -> None:
     text = sample("neper-tcp_rr.client.txt").replace("latency_p99=", "latency_p99.9=")
     text = text.replace("latency_p90=", "latency_p95=")
     values = result_of(text).values
     assert values["rtt_p99_9_ns"] == 25910 and "rtt_p99_ns" not in values
 
 
-def test_the_figures_of_both_sides_are_equal_and_the_server_times_nothing() -> None:
+def test_both_sides_of_a_neper_test_state_the_same_rate_and_only_the_client_has_latencies() -> None:
     client, server = (
         result_of(sample(f"neper-tcp_rr.{side}.txt")) for side in ("client", "server")
     )
@@ -204,7 +204,7 @@ def test_the_figures_of_both_sides_are_equal_and_the_server_times_nothing() -> N
 @pytest.mark.parametrize(
     ("name", "reason"), [("tcp_stream", "no-traffic"), ("udp_rr", "no-answer")]
 )
-def test_a_rate_of_zero_is_no_result(name: str, reason: str) -> None:
+def test_a_neper_rate_of_zero_becomes_a_failure_without_figures(name: str, reason: str) -> None:
     zeros = ("throughput", "local_throughput", "remote_throughput", "latency_mean")
     text = changed(sample(f"neper-{name}.client.txt"), **dict.fromkeys(zeros, "0"))
     result = result_of(text)
@@ -219,7 +219,9 @@ def test_a_rate_of_zero_is_no_result(name: str, reason: str) -> None:
         ("Killed", "not-recorded"),
     ],
 )
-def test_a_test_that_broke_off_is_a_failure(tmp_path: Path, words: str, reason: str) -> None:
+def test_a_neper_test_that_broke_off_becomes_a_failure_without_figures(
+    tmp_path: Path, words: str, reason: str
+) -> None:
     text = sample("neper-tcp_stream.client.txt")
     text = text[: text.index("invalid_secret_count")] + words + "\n"
     (tmp_path / "out.txt").write_text(text, encoding="utf-8")
@@ -228,7 +230,7 @@ def test_a_test_that_broke_off_is_a_failure(tmp_path: Path, words: str, reason: 
     assert (record.reason, record.values) == (reason, {})
 
 
-def test_several_outputs_in_a_file_are_several_results_and_repeats_are_trials(
+def test_several_neper_outputs_in_a_file_become_cells_and_repeats_become_trials(
     tmp_path: Path,
 ) -> None:
     names = ("neper-udp_rr.client.txt", "neper-tcp_stream.client.txt", "neper-udp_rr.client.txt")
@@ -241,7 +243,7 @@ def test_several_outputs_in_a_file_are_several_results_and_repeats_are_trials(
     ]
 
 
-def test_an_unknown_version_is_read_as_far_as_it_is_understood() -> None:
+def test_the_neper_importer_reads_an_unknown_version_and_names_what_it_leaves_out() -> None:
     text = changed(
         sample("neper-tcp_rr.client.txt"), VERSION="2.0.0", latency_p50="-nan", latency_max="1e308"
     )
@@ -254,12 +256,12 @@ def test_an_unknown_version_is_read_as_far_as_it_is_understood() -> None:
 @pytest.mark.parametrize(
     "text", ["", "\0\0", "iperf Done.\n", '{"start": {}}', "THROUGHPUT=94.16\nVERSION=1.1.0\n"]
 )
-def test_what_is_no_output_is_refused_with_its_place(text: str) -> None:
+def test_text_that_is_not_a_neper_output_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(MatrixError, match=r"out\.txt:1:1: not an output of neper"):
         parse_neper(text, "out.txt")
 
 
-def test_what_is_whole_is_read_and_the_rest_is_named(tmp_path: Path) -> None:
+def test_the_neper_importer_reads_a_whole_output_after_a_cut_output(tmp_path: Path) -> None:
     text = sample("neper-tcp_rr.client.txt")
     (tmp_path / "out.txt").write_text(text[:90] + "\n" + text, encoding="utf-8")
     run = load(import_neper((tmp_path / "out.txt",), tmp_path / "run"))
@@ -270,7 +272,7 @@ def test_what_is_whole_is_read_and_the_rest_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_cut_output_has_no_other_figures(name: str) -> None:
+def test_a_cut_neper_output_gives_no_figure_that_the_whole_output_lacks(name: str) -> None:
     whole = result_of(sample(name))
     for cut in range(len(sample(name))):
         try:
@@ -294,7 +296,7 @@ def test_a_cut_output_has_no_other_figures(name: str) -> None:
     | st.text(max_size=8),
     is_double=st.booleans(),
 )
-def test_a_piece_may_be_anything(
+def test_a_mutated_neper_output_is_refused_or_gives_figures_exactly_without_a_reason(
     name: str, at: float, length: int, piece: str, is_double: bool
 ) -> None:
     text = sample(name)
@@ -310,13 +312,15 @@ def test_a_piece_may_be_anything(
         assert (result.reason is None) == any(value.endswith(endings) for value in result.values)
 
 
-def test_long_lines_and_many_outputs_take_linear_time() -> None:
+def test_the_neper_importer_reads_very_long_lines_and_refuses_over_10000_outputs() -> None:
     text = sample("neper-udp_rr.client.txt")
     assert parse_neper(text + "x" * 2_000_000 + "\n" + "latency_mean=\n" * 100_000, "x")
     with pytest.raises(MatrixError, match="more than 10000 outputs"):
         parse_neper("VERSION=1.1.0\n" * 20_000, "x")
 
 
-def test_a_host_without_an_address_takes_the_name_of_its_role(tmp_path: Path) -> None:
+def test_a_host_without_an_address_in_a_neper_output_is_called_client_or_server(
+    tmp_path: Path,
+) -> None:
     run = imported(tmp_path, "neper-tcp_stream.server.txt", names={"client": "pc"})
     assert {record.client for record in run.records} == {"pc"}

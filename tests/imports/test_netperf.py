@@ -59,7 +59,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
         ("interval.txt", "TCP", 1),
     ],
 )
-def test_the_payload_is_what_the_kernel_counted_on_the_wire(
+def test_the_throughput_from_netperf_matches_the_kernels_count_of_bytes(
     name: str, protocol: str, runs: int
 ) -> None:
     test = result(name)
@@ -70,7 +70,7 @@ def test_the_payload_is_what_the_kernel_counted_on_the_wire(
     assert payload_bytes == pytest.approx(counted_bytes, rel=0.01)
 
 
-def test_data_to_the_client_are_what_the_kernel_counted_there() -> None:
+def test_the_throughput_of_netperfs_maerts_test_matches_the_clients_kernel() -> None:
     test = result("maerts.txt")
     assert test.settings["direction"] == "server-sends"
     payload_bytes = value(test, "throughput_bit_per_s") * value(test, "elapsed_ns") / 8e9
@@ -88,7 +88,9 @@ def test_data_to_the_client_are_what_the_kernel_counted_there() -> None:
         ("omni-latency.txt", "round_trip", 1),
     ],
 )
-def test_transactions_are_what_the_kernel_counted(name: str, kind: str, frames: int) -> None:
+def test_the_transactions_from_netperf_match_the_kernels_count_of_frames(
+    name: str, kind: str, frames: int
+) -> None:
     test = result(name)
     assert test.test == kind
     assert value(test, "transactions_per_s") * 2 * frames == pytest.approx(
@@ -96,7 +98,7 @@ def test_transactions_are_what_the_kernel_counted(name: str, kind: str, frames: 
     )
 
 
-def test_each_setting_and_figure_comes_from_its_place(tmp_path: Path) -> None:
+def test_a_netperf_udp_output_gives_each_setting_and_figure(tmp_path: Path) -> None:
     run = imported(tmp_path, "udp-stream.txt", names={"198.18.0.2": "nas"})
     (record,) = run.records
     assert record.settings == {
@@ -117,7 +119,7 @@ def test_each_setting_and_figure_comes_from_its_place(tmp_path: Path) -> None:
     }
 
 
-def test_all_keys_of_a_csv_are_read_and_latencies_of_send_calls_are_not() -> None:
+def test_netperf_csv_keys_are_read_without_the_latencies_of_send_calls() -> None:
     test = result("omni-csv.csv")
     assert test.settings == {
         "protocol": "TCP",
@@ -131,7 +133,7 @@ def test_all_keys_of_a_csv_are_read_and_latencies_of_send_calls_are_not() -> Non
     assert not [name for name in test.values if name.startswith("rtt_")]
 
 
-def test_round_trips_have_their_latencies_and_requests_under_way() -> None:
+def test_netperf_round_trips_have_latencies_and_outstanding_requests() -> None:
     text = sample("omni-latency.txt") + "PROTOCOL=TCP\nBURST_SIZE=3\nREQUEST_SIZE=64\n"
     (test,) = parse_netperf(text, "x")
     assert test.settings["outstanding"] == 4
@@ -145,7 +147,7 @@ def test_round_trips_have_their_latencies_and_requests_under_way() -> None:
     }
 
 
-def test_the_first_interim_result_is_the_start() -> None:
+def test_the_first_interim_result_of_netperf_gives_the_start_of_the_trial() -> None:
     assert result("interval.txt").started_at == "2026-11-22T06:18:00.626000Z"
     keys = "NETPERF_INTERVAL[0]=0.504\nNETPERF_ENDING[0]=1795328281.130\n"
     banner, _, rest = sample("omni-keyval.txt").partition("\n")
@@ -154,12 +156,14 @@ def test_the_first_interim_result_is_the_start() -> None:
 
 
 @pytest.mark.parametrize("name", ["interval.txt", "omni-latency.txt"])
-def test_an_output_that_does_not_state_its_protocol_is_no_record(name: str, tmp_path: Path) -> None:
+def test_a_netperf_output_that_does_not_state_its_protocol_is_refused(
+    name: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="the key PROTOCOL"):
         imported(tmp_path, name)
 
 
-def test_several_outputs_in_a_file_are_trials_or_cells(tmp_path: Path) -> None:
+def test_several_netperf_outputs_in_a_file_become_trials_and_cells(tmp_path: Path) -> None:
     text = sample("tcp-stream.txt")
     (tmp_path / "out.txt").write_text(f"$ netperf\n{text}{text}{sample('tcp-rr.txt')}")
     run = load(import_netperf((tmp_path / "out.txt",), tmp_path / "run"))
@@ -171,7 +175,7 @@ def test_several_outputs_in_a_file_are_trials_or_cells(tmp_path: Path) -> None:
     )
 
 
-def test_keys_without_a_banner_are_outputs_where_they_state_the_test() -> None:
+def test_netperf_keys_without_a_banner_are_read_if_they_state_the_test() -> None:
     _, _, keys = sample("omni-keyval.txt").partition("\n")
     text = f"{keys}DIRECTION=Send\nDEST_ADDR=2001:db8::1\n"
     first, second = parse_netperf(text * 2, "x")
@@ -183,12 +187,14 @@ def test_keys_without_a_banner_are_outputs_where_they_state_the_test() -> None:
 @pytest.mark.parametrize(
     ("unit", "factor"), [("10^3bits", 10**3), ("10^9bits", 10**9), ("MBytes", 8 * 2**20)]
 )
-def test_units_are_tens_of_bits_or_twos_of_bytes(unit: str, factor: int) -> None:
+def test_netperf_units_of_bits_are_decimal_and_units_of_bytes_are_binary(
+    unit: str, factor: int
+) -> None:
     (test,) = parse_netperf(sample("tcp-stream.txt").replace("10^6bits", unit), "x")
     assert test.values["throughput_bit_per_s"] == 94.14 * factor
 
 
-def test_requested_buffers_pace_and_service_are_settings() -> None:
+def test_requested_buffers_pace_and_service_of_netperf_become_settings() -> None:
     requests = "".join(f"{key}_SIZE_REQ=131072\n" for key in ("LSS", "LSR", "RSS", "RSR"))
     more = "LOCAL_INTERVAL_BURST=10\nLOCAL_INTERVAL_USECS=1000\nLOCAL_SOCKET_TOS=0xb8\n"
     text = sample("omni-keyval.txt").replace("LSS_SIZE_REQ=-1\n", requests) + more
@@ -202,12 +208,14 @@ def test_requested_buffers_pace_and_service_are_settings() -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [("MIGRATED TCP", "TCP"), (" : demo", " : no control : demo")]
 )
-def test_a_sender_s_figure_is_no_throughput(old: str, new: str) -> None:
+def test_a_netperf_figure_of_the_sender_becomes_the_sent_rate_and_no_throughput(
+    old: str, new: str
+) -> None:
     (test,) = parse_netperf(sample("tcp-stream.txt").replace(old, new), "x")
     assert test.values == {"sent_bit_per_s": 94140000, "elapsed_ns": 2010000000}
 
 
-def test_more_of_a_table_and_a_burst_are_read() -> None:
+def test_the_netperf_importer_reads_the_burst_and_the_latency_table() -> None:
     text = sample("tcp-rr.txt").replace("burst 0", "burst 7") + (
         "Alignment      Offset         RoundTrip  Trans    Throughput\n"
         "Local  Remote  Local  Remote  Latency    Rate     10^6bits/s\n"
@@ -231,7 +239,7 @@ def test_more_of_a_table_and_a_burst_are_read() -> None:
         ("tcp-stream.txt", "94.14", "9" * 4000, "not-recorded"),
     ],
 )
-def test_what_is_no_result_is_a_failure_without_a_figure(
+def test_netperf_outputs_without_a_result_become_failures_without_figures(
     name: str, old: str, new: str, reason: str
 ) -> None:
     text = sample(name).replace(old, new)
@@ -240,7 +248,7 @@ def test_what_is_no_result_is_a_failure_without_a_figure(
     assert (test.reason, test.values) == (reason, {})
 
 
-def test_an_error_of_netperf_is_the_reason(tmp_path: Path) -> None:
+def test_an_error_in_a_netperf_output_becomes_the_reason_of_the_failure(tmp_path: Path) -> None:
     banner = sample("tcp-stream.txt").partition("\n")[0]
     error = "netperf: send_omni: connect_data_socket failed: Connection refused"
     (test,) = parse_netperf(f"{banner}\n{error}\n", "x")
@@ -251,7 +259,7 @@ def test_an_error_of_netperf_is_the_reason(tmp_path: Path) -> None:
         import_netperf((tmp_path / "out.txt",), tmp_path / "run")
 
 
-def test_what_is_not_understood_is_named() -> None:
+def test_the_netperf_importer_names_what_it_does_not_understand() -> None:
     text = sample("confidence.txt").replace(" : demo", " : warp drive")
     warning = "!!! Confidence intervals: Throughput      : 7.125%\n"
     (test,) = parse_netperf(f"{text}{warning}more\n", "x")
@@ -273,14 +281,16 @@ def test_what_is_not_understood_is_named() -> None:
         ("x" * 70_000, "out.txt:1:65537: longer than"),
     ],
 )
-def test_what_is_no_output_is_refused_with_its_place(text: str, sentence: str) -> None:
+def test_text_that_is_not_a_netperf_output_is_refused_with_its_place(
+    text: str, sentence: str
+) -> None:
     with pytest.raises(MatrixError) as excinfo:
         parse_netperf(text, "out.txt")
     assert sentence in str(excinfo.value)
 
 
 @pytest.mark.parametrize("name", ["tcp-stream.txt", "udp-stream.txt", "omni-csv.csv"])
-def test_a_cut_output_has_its_whole_figures_or_none(name: str) -> None:
+def test_a_cut_netperf_output_gives_its_whole_figures_or_a_reason(name: str) -> None:
     text, whole = sample(name), result(name)
     for end in range(len(text.rstrip())):
         try:
@@ -297,7 +307,7 @@ def test_a_cut_output_has_its_whole_figures_or_none(name: str) -> None:
     piece=st.one_of(st.sampled_from(["", "nan", "-1e308", "9" * 30, "\0", "\n\n"]), st.text()),
     copies=st.integers(0, 3),
 )
-def test_a_changed_output_is_read_or_refused(
+def test_a_mutated_netperf_output_is_refused_or_gives_figures_exactly_without_a_reason(
     name: str, start: float, length: int, piece: str, copies: int
 ) -> None:
     text = (SAMPLES / name).read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ RECEIVER = (SAMPLES / "ntttcp-windows.receiver.xml").read_text(encoding="utf-8")
 SENDER = (SAMPLES / "ntttcp-linux.sender.xml").read_text(encoding="utf-8")
 
 
-def test_a_receiver_on_windows_has_a_throughput_and_times_in_milliseconds() -> None:
+def test_an_ntttcp_receiver_on_windows_gives_throughput_and_settings() -> None:
     (result,) = parse_ntttcp(RECEIVER, "x")
     assert result.values == {
         "throughput_bit_per_s": pytest.approx(8 * 117666162.4),
@@ -35,7 +35,7 @@ def test_a_receiver_on_windows_has_a_throughput_and_times_in_milliseconds() -> N
     assert (result.server, result.client, result.unread) == ("BOX-R", "", ())
 
 
-def test_a_sender_on_linux_has_no_throughput_and_times_in_seconds() -> None:
+def test_an_ntttcp_sender_on_linux_gives_a_sent_rate_and_no_throughput() -> None:
     (result,) = parse_ntttcp(SENDER, "x")
     assert result.values == {"sent_bit_per_s": pytest.approx(941_428_824.968)}
     assert result.settings == {
@@ -49,18 +49,18 @@ def test_a_sender_on_linux_has_no_throughput_and_times_in_seconds() -> None:
     assert (result.server, result.client, result.reason) == ("", "box-s", None)
 
 
-def test_a_file_to_which_ntttcp_appended_has_trials_of_one_cell(tmp_path: Path) -> None:
+def test_several_outputs_in_an_ntttcp_file_become_trials_of_one_cell(tmp_path: Path) -> None:
     (tmp_path / "xml.txt").write_text(2 * RECEIVER, encoding="utf-8")
     run = load(import_ntttcp((tmp_path / "xml.txt",), tmp_path / "run", names={"BOX-R": "nas"}))
     assert [(record.trial, record.server) for record in run.records] == [(1, "nas"), (2, "nas")]
 
 
-def test_samples_and_a_declaration_are_read() -> None:
+def test_the_ntttcp_importer_reads_an_xml_declaration_and_a_list_of_samples() -> None:
     text = f'<?xml version="1.0"?>\n<samples>\n{RECEIVER}{RECEIVER}</samples>\n'
     assert len(parse_ntttcp(text, "x")) == 2
 
 
-def test_no_traffic_and_no_figure_are_failures() -> None:
+def test_ntttcp_outputs_without_traffic_or_without_a_figure_become_failures() -> None:
     silent = RECEIVER.replace("117666162.4", "0.0")
     (result,) = parse_ntttcp(silent, "x")
     assert (result.reason, result.values) == ("no-traffic", {})
@@ -69,26 +69,26 @@ def test_no_traffic_and_no_figure_are_failures() -> None:
     assert (result.reason, result.values) == ("not-recorded", {})
 
 
-def test_megabits_are_read_if_there_are_no_bytes_a_second() -> None:
+def test_the_ntttcp_importer_reads_megabits_if_bytes_per_second_are_absent() -> None:
     older = "".join(line for line in RECEIVER.splitlines(True) if 'metric="Bps"' not in line)
     (result,) = parse_ntttcp(older, "x")
     assert result.values["throughput_bit_per_s"] == pytest.approx(941_329_000)
 
 
 @pytest.mark.parametrize("figure", ["NaN", "1e308", "9" * 400, "inf"])
-def test_a_figure_out_of_range_is_no_figure(figure: str) -> None:
+def test_an_ntttcp_figure_out_of_range_becomes_a_failure_without_figures(figure: str) -> None:
     text = RECEIVER.replace("117666162.4", figure).replace("941.329", figure)
     (result,) = parse_ntttcp(text, "x")
     assert (result.reason, result.values) == ("not-recorded", {})
     assert "no number in range" in result.unread[0]
 
 
-def test_an_unknown_version_is_read_as_far_as_it_is_understood() -> None:
+def test_the_ntttcp_importer_reads_an_unknown_version_and_names_it() -> None:
     (result,) = parse_ntttcp(RECEIVER.replace("5.40", "6.0"), "x")
     assert "throughput_bit_per_s" in result.values and "'6.0'" in result.unread[0]
 
 
-def test_without_its_protocol_an_output_is_no_result(tmp_path: Path) -> None:
+def test_an_ntttcp_output_without_its_protocol_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "xml.txt"
     path.write_text(RECEIVER.replace("<udp>False", "<udp>what"), encoding="utf-8")
     with pytest.raises(UsageError):
@@ -114,13 +114,15 @@ ENTITIES = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
         ('{"start": {}}', "out.xml:1:"),
     ],
 )
-def test_what_is_no_output_is_refused_with_its_place(text: str, sentence: str) -> None:
+def test_text_that_is_not_an_ntttcp_output_is_refused_with_its_place(
+    text: str, sentence: str
+) -> None:
     with pytest.raises(MatrixError) as excinfo:
         parse_ntttcp(text, "out.xml")
     assert sentence in str(excinfo.value)
 
 
-def test_a_fault_has_its_line_and_its_column() -> None:
+def test_a_fault_in_an_ntttcp_output_states_its_line_and_column() -> None:
     with pytest.raises(MatrixError) as excinfo:
         parse_ntttcp(RECEIVER.replace("\t<parameters>", "\t<parameters>&none;"), "out.xml")
     assert "out.xml:2:14" in str(excinfo.value)
@@ -133,7 +135,7 @@ def test_a_fault_has_its_line_and_its_column() -> None:
     piece=st.text(max_size=20) | st.sampled_from(["1e308", "NaN", "-1", "<", "&lt;", "]]>"]),
     doubled=st.booleans(),
 )
-def test_a_mutated_output_is_a_fault_or_a_result(
+def test_a_mutated_ntttcp_output_is_refused_or_gives_figures_exactly_without_a_reason(
     text: str, begin: int, length: int, piece: str, doubled: bool
 ) -> None:
     end = begin + length

@@ -48,7 +48,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["sockperf-pp-tcp.txt", "sockperf-pp-udp.txt"])
-def test_a_request_is_a_frame_that_the_kernel_counted_and_a_round_trip_lasts_as_long(
+def test_the_transactions_from_sockperf_match_the_kernels_count_of_frames(
     name: str,
 ) -> None:
     result = result_of(sample(name))
@@ -59,7 +59,7 @@ def test_a_request_is_a_frame_that_the_kernel_counted_and_a_round_trip_lasts_as_
     assert figure(result, "rtt_mean_ns") == pytest.approx(1e9 / answers_per_s, rel=0.05)
 
 
-def test_the_sender_s_bytes_are_those_on_the_wire_and_are_no_throughput() -> None:
+def test_sockperf_throughput_becomes_a_sent_rate_that_matches_the_wire() -> None:
     result = result_of(sample("sockperf-tp.txt"))
     row = truth("sockperf-tp.txt")
     assert result.values == {"sent_messages": 6002, "sent_bit_per_s": 32.043 * 2**20}
@@ -69,7 +69,7 @@ def test_the_sender_s_bytes_are_those_on_the_wire_and_are_no_throughput() -> Non
     assert (result.reason, result.test) == (None, "stream")
 
 
-def test_under_load_the_answers_are_those_that_the_client_s_interface_received() -> None:
+def test_the_answers_under_load_from_sockperf_match_the_clients_interface() -> None:
     result = result_of(sample("sockperf-ul.txt"))
     answers = int(truth("sockperf-ul.txt")["client_interface_received_bytes"]) // (
         64 + UDP_FRAME_BYTES
@@ -79,7 +79,7 @@ def test_under_load_the_answers_are_those_that_the_client_s_interface_received()
     assert any("4001 messages and 400 answers" in sentence for sentence in result.unread)
 
 
-def test_latencies_are_doubled(tmp_path: Path) -> None:
+def test_the_sockperf_importer_doubles_latencies_to_round_trips(tmp_path: Path) -> None:
     run = imported(tmp_path, "sockperf-pp-udp.txt", names={"198.18.0.2": "nas"})
     (record,) = run.records
     assert (record.server, record.client, record.started_at) == ("nas", "client", "")
@@ -101,13 +101,13 @@ def test_latencies_are_doubled(tmp_path: Path) -> None:
     }
 
 
-def test_round_trips_are_not_doubled() -> None:
+def test_the_sockperf_importer_does_not_double_round_trips() -> None:
     text = sample("sockperf-pp-udp.txt").replace("avg-latency", "avg-rtt")
     result = result_of(text.replace("Summary: Latency", "Summary: Round trip"))
     assert (result.values["rtt_mean_ns"], result.values["rtt_p50_ns"]) == (8354.0, 8092)
 
 
-def test_the_settings_of_throughput_and_of_bursts_are_read() -> None:
+def test_the_sockperf_importer_reads_the_settings_of_throughput_and_bursts() -> None:
     assert result_of(sample("sockperf-tp.txt")).settings == {
         "protocol": "UDP",
         "ip_version": 4,
@@ -127,12 +127,12 @@ def test_the_settings_of_throughput_and_of_bursts_are_read() -> None:
         ("4.005432129 GBps (32.043457031 Gbps)", 32.043457031 * 2**20),
     ],
 )
-def test_a_bandwidth_is_read_in_each_of_its_forms(words: str, rate: float) -> None:
+def test_the_sockperf_importer_reads_each_form_of_the_bandwidth(words: str, rate: float) -> None:
     text = sample("sockperf-tp.txt").replace("4.005 MBps (32.043 Mbps)", words)
     assert result_of(text).values["sent_bit_per_s"] == pytest.approx(rate)
 
 
-def test_an_output_of_version_3_10_without_colours_is_read() -> None:
+def test_the_sockperf_importer_reads_version_3_10_without_colours() -> None:
     text = sample("sockperf-pp-tcp.txt").replace("\x1b[2;35m", "").replace("\x1b[0m", "")
     text = text.replace("3.7-no.git", "3.10-23.git1")
     text = text.replace("(std-dev=8.755)", "(std-dev=8.755, cv=0.8, 99.0% ci=[10.3, 10.5])")
@@ -140,7 +140,7 @@ def test_an_output_of_version_3_10_without_colours_is_read() -> None:
     assert result_of(text).unread == ()
 
 
-def test_an_unknown_version_is_read_as_far_as_it_is_understood() -> None:
+def test_the_sockperf_importer_reads_an_unknown_version_and_names_what_it_leaves_out() -> None:
     text = sample("sockperf-pp-tcp.txt").replace("3.7-no.git", "4.0")
     text = text.replace("percentile 50.000 =   10.410", "percentile 50.000 =   nan")
     result = result_of(text)
@@ -164,7 +164,7 @@ def test_an_unknown_version_is_read_as_far_as_it_is_understood() -> None:
     ],
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_an_output_with_an_error_is_a_failure_without_a_figure(
+def test_a_sockperf_output_with_an_error_becomes_a_failure_without_figures(
     name: str, words: str, reason: str
 ) -> None:
     text = sample(name)
@@ -176,7 +176,7 @@ def test_an_output_with_an_error_is_a_failure_without_a_figure(
         assert result_of(f"{text}{words}\n").values == {}
 
 
-def test_an_option_that_the_system_does_not_support_does_not_end_the_test() -> None:
+def test_an_option_that_the_system_does_not_support_does_not_fail_a_sockperf_trial() -> None:
     words = (
         "sockperf: ERROR: setsockopt(TOS), set  failed.  It could be that this option is not "
         "supported in your system (errno=22 Invalid argument)\n"
@@ -187,7 +187,9 @@ def test_an_option_that_the_system_does_not_support_does_not_end_the_test() -> N
     assert result.reason is None and any("setsockopt(TOS)" in text for text in result.unread)
 
 
-def test_a_refused_connection_and_a_server_s_output_are_no_tests(tmp_path: Path) -> None:
+def test_sockperf_outputs_of_refused_connections_and_of_servers_give_no_trial(
+    tmp_path: Path,
+) -> None:
     header = "sockperf: == version #3.7-no.git == \n"
     refused = f"{header}sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)\n"
     (tmp_path / "refused.txt").write_text(refused, encoding="utf-8")
@@ -200,7 +202,7 @@ def test_a_refused_connection_and_a_server_s_output_are_no_tests(tmp_path: Path)
     assert result_of(server).settings == {}
 
 
-def test_several_outputs_in_a_file_are_several_results_and_repeats_are_trials(
+def test_several_sockperf_outputs_in_a_file_become_cells_and_repeats_become_trials(
     tmp_path: Path,
 ) -> None:
     names = ("sockperf-pp-udp.txt", "sockperf-tp.txt", "sockperf-pp-udp.txt")
@@ -213,7 +215,7 @@ def test_several_outputs_in_a_file_are_several_results_and_repeats_are_trials(
     ]
 
 
-def test_only_the_first_of_several_servers_is_read() -> None:
+def test_the_sockperf_importer_reads_only_the_first_of_several_servers() -> None:
     text = sample("sockperf-pp-udp.txt")
     more = text[text.index("sockperf: ========= Print") :].replace("No: 0", "No: 1")
     result = result_of(text + more.replace("8.354", "9.999"))
@@ -222,13 +224,13 @@ def test_only_the_first_of_several_servers_is_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\0\0", "iperf Done.\n", '{"start": {}}', "VERSION=1.1.0\n"])
-def test_what_is_no_output_is_refused_with_its_place(text: str) -> None:
+def test_text_that_is_not_a_sockperf_output_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(MatrixError, match=r"out\.txt:1:1: not an output of sockperf"):
         parse_sockperf(text, "out.txt")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_cut_output_has_no_other_figures(name: str) -> None:
+def test_a_cut_sockperf_output_gives_no_figure_that_the_whole_output_lacks(name: str) -> None:
     whole = result_of(sample(name)).values.items()
     for cut in range(10, len(sample(name)), 3):
         (result,) = parse_sockperf(sample(name)[:cut], "x")
@@ -236,7 +238,7 @@ def test_a_cut_output_has_no_other_figures(name: str) -> None:
         assert result.reason is None or not result.values
 
 
-def test_a_missing_line_end_changes_nothing() -> None:
+def test_a_sockperf_output_without_its_last_line_end_gives_the_same_figures() -> None:
     for name in NAMES:
         assert result_of(sample(name).rstrip()).values == result_of(sample(name)).values
 
@@ -251,7 +253,7 @@ def test_a_missing_line_end_changes_nothing() -> None:
     | st.text(max_size=8),
     is_double=st.booleans(),
 )
-def test_a_piece_may_be_anything(
+def test_a_mutated_sockperf_output_is_refused_or_gives_figures_exactly_without_a_reason(
     name: str, at: float, length: int, piece: str, is_double: bool
 ) -> None:
     text = sample(name)
@@ -266,7 +268,7 @@ def test_a_piece_may_be_anything(
         assert (result.reason is None) == bool({"rtt_mean_ns", "sent_bit_per_s"} & {*result.values})
 
 
-def test_long_lines_and_many_outputs_take_linear_time() -> None:
+def test_the_sockperf_importer_reads_very_long_lines_and_refuses_over_10000_outputs() -> None:
     header = "sockperf: == version #3.7 ==\n"
     assert parse_sockperf(header + "---> percentile " + " " * 2_000_000 + "\n", "x")
     assert parse_sockperf(header + "\x1b[1" * 500_000, "x")

@@ -22,18 +22,20 @@ def imported(tmp_path: Path, read: Any, file: Path, **settings: str) -> Any:
     return load(read((file,), tmp_path / "run", settings=settings))
 
 
-def test_a_setting_that_the_output_lacks_is_in_every_record(tmp_path: Path) -> None:
+def test_a_setting_that_the_tools_output_lacks_can_be_stated_for_the_import(tmp_path: Path) -> None:
     (record,) = imported(tmp_path, import_sockperf, PING_PONG, message_bytes="64").records
     assert record.settings["message_bytes"] == 64
 
 
-def test_imports_with_and_without_it_are_two_runs(tmp_path: Path) -> None:
+def test_an_import_with_another_stated_setting_into_the_same_folder_is_refused(
+    tmp_path: Path,
+) -> None:
     imported(tmp_path, import_sockperf, PING_PONG)
     with pytest.raises(UsageError, match="run"):
         imported(tmp_path, import_sockperf, PING_PONG, message_bytes="64")
 
 
-def test_the_output_is_not_contradicted(tmp_path: Path) -> None:
+def test_a_stated_setting_that_contradicts_the_tools_output_is_refused(tmp_path: Path) -> None:
     file = SAMPLES / "iperf3" / "iperf3-udp-over.client.json"
     sentence = "iperf3-udp-over.client.json states message_bytes 1472; --setting states 64"
     with pytest.raises(UsageError, match=sentence):
@@ -48,7 +50,9 @@ def test_the_output_is_not_contradicted(tmp_path: Path) -> None:
         ("direction", "client-sends", "no test of the output has this setting"),
     ],
 )
-def test_a_wrong_value_is_told(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+def test_a_wrong_value_of_a_stated_setting_is_refused(
+    tmp_path: Path, name: str, text: str, sentence: str
+) -> None:
     with pytest.raises(UsageError, match=sentence):
         imported(tmp_path, import_sockperf, PING_PONG, **{name: text})
 
@@ -64,14 +68,16 @@ def test_a_wrong_value_is_told(tmp_path: Path, name: str, text: str, sentence: s
         ),
     ],
 )
-def test_the_command_refuses_what_is_no_setting(tmp_path: Path, word: str, sentence: str) -> None:
+def test_netlab_import_refuses_a_malformed_or_unknown_setting(
+    tmp_path: Path, word: str, sentence: str
+) -> None:
     words = ["import", "sockperf", str(PING_PONG), "--into", str(tmp_path / "run")]
     outcome = CliRunner().invoke(cli, [*words, "--setting", word])
     assert outcome.exit_code == 2
     assert sentence in " ".join(outcome.output.split())
 
 
-def test_the_command_takes_two_that_differ_in_nothing(tmp_path: Path) -> None:
+def test_netlab_import_accepts_the_same_setting_twice(tmp_path: Path) -> None:
     words = ["import", "sockperf", str(PING_PONG), "--into", str(tmp_path / "run")]
     outcome = CliRunner().invoke(cli, [*words, *2 * ["--setting", "message_bytes=64"]])
     assert outcome.exit_code == 0, outcome.output

@@ -54,13 +54,13 @@ def faults_of(text: str) -> list[str]:
         ('LL,TCP,6"4,16384,1', "8: the quotes do not match"),
     ],
 )
-def test_a_wrong_row_is_told_with_line_and_column(row: str, fault: str) -> None:
+def test_a_wrong_row_of_a_table_is_refused_with_its_line_and_column(row: str, fault: str) -> None:
     lines = faults_of(f"{HEADER}\nLL,UDP,64,16384,1\n{row}\n")
     assert len(lines) == 1
     assert lines[0].startswith(f"t.csv:3:{fault}")
 
 
-def test_every_fault_is_told_in_one_go() -> None:
+def test_netlab_reports_all_faults_of_a_table_at_once() -> None:
     lines = faults_of(f"{HEADER}\nX,SCTP,0,-1,nan\nLL,TCP,1,1,1\n\nLL,TCP,1,1,2\nWW,TCP,x,1,\n")
     places = [line.split(": ")[0] for line in lines]
     assert places == [
@@ -95,17 +95,19 @@ def test_every_fault_is_told_in_one_go() -> None:
         ('"pairing', "t.csv:1:1: the quotes do not match"),
     ],
 )
-def test_a_wrong_header_is_told_with_its_column(header: str, fault: str) -> None:
+def test_a_wrong_header_of_a_table_is_refused_with_its_column(header: str, fault: str) -> None:
     assert faults_of(header)[0].startswith(fault)
 
 
-def test_missing_columns_are_named() -> None:
+def test_a_fault_names_the_columns_that_a_table_lacks() -> None:
     assert (
         "missing: socket_buffer_bytes, mbit_per_s" in faults_of("pairing,protocol,message_bytes")[0]
     )
 
 
-def test_order_of_columns_quotes_spaces_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
+def test_columns_in_any_order_quotes_spaces_and_windows_line_ends_are_accepted(
+    tmp_path: Path,
+) -> None:
     text = 'mbit_per_s, "protocol",pairing,socket_buffer_bytes,message_bytes\r\n'
     text += '"88.35",TCP , LL,16384,64\r\n'
     table = tmp_path / "table.csv"
@@ -115,7 +117,7 @@ def test_order_of_columns_quotes_spaces_and_windows_line_ends_do_no_harm(tmp_pat
     assert (row["pairing"], row["protocol"], row["throughput_bit_per_s"]) == ("LL", "TCP", 88.35e6)
 
 
-def test_a_table_in_another_encoding_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_table_in_another_encoding_is_refused_with_the_place(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_bytes((HEADER + "\nLL,TCP,64,16384,1\nLL,Ä").encode("latin-1"))
     with pytest.raises(MatrixError, match=r"table\.csv:3:4: not UTF-8"):
@@ -126,7 +128,7 @@ def test_a_table_in_another_encoding_is_told_with_its_place(tmp_path: Path) -> N
     assert not (tmp_path / "run").exists()
 
 
-def test_absurd_tables_are_refused_at_once(tmp_path: Path) -> None:
+def test_tables_that_are_too_large_are_refused(tmp_path: Path) -> None:
     assert "longer than 4096 characters" in faults_of(HEADER + "\n" + "9" * 5000)[0]
     faults = faults_of(HEADER + "\n" + "rubbish\n" * 100_000)
     assert len(faults) == 201
@@ -140,7 +142,7 @@ def test_absurd_tables_are_refused_at_once(tmp_path: Path) -> None:
         import_table(large, tmp_path / "run")
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_refused_as_a_table(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     for path, words in (
         (tmp_path / "pipe.csv", "not a regular file"),
@@ -153,7 +155,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.text(), st.text())
-def test_no_text_does_worse_than_a_list_of_faults(header: str, rows: str) -> None:
+def test_a_table_of_random_text_is_refused_with_a_list_of_faults(header: str, rows: str) -> None:
     for text in (header, f"{HEADER}\n{rows}"):
         with pytest.raises(MatrixError) as caught:
             parse_table(text, "t.csv")
@@ -165,7 +167,9 @@ def test_no_text_does_worse_than_a_list_of_faults(header: str, rows: str) -> Non
     st.sampled_from(["TCP", "UDP"]),
     st.integers(1, 65507),
 )
-def test_any_plain_decimal_is_kept_exactly(value: Decimal, protocol: str, size: int) -> None:
+def test_a_plain_decimal_in_a_table_is_read_exactly(
+    value: Decimal, protocol: str, size: int
+) -> None:
     (row,) = parse_table(f"{HEADER}\nWL,{protocol},{size},8192,{value:f}\n", "t.csv")
     assert Decimal(row.printed) == value
     assert (row.protocol, row.message_bytes) == (protocol, size)

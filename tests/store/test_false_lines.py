@@ -53,7 +53,7 @@ def record_line(**changes: Any) -> dict[str, Any]:
         ({"server": "\ud800"}, "a text contains half a surrogate pair"),
     ],
 )
-def test_a_record_that_cannot_be_is_damage(
+def test_a_record_with_impossible_content_is_reported_as_damage(
     tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
     stored = read(run_with(tmp_path / "run", record_line(**changes)), RUN_CHECK)
@@ -63,13 +63,13 @@ def test_a_record_that_cannot_be_is_damage(
     assert words in str(damage)
 
 
-def test_half_a_surrogate_pair_in_a_note_is_told_in_words(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_in_a_note_is_reported_as_damage(tmp_path: Path) -> None:
     note = {"kind": "weather", "data": {"sky": "\udfff"}}
     (damage,) = read(run_with(tmp_path / "run", note)).damage
     assert str(damage) == "line 2: a text contains half a surrogate pair"
 
 
-def test_gaps_that_are_no_times_end_neither_a_report_nor_a_resume(tmp_path: Path) -> None:
+def test_impossible_gaps_in_a_record_end_neither_a_report_nor_a_resume(tmp_path: Path) -> None:
     gaps = {"values": {"receiver_gaps": [1.7e308, 1.7e308]}}
     path = run_with(tmp_path / "run", record_line(**gaps))
     assert load(path).findings is not None
@@ -77,9 +77,7 @@ def test_gaps_that_are_no_times_end_neither_a_report_nor_a_resume(tmp_path: Path
 
 
 @pytest.mark.parametrize("attempt", [2**31, MAX_NUMBER - 1, 0, -1, True, "2", 1.5])
-def test_after_a_note_of_an_attempt_that_cannot_be_the_next_one_is_read_back(
-    tmp_path: Path, attempt: Any
-) -> None:
+def test_an_impossible_attempt_number_in_a_note_is_ignored(tmp_path: Path, attempt: Any) -> None:
     note = {"kind": "attempt", "data": {"cell": LL.key, "trial": 1, "attempt": attempt}}
     path = run_with(tmp_path / "run", note)
     with open_folder(path) as folder:
@@ -90,14 +88,16 @@ def test_after_a_note_of_an_attempt_that_cannot_be_the_next_one_is_read_back(
     assert stored.latest[LL.key, 1].attempt == 1
 
 
-def test_a_record_of_the_last_attempt_there_is_can_be_followed(tmp_path: Path) -> None:
+def test_a_trial_can_be_repeated_after_the_largest_attempt_number(tmp_path: Path) -> None:
     path = run_with(tmp_path / "run", record_line(attempt=MAX_NUMBER - 1))
     with open_folder(path) as folder:
         folder.append(made_record(LL, 1, attempt=folder.next_attempt(LL.key, 1)))
     assert read(path).damage == ()
 
 
-def test_a_kill_while_the_folder_was_created_is_no_damage(tmp_path: Path) -> None:
+def test_a_folder_whose_creation_was_interrupted_can_be_written_without_damage(
+    tmp_path: Path,
+) -> None:
     open_folder(tmp_path / "run").close()
     (tmp_path / "run" / "run.json").unlink()
     with open_folder(tmp_path / "run") as folder:
@@ -109,7 +109,7 @@ def test_a_kill_while_the_folder_was_created_is_no_damage(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("ask", [read, make_folder, open_folder])
-def test_a_path_that_cannot_be_looked_at_is_refused_with_the_reason(
+def test_a_path_that_is_too_long_is_refused_with_the_reason(
     tmp_path: Path, ask: Callable[[Path], object]
 ) -> None:
     with pytest.raises(StoreError, match="ENAMETOOLONG"):

@@ -4,6 +4,7 @@ for Windows itself, under wine.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,8 +18,11 @@ import pytest
 from folders import FIXTURES, MATRICES, REPORTS, ROOT
 from needs import WINDOWS_PYTHON
 
+pytestmark = pytest.mark.lab
+
 RUN = REPORTS / "lab-report"
 SCRIPT = Path(__file__).parent / "made_on_disk.py"
+IN_TURN = Path(__file__).parent / "commands_in_turn.py"
 WAIT_S = 300.0
 TABLES = ("tables.md", "tables.tex", "tables.csv", "figures.csv")
 
@@ -61,31 +65,7 @@ class Python:
 HERE = Python((sys.executable,))
 LACKING = Python((sys.executable, str(SCRIPT.with_name("without_posix.py"))))
 
-
-@pytest.fixture(
-    params=["lacking", pytest.param("windows", marks=pytest.mark.needs("windows-python"))]
-)
-def elsewhere(request: pytest.FixtureRequest) -> Python:
-    """A Linux Python without what Python for Windows lacks; Python for Windows under wine."""
-    if request.param == "lacking":
-        return LACKING
-    start: tuple[str, ...] = request.getfixturevalue("wine")
-    around = {"PYTHONUTF8": "1"}
-    return Python((*start, str(WINDOWS_PYTHON)), around, drive="Z:")
-
-
-@pytest.fixture
-def copies(tmp_path: Path) -> tuple[Path, Path]:
-    """Two folders with the same recorded runs in them."""
-    for name in ("here", "there"):
-        shutil.copytree(RUN, tmp_path / name / "run")
-        shutil.copytree(FIXTURES / "run-v1", tmp_path / name / "old")
-        for file_name in (*TABLES, "index.html"):  # what a report makes
-            (tmp_path / name / "run" / file_name).unlink(missing_ok=True)
-    return tmp_path / "here", tmp_path / "there"
-
-
-ASKED: Sequence[tuple[tuple[str, ...], int]] = (
+READING: Sequence[tuple[tuple[str, ...], int]] = (
     (("status", "run"), 0),
     (("status", "old", "--json"), 0),
     (("export", "run", "--format", "csv"), 0),
@@ -95,57 +75,109 @@ ASKED: Sequence[tuple[tuple[str, ...], int]] = (
     (("check", "run"), 2),
     (("plan", str(MATRICES / "lab-report.yaml")), 0),
 )
+"""Commands that read, with their exit codes."""
+LOADING = (
+    "import netlab\nrun = netlab.load('run')\n"
+    "print(len(run.frame), run.summary()['mean'].max(), len(run.findings))\n"
+)
 
 
-def plain(text: str, python: Python) -> str:
-    """Without how a system writes paths."""
-    return text.replace(python.drive, "").replace("\\", "/") if python.drive else text
+@dataclass(frozen=True)
+class Asked:
+    """What a Python answered, and the folder in which it did so."""
+
+    python: Python
+    folder: Path
+    answers: list[tuple[int, str, str]]
+    """Exit code, output and errors of each command of ``READING``, of the report and of the code
+    that loads a run."""
 
 
-def test_what_is_read_of_a_run_is_the_same_as_here(
-    elsewhere: Python, copies: tuple[Path, Path]
-) -> None:
-    own_folder, far_folder = copies
-    for words, code in ASKED:
-        far_words = [elsewhere.name(Path(word)) if word.startswith("/") else word for word in words]
-        ours = HERE.run("-m", "netlab", *words, folder=own_folder, code=code)
-        theirs = elsewhere.run("-m", "netlab", *far_words, folder=far_folder, code=code)
-        assert plain(theirs, elsewhere).rstrip() == plain(ours, elsewhere).rstrip(), words
+def asked(python: Python, folder: Path) -> Asked:
+    """Read recorded runs, report one and load it, in a process of this Python."""
+    shutil.copytree(RUN, folder / "run")
+    shutil.copytree(FIXTURES / "run-v1", folder / "old")
+    (folder / "old" / "charts").mkdir()
+    (folder / "old" / "charts" / "stale.svg").write_bytes(b"")
+    commands = [
+        [python.name(Path(word)) if word.startswith("/") else word for word in words]
+        for words, _ in READING
+    ]
+    tasks = json.dumps([*commands, ["report", "old"], LOADING])
+    output = python.run(python.name(IN_TURN), tasks, folder=folder)
+    return Asked(python, folder, json.loads(output))
 
 
-def test_a_report_is_written_with_the_same_tables_and_names_that_windows_allows(
-    elsewhere: Python, copies: tuple[Path, Path]
-) -> None:
-    own_folder, far_folder = copies
-    (far_folder / "run" / "charts" / "stale.svg").write_bytes(b"")
-    ours = HERE.run("-m", "netlab", "report", "run", folder=own_folder)
-    theirs = elsewhere.run("-m", "netlab", "report", "run", folder=far_folder)
-    assert plain(theirs, elsewhere) == ours
-    for name in TABLES:
-        assert (far_folder / "run" / name).read_bytes() == (own_folder / "run" / name).read_bytes()
-    files = {path.relative_to(far_folder) for path in far_folder.rglob("*")}
-    assert files == {path.relative_to(own_folder) for path in own_folder.rglob("*")}
-    assert [path for path in files if ILLEGAL.search(path.name)] == []
-    assert len((far_folder / "run" / "index.html").read_text("utf-8")) > 10**5
-
-
-def test_a_run_is_loaded_in_python(elsewhere: Python, copies: tuple[Path, Path]) -> None:
-    script = copies[1] / "script.py"
-    script.write_text(
-        "import netlab\nrun = netlab.load('run')\n"
-        "print(len(run.frame), run.summary()['mean'].max(), len(run.findings))\n"
+def same(one: tuple[int, str, str], other: tuple[int, str, str]) -> bool:
+    """Whether answers differ at most in how a system writes paths."""
+    plain_one, plain_other = (
+        (code, *(text.replace("Z:", "").replace("\\", "/").rstrip() for text in texts))
+        for code, *texts in (one, other)
     )
-    ours = HERE.run(str(script), folder=copies[0])
-    assert elsewhere.run(elsewhere.name(script), folder=copies[1]) == ours
-    assert ours.startswith("416 ")
+    return plain_one == plain_other
 
 
-def test_files_are_written_whole_and_locked_as_here(elsewhere: Python, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    return asked(HERE, tmp_path_factory.mktemp("here"))
+
+
+@pytest.fixture(
+    scope="module",
+    params=["lacking", pytest.param("windows", marks=pytest.mark.needs("windows-python", "wine"))],
+)
+def elsewhere(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    """A Linux Python without what Python for Windows lacks; Python for Windows under wine."""
+    python = LACKING
+    if request.param == "windows":
+        python = windows(request.getfixturevalue("wine"))
+    return asked(python, tmp_path_factory.mktemp("there"))
+
+
+def windows(wine: tuple[str, ...]) -> Python:
+    return Python((*wine, str(WINDOWS_PYTHON)), {"PYTHONUTF8": "1"}, drive="Z:")
+
+
+def test_commands_that_read_a_run_print_the_same_on_windows_and_linux(
+    here: Asked, elsewhere: Asked
+) -> None:
+    for (words, code), ours, theirs in zip(READING, here.answers, elsewhere.answers, strict=False):
+        assert ours[0] == code, ours
+        assert same(theirs, ours), (words, theirs, ours)
+
+
+def test_netlab_report_writes_the_same_tables_with_legal_file_names_on_windows(
+    here: Asked, elsewhere: Asked
+) -> None:
+    illegal_names = ["a:b", "a\\b", "con.txt", "dot.", "a?b", "a\x01b", "LPT1"]
+    assert all(ILLEGAL.search(name) for name in illegal_names)
+    number = len(READING)
+    assert same(elsewhere.answers[number], here.answers[number])
+    for name in TABLES:
+        theirs = (elsewhere.folder / "old" / name).read_bytes()
+        assert theirs == (here.folder / "old" / name).read_bytes()
+    assert any(path.name == "charts" for path in here.folder.rglob("*"))
+    files = {path.relative_to(elsewhere.folder) for path in elsewhere.folder.rglob("*")}
+    assert files == {path.relative_to(here.folder) for path in here.folder.rglob("*")}
+    assert Path("old", "charts", "stale.svg") not in files
+    assert [path for path in files if ILLEGAL.search(path.name)] == []
+    assert len((elsewhere.folder / "old" / "index.html").read_text("utf-8")) > 10**4
+
+
+def test_netlab_load_reads_a_run_in_python_on_windows(here: Asked, elsewhere: Asked) -> None:
+    assert elsewhere.answers[-1] == here.answers[-1]
+    assert here.answers[-1][1].startswith("416 ")
+
+
+def test_the_store_writes_files_and_locks_folders_on_windows_as_on_linux(
+    elsewhere: Asked, tmp_path: Path
+) -> None:
     folders = tmp_path / "here", tmp_path / "there"
     for folder in folders:
         folder.mkdir()
+    python = elsewhere.python
     ours = HERE.run(str(SCRIPT), str(folders[0]), folder=tmp_path)
-    theirs = elsewhere.run(elsewhere.name(SCRIPT), elsewhere.name(folders[1]), folder=tmp_path)
+    theirs = python.run(python.name(SCRIPT), python.name(folders[1]), folder=tmp_path)
     assert theirs == ours
     assert ours.splitlines() == [
         "['one', 'two'] [2]",
@@ -158,21 +190,15 @@ def test_files_are_written_whole_and_locked_as_here(elsewhere: Python, tmp_path:
     assert (folders[1] / journal).read_bytes() == (folders[0] / journal).read_bytes()
 
 
-def test_no_link_leads_out_of_a_folder_where_a_name_is_looked_at_first(tmp_path: Path) -> None:
+def test_the_store_follows_no_link_on_a_system_without_posix(tmp_path: Path) -> None:
     lines = LACKING.run(str(SCRIPT), str(tmp_path), "links", folder=tmp_path).splitlines()
     assert lines[-5:] == ["True"] * 4 + ["b'theirs'"]
 
 
 @pytest.mark.needs("windows-python")
-def test_on_windows_measuring_is_refused_with_what_can_be_done_there(
+def test_netlab_measure_is_refused_on_windows_with_advice(
     wine: tuple[str, ...], tmp_path: Path
 ) -> None:
-    windows = Python((*wine, str(WINDOWS_PYTHON)), {"PYTHONUTF8": "1"}, drive="Z:")
-    output = windows.run("-m", "netlab", "measure", folder=tmp_path, code=2)
+    output = windows(wine).run("-m", "netlab", "measure", folder=tmp_path, code=2)
     assert "netlab measures from Linux" in output
     assert "Traceback" not in output
-
-
-@pytest.mark.parametrize("name", ["a:b", "a\\b", "con.txt", "dot.", "a?b", "a\x01b", "LPT1"])
-def test_what_windows_forbids_is_known_here(name: str) -> None:
-    assert ILLEGAL.search(name)

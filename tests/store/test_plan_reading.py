@@ -27,7 +27,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return run
 
 
-def test_runs_of_the_same_cells_share_them_and_each_has_its_own_head(tmp_path: Path) -> None:
+def test_two_runs_of_the_same_cells_share_the_cells_but_not_the_title(tmp_path: Path) -> None:
     plan = made_plan()
     first = written(tmp_path, "first", to_text(plan, AT))
     second = written(tmp_path, "second", to_text(replace(plan, title="another"), AT))
@@ -39,12 +39,13 @@ def test_runs_of_the_same_cells_share_them_and_each_has_its_own_head(tmp_path: P
     assert unchecked == first_plan
 
 
-@pytest.mark.parametrize("run", RECORDED, ids=lambda path: path.name)
-def test_a_plan_is_the_same_whether_or_not_its_cells_were_read_before(run: Path) -> None:
-    read_plan(RECORDED[0], RUN_CHECK)
-    once, twice = read_plan(run, RUN_CHECK), read_plan(run, RUN_CHECK)
-    assert once == twice
-    assert once[0].cells is twice[0].cells
+def test_a_plan_is_the_same_if_its_cells_were_read_before() -> None:
+    assert len(RECORDED) > 10
+    for run in RECORDED:
+        read_plan(RECORDED[0], RUN_CHECK)
+        once, twice = read_plan(run, RUN_CHECK), read_plan(run, RUN_CHECK)
+        assert once == twice
+        assert once[0].cells is twice[0].cells
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,9 @@ def test_a_plan_is_the_same_whether_or_not_its_cells_were_read_before(run: Path)
         lambda data: data.update(repeats=0),
     ],
 )
-def test_cells_that_were_read_before_hide_no_fault(tmp_path: Path, change: Any) -> None:
+def test_a_changed_plan_is_noticed_even_if_its_cells_were_read_before(
+    tmp_path: Path, change: Any
+) -> None:
     text = to_text(made_plan(), AT)
     read_plan(written(tmp_path, "good", text), RUN_CHECK)
     data = json.loads(text)
@@ -76,7 +79,7 @@ def test_cells_that_were_read_before_hide_no_fault(tmp_path: Path, change: Any) 
         assert [cell.pairing for cell in plan.cells] == [c["pairing"] for c in data["cells"]]
 
 
-def test_an_end_that_overrides_the_head_is_refused(tmp_path: Path) -> None:
+def test_a_plan_whose_end_repeats_a_key_of_its_head_is_refused(tmp_path: Path) -> None:
     text = to_text(made_plan(), AT)
     run = written(tmp_path, "run", text.replace(" ]\n}", ' ],\n "title": "of the end"\n}'))
     for _ in range(2):

@@ -29,7 +29,7 @@ from netlab.store.run_folder import read
 # A folder and its plan
 
 
-def test_what_was_planned_and_recorded_is_read_back(tmp_path: Path) -> None:
+def test_a_run_folder_returns_the_plan_records_and_notes_that_were_written(tmp_path: Path) -> None:
     record = made_record()
     with open_folder(tmp_path / "run") as folder:
         folder.note("session", hosts={"alpha": {"os": "L"}}, order="shuffled")
@@ -45,7 +45,7 @@ def test_what_was_planned_and_recorded_is_read_back(tmp_path: Path) -> None:
     ]
 
 
-def test_a_plan_with_trials_until_tight_and_cells_of_their_own_number_is_read_back(
+def test_a_plan_with_a_stop_rule_and_own_repeats_of_a_cell_is_read_back(
     tmp_path: Path,
 ) -> None:
     until = StopRule(within=0.025, confidence=0.9, at_least=3, at_most=7)
@@ -72,7 +72,7 @@ def test_a_plan_with_trials_until_tight_and_cells_of_their_own_number_is_read_ba
         open_folder(tmp_path / "run", new_plan)
 
 
-def test_a_plan_without_news_is_written_as_ever(tmp_path: Path) -> None:
+def test_a_plan_without_new_features_has_the_keys_of_format_version_1(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     header = json.loads((tmp_path / "run" / "run.json").read_text())
     old = json.loads((FIXTURES / "run-v1" / "run.json").read_text())
@@ -81,7 +81,7 @@ def test_a_plan_without_news_is_written_as_ever(tmp_path: Path) -> None:
     assert header["link"].keys() == old["link"].keys()
 
 
-def test_every_line_carries_the_wall_clock(tmp_path: Path) -> None:
+def test_every_line_of_the_journal_has_the_wall_clock_time(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.note("session")
         folder.append(made_record())
@@ -89,7 +89,7 @@ def test_every_line_carries_the_wall_clock(tmp_path: Path) -> None:
         assert json.loads(line[9:])["at"].startswith("2026-01-31T12:00:0")
 
 
-def test_the_folder_and_its_files_are_for_their_owner_only(tmp_path: Path) -> None:
+def test_a_run_folder_and_its_files_are_private_to_their_owner(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "run"
     open_folder(path).close()
     assert path.stat().st_mode & 0o777 == 0o700
@@ -102,7 +102,7 @@ def test_the_folder_and_its_files_are_for_their_owner_only(tmp_path: Path) -> No
     assert all(file.stat().st_mode & 0o077 == 0 for file in path.iterdir())
 
 
-def test_unknown_kinds_of_notes_and_unknown_keys_are_kept_and_ignored(tmp_path: Path) -> None:
+def test_unknown_kinds_of_notes_are_read_without_damage(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.note("weather", sky="grey")
         folder.append(made_record())
@@ -123,7 +123,9 @@ def test_names_with_spaces_umlauts_and_emoji_are_read_back(tmp_path: Path) -> No
 # Resume
 
 
-def test_outstanding_is_what_has_no_record_failed_or_is_pending(tmp_path: Path) -> None:
+def test_trials_without_a_record_or_with_a_failed_or_pending_record_are_outstanding(
+    tmp_path: Path,
+) -> None:
     with open_folder(tmp_path / "run") as folder:
         assert len(folder.outstanding()) == 8
         folder.append(made_record(LL, 1))
@@ -150,7 +152,7 @@ def test_outstanding_is_what_has_no_record_failed_or_is_pending(tmp_path: Path) 
         ("no-buffers", 105, False),
     ],
 )
-def test_what_the_path_or_the_host_refused_as_it_was_then_is_asked_again(
+def test_a_trial_that_a_path_or_host_refused_is_outstanding_unless_the_refusal_is_final(
     tmp_path: Path, reason: str, errno: int | None, is_final: bool
 ) -> None:
     record = made_record(LL, 1, status=Status.IMPOSSIBLE, reason=reason, errno=errno)
@@ -160,7 +162,7 @@ def test_what_the_path_or_the_host_refused_as_it_was_then_is_asked_again(
         assert ((LL.key, 1) not in folder.outstanding()) is is_final
 
 
-def test_redo_measures_again_and_keeps_the_old_record(tmp_path: Path) -> None:
+def test_redo_measures_a_trial_again_and_the_old_record_stays(tmp_path: Path) -> None:
     old, new = made_record(), made_record(attempt=2, values={"throughput_bit_per_s": 1.5})
     with open_folder(tmp_path / "run") as folder:
         folder.append(old)
@@ -186,7 +188,7 @@ def test_finished_records_stay_byte_identical_over_a_resume(tmp_path: Path) -> N
     assert len(read(tmp_path / "run").records) == 2
 
 
-def test_an_attempt_that_a_lost_run_began_is_counted(tmp_path: Path) -> None:
+def test_the_next_attempt_follows_an_attempt_that_an_interrupted_run_began(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         assert folder.next_attempt(LL.key, 1) == 1
         folder.note("attempt", durable=False, cell=LL.key, trial=1, attempt=1)
@@ -198,7 +200,7 @@ def test_an_attempt_that_a_lost_run_began_is_counted(tmp_path: Path) -> None:
         assert folder.next_attempt(WL.key, 2) == 1
 
 
-def test_an_attempt_that_came_to_nothing_has_ended(tmp_path: Path) -> None:
+def test_a_trial_with_a_note_in_vain_is_not_unfinished(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.append(made_record(LL, 1))
         folder.note("attempt", cell=LL.key, trial=1, attempt=2)
@@ -208,7 +210,7 @@ def test_an_attempt_that_came_to_nothing_has_ended(tmp_path: Path) -> None:
         assert not read(tmp_path / "run").unfinished
 
 
-def test_a_trial_that_was_begun_is_unfinished_until_its_record_or_the_next_session(
+def test_a_begun_trial_is_unfinished_until_its_record_or_the_next_session(
     tmp_path: Path,
 ) -> None:
     with open_folder(tmp_path / "run") as folder:
@@ -222,7 +224,7 @@ def test_a_trial_that_was_begun_is_unfinished_until_its_record_or_the_next_sessi
         assert not read(tmp_path / "run").unfinished
 
 
-def test_a_record_that_the_plan_has_not_is_refused(tmp_path: Path) -> None:
+def test_a_record_that_is_not_in_the_plan_is_refused(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         with pytest.raises(ValueError, match="not in the plan"):
             folder.append(made_record(made_cell("WW")))
@@ -231,7 +233,7 @@ def test_a_record_that_the_plan_has_not_is_refused(tmp_path: Path) -> None:
         assert folder.records == ()
 
 
-def test_a_writer_keeps_no_more_of_a_record_than_what_rules_look_at(tmp_path: Path) -> None:
+def test_a_writer_holds_only_the_values_that_rules_need_in_memory(tmp_path: Path) -> None:
     rule_values = {"throughput_bit_per_s": 1e6, "receiver_host_steal_share": 0.01}
     long: dict[str, Value] = {"receiver_interval_bytes": [1] * 1000, "receiver_congestion": "cubic"}
     record = made_record(values=rule_values | long)
@@ -244,7 +246,7 @@ def test_a_writer_keeps_no_more_of_a_record_than_what_rules_look_at(tmp_path: Pa
     assert read(tmp_path / "run").records == (record,)
 
 
-def test_a_refused_record_leaves_no_line_behind(tmp_path: Path) -> None:
+def test_a_refused_record_leaves_no_line_in_the_journal(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         line_count = len(lines_of(tmp_path / "run"))
         with pytest.raises(ValueError, match="which netlab does not know"):

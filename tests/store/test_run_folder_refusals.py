@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from folders import MADE, ROOT
 from made_runs import (
     CONTENT,
@@ -31,7 +31,7 @@ from netlab.store.run_folder import holder_of, read
 # Another matrix
 
 
-def test_another_matrix_is_refused_with_the_difference_in_words(tmp_path: Path) -> None:
+def test_a_run_folder_refuses_another_matrix_and_names_the_differences(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     tests = [{"kind": "stream", "duration_s": 1, "message_bytes": [64]}]
     new_plan = made_plan(content={**CONTENT, "tests": tests, "warm_up_s": 2})
@@ -46,21 +46,21 @@ def test_another_matrix_is_refused_with_the_difference_in_words(tmp_path: Path) 
     open_folder(tmp_path / "run").close()
 
 
-def test_the_same_matrix_under_another_title_goes_on(tmp_path: Path) -> None:
+def test_a_run_can_be_resumed_with_the_same_matrix_under_another_text(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     content = json.loads(json.dumps(CONTENT)) | {"pairings": ("LL", "WL")}
     open_folder(tmp_path / "run", made_plan(content=content, matrix_text="# another\n")).close()
     assert read(tmp_path / "run").plan.matrix_text == "title: made up\n"
 
 
-def test_the_same_matrix_with_other_cells_is_refused(tmp_path: Path) -> None:
+def test_a_run_folder_refuses_the_same_matrix_with_other_cells(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     new_plan = made_plan(cells=(*made_plan().cells[:3], made_cell("WL", 9000)))
     with pytest.raises(UsageError, match="cells: 1 only in the folder, 1 only now"):
         open_folder(tmp_path / "run", new_plan)
 
 
-def test_many_differences_are_cut_short(tmp_path: Path) -> None:
+def test_a_refusal_lists_eight_differences_and_counts_the_others(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     new_plan = made_plan(content={**CONTENT, **{f"key{n:02}": n for n in range(20)}})
     with pytest.raises(UsageError, match="key07: nothing in the folder, 7 now; and 12 more"):
@@ -78,7 +78,7 @@ def test_many_differences_are_cut_short(tmp_path: Path) -> None:
         ({"a": "x" * 99}, {"a": {}}, ['a: "' + "x" * 56 + "... in the folder, {} now"]),
     ],
 )
-def test_differences_are_said_path_by_path(
+def test_the_differences_of_two_matrices_are_listed_with_their_paths(
     old_content: Any, new_content: Any, words: list[str]
 ) -> None:
     assert list(differences(old_content, new_content)) == words
@@ -87,7 +87,10 @@ def test_differences_are_said_path_by_path(
 # One writer
 
 
-def test_a_second_writer_is_refused_with_who_holds_the_folder(tmp_path: Path) -> None:
+def test_a_second_writer_of_a_run_folder_is_refused_with_the_name_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netlab.store.lock._PAUSE_S", 0)
     with open_folder(tmp_path / "run"):
         with pytest.raises(LockedError, match=f"pid {os.getpid()} on .* since ") as caught:
             open_folder(tmp_path / "run")
@@ -97,13 +100,13 @@ def test_a_second_writer_is_refused_with_who_holds_the_folder(tmp_path: Path) ->
     open_folder(tmp_path / "run").close()
 
 
-def test_reading_needs_no_lock(tmp_path: Path) -> None:
+def test_a_run_can_be_read_while_a_writer_has_the_lock(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.append(made_record())
         assert len(read(tmp_path / "run").records) == 1
 
 
-def test_a_failed_opening_gives_the_lock_back(tmp_path: Path) -> None:
+def test_a_failed_opening_releases_the_lock_of_the_run_folder(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     with pytest.raises(UsageError):
         open_folder(tmp_path / "run", made_plan(content={}))
@@ -145,7 +148,10 @@ def start_writer(path: Path, task: str) -> subprocess.Popen[str]:
     )
 
 
-def test_of_several_processes_one_writes_and_the_others_are_refused(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_of_four_processes_one_opens_the_run_folder_and_the_others_are_refused(
+    tmp_path: Path,
+) -> None:
     writers = [start_writer(tmp_path / "run", "wait") for _ in range(4)]
     words = sorted(str(writer.stdout and writer.stdout.readline()) for writer in writers)
     codes = []
@@ -156,16 +162,16 @@ def test_of_several_processes_one_writes_and_the_others_are_refused(tmp_path: Pa
     assert sorted(codes) == [0, 6, 6, 6]
 
 
-def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_path: Path) -> None:
-    chance = random.Random(20260131)  # noqa: S311
+@pytest.mark.lab
+def test_kill_9_of_a_writer_loses_no_record_and_frees_the_lock_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run"
     keys: list[str] = []
     old_journal = b""
-    for _ in range(5):
+    for number in range(drawn(few=3, many=50)):
         writer = start_writer(path, "write")
         assert writer.stdout is not None
         assert writer.stdout.readline() == "open\n"
-        keys += [writer.stdout.readline().strip() for _ in range(chance.randint(0, 40))]
+        keys += [writer.stdout.readline().strip() for _ in range(chance(number).randint(0, 40))]
         writer.send_signal(signal.SIGKILL)
         keys += [key for key in writer.communicate(timeout=30)[0].split("\n") if "stream" in key]
         journal = (path / "journal.jsonl").read_bytes()
@@ -176,35 +182,36 @@ def test_kill_9_at_any_moment_loses_no_record_and_frees_the_lock_at_once(tmp_pat
         assert len(set(recorded)) == len(recorded)
         # The record that was on disk and not yet told is allowed; none that was told is lost.
         assert set(keys) <= set(recorded)
-    assert len(keys) > 20
+    assert keys
 
 
 # What is damaged, and what is no run folder
 
 
-def test_every_flipped_bit_of_the_header_is_noticed(tmp_path: Path) -> None:
+def test_a_flipped_bit_in_the_header_of_a_run_is_noticed(tmp_path: Path) -> None:
     plan = made_plan(cells=(LL,))
     open_folder(tmp_path / "run", plan).close()
     header = tmp_path / "run" / "run.json"
     header_data = header.read_bytes()
-    for bit in range(0, len(header_data) * 8):
-        data = bytearray(header_data)
-        data[bit // 8] ^= 1 << (bit % 8)
-        header.write_bytes(bytes(data))
-        with contextlib.suppress(StoreError):
-            # White space between the values is the only place where a flip does no harm.
-            assert read(tmp_path / "run").plan == plan
+    for place in range(len(header_data)):
+        for bit in chance(place).sample(range(8), drawn(few=1, many=8)):
+            data = bytearray(header_data)
+            data[place] ^= 1 << bit
+            header.write_bytes(bytes(data))
+            with contextlib.suppress(StoreError):
+                # White space between the values is the only place where a flip does no harm.
+                assert read(tmp_path / "run").plan == plan
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense", "[" * 100_000, "\xff"])
-def test_a_header_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_header_of_a_run_is_refused(tmp_path: Path, text: str) -> None:
     open_folder(tmp_path / "run").close()
     (tmp_path / "run" / "run.json").write_text(text, encoding="latin-1")
     with pytest.raises(StoreError, match="restore it from a copy"):
         read(tmp_path / "run")
 
 
-def test_a_folder_that_is_no_run_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_run_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         read(tmp_path / "nowhere")
     with pytest.raises(UsageError, match=r"it has no run\.json"):
@@ -217,7 +224,7 @@ def test_a_folder_that_is_no_run_folder_is_refused(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"thesis.tex"}
 
 
-def test_a_journal_without_its_header_is_not_buried(tmp_path: Path) -> None:
+def test_a_journal_with_records_but_without_a_header_is_not_overwritten(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.append(made_record())
     (tmp_path / "run" / "run.json").unlink()

@@ -25,7 +25,7 @@ def open_folder(path: Path) -> RunFolder:
     return RunFolder.open_for_writing(path / "run", made_plan(), clock=ticking())
 
 
-def test_a_new_run_is_all_pending(tmp_path: Path) -> None:
+def test_all_trials_of_a_new_run_are_pending(tmp_path: Path) -> None:
     open_folder(tmp_path).close()
     state = status_of(tmp_path / "run")
     assert (state.total, state.done, state.remaining, state.pending) == (8, 0, 8, 8)
@@ -38,7 +38,7 @@ def test_a_new_run_is_all_pending(tmp_path: Path) -> None:
     ]
 
 
-def test_counts_are_of_the_latest_records_and_add_up(tmp_path: Path) -> None:
+def test_the_status_counts_the_latest_record_of_each_trial(tmp_path: Path) -> None:
     with open_folder(tmp_path) as folder:
         folder.append(made_record(LL, 1, status=Status.FAILED, reason="no-peer"))
         folder.append(made_record(LL, 1, attempt=2))
@@ -53,7 +53,7 @@ def test_counts_are_of_the_latest_records_and_add_up(tmp_path: Path) -> None:
     assert f"last record: {WL.key}: failed (no-traffic)" in state.as_text()
 
 
-def test_while_another_writes_it_says_who_and_what_is_being_measured(tmp_path: Path) -> None:
+def test_the_status_names_the_writer_and_the_trial_that_is_being_measured(tmp_path: Path) -> None:
     with open_folder(tmp_path) as folder:
         folder.note("session")
         folder.note("attempt", durable=False, cell=LL.key, trial=1)
@@ -70,7 +70,7 @@ def test_while_another_writes_it_says_who_and_what_is_being_measured(tmp_path: P
     assert state.as_dict()["running"] is False
 
 
-def test_a_line_that_is_being_written_is_no_damage_and_a_torn_one_is(tmp_path: Path) -> None:
+def test_an_unfinished_last_line_is_damage_only_if_nobody_writes(tmp_path: Path) -> None:
     journal = tmp_path / "run" / "journal.jsonl"
     with open_folder(tmp_path) as folder:
         folder.append(made_record())
@@ -82,7 +82,7 @@ def test_a_line_that_is_being_written_is_no_damage_and_a_torn_one_is(tmp_path: P
     assert "journal, line 3: torn: the file ends after 21 bytes of this line" in state.as_text()
 
 
-def test_as_json_is_one_document_with_everything() -> None:
+def test_the_status_in_json_has_all_counts_and_the_damage() -> None:
     data = json.loads(status_of(FIXTURE).as_json())
     assert {name: data[name] for name in ("ok", "failed", "impossible", "pending")} == {
         "ok": 2,
@@ -96,7 +96,7 @@ def test_as_json_is_one_document_with_everything() -> None:
     assert data["writer"] is None
 
 
-def test_very_much_damage_is_cut_short_in_the_text(tmp_path: Path) -> None:
+def test_the_status_text_shortens_a_long_list_of_damage(tmp_path: Path) -> None:
     open_folder(tmp_path).close()
     with (tmp_path / "run" / "journal.jsonl").open("ab") as file:
         file.write(b"rubbish\n" * 40)
@@ -106,14 +106,14 @@ def test_very_much_damage_is_cut_short_in_the_text(tmp_path: Path) -> None:
     assert len(status_of(tmp_path / "run").as_dict()["damage"]) == 40
 
 
-def test_asking_for_the_status_does_not_turn_a_writer_away(tmp_path: Path) -> None:
+def test_asking_for_the_status_does_not_lock_out_a_writer(tmp_path: Path) -> None:
     open_folder(tmp_path).close()
-    for _ in range(50):
+    for _ in range(3):
         status_of(tmp_path / "run")
         open_folder(tmp_path).close()
 
 
-def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged_at_their_end(
+def test_the_status_counts_cells_that_are_measured_until_tight(
     tmp_path: Path,
 ) -> None:
     until = StopRule(within=0.025, confidence=0.95, at_least=4, at_most=5)
@@ -147,7 +147,7 @@ def test_cells_that_go_on_until_tight_are_counted_as_far_as_is_known_and_flagged
         (None, (0, 0), None),
     ],
 )
-def test_trials_that_a_hypervisor_disturbed_are_told_as_the_last_session_saw_them(
+def test_the_status_counts_trials_above_the_steal_limit_of_the_last_session(
     tmp_path: Path, quiet: object, counts: tuple[int, int], sentence: str | None
 ) -> None:
     with open_folder(tmp_path) as folder:
@@ -165,6 +165,6 @@ def test_trials_that_a_hypervisor_disturbed_are_told_as_the_last_session_saw_the
     assert [line.partition(" to others")[0] for line in lines] == ([sentence] if sentence else [])
 
 
-def test_no_run_folder_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_the_status_of_a_folder_that_is_not_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a run folder"):
         status_of(tmp_path)

@@ -40,12 +40,13 @@ def outcome_of(folder: Path, text: str, *words: str, ini: str = "") -> tuple[int
     return process.returncode, process.stdout + process.stderr
 
 
-def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
+def test_pytest_finds_the_plugin_of_netlab_by_its_entry_point() -> None:
     (entry_point,) = importlib.metadata.entry_points(group="pytest11", name="netlab")
     assert entry_point.value == "netlab.testing.plugin"
 
 
-def test_tests_without_a_fixture_of_netlab_load_nothing_heavy(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_tests_without_a_fixture_of_netlab_load_no_heavy_library(tmp_path: Path) -> None:
     code, output = outcome_of(
         tmp_path,
         "import sys\n"
@@ -64,7 +65,8 @@ def test_tests_without_a_fixture_of_netlab_load_nothing_heavy(tmp_path: Path) ->
     assert "no run is named: mark the test with netlab_run(folder)" in output
 
 
-def test_recorded_runs_are_checked_against_the_expectations(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_the_pytest_plugin_checks_recorded_runs_against_their_expectations(tmp_path: Path) -> None:
     for name, figures in (("good", [94.1, 94.12, 94.09]), ("slow", [70.0, 70.1, 70.05])):
         stream_run(tmp_path / "runs" / name, (stream(), figures), matrix_text=MATRIX)
     code, output = outcome_of(
@@ -93,7 +95,8 @@ def test_recorded_runs_are_checked_against_the_expectations(tmp_path: Path) -> N
     assert "Traceback" not in output
 
 
-def test_a_live_run_is_measured_once_per_session_and_kept_in_the_given_folder(
+@pytest.mark.lab
+def test_the_pytest_plugin_measures_a_live_run_once_per_session(
     tmp_path: Path,
 ) -> None:
     local_probe()
@@ -122,7 +125,8 @@ def test_a_live_run_is_measured_once_per_session_and_kept_in_the_given_folder(
     assert [path.name.startswith("live-") for path in (tmp_path / "kept").iterdir()] == [True]
 
 
-@pytest.mark.parametrize("name", ["run", "baseline", "hosts", "into"])
-def test_each_option_is_documented(name: str) -> None:
+def test_each_option_of_the_pytest_plugin_is_documented() -> None:
     text = (DOCS / "comparing.md").read_text()
-    assert f"--netlab-{name}" in text
+    assert [
+        name for name in ("run", "baseline", "hosts", "into") if f"--netlab-{name}" not in text
+    ] == []

@@ -48,7 +48,7 @@ def nightly(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (91.2, None, 3),
     ],
 )
-def test_a_run_is_worse_than_the_last_segment_or_not(
+def test_netlab_check_finds_a_run_worse_than_the_last_segment_of_its_history(
     nightly: Path,
     tmp_path: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
@@ -65,7 +65,7 @@ def test_a_run_is_worse_than_the_last_segment_or_not(
 
 
 @needs_ruptures
-def test_the_words_state_the_range_and_the_limit_can_be_wider(
+def test_netlab_check_prints_the_expected_range_and_accepts_a_wider_limit(
     nightly: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     run = write_run(tmp_path / "tonight", 30, [(STREAM, 89.0), (TRIPS, 94.0)])
@@ -82,7 +82,7 @@ def test_the_words_state_the_range_and_the_limit_can_be_wider(
 
 
 @needs_ruptures
-def test_only_runs_before_the_run_count(
+def test_netlab_check_uses_only_the_runs_before_the_checked_run(
     nightly: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     # Of the run in the history itself, before the step, there are 20 earlier runs.
@@ -92,7 +92,7 @@ def test_only_runs_before_the_run_count(
     assert "recently" not in out
 
 
-def test_few_runs_cannot_be_judged_and_need_no_library(
+def test_a_history_of_three_runs_cannot_be_judged(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     write_history(tmp_path / "runs", [(STREAM, (94.0, 94.1, 93.9))])
@@ -103,7 +103,7 @@ def test_few_runs_cannot_be_judged_and_need_no_library(
     assert "throughput: fewer than 5 runs since the last change" in out
 
 
-def test_more_is_worse_only_for_times() -> None:
+def test_more_is_worse_for_quantities_of_time_and_not_for_payload_or_frames() -> None:
     worse = {q.name for q in (ROUND_TRIP, TRANSACTION, STACK, INCREASE) if q.more_is_worse}
     assert len(worse) == 4
     assert not PAYLOAD.more_is_worse

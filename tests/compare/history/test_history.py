@@ -64,7 +64,7 @@ def a_few(folder: Path, figures: Sequence[float] = FEW) -> Path:
 
 
 @needs_ruptures
-def test_text_names_the_run_since_which_a_cell_changed(
+def test_netlab_history_names_the_run_since_which_a_cell_changed(
     nightly: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     code, out, err = netlab(capfdbinary, "history", str(nightly))
@@ -79,7 +79,7 @@ def test_text_names_the_run_since_which_a_cell_changed(
 
 
 @needs_ruptures
-def test_json_and_csv_have_every_figure_and_no_number_for_a_gap(
+def test_json_and_csv_of_a_history_have_every_figure_and_leave_gaps_blank(
     nightly: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     _, out, _ = netlab(capfdbinary, "history", str(nightly), "--format", "json")
@@ -102,7 +102,7 @@ def test_json_and_csv_have_every_figure_and_no_number_for_a_gap(
 
 
 @needs_ruptures
-def test_the_page_has_a_chart_for_each_cell_in_the_language(
+def test_the_page_of_a_history_has_a_chart_for_each_cell_in_the_chosen_language(
     nightly: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     page = tmp_path / "history.html"
@@ -116,7 +116,7 @@ def test_the_page_has_a_chart_for_each_cell_in_the_language(
 
 
 @needs_ruptures
-def test_no_text_of_the_page_and_of_the_charts_bypasses_the_catalogue(nightly: Path) -> None:
+def test_every_text_of_the_history_page_and_its_charts_is_translated(nightly: Path) -> None:
     wording = Translated("de", Pseudo())
     history = of(nightly)
     page = Visible()
@@ -132,13 +132,15 @@ def test_no_text_of_the_page_and_of_the_charts_bypasses_the_catalogue(nightly: P
 
 
 @needs_ruptures
-def test_markdown_has_the_table(nightly: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_netlab_history_prints_a_markdown_table_of_change_points(
+    nightly: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     _, out, _ = netlab(capfdbinary, "history", str(nightly), "--format", "markdown")
     assert "### Change points" in out
     assert "run-018 |" in out
 
 
-def test_three_runs_are_too_few_and_need_no_library(
+def test_a_history_of_three_runs_is_too_short_for_change_points(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     code, out, _ = netlab(capfdbinary, "history", str(a_few(tmp_path)))
@@ -146,7 +148,7 @@ def test_three_runs_are_too_few_and_need_no_library(
     assert "1 figure of a cell is known in fewer than 10 runs" in out
 
 
-def test_run_folders_by_name_are_ordered_by_their_start(tmp_path: Path) -> None:
+def test_the_runs_of_a_history_are_ordered_by_their_start(tmp_path: Path) -> None:
     paths = [
         write_run(tmp_path / name, day, [(STREAM, 90.0 + day)])
         for name, day in (("b", 2), ("a", 5), ("c", 1))
@@ -156,7 +158,9 @@ def test_run_folders_by_name_are_ordered_by_their_start(tmp_path: Path) -> None:
     assert history.cells[0].figures == (91.0, 92.0, 95.0)
 
 
-def test_unusable_folders_are_left_out_with_one_sentence_each(tmp_path: Path) -> None:
+def test_netlab_history_leaves_out_unusable_folders_with_a_sentence_for_each(
+    tmp_path: Path,
+) -> None:
     a_few(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / ".hidden").mkdir()
@@ -184,7 +188,7 @@ def test_unusable_folders_are_left_out_with_one_sentence_each(tmp_path: Path) ->
     assert len(history.remarks) == 6
 
 
-def test_a_run_that_is_being_written_is_left_out(tmp_path: Path) -> None:
+def test_netlab_history_leaves_out_a_run_that_is_being_written(tmp_path: Path) -> None:
     folder = a_few(tmp_path)
     plan = read_plan_of(folder / "run-002")
     with RunFolder.open_for_writing(folder / "run-002", plan):
@@ -199,7 +203,7 @@ def read_plan_of(path: Path):  # type: ignore[no-untyped-def]
     return read_plan(path)[0]
 
 
-def test_without_any_run_the_error_says_why(
+def test_netlab_history_without_any_run_fails_with_the_reason(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     for folder, words in (
@@ -213,14 +217,16 @@ def test_without_any_run_the_error_says_why(
         assert err.count("\n") == 1
 
 
-def test_a_cell_with_another_setting_is_another_cell(tmp_path: Path) -> None:
+def test_a_history_joins_equal_cells_and_drops_cells_that_the_last_run_lacks(
+    tmp_path: Path,
+) -> None:
     write_run(tmp_path / "a", 1, [(STREAM, 90.0), (SMALL, 70.0)])
     write_run(tmp_path / "b", 2, [(STREAM, 91.0)], link=LINK)
     (cell,) = of(tmp_path).cells
     assert (cell.cell, cell.figures) == (STREAM.key, (90.0, 91.0))
 
 
-def test_the_language_is_for_texts(
+def test_netlab_history_refuses_a_language_for_csv(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     words = ("history", str(a_few(tmp_path)), "--format", "csv", "--lang", "de")

@@ -77,11 +77,13 @@ def text_of(record: object) -> str:
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
-def test_a_run_reads_the_same_with_segments(
+def test_a_recorded_run_reads_the_same_with_segments(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
-    shutil.copytree(recorded, path)
+    path.mkdir()
+    for name in ("run.json", "journal.jsonl"):
+        shutil.copy(recorded / name, path)
     before, status = told(read_checked(path)), status_of(path, RUN_CHECK).as_dict()
     lines = (path / "journal.jsonl").read_bytes().count(b"\n")
     monkeypatch.setattr(segment_writer, "SEGMENT_LINES", max(1, lines // 3))
@@ -90,7 +92,7 @@ def test_a_run_reads_the_same_with_segments(
     assert told(read_checked(path)) == before
 
 
-def test_a_run_with_retries_damage_and_a_trial_under_way_is_the_same_with_segments(
+def test_a_run_with_retries_damage_and_a_begun_trial_reads_the_same_with_segments(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored, status = read_checked(run), status_of(run, RUN_CHECK).as_dict()
@@ -116,7 +118,7 @@ def test_a_run_with_retries_damage_and_a_trial_under_way_is_the_same_with_segmen
         assert attempts == [3, 1, 5, 1]
 
 
-def test_what_is_written_after_the_last_segment_counts(run: Path) -> None:
+def test_records_after_the_last_segment_are_read_from_the_journal(run: Path) -> None:
     whole(run)
     with open_run(run) as folder:
         folder.append(made_record(WL, 1, attempt=5))
@@ -132,7 +134,7 @@ def test_what_is_written_after_the_last_segment_counts(run: Path) -> None:
     assert status_of(run, RUN_CHECK).as_dict() == state.as_dict()
 
 
-def test_segments_are_for_their_owner_only_and_the_journal_stays_as_it_is(run: Path) -> None:
+def test_segments_are_private_to_their_owner_and_leave_the_journal_unchanged(run: Path) -> None:
     journal = (run / "journal.jsonl").read_bytes()
     assert whole(run) == 1
     (segment,) = (run / "segments").iterdir()
@@ -181,7 +183,7 @@ def damaged_page(segment: Path) -> None:
         (no_segment, "it is not a segment of netlab"),
     ],
 )
-def test_a_bad_segment_is_named_in_a_sentence_and_the_journal_is_read(
+def test_a_bad_segment_is_reported_and_its_records_are_read_from_the_journal(
     run: Path, damage: object, clause: str
 ) -> None:
     assert callable(damage)
@@ -199,7 +201,7 @@ def test_a_bad_segment_is_named_in_a_sentence_and_the_journal_is_read(
     assert [str(place) for place in read_checked(run).damage if "segment" in str(place)] == []
 
 
-def test_a_journal_that_was_cut_or_changed_is_read_itself(run: Path) -> None:
+def test_a_segment_is_not_used_after_the_journal_was_cut_or_changed(run: Path) -> None:
     whole(run)
     journal = run / "journal.jsonl"
     data = journal.read_bytes()
@@ -210,7 +212,7 @@ def test_a_journal_that_was_cut_or_changed_is_read_itself(run: Path) -> None:
     assert len(read_checked(run).damage) == 4
 
 
-def test_a_record_that_was_changed_behind_its_segment_is_an_error_of_one_line(run: Path) -> None:
+def test_a_record_that_was_changed_in_the_journal_after_its_segment_is_an_error(run: Path) -> None:
     whole(run)
     journal = run / "journal.jsonl"
     journal.write_bytes(
@@ -220,7 +222,7 @@ def test_a_record_that_was_changed_behind_its_segment_is_an_error_of_one_line(ru
         _ = read_checked(run).latest[LL.key, 1]
 
 
-def test_a_link_in_place_of_segments_is_refused(run: Path, tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_segments_folder_is_refused(run: Path, tmp_path: Path) -> None:
     whole(run)
     (run / "segments").rename(tmp_path / "elsewhere")
     (run / "segments").symlink_to(tmp_path / "elsewhere")
@@ -228,7 +230,9 @@ def test_a_link_in_place_of_segments_is_refused(run: Path, tmp_path: Path) -> No
         read_checked(run)
 
 
-def test_without_pyarrow_the_journal_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_netlab_reads_the_journal_and_makes_no_segments(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = told(read_checked(run))
     whole(run)
     for module in ("netlab.store.segments.chain", "netlab.results.arrow.segment_writer"):

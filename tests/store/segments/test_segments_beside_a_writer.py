@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from draws import chance, drawn
 from made_runs import made_plan, made_record, ticking
 
 from netlab.results.arrow import background, segment_writer
@@ -49,7 +49,7 @@ def wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_run_goes_on_while_segments_are_made_and_reads_the_same(tmp_path: Path) -> None:
+def test_a_run_with_segments_made_during_writing_reads_the_same(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with open_run(path) as folder:
         folder.append(made_record(LL, 1))
@@ -67,7 +67,7 @@ def test_a_run_goes_on_while_segments_are_made_and_reads_the_same(tmp_path: Path
     assert told(read_checked(path)) == with_segments
 
 
-def test_a_line_that_is_not_whole_yet_is_left_to_the_next_segment(tmp_path: Path) -> None:
+def test_a_segment_leaves_out_a_line_that_is_not_complete(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with open_run(path) as folder:
         folder.append(made_record(LL, 1))
@@ -89,12 +89,12 @@ def test_only_one_process_makes_the_segments_of_a_run(tmp_path: Path) -> None:
         folder.append(made_record(LL, 1))
     lock = WriterLock.acquire(path / SEGMENTS_LOCK)
     assert compact(path, least_bytes=1, least_lines=1) == 0
-    assert compact(path, least_bytes=1, least_lines=1, patience_s=0.5) == 0
+    assert compact(path, least_bytes=1, least_lines=1, patience_s=0.1) == 0
     lock.release()
     assert compact(path, least_bytes=1, least_lines=1) == 1
 
 
-def test_a_session_that_has_ended_leaves_the_segments_to_a_process_of_their_own(
+def test_a_session_that_ends_lets_another_process_make_the_segments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -108,7 +108,7 @@ def test_a_session_that_has_ended_leaves_the_segments_to_a_process_of_their_own(
     wait_until(lambda: covered_bytes(path) == (path / "journal.jsonl").stat().st_size)
 
 
-def test_a_process_that_cannot_be_started_is_told_in_a_sentence(
+def test_a_process_for_segments_that_cannot_start_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -120,7 +120,7 @@ def test_a_process_that_cannot_be_started_is_told_in_a_sentence(
     assert "no segments were made of the journal, which is complete: " in sentence
 
 
-def test_a_long_session_has_segments_made_while_it_goes_on(
+def test_a_long_session_makes_segments_while_the_run_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -138,7 +138,7 @@ def test_a_long_session_has_segments_made_while_it_goes_on(
     assert len(list(read_checked(path).records)) == 3
 
 
-def test_a_process_that_is_killed_leaves_a_run_that_reads_the_same_and_the_next_one_goes_on(
+def test_a_run_reads_the_same_after_the_process_for_segments_is_killed(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "run"
@@ -147,10 +147,9 @@ def test_a_process_that_is_killed_leaves_a_run_that_reads_the_same_and_the_next_
             folder.append(made_record(LL, 1, attempt=attempt), durable=False)
     before = told(read_checked(path))
     argv = [sys.executable, "-m", "netlab.results.arrow.background", str(path), "1", "1"]
-    draw = random.Random(1)  # noqa: S311
-    for _ in range(8):
+    for number in range(drawn(few=3, many=30)):
         process = subprocess.Popen(argv)
-        time.sleep(draw.uniform(0.1, 1.2))
+        time.sleep(chance(number).uniform(0.1, 1.2))
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert told(read_checked(path)) == before
