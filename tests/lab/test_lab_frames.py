@@ -24,7 +24,7 @@ tests:
   - test: stream
     protocol: UDP
     message_size: 18
-    message_rate: 5000/s
+    message_rate: 1000/s
     send_method: [plain, packet, xdp]
     receive: polling
     receive_from: [socket, packet]
@@ -43,7 +43,9 @@ def allowed() -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-def test_all_that_the_account_starts_has_that_right_and_no_other(allowed: lab.LabState) -> None:
+def test_accounts_of_a_lab_with_frames_have_only_the_right_to_raw_frames(
+    allowed: lab.LabState,
+) -> None:
     for host in ("linux-a", "linux-b"):
         assert ssh(allowed, host, "id -un") == "netlab"
         lines = ssh(allowed, host, "grep ^Cap /proc/self/status").splitlines()
@@ -52,7 +54,9 @@ def test_all_that_the_account_starts_has_that_right_and_no_other(allowed: lab.La
     assert "may send raw frames" in allowed.as_text()
 
 
-def test_a_run_sends_and_takes_frames_in_every_way(allowed: lab.LabState, tmp_path: Path) -> None:
+def test_a_run_sends_and_receives_datagrams_by_every_method_without_loss(
+    allowed: lab.LabState, tmp_path: Path
+) -> None:
     """Each loses none at a rate that all of them keep, and the record says which way it was."""
     frame = run_matrix(allowed, tmp_path, MATRIX).frame
     assert list(frame["status"].unique()) == ["ok"]
@@ -67,7 +71,7 @@ def test_a_run_sends_and_takes_frames_in_every_way(allowed: lab.LabState, tmp_pa
     assert list(batch["sender_send_method"]) == ["batch"]
 
 
-def test_without_it_such_cells_are_impossible_and_say_what_is_missing(tmp_path: Path) -> None:
+def test_cells_with_raw_frames_are_impossible_without_the_capability(tmp_path: Path) -> None:
     name = f"{NAME}-2"
     try:
         run = run_matrix(lab.up(LabOptions(name=name)), tmp_path, MATRIX)

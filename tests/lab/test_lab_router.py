@@ -29,7 +29,7 @@ def a_plan(**wish: object) -> LabPlan:
     return make_plan(options, Path("/run/netlab/x"), routes=[], taken_slots=())
 
 
-def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
+def test_each_host_of_a_router_lab_has_its_own_network_with_the_router() -> None:
     plan = a_plan(device_rate=40e6, device_queue_frames=50)
     assert plan.router == f"netlab-{NAME}-router"
     networks = []
@@ -48,7 +48,7 @@ def test_each_host_has_a_network_of_its_own_with_the_router_in_it() -> None:
     assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
 
 
-def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
+def test_a_device_rate_shapes_only_the_router_ends_of_the_cables() -> None:
     for cable in a_plan(rate=100e6, device_rate=40e6, device_queue_frames=50).cables:
         assert [cable.shape_at(end) for end in cable.ends] == [(100e6, 1000), (40e6, 50)]
     for cable in a_plan(rate=100e6, queue_frames=20).cables:
@@ -71,7 +71,7 @@ def test_a_planted_limit_is_of_the_routers_ends_alone() -> None:
         ({"second_rate": 1e9}, "--second: with `--topology router`, each host has only one cable"),
     ],
 )
-def test_a_router_that_cannot_be_is_refused_in_one_line(
+def test_impossible_options_of_a_router_lab_are_refused_in_one_line(
     wish: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message.replace("(", r"\(")) as excinfo:
@@ -142,7 +142,7 @@ class TestLab:
 
     pytestmark: ClassVar = needs_a_lab
 
-    def test_hosts_reach_each_other_through_it_over_both_versions_of_ip(
+    def test_hosts_of_a_router_lab_route_ipv4_and_ipv6_via_the_router(
         self, routed: lab.LabState
     ) -> None:
         assert routed.plan is not None
@@ -152,13 +152,13 @@ class TestLab:
             route = inside(routed, 0, "ip", "route", "get", address)
             assert f"via {gateways.partition('/')[0]} dev test" in route
 
-    def test_it_says_what_it_forwards(self, routed: lab.LabState) -> None:
+    def test_the_status_of_a_lab_names_the_router_and_its_rate(self, routed: lab.LabState) -> None:
         assert "router   forwards 4 Mbit/s each way" in routed.as_text()
         plain = routed.as_json()
         assert (plain["router"], plain["device_rate"]) == (f"netlab-{NAME}-router", 4e6)
         assert routed.up
 
-    def test_a_search_over_ssh_finds_the_planted_limit_and_counts_what_the_router_dropped(
+    def test_a_throughput_search_finds_the_router_rate_and_counts_its_dropped_frames(
         self, routed: lab.LabState, tmp_path: Path
     ) -> None:
         (tmp_path / "matrix.yaml").write_text(SEARCH)
@@ -194,7 +194,7 @@ class TestLab:
 
 
 @pytest.mark.needs("lab")
-def test_down_leaves_nothing_of_a_router() -> None:
+def test_lab_down_removes_the_router() -> None:
     name = f"{NAME}-down"
     lab_state = lab.up(LabOptions(name=name, topology="router"))
     assert lab_state.plan is not None

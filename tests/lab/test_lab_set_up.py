@@ -14,7 +14,7 @@ from benchmarks.cost.set_up import kept_connection, netlab_costs, timed_ms
 from netlab import lab
 from netlab.lab.options import LabOptions
 
-pytestmark = [*needs_a_lab, pytest.mark.slow]
+pytestmark = [*needs_a_lab, pytest.mark.night]
 
 NAME = f"s{os.getpid()}"
 ROUNDS = 4
@@ -28,7 +28,7 @@ def cable() -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-def test_a_cell_costs_less_than_a_command_that_does_nothing_over_a_kept_connection(
+def test_a_cell_takes_less_extra_time_than_an_empty_command_over_open_ssh(
     cable: lab.LabState, tmp_path: Path
 ) -> None:
     """In rounds of seven cells and then seven times `true`: what delays one delays the other."""

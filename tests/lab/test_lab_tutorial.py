@@ -15,7 +15,7 @@ from labs import needs_a_lab, typed
 from netlab import lab, load
 from netlab.lab.options import LabOptions
 
-pytestmark = [*needs_a_lab, pytest.mark.needs("wine", "zig"), pytest.mark.slow]
+pytestmark = [*needs_a_lab, pytest.mark.needs("wine", "zig"), pytest.mark.night]
 
 NAME = f"t{os.getpid()}"
 HOSTS = {
@@ -52,7 +52,7 @@ def commands() -> list[str]:
     return [line for line in lines if line.startswith("netlab ")]
 
 
-def test_every_command_of_the_tutorial_does_what_it_says(
+def test_every_command_of_the_tutorial_prints_the_documented_output(
     three: lab.LabState, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"

@@ -19,7 +19,7 @@ from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import load
 from netlab.lab.options import LabOptions
 
-pytestmark = [*needs_a_lab, pytest.mark.needs("distributed", "openssl")]
+pytestmark = [*needs_a_lab, pytest.mark.needs("distributed", "openssl"), pytest.mark.night]
 
 MATRIX = """
 title: two sites
@@ -96,7 +96,7 @@ def is_whole(site: ClusterSite) -> bool:
     return len(results) == TRIALS and set(results.values()) == {1}
 
 
-def test_pairs_across_two_sites_are_measured_and_workers_may_be_killed(site: ClusterSite) -> None:
+def test_pairs_across_two_sites_are_measured_although_workers_are_killed(site: ClusterSite) -> None:
     process = start(site)
     await_records(site, 2)
     for name in ("north-1", "south-2"):
@@ -115,7 +115,7 @@ def test_pairs_across_two_sites_are_measured_and_workers_may_be_killed(site: Clu
     assert all(isinstance(rate, float) and rate < 96e6 for rate in rates)
 
 
-def test_a_lost_scheduler_ends_the_run_in_order_and_it_is_resumed(site: ClusterSite) -> None:
+def test_a_run_whose_scheduler_is_lost_exits_with_4_and_can_be_resumed(site: ClusterSite) -> None:
     process = start(site)
     await_records(site, 4)
     site.kill("scheduler")
@@ -133,7 +133,7 @@ def test_a_lost_scheduler_ends_the_run_in_order_and_it_is_resumed(site: ClusterS
     assert is_whole(site)
 
 
-def test_a_killed_run_leaves_no_probe_at_the_sites(site: ClusterSite) -> None:
+def test_a_killed_cluster_run_leaves_no_probe_at_the_sites(site: ClusterSite) -> None:
     process = start(site)
     await_records(site, 2)
     process.send_signal(signal.SIGKILL)
@@ -143,7 +143,7 @@ def test_a_killed_run_leaves_no_probe_at_the_sites(site: ClusterSite) -> None:
     assert is_whole(site)
 
 
-def test_a_site_without_a_worker_is_named(site: ClusterSite) -> None:
+def test_a_cluster_run_names_a_site_without_a_worker(site: ClusterSite) -> None:
     for name in ("south-1", "south-2"):
         site.kill(name)
     output = finish(start(site), code=4)

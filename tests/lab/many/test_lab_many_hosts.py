@@ -32,7 +32,7 @@ def a_plan(slot: int, **wish: object) -> LabPlan:
     return make_plan(options, Path("/run/netlab/x"), routes=[], taken_slots=taken)
 
 
-def test_the_largest_lab_has_a_name_an_id_and_addresses_for_every_host() -> None:
+def test_every_host_of_the_largest_lab_has_a_unique_name_id_and_address() -> None:
     most = {"linux": MOST_LINUX_HOSTS, "windows": MOST_WINDOWS_HOSTS, "second_rate": 1e8}
     plans = [a_plan(slot, **most) for slot in (0, SLOTS - 1)]
     hosts = [host for plan in plans for host in plan.hosts]
@@ -68,7 +68,7 @@ def many() -> Iterator[lab.LabState]:
 
 
 @pytest.mark.needs("lab")
-def test_the_last_of_many_hosts_is_measured_like_the_first(
+def test_a_lab_with_28_hosts_measures_between_its_first_and_last_host(
     many: lab.LabState, tmp_path: Path
 ) -> None:
     assert many.hosts[-1].name == "linux-ab"

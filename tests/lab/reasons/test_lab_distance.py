@@ -19,7 +19,7 @@ from netlab.findings.finding import Kind
 from netlab.lab import programs
 from netlab.lab.options import LabOptions
 
-pytestmark = [*needs_a_lab, pytest.mark.slow]
+pytestmark = [*needs_a_lab, pytest.mark.night]
 
 NAME = f"d{os.getpid()}"
 WITHIN = 0.1
@@ -103,7 +103,7 @@ def predicted(run: Analysis) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("rtt_ms", [20, 50])
-def test_the_rate_told_for_a_round_trip_is_the_one_measured_there(
+def test_the_predicted_rate_over_a_long_path_is_within_10_percent_of_the_measured_rate(
     routed: lab.LabState, tmp_path: Path, rtt_ms: int
 ) -> None:
     near_rates = predicted(run_in(routed, tmp_path / "near", rtt_ms))

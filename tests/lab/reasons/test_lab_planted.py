@@ -47,7 +47,7 @@ print(time.process_time() - spent, open("{stat}").read())
 
 
 @pytest.mark.needs("quota")
-def test_a_hosts_processes_get_their_quota_and_can_read_how_often_they_waited(
+def test_processes_of_a_lab_host_get_only_their_cpu_quota(
     planted: lab.LabState,
 ) -> None:
     controller = quota.controller()
@@ -67,7 +67,9 @@ def test_a_hosts_processes_get_their_quota_and_can_read_how_often_they_waited(
     assert "linux-a" in planted.as_text() and "20 % of a CPU" in planted.as_text()
 
 
-def test_one_cable_is_slower_and_one_has_another_mtu(planted: lab.LabState) -> None:
+def test_one_host_of_a_star_has_a_slower_cable_and_another_a_smaller_mtu(
+    planted: lab.LabState,
+) -> None:
     plain = planted.as_json()["hosts"]
     assert [host.get("rate") for host in plain] == [None, 10e6, None]
     queues = [inside(planted, host, "tc", "qdisc", "show", "dev", "test") for host in range(3)]
@@ -79,7 +81,7 @@ def test_one_cable_is_slower_and_one_has_another_mtu(planted: lab.LabState) -> N
 
 
 @pytest.mark.needs("quota")
-def test_down_leaves_no_control_group() -> None:
+def test_lab_down_removes_the_control_group() -> None:
     lab_state = lab.up(LabOptions(name=NAME, cpu_shares={"linux-b": 0.5}))
     controller = quota.controller()
     assert lab_state.plan is not None and controller is not None
@@ -90,7 +92,7 @@ def test_down_leaves_no_control_group() -> None:
     assert traces(lab_state.plan) == []
 
 
-def test_a_machine_without_control_groups_makes_no_lab_with_a_quota(
+def test_lab_up_refuses_a_cpu_quota_without_control_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(quota, "controller", lambda root=quota.ROOT: None)

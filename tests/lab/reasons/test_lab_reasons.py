@@ -19,7 +19,7 @@ from netlab import lab, load
 from netlab.findings.analysis import Analysis
 from netlab.lab.options import LabOptions
 
-pytestmark = needs_a_lab
+pytestmark = [*needs_a_lab, pytest.mark.night]
 
 UNDISTURBED = "quiet: {steal: 3 %, tries: 4}"
 """What a hypervisor takes is no part of what is planted: such a trial is measured again."""
@@ -91,8 +91,8 @@ def slow_cable() -> Iterator[lab.LabState]:
         yield of
 
 
-@pytest.mark.parametrize("test", [LARGE_TCP, LARGE_UDP], ids=["TCP alone", "UDP alone"])
-def test_a_cable_of_90_where_100_are_stated_is_a_limit_of_90_on_the_wire(
+@pytest.mark.parametrize("test", [LARGE_TCP, LARGE_UDP], ids=["TCP", "UDP"])
+def test_a_cable_slower_than_stated_is_named_as_a_limit_on_the_wire(
     slow_cable: lab.LabState, tmp_path: Path, test: str
 ) -> None:
     causes = causes_of(run_of(slow_cable, tmp_path, "[linux-a+linux-b]", test))
@@ -113,7 +113,9 @@ def star() -> Iterator[lab.LabState]:
         yield of
 
 
-def test_the_slow_host_of_a_mesh_is_named_and_no_pair(star: lab.LabState, tmp_path: Path) -> None:
+def test_the_findings_name_the_slow_host_of_a_mesh_and_no_pair(
+    star: lab.LabState, tmp_path: Path
+) -> None:
     hosts = ("linux-a", "linux-b", "linux-c")
     pairs = ", ".join(f"{server}+{client}" for server, client in permutations(hosts, 2))
     run = run_of(star, tmp_path, f"[{pairs}]", LARGE_TCP)
@@ -138,7 +140,7 @@ def cable() -> Iterator[lab.LabState]:
         yield of
 
 
-def test_the_one_trial_without_a_cpu_is_told_from_those_at_the_wire(
+def test_the_findings_separate_a_trial_without_a_free_cpu_from_trials_at_the_wire(
     cable: lab.LabState, tmp_path: Path
 ) -> None:
     """A busy program of a higher priority shares the sender's CPU until the first trial ends."""

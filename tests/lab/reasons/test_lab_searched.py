@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from labs import needs_a_lab, run_matrix
@@ -19,6 +18,8 @@ from netlab.lab import programs
 from netlab.lab.options import LabOptions
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
+
+pytestmark = [*needs_a_lab, pytest.mark.needs("nft"), pytest.mark.night]
 
 NAME = f"q{os.getpid()}"
 CABLE_BIT_PER_S = 2e6
@@ -63,25 +64,18 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-class TestLab:
-    """A lab that is up."""
-
-    pytestmark: ClassVar = needs_a_lab
-
-    def test_the_device_is_the_limit_at_small_frames_and_the_link_at_large_ones(
-        self, limited: lab.LabState, tmp_path: Path
-    ) -> None:
-        run = run_matrix(limited, tmp_path, MATRIX, timeout_s=300)
-        sentences = {
-            finding.kind: str(sentence(finding, RunIndex(run))) for finding in run.findings
-        }
-        findings = {finding.kind: finding for finding in run.findings}
-        frames = findings[Kind.SEARCH_FRAME_RATE]
-        # What it lets pass at once comes on top, over two seconds.
-        most = LIMIT_PER_S + BURST_FRAMES / 2
-        assert 0.93 * LIMIT_PER_S < frames.evidence["found_frames_per_s"] < 1.02 * most
-        assert "LL: the same frame rate from 128 to 512 bytes" in sentences[Kind.SEARCH_FRAME_RATE]
-        assert "LL: line rate at 1024 bytes" in sentences[Kind.SEARCH_LINE_RATE]
-        assert frames_per_s(CABLE_BIT_PER_S, 1024) < LIMIT_PER_S
-        # All hosts are one machine: whose core was busy nobody can tell.
-        assert "busiest core" not in sentences[Kind.SEARCH_FRAME_RATE]
+def test_a_search_names_the_device_at_small_frames_and_the_link_at_large_frames(
+    limited: lab.LabState, tmp_path: Path
+) -> None:
+    run = run_matrix(limited, tmp_path, MATRIX, timeout_s=300)
+    sentences = {finding.kind: str(sentence(finding, RunIndex(run))) for finding in run.findings}
+    findings = {finding.kind: finding for finding in run.findings}
+    frames = findings[Kind.SEARCH_FRAME_RATE]
+    # What it lets pass at once comes on top, over two seconds.
+    most = LIMIT_PER_S + BURST_FRAMES / 2
+    assert 0.93 * LIMIT_PER_S < frames.evidence["found_frames_per_s"] < 1.02 * most
+    assert "LL: the same frame rate from 128 to 512 bytes" in sentences[Kind.SEARCH_FRAME_RATE]
+    assert "LL: line rate at 1024 bytes" in sentences[Kind.SEARCH_LINE_RATE]
+    assert frames_per_s(CABLE_BIT_PER_S, 1024) < LIMIT_PER_S
+    # All hosts are one machine: whose core was busy nobody can tell.
+    assert "busiest core" not in sentences[Kind.SEARCH_FRAME_RATE]

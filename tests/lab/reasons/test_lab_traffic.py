@@ -17,7 +17,7 @@ from netlab import lab
 from netlab.findings.finding import Finding, Kind
 from netlab.lab.options import LabOptions
 
-pytestmark = needs_a_lab
+pytestmark = [*needs_a_lab, pytest.mark.night]
 
 NAME = f"o{os.getpid()}"
 RATE_BIT_PER_S, OTHERS_BIT_PER_S = 100e6, 30e6
@@ -109,7 +109,7 @@ OF_OTHERS = (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
         pytest.param(2, 1, ("linux-b", "receiving"), UDP_BELOW_THE_LINE, id="to-the-receiver-udp"),
     ],
 )
-def test_a_second_flow_on_the_cable_is_what_limits(
+def test_traffic_of_others_on_the_cable_of_a_stream_is_named_as_its_limit(
     star: lab.LabState, tmp_path: Path, source: int, sink: int, at: tuple[str, str], test: str
 ) -> None:
     with others(star, "test", source, sink, OTHERS_BIT_PER_S):
@@ -125,7 +125,7 @@ def test_a_second_flow_on_the_cable_is_what_limits(
     assert 0.98 <= other_traffic.evidence["link_filled_share"] <= 1.02
 
 
-def test_a_second_flow_beside_a_paced_stream_is_noted_at_both_of_its_hosts(
+def test_traffic_of_others_beside_a_paced_stream_is_noted_at_both_hosts(
     star: lab.LabState, tmp_path: Path
 ) -> None:
     with others(star, "test", 0, 1, OTHERS_BIT_PER_S):
@@ -141,7 +141,7 @@ def test_a_second_flow_beside_a_paced_stream_is_noted_at_both_of_its_hosts(
 
 
 @pytest.mark.parametrize("test", [TCP, UDP], ids=["tcp", "udp"])
-def test_a_second_flow_on_the_hosts_other_cable_is_not_spoken_of(
+def test_traffic_of_others_on_another_cable_gives_no_finding(
     star: lab.LabState, tmp_path: Path, test: str
 ) -> None:
     with others(star, "second", 0, 1, OTHERS_BIT_PER_S):
@@ -150,7 +150,7 @@ def test_a_second_flow_on_the_hosts_other_cable_is_not_spoken_of(
 
 
 @pytest.mark.parametrize("streams", [1, 4])
-def test_both_directions_of_ours_are_not_others(
+def test_own_streams_in_both_directions_give_no_finding_of_other_traffic(
     star: lab.LabState, tmp_path: Path, streams: int
 ) -> None:
     findings = findings_of(star, tmp_path, f"{TCP}, direction: both, streams: {streams}")

@@ -57,12 +57,12 @@ def routed() -> Iterator[lab.LabState]:
 class TestAHost:
     pytestmark = needs_a_lab
 
-    def test_what_it_writes_lies_in_memory(self, pair: lab.LabState) -> None:
+    def test_folders_that_a_lab_host_writes_to_are_in_memory(self, pair: lab.LabState) -> None:
         mounts = [line.split() for line in ssh(pair, "linux-a", "cat /proc/mounts").splitlines()]
         kinds = {words[1]: words[2] for words in mounts}
         assert {kinds[place] for place in ("/home", "/run", "/var/log")} == {"tmpfs"}
 
-    def test_it_asks_for_no_router_and_its_cable_takes_frames_alone(
+    def test_lab_hosts_ask_for_no_ipv6_router_and_send_single_frames(
         self, pair: lab.LabState
     ) -> None:
         for host in (0, 1):
@@ -71,7 +71,7 @@ class TestAHost:
             link = inside(pair, host, "ip", "-d", "-j", "link", "show", "dev", "test")
             assert json.loads(link)[0]["gso_max_segs"] == 1
 
-    def test_its_kernel_its_clock_and_its_counts_of_cpus_are_this_machines(
+    def test_lab_hosts_share_the_kernel_clock_and_cpu_counters_of_the_machine(
         self, pair: lab.LabState
     ) -> None:
         assert ssh(pair, "linux-a", "uname -r") == os.uname().release
@@ -87,7 +87,9 @@ class TestAHost:
         limit_path = "/proc/sys/net/core/rmem_max"
         assert inside(pair, 0, "cat", limit_path) == Path(limit_path).read_text().strip()
 
-    def test_its_interface_is_no_network_card(self, pair: lab.LabState) -> None:
+    def test_interfaces_of_lab_hosts_have_no_features_of_a_network_card(
+        self, pair: lab.LabState
+    ) -> None:
         assert "Speed: 10000Mb/s" in inside(pair, 0, "ethtool", "test")
         stamps = inside(pair, 0, "ethtool", "-T", "test")
         assert "hardware-transmit" not in stamps
@@ -96,7 +98,7 @@ class TestAHost:
             process = subprocess.run(words, capture_output=True, text=True, check=False)
             assert process.returncode != 0 or "n/a" in process.stdout
 
-    def test_all_of_its_processes_end_with_its_sshd(self) -> None:
+    def test_all_processes_of_a_lab_host_end_with_its_sshd(self) -> None:
         name = f"{NAME}-e"
         lab_state = lab.up(LabOptions(name=name))
         try:
@@ -174,18 +176,24 @@ def sent(of: lab.LabState, by: int, to: int, *packets: int) -> tuple[list[int], 
 class TestTheWay:
     pytestmark = needs_a_lab
 
-    def test_a_switch_drops_what_is_too_long_and_says_nothing(self, star: lab.LabState) -> None:
+    def test_a_switch_of_a_lab_drops_packets_that_are_too_long_without_a_report(
+        self, star: lab.LabState
+    ) -> None:
         arrivals, answers = sent(star, 0, 2, 1400, 1500, 1500, 1400)
         assert arrivals == [1400, 1400]
         assert answers == ["sent"] * 4
 
-    def test_a_router_answers_what_is_too_long(self, routed: lab.LabState) -> None:
+    def test_a_router_of_a_lab_reports_packets_that_are_too_long(
+        self, routed: lab.LabState
+    ) -> None:
         arrivals, answers = sent(routed, 0, 1, 1400, 1500, 1500)
         assert arrivals == [1400]
         emsgsize = "90"
         assert answers == ["sent", "sent", emsgsize]
 
-    def test_a_switch_has_no_address_no_spanning_tree_and_no_ipv6(self, star: lab.LabState) -> None:
+    def test_a_switch_of_a_lab_has_no_address_no_spanning_tree_and_no_ipv6(
+        self, star: lab.LabState
+    ) -> None:
         assert star.plan is not None and star.plan.switch is not None
         words = ["ip", "-d", "-j", "-n", star.plan.switch]
         interfaces = json.loads(programs.run(*words, "address", "show"))
@@ -203,7 +211,7 @@ class TestTheWay:
         assert programs.run(*sysctl, "net.ipv6.conf.all.disable_ipv6").strip() == "1"
 
 
-def test_the_packages_that_the_page_names_are_those_that_are_looked_for() -> None:
+def test_the_lab_page_names_the_packages_that_netlab_looks_for() -> None:
     (linux,) = re.findall(r"`sudo apt-get install (iproute2[^`]*)`", TEXT)
     (wine,) = re.findall(r"`sudo apt-get install --no-install-recommends ([^`]*)`", TEXT)
     assert set(linux.split()) == set(programs.PROGRAMS.values())
@@ -211,7 +219,7 @@ def test_the_packages_that_the_page_names_are_those_that_are_looked_for() -> Non
     assert set(wine.split()) == of_windows
 
 
-def test_the_options_that_the_page_names_are_those_of_the_command() -> None:
+def test_the_lab_page_lists_exactly_the_options_of_lab_up() -> None:
     from netlab.cli import cli
 
     group = cli.commands["lab"]

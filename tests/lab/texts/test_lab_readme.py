@@ -13,13 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 from folders import MATRICES
-from labs import needs_a_lab, typed
+from labs import typed
 from readme import TEXT, blocks, commands
 
 from netlab import lab, load
 from netlab.config.inventory import load_inventory
-
-pytestmark = [*needs_a_lab, pytest.mark.slow]
 
 NAME = f"e{os.getpid()}"
 LOGINS = {"lab@192.0.2.11": "linux-a", "lab@192.0.2.12": "linux-b"}
@@ -99,7 +97,11 @@ def type_it(line: str, of: lab.LabState, home: Path) -> str:
     return process.stdout
 
 
-def test_every_command_of_the_readme_does_what_it_says(two: lab.LabState, home: Path) -> None:
+@pytest.mark.needs("lab")
+@pytest.mark.night
+def test_every_command_of_the_readme_prints_the_documented_output(
+    two: lab.LabState, home: Path
+) -> None:
     lines = [line for line in commands() if line.startswith("netlab ")]
     assert {line.split()[1] for line in lines} == set(SHAPES)
     (inventory,) = (block for block in blocks("yaml") if "hosts:" in block)
@@ -137,7 +139,7 @@ assert len(run.frame) == 416
 """
 
 
-def test_what_it_says_of_python_is_what_is_tried() -> None:
+def test_the_readme_names_the_python_calls_that_its_commands_are_tested_with() -> None:
     (sentence,) = re.findall(r"In Python [^\n]*", TEXT)
     for word in ('run = netlab.load("run1")', "run.summary()", "run.plot()", "run.frame"):
         assert f"`{word}`" in sentence

@@ -15,7 +15,7 @@ from netlab import lab, load
 from netlab.lab.options import LabOptions
 from netlab.report.notebook import LoadedRun
 
-pytestmark = [*needs_a_lab, pytest.mark.slow]
+pytestmark = [*needs_a_lab, pytest.mark.night]
 
 NAME = f"r{os.getpid()}"
 MAY_BE_BLANK = {
@@ -45,7 +45,7 @@ def run(name: str, home: Path, hosts: Path | None) -> LoadedRun:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_example_measures_and_its_record_has_what_the_page_says(
+def test_each_example_of_the_reference_measures_the_documented_columns(
     name: str, two: lab.LabState, tmp_path: Path
 ) -> None:
     analysis = run(name, tmp_path, two.hosts_file)
@@ -59,7 +59,7 @@ def test_the_example_measures_and_its_record_has_what_the_page_says(
 
 
 @pytest.mark.needs("tcpdump")
-def test_the_example_of_capture_sees_the_frame(tmp_path: Path) -> None:
+def test_the_capture_example_of_the_reference_captures_the_full_frame(tmp_path: Path) -> None:
     analysis = run(CAPTURE, tmp_path, None)
     (row,) = analysis.frame.to_dict("records")
     assert row["captured"] is True

@@ -29,8 +29,8 @@ from netlab.measurement.tools.table import TOOLS
 pytestmark = [
     *needs_a_lab,
     pytest.mark.needs("two-cpus", "iperf3", "iperf2", "nuttcp", "netperf", "sockperf"),
-    pytest.mark.slow,
 ]
+night = pytest.mark.night
 
 RATE_BIT_PER_S = 20e6
 PROGRAMS = {"iperf3", "iperf", "netperf", "netserver", "nuttcp", "sockperf"}
@@ -110,7 +110,38 @@ def measured(run: Analysis, *keys: str) -> dict[tuple[str, ...], dict[Any, Any]]
     return {tuple(row[key] for key in keys): row for row in frame.to_dict("records")}
 
 
-def test_each_tool_counts_what_the_wire_carries(lab_state: lab.LabState, tmp_path: Path) -> None:
+SHORT = """\
+title: one stream of each tool
+pairings: [LL]
+tests:
+  - test: stream
+    protocol: TCP
+    message_size: 1448
+    engine: [iperf3, iperf2, netperf, nuttcp, sockperf]
+    duration: 1s
+"""
+
+
+def test_a_run_measures_with_each_tool_and_leaves_no_process_of_a_tool(
+    lab_state: lab.LabState, tmp_path: Path
+) -> None:
+    run = run_matrix(lab_state, tmp_path, SHORT, timeout_s=120)
+    rows = measured(run, "engine")
+    assert {engine: row["reason"] for (engine,), row in rows.items() if row["status"] != "ok"} == {
+        "sockperf": "engine-cannot"
+    }
+    for (engine,), row in rows.items():
+        if row["status"] == "ok":
+            assert 0.3 < row["throughput_bit_per_s"] / CEILING_BIT_PER_S["TCP"] < 1.1, engine
+            assert row["server_engine_version"] and row["client_engine_version"]
+            assert row["client_engine_command"].startswith(engine[:4])
+    assert tools_in(lab_state) == []
+
+
+@night
+def test_each_tool_reports_the_throughput_that_the_wire_carries(
+    lab_state: lab.LabState, tmp_path: Path
+) -> None:
     run = run_matrix(lab_state, tmp_path, STREAMS, timeout_s=300)
     rows = measured(run, "engine", "protocol", "direction")
     reasons = {key: row["reason"] for key, row in rows.items() if row["status"] != "ok"}
@@ -143,7 +174,10 @@ def test_each_tool_counts_what_the_wire_carries(lab_state: lab.LabState, tmp_pat
     assert tools_in(lab_state) == []
 
 
-def test_round_trips_of_tools(lab_state: lab.LabState, tmp_path: Path) -> None:
+@night
+def test_mean_round_trips_of_all_tools_differ_by_less_than_a_factor_of_4(
+    lab_state: lab.LabState, tmp_path: Path
+) -> None:
     run = run_matrix(lab_state, tmp_path, ROUND_TRIPS, timeout_s=120)
     rows = measured(run, "engine", "protocol")
     for protocol in ("TCP", "UDP"):
@@ -159,32 +193,44 @@ def test_round_trips_of_tools(lab_state: lab.LabState, tmp_path: Path) -> None:
     assert tools_in(lab_state) == []
 
 
-@pytest.mark.parametrize("engine", TOOLS_OF_STREAMS)
-@pytest.mark.parametrize("name", [signal.SIGKILL, signal.SIGINT])
-def test_a_tool_ends_with_its_controller(
-    engine: str, name: signal.Signals, lab_state: lab.LabState, tmp_path: Path
-) -> None:
-    (tmp_path / "matrix.yaml").write_text(one_trial(engine, "60s"))
-    words = ["run", "matrix.yaml", "--hosts", str(lab_state.hosts_file), "--no-report"]
+def check_end(of: lab.LabState, folder: Path, engine: str, number: signal.Signals) -> None:
+    """No program of a tool is left after its controller got a signal in mid-trial."""
+    (folder / "matrix.yaml").write_text(one_trial(engine, "60s"))
+    words = ["run", "matrix.yaml", "--hosts", str(of.hosts_file), "--no-report"]
     process = subprocess.Popen(
         [sys.executable, "-m", "netlab", *words],
-        cwd=tmp_path,
+        cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: len(tools_in(lab_state)) >= 2)
+        wait_until(lambda: len(tools_in(of)) >= 2)
         time.sleep(0.5)
-        os.kill(process.pid, name)
-        wait_until(lambda: tools_in(lab_state) == [])
+        os.kill(process.pid, number)
+        wait_until(lambda: tools_in(of) == [])
     finally:
         process.kill()
         process.wait()
 
 
+@night
+@pytest.mark.parametrize("engine", TOOLS_OF_STREAMS)
+def test_a_tool_ends_with_its_killed_controller(
+    engine: str, lab_state: lab.LabState, tmp_path: Path
+) -> None:
+    check_end(lab_state, tmp_path, engine, signal.SIGKILL)
+
+
+def test_a_tool_ends_with_its_interrupted_controller(
+    lab_state: lab.LabState, tmp_path: Path
+) -> None:
+    check_end(lab_state, tmp_path, "iperf3", signal.SIGINT)
+
+
+@night
 @pytest.mark.parametrize("end", ["server", "client"])
 @pytest.mark.parametrize("engine", [*TOOLS_OF_STREAMS, "sockperf"])
-def test_a_tool_that_dies_in_its_trial_is_a_failure_of_this_trial(
+def test_a_tool_that_dies_in_a_trial_fails_the_trial(
     engine: str, end: str, lab_state: lab.LabState, tmp_path: Path
 ) -> None:
     (tmp_path / "matrix.yaml").write_text(one_trial(engine, "8s"))
@@ -218,8 +264,9 @@ def kill_tool(of: lab.LabState, end: str) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+@night
 @pytest.mark.parametrize("engine", ["iperf3", "iperf2", "netperf", "nuttcp", "sockperf"])
-def test_a_tool_of_another_version_is_named_where_it_fails(
+def test_a_failure_of_an_untested_tool_version_names_the_version(
     engine: str, lab_state: lab.LabState, tmp_path: Path
 ) -> None:
     program, *version = TOOLS[engine].version_words
@@ -267,7 +314,8 @@ tests:
 """
 
 
-def test_a_server_that_runs_already_can_be_the_other_end(
+@night
+def test_a_running_iperf3_server_can_be_the_other_end_of_a_stream(
     lab_state: lab.LabState, tmp_path: Path
 ) -> None:
     address = lab_state.hosts[0].addresses[0]

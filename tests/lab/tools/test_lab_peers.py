@@ -18,7 +18,7 @@ from netlab.lab.options import LabOptions
 pytestmark = [
     *needs_a_lab,
     pytest.mark.needs("two-cpus", "iperf3", "iperf2", "nuttcp", "netperf"),
-    pytest.mark.slow,
+    pytest.mark.night,
 ]
 
 RATE_BIT_PER_S = 20e6
@@ -42,7 +42,7 @@ def cable() -> Iterator[Cable]:
 
 @pytest.mark.parametrize("case", [UDP, TCP], ids=str)
 @pytest.mark.parametrize("tool", [*WAYS, *RIVALS], ids=lambda tool: tool.name)
-def test_a_tools_figure_is_what_the_wire_carries(
+def test_the_benchmark_reads_from_each_tool_the_throughput_of_the_wire(
     tool: Tool[Case, Reading], case: Case, cable: Cable
 ) -> None:
     reading = tool.measure(case, cable)
