@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from folders import REPORTS
@@ -42,8 +43,8 @@ def copied(recorded: Path, into: Path) -> Path:
     return folder
 
 
-EMPTY = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
-"""The address of an empty picture."""
+EMPTY = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' id='{name}'/%3E"
+"""The address of the empty picture of a chart."""
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def undrawn() -> Iterator[None]:
             Picture(
                 chart=chart,
                 svg=f"svg {chart.name} {form.width_inches:.2f}".encode(),
-                address=EMPTY,
+                address=EMPTY.format(name=quote(chart.name)),
                 png=f"png {chart.name} {form.width_inches:.2f}".encode(),
                 pdf=f"pdf {chart.name} {form.width_inches:.2f}".encode(),
                 width_px=642,

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 from made_reports import (
+    EMPTY,
     SCRIPTS,
     Page,
     files_of,
@@ -148,6 +149,15 @@ def test_every_table_heading_of_the_page_has_a_scope(several: Analysis) -> None:
     assert len(page.all("th")) > 50
     assert {heading.get("scope") for heading in page.all("th")} == {"col", "colgroup", "row"}
     assert len(page.all("caption")) >= 3
+
+
+def test_each_figure_of_the_page_shows_the_picture_of_its_own_chart(several: Analysis) -> None:
+    page = page_of(several)
+    figures = [str(figure["id"]) for figure in page.all("figure")]
+    charts = [name.removeprefix("chart-") for name in figures if name.startswith("chart-")]
+    assert len(charts) == len({*charts}) == 6
+    addresses = [str(image["src"]) for image in page.all("img")]
+    assert addresses == [EMPTY.format(name=name) for name in charts]
 
 
 def test_pictures_have_the_proportions_that_the_page_states(

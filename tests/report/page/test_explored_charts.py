@@ -356,7 +356,11 @@ def test_arrow_keys_on_a_heat_map_announce_the_places_with_their_figures(browser
     [
         "payload-lab",
         "nettest-lab-unshaped",
-        *(pytest.param(path.name, marks=pytest.mark.night) for path in RECORDED),
+        *(
+            pytest.param(path.name, marks=pytest.mark.night)
+            for path in RECORDED
+            if path.name != "nettest"  # its page has no chart
+        ),
     ],
 )
 def test_every_chart_of_a_recorded_page_becomes_interactive_and_answers_to_arrow_keys(
