@@ -3,7 +3,8 @@
 ``python docs/scripts/reliability.py [RESULTS.xml]`` (``make reliability``). A file's first sentence
 states what holds. The results of pytest (``--junitxml``) add the figures that its tests recorded
 (``record_property("figure", …)``, ``"n"``, ``"seed"``), skipped tests with the reason, and for
-tests without figures the number of passed cases. Without results the previous figures stay.
+tests without figures the number of passed cases. Cases that judge what is stored of an earlier
+night (``[recorded…]``) are left out. Without results the previous figures stay.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ WHERE = {
     "person": "Signals and terminals",
 }
 RECORDED = ("figure", "n", "seed")
+RECORDED_CASE = re.compile(r"\[recorded\b")
 NOT_PASSED = ("skipped", "failure", "error")
 BAR = "\\|"
 HEAD = "| row | what holds | figure | n | seed | command |\n|---|---|---|---|---|---|\n"
@@ -78,7 +80,7 @@ def results_in(path: Path) -> Results:
     passed: Counter[str] = Counter()
     for case in ElementTree.parse(path).iter("testcase"):  # noqa: S314 - pytest wrote it just now
         stem = re.search(r"test_\d\d_\w+", case.get("classname", ""))
-        if stem is None:
+        if stem is None or RECORDED_CASE.search(case.get("name", "")):
             continue
         for entry in case.iter("property"):
             results[stem[0]][entry.get("name", "")].append(entry.get("value", ""))

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
-from sshd import Site, Sshd, host_at, needs_sshd, site
+from outcomes import OutcomeOf, Seen, injects, outcome_of
+from sshd import Site, Sshd, host_at, site
 
 from netlab.errors import HostError
 from netlab.remote import deploy
 from netlab.remote.agent import Agent
 
-__all__ = ["bench", "site"]
+__all__ = ["bench", "outcome_of", "site"]
 
-pytestmark = [needs_sshd, pytest.mark.needs("root"), pytest.mark.alone]
+needs_mounts = pytest.mark.needs("sshd", "root")
 
 WORDS = {
     "full": ("size=64k", "Failure|No space left"),
@@ -46,9 +47,10 @@ def left(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if not path.is_dir()]
 
 
+@needs_mounts
 @pytest.mark.parametrize("commands", [False, True], ids=["sftp", "commands"])
 @pytest.mark.parametrize("trouble", list(WORDS))
-def test_the_next_folder_is_tried_and_nothing_is_left_in_the_first(
+def test_the_probe_is_put_into_the_next_folder_where_the_first_has_no_room(
     site: Site, mounted: Callable[[Path, str], None], trouble: str, commands: bool
 ) -> None:
     server = site.server()
@@ -65,8 +67,9 @@ def test_the_next_folder_is_tried_and_nothing_is_left_in_the_first(
         assert not list((server.home / ".cache").iterdir())
 
 
+@needs_mounts
 @pytest.mark.parametrize("trouble", list(WORDS))
-def test_where_no_folder_does_each_is_named_with_its_reason(
+def test_where_no_folder_takes_the_probe_each_folder_is_named_with_its_reason(
     site: Site,
     mounted: Callable[[Path, str], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -89,18 +92,24 @@ def test_where_no_folder_does_each_is_named_with_its_reason(
 
 def run(bench: Bench, server: Sshd, into: str) -> None:
     bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}")
-    process = bench.run("run", "matrix.yaml", "--into", into)
+    process = bench.run("run", "matrix.yaml", "--into", into, "--no-report")
     assert process.returncode == 0, process.stderr
 
 
-def test_a_run_from_the_next_folder_measures_what_one_from_the_first_does(
-    bench: Bench, site: Site, mounted: Callable[[Path, str], None]
-) -> None:
+def fill_the_first_folder(bench: Bench, site: Site, mounted: Callable[[Path, str], None]) -> Seen:
     server = site.server()
     run(bench, server, "clean")
     (server.home / ".cache").rename(server.home / "before")
     mounted(server.home / ".cache", "size=64k")
     run(bench, server, "full")
-    full = bench.load("full")
+    return {}
+
+
+@injects("sshd", "root")
+def test_a_run_with_a_probe_in_the_next_folder_measures_the_figures_of_a_clean_run(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(fill_the_first_folder)
+    full = outcome.load("full")
     assert by_status(full) == {"ok": 4}
-    assert wrong_ok(bench.load("clean"), full) == []
+    assert wrong_ok(outcome.load("clean"), full) == []

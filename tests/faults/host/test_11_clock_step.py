@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from folders import INJECTION, PROBES
 from made_findings import plan_of, run_of
+from outcomes import OutcomeOf, Seen, injects, outcome_of, record_text
 from paths import record_of
 from stops import meanwhile, stop_process
 
@@ -25,7 +26,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.store.plan import PlannedCell
 
-pytestmark = [pytest.mark.needs("linux", "cc"), pytest.mark.alone]
+__all__ = ["outcome_of"]
 
 STEP_S = 3600
 DURATION_S = 1.0
@@ -83,16 +84,7 @@ SETUPS: dict[str, tuple[str, TestSettings]] = {
 }
 
 
-@pytest.mark.parametrize("stepped_end", ["server", "client"])
-@pytest.mark.parametrize("kind", SETUPS)
-def test_durations_stay_right_and_the_host_is_named(
-    clock: Path,
-    tmp_path: Path,
-    kind: str,
-    stepped_end: str,
-    record_property: Callable[[str, object], None],
-) -> None:
-    test, setup = SETUPS[kind]
+def set_a_clock(clock: Path, tmp_path: Path, kind: str, stepped_end: str) -> Seen:
     file = tmp_path / "now"
 
     def step() -> None:
@@ -100,19 +92,29 @@ def test_durations_stay_right_and_the_host_is_named(
         file.touch()
 
     with ends_with(clock, file, stepped_end) as ends:
-        record = measured(ends, test, setup, step)
+        return {"record": record_text(measured(ends, *SETUPS[kind], step))}
+
+
+@pytest.mark.parametrize("stepped_end", ["server", "client"])
+@pytest.mark.parametrize("kind", SETUPS)
+@injects("linux", "cc")
+def test_a_clock_set_in_a_trial_changes_no_duration_and_its_host_is_named(
+    outcome_of: OutcomeOf, kind: str, stepped_end: str
+) -> None:
+    outcome = outcome_of(set_a_clock, kind=kind, stepped_end=stepped_end)
+    record = outcome.record("record")
     assert record.values["elapsed_ns"] == pytest.approx(DURATION_S * 1e9, rel=0.05)
     assert [*interruptions(record)] == []
-    cell = PlannedCell(record.cell, "LL", test, record.settings)
+    cell = PlannedCell(record.cell, "LL", record.test, record.settings)
     findings = run_of(plan_of([cell]), [record]).findings
     (stepped,) = [finding for finding in findings if finding.kind is Kind.CLOCK_STEP]
     assert stepped.group.host == stepped_end
     assert stepped.evidence["clock_step_ns"] == pytest.approx(STEP_S * 1e9, rel=0.001)
     elapsed_s = float(str(record.values["elapsed_ns"])) / 1e9
-    record_property("figure", f"{kind}, {stepped_end}: {elapsed_s:.3f} s")
+    outcome.figure(f"{kind}, {stepped_end}: {elapsed_s:.3f} s")
 
 
-def test_a_suspended_host_is_the_cause_of_a_stop(clock: Path, tmp_path: Path) -> None:
+def suspend_the_client(clock: Path, tmp_path: Path) -> Seen:
     file = tmp_path / "now"
     with ends_with(clock, file, "client", boottime=True) as ends:
 
@@ -121,16 +123,19 @@ def test_a_suspended_host_is_the_cause_of_a_stop(clock: Path, tmp_path: Path) ->
             file.touch()
             stop_process(int(ends.client.hello["pid"]), 0.3)
 
-        record = measured(ends, *SETUPS["UDP"], suspend)
+        return {"record": record_text(measured(ends, *SETUPS["UDP"], suspend))}
+
+
+@injects("linux", "cc")
+def test_a_sender_that_was_suspended_is_the_cause_of_a_stop(outcome_of: OutcomeOf) -> None:
+    record = outcome_of(suspend_the_client).record("record")
     (stop,) = interruptions(record)
     assert (stop.cause, stop.end) == (Cause.SUSPENDED, "sender")
     assert record.values["sender_suspended_ns"] == pytest.approx(STEP_S * 1e9, rel=0.001)
     assert "sender_wall_step_ns" not in record.values
 
 
-def test_a_receiver_that_was_suspended_saw_no_gap_and_is_named_all_the_same(
-    clock: Path, tmp_path: Path
-) -> None:
+def suspend_the_server(clock: Path, tmp_path: Path) -> Seen:
     file = tmp_path / "now"
     with ends_with(clock, file, "server", boottime=True) as ends:
 
@@ -138,7 +143,14 @@ def test_a_receiver_that_was_suspended_saw_no_gap_and_is_named_all_the_same(
             time.sleep(0.4)
             file.touch()
 
-        record = measured(ends, *SETUPS["UDP"], suspend)
+        return {"record": record_text(measured(ends, *SETUPS["UDP"], suspend))}
+
+
+@injects("linux", "cc")
+def test_a_suspended_receiver_is_named_although_its_data_has_no_gap(
+    outcome_of: OutcomeOf,
+) -> None:
+    record = outcome_of(suspend_the_server).record("record")
     assert record.values["receiver_gap_count"] == 0
     (stop,) = interruptions(record)
     assert (stop.cause, stop.end) == (Cause.SUSPENDED, "receiver")

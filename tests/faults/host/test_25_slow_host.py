@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
-from collections.abc import Callable
 
-import pytest
+from draws import chance
 from fault_runs import Bench, bench, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from stops import meanwhile, stop_process
 
 from netlab.findings.finding import Kind
 
-__all__ = ["bench"]
-
-pytestmark = pytest.mark.alone
+__all__ = ["bench", "outcome_of"]
 
 SEED = 25
 TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 10Mbit}"
 
 
-def test_bursts_are_a_warning_with_all_attempts(
-    bench: Bench, record_property: Callable[[str, object], None]
-) -> None:
-    chance = random.Random(SEED)  # noqa: S311
+def run_in_bursts(bench: Bench) -> Seen:
+    moments = chance(SEED)
     bench.matrix(TESTS, defaults="{duration: 1s}")
     assert bench.run("run", "matrix.yaml", "--into", "clean", "--no-report").returncode == 0
     over = threading.Event()
@@ -33,21 +28,26 @@ def test_bursts_are_a_warning_with_all_attempts(
         bench.wait_for('"kind":"attempt"')
         pid = max(bench.probes())
         while not over.is_set():
-            stop_process(pid, chance.uniform(0.12, 0.16))
-            time.sleep(chance.uniform(0.1, 0.2))
+            stop_process(pid, moments.uniform(0.12, 0.16))
+            time.sleep(moments.uniform(0.1, 0.2))
 
     with meanwhile(burst):
         process = bench.run("run", "matrix.yaml", "--into", "out", "--no-report")
         over.set()
-    assert "1 trial in which data stopped: see the findings" in process.stderr
-    faulty = bench.load()
+    return {"stderr": process.stderr}
+
+
+@injects()
+def test_a_probe_that_runs_in_bursts_is_named_after_three_attempts(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(run_in_bursts)
+    assert "1 trial in which data stopped: see the findings" in outcome["stderr"]
+    faulty = outcome.load()
     (data_stop,) = [finding for finding in faulty.findings if finding.kind is Kind.DATA_STOPPED]
     assert data_stop.words["cause"].endswith("process did not run")
     assert data_stop.evidence["gaps"] > 1
     assert "attempt_3_throughput_bit_per_s" in data_stop.evidence
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property(
-        "figure",
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(
         f"{data_stop.evidence['gaps']:g} gaps of {data_stop.evidence['stopped_ns'] / 1e9:.2f} s",
+        seed=SEED,
     )
-    record_property("seed", SEED)

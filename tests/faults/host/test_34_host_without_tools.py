@@ -27,7 +27,9 @@ def bare(tmp_path: Path) -> Path:
     return script(tmp_path / "netprobe", "chroot", "--userspec=31999:31999", str(root), "/netprobe")
 
 
-def test_everything_is_measured(bare: Path, record_property: Callable[[str, object], None]) -> None:
+def test_every_kind_of_test_runs_in_a_root_that_holds_only_the_probe(
+    bare: Path, record_property: Callable[[str, object], None]
+) -> None:
     with Agent(bare) as first_agent, Agent(bare) as second_agent:
         agents = (first_agent, second_agent)
         hello = first_agent.ask("hello")

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from fault_runs import Bench, bench, wrong_ok
 from netprobe_agents import Agent, agents, netprobe, trial
+from outcomes import OutcomeOf, Seen, injects, outcome_of, record_text
 from stops import meanwhile, stop_process, stopped
 
 from netlab.experiment.interruptions import Cause, interruptions
-from netlab.experiment.records import Record, Status, Value
+from netlab.experiment.records import Record, Status, Value, from_json
 from netlab.findings.finding import Kind
 
-__all__ = ["agents", "bench", "netprobe"]
-
-pytestmark = pytest.mark.alone
+__all__ = ["agents", "bench", "netprobe", "outcome_of"]
 
 SEED = 43
-DRAWN = 4
 RATE_BIT_PER_S = 10e6
 TESTS = "{test: stream, protocol: [TCP, UDP], message_size: 1448, rate: 10Mbit}"
 
 
-@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_the_run_says_it_and_measures_the_trial_again(
-    bench: Bench, protocol: str, record_property: Callable[[str, object], None]
-) -> None:
+def stop_a_probe(bench: Bench, protocol: str) -> Seen:
     tests = TESTS.replace("[TCP, UDP]", protocol)
     bench.matrix(tests, defaults="{duration: 1.2s}")
     assert bench.run("run", "matrix.yaml", "--into", "clean", "--no-report").returncode == 0
@@ -41,33 +35,51 @@ def test_the_run_says_it_and_measures_the_trial_again(
 
     with meanwhile(stop):
         process = bench.run("run", "matrix.yaml", "--into", "out", "--no-report")
-    assert "measured again: 1 trial in which data stopped" in process.stderr
-    faulty = bench.load()
+    return {"stderr": process.stderr}
+
+
+@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+@injects()
+def test_a_run_names_a_stopped_probe_and_measures_the_trial_again(
+    outcome_of: OutcomeOf, protocol: str
+) -> None:
+    outcome = outcome_of(stop_a_probe, protocol=protocol)
+    assert "measured again: 1 trial in which data stopped" in outcome["stderr"]
+    faulty = outcome.load()
     (repeat,) = [finding for finding in faulty.findings if finding.kind is Kind.MEASURED_AGAIN]
     assert repeat.words["cause"].endswith("process did not run")
     assert {record.attempt for record in faulty.latest.values()} == {2}
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property("figure", f"{protocol}: {repeat.evidence['stopped_ns'] / 1e9:.1f} s of 0.4 s")
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"{protocol}: {repeat.evidence['stopped_ns'] / 1e9:.1f} s of 0.4 s")
 
 
-def test_drawn_stops_name_the_end_that_was_stopped(
-    agents: tuple[Agent, Agent], record_property: Callable[[str, object], None]
+def stop_probes_at_random(agents: tuple[Agent, Agent]) -> Seen:
+    moments = chance(SEED)
+    stops = []
+    for _ in range(drawn(few=4, many=12)):
+        protocol, end = moments.choice(["TCP", "UDP"]), moments.choice(["receiver", "sender"])
+        at_s, for_s = moments.uniform(0.2, 0.8), moments.uniform(0.2, 0.5)
+        with stopped(agents[end == "sender"].process.pid, at_s, for_s):
+            record = measured(agents, protocol)
+        stops.append({"end": end, "for_s": for_s, "record": record_text(record)})
+    clean = [record_text(measured(agents, name)) for name in ("TCP", "UDP")]
+    return {"stops": stops, "clean": clean}
+
+
+@injects()
+def test_stops_at_random_moments_are_found_with_the_end_that_was_stopped(
+    outcome_of: OutcomeOf,
 ) -> None:
-    chance = random.Random(SEED)  # noqa: S311
+    outcome = outcome_of(stop_probes_at_random)
     missed, wrong = 0, 0
-    for _ in range(DRAWN):
-        protocol, end = chance.choice(["TCP", "UDP"]), chance.choice(["receiver", "sender"])
-        at_s, for_s = chance.uniform(0.2, 0.8), chance.uniform(0.2, 0.5)
-        pid = agents[end == "sender"].process.pid
-        with stopped(pid, at_s, for_s):
-            stops = [*interruptions(measured(agents, protocol))]
-        missed += not stops
-        wrong += any((stop.cause, stop.end) != (Cause.PROCESS, end) for stop in stops)
-        wrong += any(abs(stop.stopped_ns - 1e9 * for_s) > 0.1e9 for stop in stops)
-    wrong += sum(any(interruptions(measured(agents, name))) for name in ("TCP", "UDP"))
-    record_property("figure", f"{missed} missed, {wrong} wrong")
-    record_property("n", DRAWN + 2)
-    record_property("seed", SEED)
+    for entry in outcome["stops"]:
+        found = [*interruptions(from_json(entry["record"]))]
+        missed += not found
+        wrong += any((stop.cause, stop.end) != (Cause.PROCESS, entry["end"]) for stop in found)
+        wrong += any(abs(stop.stopped_ns - 1e9 * entry["for_s"]) > 0.1e9 for stop in found)
+    wrong += sum(any(interruptions(from_json(text))) for text in outcome["clean"])
+    n = len(outcome["stops"]) + len(outcome["clean"])
+    outcome.figure(f"{missed} missed, {wrong} wrong", n=n, seed=SEED)
     assert (missed, wrong) == (0, 0)
 
 
@@ -89,7 +101,7 @@ def measured(agents: tuple[Agent, Agent], protocol: str) -> Record:
         server="a",
         client="b",
         test="stream",
-        started_at="",
+        started_at="2026-01-01T00:00:00.000000Z",
         settings=settings,
         values=values,
     )
