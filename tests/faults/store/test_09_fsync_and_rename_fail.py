@@ -16,7 +16,7 @@ from netlab.store.run_folder import read
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace", "write", "open"])
-def test_the_nth_refusal_loses_nothing_that_was_acknowledged(
+def test_a_refused_call_of_the_disk_loses_no_acknowledged_record(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -33,7 +33,7 @@ def test_the_nth_refusal_loses_nothing_that_was_acknowledged(
 
 
 @pytest.mark.parametrize("name", ["fsync", "write"])
-def test_the_same_where_records_are_synced_beside_what_follows(
+def test_a_refused_call_loses_no_acknowledged_record_that_is_synced_beside_the_next(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -47,7 +47,7 @@ def test_the_same_where_records_are_synced_beside_what_follows(
     record_property("n", f"every {name} beside: {refusal_count}")
 
 
-def test_a_derived_file_is_whole_or_the_old_one(
+def test_a_file_that_cannot_be_replaced_keeps_its_old_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "averages.csv"
@@ -61,7 +61,7 @@ def test_a_derived_file_is_whole_or_the_old_one(
     assert path.read_bytes() == b"new"
 
 
-def test_a_file_system_without_fsync_of_folders_is_no_fault(
+def test_a_run_is_written_to_a_file_system_without_fsync_of_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     true = os.fsync

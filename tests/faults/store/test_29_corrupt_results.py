@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fault_runs import Bench, bench
+from commands import Commands, commands
+from draws import chance, drawn
 from folders import FIXTURES
 from made_runs import LL, made_cell, made_plan, made_record, open_folder
 
@@ -26,7 +27,7 @@ from netlab.store.journal import decode, encode_line
 from netlab.store.plan import _checksum
 from netlab.store.status import status_of
 
-__all__ = ["bench"]
+__all__ = ["commands"]
 
 SEED = 29
 FALSE: tuple[Any, ...] = (
@@ -47,7 +48,7 @@ def numbers(data: bytes) -> list[int]:
     return [line.data["data"]["n"] for line in decode(data)[0]]
 
 
-def test_cut_at_every_byte_all_whole_records_come_back_and_the_torn_one_is_reported() -> None:
+def test_a_journal_cut_at_any_byte_keeps_all_whole_records_and_reports_the_torn_record() -> None:
     data = file_of(40)
     ends = [index for index, byte in enumerate(data) if byte == 0x0A]
     for length in range(len(data) + 1):
@@ -62,18 +63,18 @@ def test_cut_at_every_byte_all_whole_records_come_back_and_the_torn_one_is_repor
         assert all(place.torn for place in damage)
 
 
-def test_1000_records_cut_anywhere_all_come_back(
+def test_a_journal_of_1000_records_cut_anywhere_keeps_all_whole_records(
     record_property: Callable[[str, object], None],
 ) -> None:
     data = file_of(1000)
-    lengths = random.Random(SEED).sample(range(len(data)), 150)  # noqa: S311
+    lengths = chance(SEED).sample(range(len(data)), drawn(few=50, many=300))
     for length in lengths:
         assert numbers(data[:length]) == list(range(data.count(b"\n", 0, length + 1)))
     record_property("n", f"{len(lengths)} cuts of 1,000 records")
     record_property("seed", SEED)
 
 
-def test_a_flip_of_any_bit_of_one_record_loses_no_other_and_changes_none() -> None:
+def test_a_flipped_bit_of_a_record_loses_no_other_record_and_changes_no_record() -> None:
     head, victim, tail = file_of(3), file_of(78)[-90:].split(b"\n", 1)[1], file_of(2)
     originals = {json.dumps(line.data) for line in decode(head + victim + tail)[0]}
     for bit in range(len(victim) * 8):
@@ -86,7 +87,7 @@ def test_a_flip_of_any_bit_of_one_record_loses_no_other_and_changes_none() -> No
         assert damage, bit
 
 
-def test_a_hole_in_the_middle_is_one_damaged_line() -> None:
+def test_a_hole_in_a_journal_is_one_damaged_line() -> None:
     data = file_of(10)
     middle = len(data) // 2
     lines, damage = decode(data[: middle - 150] + data[middle + 150 :])
@@ -96,13 +97,13 @@ def test_a_hole_in_the_middle_is_one_damaged_line() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
-def test_a_file_in_another_encoding_is_reported_line_by_line(encoding: str) -> None:
+def test_a_journal_in_another_encoding_is_reported_line_by_line(encoding: str) -> None:
     lines, damage = decode(file_of(3).decode("ascii").encode(encoding))
     assert lines == ()
     assert [place.line for place in damage] == [1, 2, 3, 4]
 
 
-def test_the_journals_of_two_runs_in_one_file_are_told_apart(tmp_path: Path) -> None:
+def test_the_journal_of_another_run_in_the_same_file_is_reported_as_damage(tmp_path: Path) -> None:
     strange = made_cell("WW")
     with open_folder(tmp_path / "one") as folder:
         folder.append(made_record(LL))
@@ -128,17 +129,17 @@ def places(data: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(value, (*above, key))
 
 
-def falsified(data: Any, chance: random.Random) -> Any:
+def falsified(data: Any, draw: random.Random) -> Any:
     """The same with one value replaced or taken away."""
     false = json.loads(json.dumps(data))
-    *above, last = chance.choice([*places(data)])
+    *above, last = draw.choice([*places(data)])
     inner = false
     for key in above:
         inner = inner[key]
-    if chance.random() < 0.2 and isinstance(inner, dict):
+    if draw.random() < 0.2 and isinstance(inner, dict):
         del inner[last]
     else:
-        inner[last] = chance.choice(FALSE)
+        inner[last] = draw.choice(FALSE)
     return false
 
 
@@ -154,21 +155,21 @@ def read_by_all(folder: Path) -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("part", ["journal", "header"])
-def test_what_is_of_a_false_type_is_damage_and_never_a_traceback(
+def test_values_of_false_types_in_a_run_folder_are_damage_and_never_a_traceback(
     tmp_path: Path, source: str, part: str, record_property: Callable[[str, object], None]
 ) -> None:
-    chance = random.Random(f"{SEED} {source} {part}")  # noqa: S311
+    draw = chance(f"{SEED} {source} {part}")
     folder = shutil.copytree(FIXTURES / source, tmp_path / "run")
     header, journal = folder / "run.json", folder / "journal.jsonl"
     lines = [line.data for line in decode(journal.read_bytes())[0]]
     plan, refusal_count = json.loads(header.read_text()), 0
-    for _ in range(tries := 20):
+    for _ in range(tries := drawn(few=10, many=100)):
         if part == "journal":
-            victim = chance.randrange(len(lines))
-            false_lines = [*lines[:victim], falsified(lines[victim], chance), *lines[victim + 1 :]]
+            victim = draw.randrange(len(lines))
+            false_lines = [*lines[:victim], falsified(lines[victim], draw), *lines[victim + 1 :]]
             journal.write_bytes(b"".join(encode_line(json.dumps(line)) for line in false_lines))
         else:
-            false = falsified(plan, chance)
+            false = falsified(plan, draw)
             false.pop("checksum", None)
             header.write_text(json.dumps(false | {"checksum": _checksum(false)}))
         try:
@@ -190,16 +191,16 @@ def test_what_is_of_a_false_type_is_damage_and_never_a_traceback(
         ("connected_by", 7, "7, and should be a text"),
     ],
 )
-def test_the_damage_says_which_value_of_which_line(
-    bench: Bench, name: str, value: Any, words: str
+def test_the_report_of_a_damage_names_the_line_the_value_and_what_the_value_should_be(
+    commands: Commands, name: str, value: Any, words: str
 ) -> None:
-    folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+    folder = shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
     journal = folder / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     record = json.loads(lines[4][9:])
     record["values"][name] = value
     lines[4] = encode_line(json.dumps(record))
     journal.write_bytes(b"".join(lines))
-    process = bench.run("status", "out")
+    process = commands.run("status", "out")
     assert process.returncode == 0
     assert f"journal, line 5: not a record of this format: {name} is {words}\n" in process.stdout

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fault_runs import Bench, bench
+from commands import Commands, commands
 from folders import FIXTURES
 from made_runs import lines_of, made_record, open_folder
 
@@ -17,7 +17,7 @@ from netlab.errors import StoreError
 from netlab.store.journal import encode_line
 from netlab.store.run_folder import read
 
-__all__ = ["bench"]
+__all__ = ["commands"]
 
 
 def test_a_run_folder_of_format_version_1_stays_readable() -> None:
@@ -76,13 +76,15 @@ def test_a_header_of_another_format_version_is_refused_with_a_sentence(
         read(tmp_path / "run")
 
 
-def test_the_commands_say_what_to_do_about_a_newer_run(bench: Bench) -> None:
-    folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+def test_commands_refuse_a_run_of_a_newer_format_and_leave_its_folder_as_it_was(
+    commands: Commands,
+) -> None:
+    folder = shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
     header = folder / "run.json"
     header.write_text(header.read_text().replace('"schema": 1', '"schema": 2'))
     old_contents = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
     for words in (("status", "out"), ("report", "out"), ("export", "out")):
-        process = bench.run(*words)
+        process = commands.run(*words)
         assert process.returncode == 1
         assert process.stderr.count("\n") == 1
         assert "written in format version 2" in process.stderr

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from commands import Commands, commands
 from fault_runs import Bench, bench
 from folders import FIXTURES
 
-__all__ = ["bench"]
+__all__ = ["bench", "commands"]
 
 MOST_CPU_S, MOST_MB = 1.0, 200
 """CPU time beyond that of a small matrix, the program's start; memory of the whole process."""
@@ -79,61 +80,86 @@ def cost_of(bench: Bench, *words: str) -> tuple[int, str, float, float]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_matrix_is_a_line_at_little_cost(
+def test_a_hostile_matrix_is_refused_with_file_and_line(commands: Commands, name: str) -> None:
+    text, place, words = HOSTILE[name]
+    (commands.folder / "hostile.yaml").write_text(text)
+    process = commands.run("plan", "hostile.yaml")
+    assert process.returncode == 2
+    assert f"hostile.yaml{place}" in process.stderr
+    assert words in process.stderr
+    assert len(process.stderr) < 4096
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_matrix_is_refused_at_little_cost(
     bench: Bench, name: str, record_property: Callable[[str, object], None]
 ) -> None:
-    text, place, words = HOSTILE[name]
-    hostile = bench.folder / "hostile.yaml"
-    hostile.write_text(text)
+    (bench.folder / "hostile.yaml").write_text(HOSTILE[name][0])
     if not STARTS_S:
         STARTS_S.append(cost_of(bench, "plan", str(bench.matrix()))[2])
-    code, output, cpu_s, memory_mb = cost_of(bench, "plan", "hostile.yaml")
+    code, _, cpu_s, memory_mb = cost_of(bench, "plan", "hostile.yaml")
     assert code == 2
-    assert f"hostile.yaml{place}" in output
-    assert words in output
-    assert len(output) < 4096
     assert cpu_s - STARTS_S[0] < MOST_CPU_S
     assert memory_mb < MOST_MB
     record_property("figure", f"{name}: {max(cpu_s - STARTS_S[0], 0):.1f} s, {memory_mb:.0f} MB")
 
 
 @pytest.mark.parametrize("command", ["plan", "hosts"])
-def test_a_file_that_never_ends_is_not_read_to_its_end(bench: Bench, command: str) -> None:
-    code, output, _, memory_mb = cost_of(bench, command, "/dev/zero")
-    assert code == 2
-    assert output.startswith("/dev/zero:1:1: ")
-    assert memory_mb < MOST_MB
+def test_a_file_without_an_end_is_refused(commands: Commands, command: str) -> None:
+    process = commands.run(command, "/dev/zero")
+    assert process.returncode == 2
+    assert process.stderr.startswith("/dev/zero:1:1: ")
 
 
-def test_a_hostile_inventory_is_a_line(bench: Bench) -> None:
+def test_a_hostile_inventory_is_refused_with_file_and_line(commands: Commands) -> None:
+    (commands.folder / "hosts.yaml").write_text(BOMB)
+    process = commands.run("hosts", "hosts.yaml")
+    assert process.returncode == 2
+    assert "hosts.yaml:5:" in process.stderr
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("command", ["plan", "hosts"])
+def test_a_hostile_inventory_and_a_file_without_an_end_take_little_memory(
+    bench: Bench, command: str
+) -> None:
     (bench.folder / "hosts.yaml").write_text(BOMB)
-    code, output, _, memory_mb = cost_of(bench, "hosts", "hosts.yaml")
-    assert code == 2
-    assert "hosts.yaml:5:" in output
-    assert memory_mb < MOST_MB
+    for file in ("hosts.yaml", "/dev/zero"):
+        code, _, _, memory_mb = cost_of(bench, command, file)
+        assert code == 2
+        assert memory_mb < MOST_MB
 
 
-def test_the_matrix_of_a_run_folder_is_no_longer_than_a_run_writes_it(bench: Bench) -> None:
-    folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+def test_a_matrix_of_a_run_folder_that_no_run_writes_is_refused(commands: Commands) -> None:
+    folder = shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
     (folder / "matrix.yaml").write_text(HOSTILE["10 MB"][0])
     for command in ("status", "check", "report"):
-        code, output, _, memory_mb = cost_of(bench, command, "out")
-        assert code == 1
-        assert "out/matrix.yaml: longer than 2 MiB; no run writes such a file" in output
-        assert memory_mb < MOST_MB
+        process = commands.run(command, "out")
+        assert process.returncode == 1
+        assert "out/matrix.yaml: longer than 2 MiB; no run writes such a file" in process.stderr
     assert not (folder / "index.html").exists()
 
 
+CODES = {"status": 0, "check": 2, "report": 0}
+"""Command → its exit code where the matrix of a run folder is hostile."""
+
+
 @pytest.mark.parametrize("name", ["alias bomb", "flow", "object"])
-def test_the_matrix_of_a_run_folder_from_elsewhere_does_no_harm(bench: Bench, name: str) -> None:
+def test_a_hostile_matrix_of_a_run_folder_does_not_keep_the_run_from_being_read(
+    commands: Commands, name: str
+) -> None:
+    folder = shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
+    (folder / "matrix.yaml").write_text(HOSTILE[name][0])
+    assert {command: commands.run(command, "out").returncode for command in CODES} == CODES
+    assert (folder / "index.html").stat().st_size < 5 << 20
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("name", ["10 MB", "alias bomb", "flow", "object"])
+def test_a_hostile_matrix_of_a_run_folder_takes_little_memory(bench: Bench, name: str) -> None:
     folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
     (folder / "matrix.yaml").write_text(HOSTILE[name][0])
-    for words, expected_code in (
-        (("status", "out"), 0),
-        (("check", "out"), 2),
-        (("report", "out"), 0),
-    ):
-        code, output, _, memory_mb = cost_of(bench, *words)
-        assert code == expected_code, output
+    for command in CODES:
+        memory_mb = cost_of(bench, command, "out")[3]
         assert memory_mb < 2 * MOST_MB  # a report draws
-    assert (folder / "index.html").stat().st_size < 5 << 20

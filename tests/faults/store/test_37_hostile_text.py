@@ -14,13 +14,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fault_runs import Bench, bench
+from commands import Commands, commands
 from folders import FIXTURES
 
 from netlab.store.journal import decode, encode_line
 from netlab.store.plan import _checksum
 
-__all__ = ["bench"]
+__all__ = ["commands"]
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>",
@@ -47,10 +47,10 @@ class Page(html.parser.HTMLParser):
 
 
 @pytest.fixture
-def plain(bench: Bench) -> Page:
-    shutil.copytree(FIXTURES / "run-v1", bench.folder / "plain")
-    assert bench.run("report", "plain").returncode == 0
-    return Page((bench.folder / "plain" / "index.html").read_text("utf-8"))
+def plain(commands: Commands) -> Page:
+    shutil.copytree(FIXTURES / "run-v1", commands.folder / "plain")
+    assert commands.run("report", "plain").returncode == 0
+    return Page((commands.folder / "plain" / "index.html").read_text("utf-8"))
 
 
 def with_text(folder: Path, text: str) -> None:
@@ -70,13 +70,13 @@ def with_text(folder: Path, text: str) -> None:
     journal.write_bytes(b"".join(encode_line(json.dumps(line)) for line in lines))
 
 
-def test_it_is_shown_and_never_run(bench: Bench, plain: Page) -> None:
+def test_hostile_text_of_a_run_is_shown_and_never_executed(commands: Commands, plain: Page) -> None:
     for number, text in enumerate(HOSTILE):
-        folder = bench.folder / f"out-{number}"
+        folder = commands.folder / f"out-{number}"
         shutil.copytree(FIXTURES / "run-v1", folder)
         with_text(folder, text)
-        assert bench.run("report", folder.name).returncode == 0
-        assert bench.run("export", folder.name, "-o", "exported.csv").returncode == 0
+        assert commands.run("report", folder.name).returncode == 0
+        assert commands.run("export", folder.name, "-o", "exported.csv").returncode == 0
         page = Page((folder / "index.html").read_text("utf-8"))
         assert (page.scripts, page.handlers) == (plain.scripts, plain.handlers)
         assert not [address for address in page.addresses if "alert" in address or address == "x"]
@@ -84,7 +84,7 @@ def test_it_is_shown_and_never_run(bench: Bench, plain: Page) -> None:
         assert not re.search(r"\\(input|immediate|write18)\b", latex)
         markdown = (folder / "tables.md").read_text("utf-8")
         assert not re.search(r"(?<!\\)(<(script|img)|\]\(javascript)", markdown)
-        for path in (folder / "tables.csv", bench.folder / "exported.csv"):
+        for path in (folder / "tables.csv", commands.folder / "exported.csv"):
             cells = [
                 cell for row in csv.reader(io.StringIO(path.read_text("utf-8"))) for cell in row
             ]
@@ -93,11 +93,13 @@ def test_it_is_shown_and_never_run(bench: Bench, plain: Page) -> None:
             assert "\x1b" not in output
 
 
-def test_it_is_there_to_be_read(bench: Bench) -> None:
-    folder = shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
+def test_hostile_text_of_a_run_can_be_read_in_the_page_and_in_the_export(
+    commands: Commands,
+) -> None:
+    folder = shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
     with_text(folder, HOSTILE[0])
-    assert bench.run("report", "out").returncode == 0
+    assert commands.run("report", "out").returncode == 0
     page = (folder / "index.html").read_text("utf-8")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert bench.run("export", "out", "-o", "exported.csv").returncode == 0
-    assert HOSTILE[0] in (bench.folder / "exported.csv").read_text("utf-8")
+    assert commands.run("export", "out", "-o", "exported.csv").returncode == 0
+    assert HOSTILE[0] in (commands.folder / "exported.csv").read_text("utf-8")

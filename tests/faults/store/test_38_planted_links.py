@@ -9,31 +9,40 @@ import os
 from pathlib import Path
 
 import pytest
-from fault_runs import Bench, bench
+from commands import Commands, commands
+from made_runs import open_folder
 
 from netlab.build import local
 from netlab.errors import NetlabError
 from netlab.measurement.capture import keep
 
-__all__ = ["bench"]
+__all__ = ["commands"]
 
 MINE = "mine, and of value"
+MATRIX = """\
+title: t
+hosts: {a: {local: true}, b: {local: true}}
+pairs: {LL: [a, b]}
+pairings: [LL]
+tests: [{test: stream, protocol: UDP, message_size: 64}]
+"""
 
 
 @pytest.fixture
-def victim(bench: Bench) -> Path:
-    path = bench.home / "thesis.txt"
+def victim(commands: Commands) -> Path:
+    path = commands.home / "thesis.txt"
+    (commands.folder / "matrix.yaml").write_text(MATRIX)
     path.write_text(MINE)
     return path
 
 
 @pytest.mark.parametrize("name", ["lock", "journal.jsonl", "run.json"])
 def test_a_run_into_a_folder_with_a_planted_link_ends_with_a_line(
-    bench: Bench, victim: Path, name: str
+    commands: Commands, victim: Path, name: str
 ) -> None:
-    (bench.folder / "out").mkdir()
-    (bench.folder / "out" / name).symlink_to(victim)
-    process = bench.run("run", str(bench.matrix()), "--into", "out", "--no-report")
+    (commands.folder / "out").mkdir()
+    (commands.folder / "out" / name).symlink_to(victim)
+    process = commands.run("run", "matrix.yaml", "--into", "out", "--no-report")
     assert process.returncode == 1
     assert process.stderr.count("\n") == 1
     assert name in process.stderr
@@ -41,16 +50,17 @@ def test_a_run_into_a_folder_with_a_planted_link_ends_with_a_line(
     assert victim.read_text() == MINE
 
 
-def test_a_planted_link_in_the_place_of_the_matrix_is_replaced(bench: Bench, victim: Path) -> None:
-    (bench.folder / "out").mkdir()
-    (bench.folder / "out" / "matrix.yaml").symlink_to(victim)
-    words = ("run", str(bench.matrix()), "--into", "out", "--no-report", "--wait", "60")
-    assert bench.run(*words).returncode == 0
+def test_a_planted_link_in_the_place_of_the_matrix_is_replaced(
+    commands: Commands, victim: Path
+) -> None:
+    (commands.folder / "out").mkdir()
+    (commands.folder / "out" / "matrix.yaml").symlink_to(victim)
+    open_folder(commands.folder / "out").close()
     assert victim.read_text() == MINE
-    assert not (bench.folder / "out" / "matrix.yaml").is_symlink()
+    assert not (commands.folder / "out" / "matrix.yaml").is_symlink()
 
 
-def test_a_capture_is_kept_in_no_folder_that_is_a_link(tmp_path: Path) -> None:
+def test_a_capture_is_not_written_into_a_folder_that_is_a_link(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (tmp_path / "captures").symlink_to(outside)
@@ -69,7 +79,9 @@ def unstartable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_probe_is_started_from_a_cache_of_ones_own(unstartable: Path) -> None:
+def test_a_probe_that_cannot_be_started_in_its_place_is_copied_into_the_cache_of_its_user(
+    unstartable: Path,
+) -> None:
     copy = local._startable(unstartable)
     assert copy != unstartable
     assert os.access(copy, os.X_OK)
@@ -78,7 +90,7 @@ def test_a_probe_is_started_from_a_cache_of_ones_own(unstartable: Path) -> None:
 
 @pytest.mark.needs("root")
 @pytest.mark.parametrize("below", ["netlab", "netlab/probes"])
-def test_and_from_none_that_belongs_to_another(
+def test_a_cache_that_belongs_to_another_user_is_refused(
     unstartable: Path, tmp_path: Path, below: str
 ) -> None:
     folder = tmp_path / "cache" / below
@@ -88,7 +100,7 @@ def test_and_from_none_that_belongs_to_another(
         local._startable(unstartable)
 
 
-def test_nor_from_one_that_anybody_may_write_to_or_that_is_a_link(
+def test_a_cache_that_anybody_may_write_to_or_that_is_a_link_is_refused(
     unstartable: Path, tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache"

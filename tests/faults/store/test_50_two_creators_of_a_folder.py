@@ -9,18 +9,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fault_runs import Bench, bench
+from commands import Commands, commands
 
 from benchmarks.faults.folder_creation import create_at_once
 from netlab.store.lock import WriterLock
 
-__all__ = ["bench"]
+__all__ = ["commands"]
 
 CREATIONS = 8
+MATRIX = """\
+title: t
+hosts: {a: {local: true}, b: {local: true}}
+pairs: {LL: [a, b]}
+pairings: [LL]
+tests: [{test: stream, protocol: UDP, message_size: 64}]
+"""
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("processes", [2, 4, 8])
-def test_one_wins_and_every_loser_is_locked_out(
+def test_one_of_the_controllers_that_create_a_run_folder_gets_the_folder(
     tmp_path: Path, processes: int, record_property: Callable[[str, object], None]
 ) -> None:
     folders = [tmp_path / f"new-{number}" / "run" for number in range(CREATIONS)]
@@ -30,13 +38,17 @@ def test_one_wins_and_every_loser_is_locked_out(
     record_property("n", f"{CREATIONS} each")
 
 
-def test_the_command_says_who_has_the_folder(bench: Bench) -> None:
-    (bench.folder / "out").mkdir()
-    lock = WriterLock.acquire(bench.folder / "out" / "lock")
-    process = bench.run("run", str(bench.matrix()), "--into", "out")
+def test_a_run_into_a_folder_that_another_writes_to_names_the_process_and_ends_with_6(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netlab.store.lock._PAUSE_S", 0)
+    (commands.folder / "matrix.yaml").write_text(MATRIX)
+    (commands.folder / "out").mkdir()
+    lock = WriterLock.acquire(commands.folder / "out" / "lock")
+    process = commands.run("run", "matrix.yaml", "--into", "out")
     lock.release()
     assert process.returncode == 6
     assert process.stderr.count("\n") == 1
     assert "netlab with pid" in process.stderr
     assert "is writing here" in process.stderr
-    assert [entry.name for entry in (bench.folder / "out").iterdir()] == ["lock"]
+    assert [entry.name for entry in (commands.folder / "out").iterdir()] == ["lock"]

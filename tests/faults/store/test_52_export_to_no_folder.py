@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 
-from fault_runs import Bench, bench
+from commands import Commands, commands
 from folders import FIXTURES
 
-__all__ = ["bench"]
+__all__ = ["commands"]
 
 
-def test_it_is_a_line_that_names_the_folder(bench: Bench) -> None:
-    shutil.copytree(FIXTURES / "run-v1", bench.folder / "out")
-    process = bench.run("export", "out", "-o", "nowhere/out.csv")
+def test_an_export_to_a_missing_folder_is_one_line_that_names_the_folder(
+    commands: Commands,
+) -> None:
+    shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
+    process = commands.run("export", "out", "-o", "nowhere/out.csv")
     assert process.returncode == 1
     assert process.stderr.count("\n") == 1
     assert "nowhere" in process.stderr
