@@ -42,7 +42,9 @@ def forge(source: int, to: int, payload: bytes) -> None:
         )
 
 
-def test_a_mirror_never_answers_an_answer(record_property: Callable[[str, object], None]) -> None:
+def test_a_mirror_answers_each_forged_request_once_and_no_answer_of_another_mirror(
+    record_property: Callable[[str, object], None],
+) -> None:
     binary = build()
     keys = {"proto": "udp", "message": SIZE, "token": TOKEN, "deadline": 20}
     with ExitStack() as stack:

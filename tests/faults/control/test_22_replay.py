@@ -92,7 +92,7 @@ def session(
     return receiver_record, sender_record, tap.kept, answers
 
 
-def test_a_session_is_not_moved_by_the_one_before(
+def test_datagrams_of_an_earlier_session_are_dropped_counted_and_not_answered(
     agents: Agents, record_property: Callable[[str, object], None]
 ) -> None:
     receiver_record, _, datagrams, _ = session(agents, old_datagrams=[], replay=[])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import sshd
 from fault_runs import Bench, at, bench
+from made_streams import netlab
 from sshd import Site, make_key, needs_sshd, site
 
 __all__ = ["bench", "site"]
@@ -15,8 +16,8 @@ pytestmark = needs_sshd
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["unknown", "changed"])
-def test_it_is_refused_with_its_fingerprint_and_nothing_runs(
-    bench: Bench, site: Site, is_known: bool
+def test_a_run_refuses_a_host_whose_key_is_unknown_or_changed_before_anything_runs_there(
+    bench: Bench, site: Site, capfdbinary: pytest.CaptureFixture[bytes], is_known: bool
 ) -> None:
     server = site.server(trust=is_known)
     old = sshd.fingerprint(server.key())
@@ -25,18 +26,18 @@ def test_it_is_refused_with_its_fingerprint_and_nothing_runs(
         half.unlink()
     make_key(server.key())
     server.start()
-    bench.matrix(client=at(server))
-    process = bench.run("run", "matrix.yaml", "--into", "out")
-    assert process.returncode == 4
-    assert sshd.fingerprint(server.key()) in process.stderr
+    matrix, out = str(bench.matrix(client=at(server))), bench.folder / "out"
+    code, _, output = netlab(capfdbinary, "run", matrix, "--into", str(out))
+    assert code == 4
+    assert sshd.fingerprint(server.key()) in output
     if is_known:
-        assert "its key has CHANGED" in process.stderr
-        assert old in process.stderr
-        assert f"{site.known}:1" in process.stderr
+        assert "its key has CHANGED" in output
+        assert old in output
+        assert f"{site.known}:1" in output
     else:
-        assert "unknown host key" in process.stderr
+        assert "unknown host key" in output
         assert not site.known.exists()
-    journal = bench.folder / "out" / "journal.jsonl"
+    journal = out / "journal.jsonl"
     assert not journal.exists() or '"kind":"attempt"' not in journal.read_text()
     assert "Accepted" not in server.log.read_text()
     assert not (server.home / ".cache").exists()

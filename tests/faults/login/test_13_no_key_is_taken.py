@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fault_runs import Bench, at, bench
+from made_streams import netlab
 from sshd import Site, make_key, needs_sshd, site
 
 __all__ = ["bench", "site"]
@@ -19,13 +20,18 @@ pytestmark = needs_sshd
     ],
     ids=["wrong", "locked"],
 )
-def test_one_attempt_and_a_sentence(
-    bench: Bench, site: Site, passphrase: str, sentence: str, attempts: int
+def test_a_key_that_is_not_taken_ends_a_run_after_at_most_one_attempt(
+    bench: Bench,
+    site: Site,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    passphrase: str,
+    sentence: str,
+    attempts: int,
 ) -> None:
     server = site.server()
     key = make_key(site.folder / "other", passphrase=passphrase)
-    bench.matrix(client=at(server, identity=str(key)))
-    process = bench.run("run", "matrix.yaml", "--into", "out")
-    assert process.returncode == 4
-    assert sentence.format(key=key) in process.stderr
+    matrix = str(bench.matrix(client=at(server, identity=str(key))))
+    code, _, output = netlab(capfdbinary, "run", matrix, "--into", str(bench.folder / "out"))
+    assert code == 4
+    assert sentence.format(key=key) in output
     assert server.log.read_text().count("Failed publickey") == attempts

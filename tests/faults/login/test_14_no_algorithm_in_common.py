@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fault_runs import Bench, at, bench
+from made_streams import netlab
 from sshd import Site, needs_sshd, site
 
 __all__ = ["bench", "site"]
@@ -21,15 +22,21 @@ pytestmark = needs_sshd
             "diffie-hellman-group14-sha1",
         ),
     ],
+    ids=["host key", "key exchange"],
 )
-def test_what_is_not_in_common_is_named(
-    bench: Bench, site: Site, option: str, subject: str, offers: str
+def test_a_server_of_old_algorithms_is_named_with_what_it_offers_and_what_netlab_supports(
+    bench: Bench,
+    site: Site,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    option: str,
+    subject: str,
+    offers: str,
 ) -> None:
     server = site.server(option, kinds=("rsa",))
-    bench.matrix(client=at(server))
-    process = bench.run("run", "matrix.yaml", "--into", "out")
-    assert process.returncode == 4
+    matrix = str(bench.matrix(client=at(server)))
+    code, _, output = netlab(capfdbinary, "run", matrix, "--into", str(bench.folder / "out"))
+    assert code == 4
     place = f"127.0.0.1 port {server.port}"
-    message = " ".join(process.stderr.split())
+    message = " ".join(output.split())
     assert f"{place} offers no {subject} that netlab supports: it has {offers}" in message
     assert "; netlab supports" in message

@@ -18,7 +18,7 @@ pytestmark = needs_sshd
 NAMES = 16
 
 
-def test_all_get_in_although_the_server_drops_some(
+def test_all_of_16_logins_at_once_succeed_although_the_server_drops_some(
     site: Site, record_property: Callable[[str, object], None]
 ) -> None:
     server = site.server("MaxStartups 2:100:2")
@@ -35,7 +35,7 @@ def test_all_get_in_although_the_server_drops_some(
     record_property("n", NAMES)
 
 
-def test_a_server_that_restarts_is_asked_once_more(site: Site) -> None:
+def test_a_login_waits_for_a_server_that_restarts(site: Site) -> None:
     server = site.server()
     server.stop()
     restart = threading.Timer(0.02, server.start)

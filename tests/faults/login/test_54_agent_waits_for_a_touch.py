@@ -26,7 +26,7 @@ def waits(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
 
 
 @pytest.mark.usefixtures("waits")
-def test_a_touch_that_comes_logs_in_after_a_word_about_it(site: Site) -> None:
+def test_a_late_touch_of_the_key_logs_in_after_a_message_that_the_agent_waits(site: Site) -> None:
     server = site.server()
     key = make_key(site.folder / "held")
     (server.folder / "authorized").write_text(public(key))
@@ -45,23 +45,21 @@ def test_a_touch_that_comes_logs_in_after_a_word_about_it(site: Site) -> None:
 
 
 @pytest.mark.usefixtures("waits")
-def test_a_touch_that_never_comes_is_given_up_and_named(site: Site) -> None:
+def test_an_ssh_agent_that_never_signs_is_given_up_and_named(site: Site) -> None:
     server = site.server()
     key = make_key(site.folder / "held")
     messages: list[str] = []
-    began = time.monotonic()
     with (
         key_agent(site.folder / "agent", key, lambda request: request == LIST),
         pytest.raises(HostError, match=r"^far: ssh-agent did not sign the login in 1\.2 s; does"),
     ):
         connect(host_at(server, identity=key), messages.append)
-    assert 1.0 < time.monotonic() - began < 5
     assert len(messages) == 1
 
 
 @pytest.mark.usefixtures("waits")
-@pytest.mark.parametrize("authorized", [True, False])
-def test_an_agent_that_lists_no_keys_does_not_keep_files_from_logging_in(
+@pytest.mark.parametrize("authorized", [True, False], ids=["authorized", "not authorized"])
+def test_an_ssh_agent_that_lists_no_keys_does_not_keep_key_files_from_logging_in(
     site: Site, authorized: bool
 ) -> None:
     server = site.server()

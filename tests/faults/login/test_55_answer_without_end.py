@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from sshd import Site, host_at, needs_sshd, site, until
 
@@ -16,15 +14,15 @@ __all__ = ["site"]
 pytestmark = needs_sshd
 
 
-def test_the_deadline_is_for_the_whole_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_answers_without_end_is_given_up_by_a_deadline_and_quoted(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(system, "COMMAND_S", 1.0)
     server = site.server()
     server.says(at_first="while :; do echo still here; sleep 0.1; done")
-    began = time.monotonic()
     with pytest.raises(
         HostError, match=r"no command ends in 1 s \(output so far: '.*still here"
     ) as excinfo:
         Agent.open(host_at(server))
-    assert time.monotonic() - began < 4
     assert "\n" not in str(excinfo.value)
     assert until(lambda: not server.sessions())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sshd import Sshd, make_key, needs_sshd, public
+from sshd import Sshd, make_key, public
 
 from netlab.errors import HostError
 from netlab.experiment.hosts import Host, SshTarget
@@ -17,7 +17,7 @@ from netlab.remote import deploy
 from netlab.remote.agent import Agent
 from netlab.remote.host_files import FileSeen
 
-pytestmark = [needs_sshd, pytest.mark.needs("root")]
+needs_accounts = pytest.mark.needs("sshd", "root")
 
 USER, UID = "netlab-rat", 54321
 # Account files that only this server sees. "*": no password fits, and the account is not locked.
@@ -85,9 +85,10 @@ def start(place: Path) -> Iterator[Callable[[str, bool], Host]]:
         server.stop()
 
 
+@needs_accounts
 @pytest.mark.parametrize("home", ["/nowhere/home", "/", "of root"])
 @pytest.mark.parametrize("commands", [False, True], ids=["sftp", "commands"])
-def test_the_probe_is_in_a_folder_of_the_login(
+def test_a_login_without_a_home_of_its_own_has_its_probe_in_a_folder_of_its_own(
     place: Path, start: Callable[[str, bool], Host], home: str, commands: bool
 ) -> None:
     if home == "of root":
@@ -108,7 +109,8 @@ def test_the_probe_is_in_a_folder_of_the_login(
     assert (set(Path(home).iterdir()) if Path(home).is_dir() else set()) == old_entries
 
 
-def test_where_no_folder_is_ours_each_is_named_and_nothing_stays_behind(
+@needs_accounts
+def test_folders_that_do_not_belong_to_the_login_are_named_and_stay_empty(
     place: Path, start: Callable[[str, bool], Host]
 ) -> None:
     (place / "fallback").chmod(0o755)
@@ -137,7 +139,7 @@ class Squashed:
         return FileSeen(0o40700, 65534, 0)
 
 
-def test_a_share_that_makes_nobody_of_root_is_left_as_it_was() -> None:
+def test_a_share_that_gives_folders_to_nobody_is_refused_and_left_without_a_folder() -> None:
     share = Squashed()
     with pytest.raises(OSError, match=r"\.cache/netlab belongs to another user"):
         deploy._put(share, ".cache/netlab", "netprobe", b"", os.geteuid())  # type: ignore[arg-type]

@@ -18,7 +18,9 @@ __all__ = ["site"]
 pytestmark = needs_sshd
 
 
-def test_it_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_answers_the_login_too_late_is_not_reported_as_a_refusal(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(login, "AUTH_S", 0.7)
     monkeypatch.setenv("SSH_AUTH_SOCK", str(site.folder / "agent"))
     server = site.server()
@@ -50,7 +52,7 @@ def refused_by(
     return raised.value
 
 
-def test_one_that_ends_the_connection_meanwhile_took_no_offence_at_the_key(
+def test_a_server_that_ends_the_connection_during_the_login_has_not_refused_the_key(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = site.server()
@@ -67,7 +69,7 @@ def test_one_that_ends_the_connection_meanwhile_took_no_offence_at_the_key(
     assert "too many keys" not in str(error)
 
 
-def test_one_that_has_seen_enough_keys_refused_the_login(
+def test_a_server_that_has_seen_too_many_keys_has_refused_the_login(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = site.server("MaxAuthTries 1")

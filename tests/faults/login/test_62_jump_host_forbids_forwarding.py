@@ -23,7 +23,9 @@ def reached_by(site: Site, jump: sshd.Sshd, port: int) -> None:
 
 
 @pytest.mark.parametrize("option", ["AllowTcpForwarding no", "PermitOpen 127.0.0.1:1"])
-def test_it_is_named_with_what_it_forbids(site: Site, option: str) -> None:
+def test_a_jump_host_that_forbids_forwarding_is_named_with_the_options_that_do_so(
+    site: Site, option: str
+) -> None:
     jump, last = site.server(option), site.server()
     reached_by(site, jump, last.port)
     with pytest.raises(HostRefused) as raised:
@@ -36,7 +38,7 @@ def test_it_is_named_with_what_it_forbids(site: Site, option: str) -> None:
     assert "ChannelException" not in message
 
 
-def test_one_that_cannot_reach_the_host_is_told_apart(site: Site) -> None:
+def test_a_jump_host_that_cannot_reach_the_host_has_not_refused(site: Site) -> None:
     jump, last = site.server(), site.server()
     last.stop()
     reached_by(site, jump, last.port)

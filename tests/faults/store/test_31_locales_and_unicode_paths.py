@@ -82,7 +82,7 @@ def files_of_script(folder: Path, env: Mapping[str, str]) -> Mapping[str, bytes]
     return files_in(folder)
 
 
-def test_run_folders_exports_and_reports_are_the_same_bytes_in_any_locale_and_under_any_path(
+def test_run_folders_and_reports_are_the_same_bytes_in_any_locale_and_under_any_path(
     tmp_path: Path, locales: Path, record_property: Callable[[str, object], None]
 ) -> None:
     plain = files_of_script(tmp_path / "plain", {})
