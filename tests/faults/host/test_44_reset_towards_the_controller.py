@@ -5,18 +5,17 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-import sshd
 from fault_runs import LEASE_S, Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, site
 
-__all__ = ["bench", "site"]
+__all__ = ["bench", "outcome_of", "site"]
 
-pytestmark = [pytest.mark.alone, sshd.needs_sshd]
-
+TRIALS = 6
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 RESET = struct.pack("ii", 1, 0)
 """SO_LINGER of no time: closing sends RST (socket(7))."""
@@ -78,28 +77,36 @@ def relay(site: Site) -> Iterator[Relay]:
     sshd_relay.close()
 
 
-def test_the_trial_is_repeated(
-    bench: Bench, site: Site, relay: Relay, record_property: Callable[[str, object], None]
-) -> None:
+def reset_the_connection(bench: Bench, site: Site, relay: Relay) -> Seen:
     bench.matrix(
         "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
         server=at(site.servers[0]),
-        repeats="6",
+        repeats=str(TRIALS),
         defaults="{duration: 400ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
     child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"record"')
-    probe_count = len(bench.probes())
+    probes_before = len(bench.probes())
     relay.reset()
     # Its old agent there is ended as soon as the new one is: nobody waits for its lease.
     bench.wait_for('"when":"again"', timeout_s=LEASE_S)
-    assert len(bench.probes()) <= probe_count
+    probes_after = len(bench.probes())
     _, output = child.communicate(timeout=60)
-    assert child.returncode == 0, output
-    faulty = bench.load()
-    assert by_status(faulty) == {"ok": 6}
+    probes = {"probes_before": probes_before, "probes_after": probes_after}
+    return {"code": child.returncode, "stderr": output, **probes}
+
+
+@injects("sshd")
+def test_the_lock_of_the_runs_own_old_agent_is_taken_over_after_a_reset(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(reset_the_connection)
+    assert outcome["probes_after"] <= outcome["probes_before"]
+    assert outcome["code"] == 0, outcome["stderr"]
+    faulty = outcome.load()
+    assert by_status(faulty) == {"ok": TRIALS}
     assert {record.reason for record in faulty.records} <= {None, "host-gone"}
     assert [entry["when"] for entry in faulty.facts].count("again") == 1
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property("figure", "0 of 6 trials lost")
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"0 of {TRIALS} trials lost")

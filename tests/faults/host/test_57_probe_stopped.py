@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import sshd
 from fault_runs import Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, is_alive, site, until
 
 from netlab.remote import agent
@@ -18,26 +17,20 @@ from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 
-__all__ = ["bench", "site"]
+__all__ = ["bench", "outcome_of", "site"]
 
-pytestmark = [pytest.mark.alone, sshd.needs_sshd]
-
+TRIALS = 4
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 
 
-def test_its_lock_is_no_other_runs(
-    bench: Bench,
-    site: Site,
-    monkeypatch: pytest.MonkeyPatch,
-    record_property: Callable[[str, object], None],
-) -> None:
+def stop_a_probe(bench: Bench, site: Site, monkeypatch: pytest.MonkeyPatch) -> Seen:
     monkeypatch.setattr(agent, "SILENCE_S", 1.0)
     monkeypatch.setattr(agent, "HEARTBEAT_S", 0.2)
     matrix = bench.matrix(
         "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
         server=at(site.server()),
         client=at(site.server()),
-        repeats="8",
+        repeats=str(TRIALS),
         defaults="{duration: 500ms}",
     )
     assert bench.run(*WORDS, "clean").returncode == 0
@@ -50,12 +43,21 @@ def test_its_lock_is_no_other_runs(
 
     stopper = threading.Thread(target=stop_one)
     stopper.start()
-    outcome = run(Options(matrix=matrix, into=bench.folder / "out"), Progress())
+    ended = run(Options(matrix=matrix, into=bench.folder / "out"), Progress())
     stopper.join()
-    assert outcome.counts == {"ok": 8}
-    assert until(lambda: not is_alive(pids[0]) or not Path(f"/proc/{pids[0]}/exe").exists())
-    faulty = bench.load()
-    assert by_status(faulty) == {"ok": 8}
+    is_over = until(lambda: not is_alive(pids[0]) or not Path(f"/proc/{pids[0]}/exe").exists())
+    return {"counts": ended.counts, "is_old_probe_over": is_over}
+
+
+@injects("sshd")
+def test_a_silent_probe_of_the_runs_own_is_ended_and_its_lock_taken_over(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(stop_a_probe)
+    assert outcome["counts"] == {"ok": TRIALS}
+    assert outcome["is_old_probe_over"]
+    faulty = outcome.load()
+    assert by_status(faulty) == {"ok": TRIALS}
     assert all("measured by" not in (record.detail or "") for record in faulty.records)
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property("figure", "0 of 8 trials lost")
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"0 of {TRIALS} trials lost")
