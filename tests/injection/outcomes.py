@@ -34,8 +34,13 @@ SEEN = "outcome.json"
 """File with what an injection returned."""
 COMPARED = ("rtt_count", "rtt_min_ns", "sent_messages", "lost_messages")
 """Values of a clean run that tests compare, besides the figures."""
-UNREAD = re.compile(r"_tcp_(open|begin|end|series|window)_|_histogram")
-OF_THIS_MACHINE = {"hostname", "addresses", "cpu_model", "memory_bytes", "distribution"}
+UNREAD = re.compile(
+    r"_tcp_(open|begin|end|series|window)_|_histogram|_interface_(window|sent|received|counter)"
+    r"|_ip_(frag|reass)|_raw_clock|_quota_|_host_(busy|steal|busiest)|_stream_(bytes|cpus)"
+    r"|_(user|system|thread)_ns|_send_call|_send_room|_receive_call|_queue_(open|close|looks)"
+)
+"""Values that no test of a fault looks at."""
+READ_FACTS = {"boot_id", "machine_id", "network_id", "kernel"}
 
 Seen = dict[str, Any]
 """What an injection saw beside the run folders, as JSON has it."""
@@ -168,7 +173,7 @@ def thin(line: dict[str, Any], *, is_clean: bool) -> None:
                 del values[name]
     elif line["kind"] == "facts":
         facts: dict[str, Any] = line["data"].get("facts", {})
-        for name in OF_THIS_MACHINE & facts.keys():
+        for name in facts.keys() - READ_FACTS:
             del facts[name]
 
 
