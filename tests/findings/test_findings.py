@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from made_histograms import of_values
 from made_runs import made_cell, made_plan, made_record
 
-from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import load
-from netlab.findings.evidence import ceiling_of, samples
+from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.by_trials import limits
@@ -285,69 +284,6 @@ def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") ->
         run.append(made_record(cell, values={"throughput_bit_per_s": 9e7, **values}))
     (only,) = samples(load(folder))
     return only
-
-
-@pytest.mark.parametrize(
-    ("coarse", "largest", "share"), [(0, 5_000, 0.0), (1, 5_000, 0.007), (1, None, float("inf"))]
-)
-def test_the_error_of_a_coarse_throughput_is_its_largest_receive_and_queue_change(
-    tmp_path: Path, coarse: int, largest: int | None, share: float
-) -> None:
-    values: dict[str, Value] = {
-        "receiver_coarse": coarse,
-        "receiver_received_bytes": 1_000_000,
-        "receiver_queue_open_bytes": 3_000,
-        "receiver_queue_close_bytes": 1_000,
-        "receiver_queue_looks": True,
-    }
-    if largest is not None:
-        values["receiver_largest_receive_bytes"] = largest
-    only = sending_of(tmp_path / "run", values)
-    assert only.resolution_share == pytest.approx(share)
-    assert only.queue_looks is None, "no number"
-
-
-@pytest.mark.parametrize(
-    ("mss", "window", "path"), [(1448, 65_536, 1500), (1348, 65_536, 1400), (1152, 2_304, 1500)]
-)
-def test_the_path_mtu_of_tcp_follows_its_segments_unless_the_window_is_small(
-    tmp_path: Path, mss: int, window: int, path: int
-) -> None:
-    values: dict[str, Value] = {
-        "tcp_timestamps": True,
-        "sender_tcp_begin_total_retrans": 2,
-        "sender_tcp_end_total_retrans": 5,
-        "sender_tcp_end_pmtu": 1500,
-        "sender_tcp_end_snd_mss": mss,
-        "sender_tcp_end_snd_wnd": window,
-        "sender_tcp_begin_busy_time_us": 9,
-        "sender_tcp_end_busy_time_us": 3,
-    }
-    only = sending_of(tmp_path / "run", values, "TCP")
-    assert only.path_mtu_bytes == path
-    assert only.tcp.retransmissions == 3
-    assert only.tcp.busy_us is None, "a counter that fell is damaged"
-
-
-@pytest.mark.parametrize(
-    ("values", "ceiling"),
-    [
-        ({}, 94.148),
-        ({"tcp_timestamps": False}, 94.928),
-        ({"tcp_timestamps": True, "mss_bytes": 1348}, 93.741),
-        ({"mss_bytes": 9000}, 94.148),
-        ({"same_host": True}, None),
-    ],
-)
-def test_the_wire_ceiling_of_tcp_uses_the_effective_options(
-    values: dict[str, object], ceiling: float | None
-) -> None:
-    settings = {"protocol": "TCP", "message_bytes": 64}
-    ceiling_bit_per_s = ceiling_of(settings, values, "", Link(1e8, 1500))
-    assert (None if ceiling_bit_per_s is None else ceiling_bit_per_s / 1e6) == (
-        None if ceiling is None else pytest.approx(ceiling, abs=0.001)
-    )
-    assert ceiling_of(settings, values, "", None) is None
 
 
 # ---- in the report -------------------------------------------------------------------------------

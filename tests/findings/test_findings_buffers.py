@@ -232,6 +232,7 @@ def test_fragmentation_has_separate_findings_for_each_ip_version_and_path_mtu() 
     assert (six.evidence["ip_version"], six.evidence["largest_whole_message_bytes"]) == (6, 1452)
     two = {16 * KIB: {"sender_path_mtu_bytes": 1400}, 32 * KIB: {}}
     narrow, wide = cut(udp_run(1_473, effective=two))
+    assert narrow.evidence["largest_whole_message_bytes"] == 1372
     assert (narrow.evidence["mtu_bytes"], narrow.cells) == (1400, cells_of([16 * KIB]))
     assert (wide.evidence["mtu_bytes"], wide.cells) == (1500, cells_of([32 * KIB]))
 

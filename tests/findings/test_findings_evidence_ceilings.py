@@ -141,6 +141,7 @@ PATH: Mapping[str, Value] = {
     [
         # 1348 bytes of payload, 12 of timestamps, 20 of TCP, 20 of IPv4.
         ({}, {}, 1400),
+        ({}, {"sender_tcp_end_snd_mss": 1448, "sender_tcp_end_snd_wnd": 65_536}, 1500),
         ({}, {"tcp_timestamps": False}, 1388),
         ({}, {"tcp_timestamps": None}, 1400),
         ({"ip_version": 6}, {}, 1420),

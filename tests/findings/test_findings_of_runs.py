@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 import pytest
+from draws import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_findings import FOLDER, Figures, figures, kinds_of, lab_report, of_kind, places
@@ -168,7 +169,7 @@ def moved(columns: Figures, column_key: tuple[str, str, int], figure: float, to:
     return {**columns, column_key: column}
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=drawn(4, 100))  # each is a whole run
 @given(
     st.permutations(["LL", "WL", "LW", "WW"]),
     st.sampled_from([0.01, 0.1, 0.37, 1.0, 10.0, 400.0]),
@@ -211,7 +212,6 @@ def test_findings_of_the_lab_report_disappear_without_their_evidence() -> None:
 
 
 @given(st.data())
-@settings(max_examples=10, deadline=None)
 def test_missing_figures_make_no_outlier_of_the_other_figures(data: st.DataObject) -> None:
     column_key = ("LL", "UDP", 576)
     column = figures()[column_key]

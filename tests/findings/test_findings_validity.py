@@ -44,6 +44,7 @@ def test_a_figure_above_the_ceiling_is_reported_with_both_figures() -> None:
     [
         (1499, 1500, False, True),
         (1500, 1500, False, False),
+        (9000, 1500, False, False),
         (1499, None, False, False),
         (None, 1500, False, False),
         (1499, 1500, True, False),

@@ -69,20 +69,6 @@ def test_one_odd_trial_of_three_gives_no_validity_finding() -> None:
     }
 
 
-# ---- the path's MTU ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("path", "link", "smaller"),
-    [(1400, 1500, True), (1500, 1500, False), (9000, 1500, False), (None, 1500, False)],
-)
-def test_a_path_mtu_below_the_mtu_of_the_link_is_reported(
-    path: int | None, link: int, smaller: bool
-) -> None:
-    findings = doubts([udp(path_mtu_bytes=path, link_mtu_bytes=link)])
-    assert [finding.kind for finding in findings] == ([Kind.PATH_MTU] if smaller else [])
-
-
 # ---- congestion control --------------------------------------------------------------------------
 
 

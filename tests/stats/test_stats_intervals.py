@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
+from draws import chance, drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,16 +50,16 @@ def test_trials_are_precise_only_if_the_interval_was_narrow_one_trial_earlier_to
 
 
 def test_stopping_at_a_narrow_interval_saves_most_trials_and_keeps_90_percent_coverage() -> None:
-    chance = random.Random(7)  # noqa: S311  (nothing secret)
+    draw, draws = chance(7), drawn(200, 2000)
     cover_count = trial_count = 0
-    for _ in range(1000):
-        values = [chance.gauss(100, 3) for _ in range(30)]
+    for _ in range(draws):
+        values = [draw.gauss(100, 3) for _ in range(30)]
         n = next((n for n in range(5, 31) if precise(values[:n], 0.025)), 30)
         result = interval(values[:n])
         cover_count += result.low <= 100 <= result.high
         trial_count += n
-    assert 0.90 <= cover_count / 1000 <= 0.95
-    assert 8 <= trial_count / 1000 <= 10
+    assert 0.90 <= cover_count / draws <= 0.95
+    assert 8 <= trial_count / draws <= 10
 
 
 @given(rates, st.floats(1e-6, 1))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from itertools import permutations, product
+from random import Random
 
 import pytest
+from draws import chance, drawn, seeds
 
 from netlab.stats.kendall import (
     EXACT_VALUES,
@@ -24,12 +25,10 @@ def counted(values: list[float]) -> float:
     return sum(n for s, n in every.items() if s >= abs(kendall_s(values))) / sum(every.values())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(20, 60))
 def test_the_trend_p_value_equals_the_count_over_all_orders_even_with_ties(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311
-    values = [
-        float(chance.randint(0, chance.choice([1, 2, 9]))) for _ in range(chance.randint(2, 7))
-    ]
+    draw = Random(seed)  # noqa: S311
+    values = [float(draw.randint(0, draw.choice([1, 2, 9]))) for _ in range(draw.randint(2, 7))]
     assert mann_kendall(values).p_value == pytest.approx(counted(values))
 
 
@@ -45,23 +44,23 @@ def test_equal_values_and_a_single_value_have_no_trend() -> None:
     assert mann_kendall([3.0]).p_value == 1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(5, 20))
 def test_the_normal_approximation_of_the_trend_p_value_is_close_for_many_values(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance = random.Random(seed)  # noqa: S311
-    values = [float(chance.randint(0, 40)) + at / 10 for at in range(EXACT_VALUES)]
+    draw = Random(seed)  # noqa: S311
+    values = [float(draw.randint(0, 40)) + at / 10 for at in range(EXACT_VALUES)]
     exact = mann_kendall(values).p_value
     monkeypatch.setattr("netlab.stats.kendall.EXACT_VALUES", 0)
     assert mann_kendall(values).p_value == pytest.approx(exact, rel=0.1, abs=0.005)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(5, 20))
 def test_the_seasonal_trend_p_value_equals_the_count_over_all_orders_of_all_seasons(
     seed: int,
 ) -> None:
-    chance = random.Random(seed)  # noqa: S311
-    seasons = [[float(chance.randint(0, 4)) for _ in range(3)] for _ in range(3)]
+    draw = Random(seed)  # noqa: S311
+    seasons = [[float(draw.randint(0, 4)) for _ in range(3)] for _ in range(3)]
     s = abs(sum(map(kendall_s, seasons)))
     sums = [
         sum(map(kendall_s, orders))
@@ -79,11 +78,11 @@ def test_the_trend_of_many_seasons_uses_the_normal_approximation() -> None:
 
 
 def test_random_values_show_a_trend_no_more_often_than_the_p_value_says() -> None:
-    chance = random.Random(1)  # noqa: S311
+    draw, n = chance(1), drawn(400, 4000)
     rejections = sum(
-        mann_kendall([chance.gauss(0, 1) for _ in range(8)]).p_value < 0.01 for _ in range(4000)
+        mann_kendall([draw.gauss(0, 1) for _ in range(8)]).p_value < 0.01 for _ in range(n)
     )
-    assert rejections / 4000 < 0.015
+    assert rejections / n < 0.015
 
 
 def test_the_theil_sen_slope_is_the_median_slope_of_all_pairs() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import random
 
 import pytest
+from draws import chance, drawn
 from folders import REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,9 +53,9 @@ def test_one_outlier_in_a_smooth_series_is_found_at_every_position(
 
 
 def test_a_series_with_normal_scatter_has_hardly_any_outliers() -> None:
-    chance = random.Random(1)  # noqa: S311  (nothing secret)
-    series = [[chance.gauss(90, 3) for _ in range(13)] for _ in range(400)]
-    assert sum(len(outliers_on_axis(values)) for values in series) < 0.015 * 400 * 13
+    draw, n = chance(1), drawn(100, 2000)
+    series = [[draw.gauss(90, 3) for _ in range(13)] for _ in range(n)]
+    assert sum(len(outliers_on_axis(values)) for values in series) < 0.015 * n * 13
 
 
 def test_a_slope_has_no_outlier_and_missing_values_are_skipped() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import random
+from random import Random
 
 import pytest
+from draws import chance, drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,7 +56,7 @@ def test_more_loss_never_improves_a_target_verdict_and_more_packets_never_worsen
     assert order.index(model.judged(2 * packets + 1, lost_count, length)) >= rank
 
 
-def losses(packets: int, share: float, draw: random.Random) -> int:
+def losses(packets: int, share: float, draw: Random) -> int:
     """Number of losses in so many packets, by random distances between losses."""
     at, count = 0, 0
     while True:
@@ -71,14 +72,14 @@ def losses(packets: int, share: float, draw: random.Random) -> int:
 def test_the_loss_test_of_the_target_model_is_wrong_in_at_most_8_percent_of_draws(
     times: float, wrong: str
 ) -> None:
-    draw = random.Random(f"{times}")  # noqa: S311
+    draw = chance(f"{times}")
     length = 20_000
-    runs = 400
+    runs = drawn(100, 1000)
     verdicts = [
         model.judged(n, losses(n, times / length, draw), length)
         for n in (draw.randrange(5_000, 200_000) for _ in range(runs))
     ]
-    # 5 %, plus the scatter of 400 runs.
+    # 5 %, plus the scatter of so many runs.
     assert verdicts.count(wrong) <= 0.08 * runs  # type: ignore[arg-type]
     assert len(verdicts) - verdicts.count("not known") >= 0.2 * runs
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from made_readings import planned
 from made_streams import run_of, stream_values
 
@@ -232,9 +232,9 @@ def test_loopback_parallel_and_paced_streams_have_no_target_finding(
 
 def test_over_drawn_paths_no_target_passes_or_fails_wrongly(tmp_path: Path) -> None:
     """The truth is known: what a window within the bounds of the buffers really carries."""
-    draw = random.Random(7)  # noqa: S311
+    draw = chance(7)
     wrong = []
-    for number in range(60):
+    for number in range(drawn(15, 300)):
         size = draw.choice((65536, 262144, 1 << 20, 8 << 20))
         target = LongPath(10 ** draw.uniform(-4, -1), 10 ** draw.uniform(6, 9.5))
         likely = draw.uniform(0.5, 0.63) * size

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
+from random import Random
 
 import pytest
 from made_readings import planned
@@ -12,16 +12,17 @@ from made_trips import found, said, timed, trips_run
 from netlab.experiment.records import Value
 
 KIND = "first-packet-lost"
-RNG = random.Random(31)  # noqa: S311  (no secret)
 CELL = planned("connect", protocol="TCP", message_bytes=64)
 
 
 def shorts(number: int, place_us: float = 150) -> list[int]:
-    return [round(1e3 * place_us * RNG.uniform(0.8, 1.5)) for _ in range(number)]
+    rng = Random(number)  # noqa: S311
+    return [round(1e3 * place_us * rng.uniform(0.8, 1.5)) for _ in range(number)]
 
 
 def later(*seconds: float) -> list[int]:
-    return [round(1e9 * second * RNG.uniform(1.0002, 1.015)) for second in seconds]
+    rng = Random(31)  # noqa: S311
+    return [round(1e9 * second * rng.uniform(1.0002, 1.015)) for second in seconds]
 
 
 def test_connections_delayed_by_a_retransmission_time_out_are_reported(tmp_path: Path) -> None:
@@ -39,9 +40,9 @@ def test_connections_delayed_by_a_retransmission_time_out_are_reported(tmp_path:
     ("times", "more"),
     [
         (shorts(500), {}),
-        (shorts(480) + [round(RNG.uniform(9e8, 8e9)) for _ in range(20)], {}),
+        (shorts(480) + [round(9e8 + 3.7e8 * at) for at in range(20)], {}),
         (shorts(499) + later(1), {"client_stalled_ns": 10**9}),
-        ([round(RNG.uniform(4e8, 3e9)) for _ in range(50)], {}),
+        ([round(4e8 + 5.3e7 * at) for at in range(50)], {}),
         ([*shorts(499), 1_300_000_000], {}),
     ],
 )

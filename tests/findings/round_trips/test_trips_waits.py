@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
+from draws import chance, drawn
 from made_trips import found, said, trip_cell, trips_run
 
 from netlab.experiment.records import Value
@@ -109,10 +109,10 @@ def test_drawn_trials_have_a_cpu_wait_finding_exactly_if_waiting_slowed_the_tria
     tmp_path: Path,
 ) -> None:
     """Some trials are longer by their waits, others are slow for another reason."""
-    rng = random.Random(17)  # noqa: S311  (no secret)
+    rng, number = chance(17), drawn(60, 400)
     right = wrong = missed = 0
     cells = []
-    for index in range(200):
+    for index in range(number):
         base, scatter = rng.uniform(20, 500), rng.choice([0.003, 0.01, 0.03])
         truth = rng.choice(["waits", "other", "none", "beside"])
         means = [base * (1 + rng.gauss(0, scatter)) for _ in range(5)]
@@ -138,4 +138,4 @@ def test_drawn_trials_have_a_cpu_wait_finding_exactly_if_waiting_slowed_the_tria
         wrong += waits_finding is not None and truth != "waits"
         missed += waits_finding is None and truth == "waits"
     assert (wrong, missed) == (0, 0)
-    assert right >= 35
+    assert right >= number / 6

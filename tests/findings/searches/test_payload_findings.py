@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from draws import chance, drawn, seeds
 from made_findings import run_of
 from made_readings import plan_of, planned, result
 from made_searches import seeded
@@ -127,26 +128,26 @@ def swept(scatter: float, seed: int, mtu: int = 1500) -> dict[str, Value]:
 
 
 def test_the_cost_of_one_byte_beyond_a_full_frame_is_reported_within_2_percent() -> None:
-    reported = 0
-    for seed in range(60):
+    reported, drawn_seeds = 0, seeds(8, 100)
+    for seed in drawn_seeds:
         for scatter in (0.001, 0.005, 0.02):
             for finding, _ in findings_of(swept(scatter, seed)):
                 if finding.kind is Kind.BYTE_MORE:
                     reported += 1
                     assert finding.evidence["cost_share"] == pytest.approx(0.051, abs=0.02)
                     assert finding.evidence["wire_cost_share"] == pytest.approx(0.0512, abs=0.001)
-    assert reported >= 120  # all of the first two
+    assert reported >= 2 * len(drawn_seeds)  # all of the first two
 
 
-def test_one_byte_beyond_a_full_frame_without_a_cost_is_not_reported() -> None:
-    random = seeded(7)
-    for _ in range(100):
+def test_one_byte_beyond_a_full_frame_without_a_cost_is_hardly_ever_reported() -> None:
+    random, number, wrong = chance(7), drawn(25, 400), 0
+    for _ in range(number):
         values = swept(0.0, 1)
         sizes = values["sweep_message_bytes"]
         assert isinstance(sizes, list)
         values["sweep_throughput_bit_per_s"] = [9e7 * random.uniform(0.97, 1) for _ in sizes]
-        kinds = [finding.kind for finding, _ in findings_of(values)]
-        assert Kind.BYTE_MORE not in kinds
+        wrong += Kind.BYTE_MORE in [finding.kind for finding, _ in findings_of(values)]
+    assert wrong <= number // 25
 
 
 def test_one_byte_beyond_a_full_frame_has_no_finding_over_tcp() -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
+import draws
 import pytest
 from made_findings import plan_of, run_of
 from made_searches import SIZES, Truth, cell_of, run_of_searches, searched, seeded
@@ -75,8 +76,9 @@ def is_right(finding: Finding, truth: Truth) -> bool:
 
 
 def test_for_drawn_devices_few_search_findings_are_wrong_or_missing() -> None:
-    random, right, wrong, misses = seeded(20), Counter[str](), [], Counter[str]()
-    for _ in range(150):
+    random, number = draws.chance(20), draws.drawn(40, 400)
+    right, wrong, misses = Counter[str](), [], Counter[str]()
+    for _ in range(number):
         truth = random_truth(random)
         run = run_of_searches(truth, random, trials=random.choice([1, 1, 3]))
         about = {size: set[Kind]() for size in SIZES}
@@ -93,7 +95,7 @@ def test_for_drawn_devices_few_search_findings_are_wrong_or_missing() -> None:
             limit = truth.limit_of(size)
             misses[limit] += not any(limit in LIMIT_OF[kind] for kind in kinds)
     assert len(wrong) <= 0.02 * sum(right.values()), wrong
-    assert sum(misses.values()) <= 0.02 * 150 * len(SIZES), misses
+    assert sum(misses.values()) <= 0.02 * number * len(SIZES), misses
     assert {*right} == {*LIMIT_OF}
 
 

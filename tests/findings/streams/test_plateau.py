@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 from drawn_causes import stream
+from draws import seeds
 from made_samples import IDLE
 
 from netlab.findings.finding import Kind
@@ -45,14 +46,14 @@ def paused(random: Random, rate: float, share: float) -> list[float]:
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
 def test_pauses_of_a_tcp_stream_do_not_lower_its_plateau(share: float) -> None:
-    for seed in range(40):
+    for seed in seeds(10, 200):
         random = Random(seed)  # noqa: S311  (can be repeated)
         rates = [rate * random.uniform(0.995, 1.005) for rate in paused(random, 60.0, share)]
         assert plateau_bit_per_s(series(rates)) == pytest.approx(60e6, rel=0.01)
 
 
 def test_a_tcp_series_without_a_prevailing_rate_has_no_plateau() -> None:
-    for seed in range(40):
+    for seed in seeds(10, 200):
         random = Random(seed)  # noqa: S311  (can be repeated)
         assert plateau_bit_per_s(series([random.uniform(20, 90) for _ in range(100)])) is None
     assert plateau_bit_per_s(series([60.0] * 12)) is None

