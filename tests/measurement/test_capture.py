@@ -69,8 +69,10 @@ class Host:
         return cast(Process, self._tcpdump)
 
     def capture(self, during: Callable[[], object] = lambda: None) -> bytes:
-        agent = cast(Agent, self)
-        return capture_during(agent, "10.0.0.1", "10.0.0.2", lambda: cast(None, during()))
+        def wait() -> None:
+            during()
+
+        return capture_during(cast(Agent, self), "10.0.0.1", "10.0.0.2", wait)
 
 
 @pytest.mark.parametrize(

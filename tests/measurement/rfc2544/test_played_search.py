@@ -83,8 +83,13 @@ class Device:
         server, client = (
             Fake(name, self.requests, answer=self.answer) for name in ("server", "client")
         )
-        agents = {"server": cast(Agent, server), "client": cast(Agent, client)}
-        return Ends(**agents, same_host=False, link_rate_bit_per_s=LINE_BIT_PER_S, **settings)
+        return Ends(
+            cast(Agent, server),
+            cast(Agent, client),
+            same_host=False,
+            link_rate_bit_per_s=LINE_BIT_PER_S,
+            **settings,
+        )
 
     @property
     def send_rates(self) -> list[float | None]:
