@@ -1,4 +1,4 @@
-"""Framing arithmetic, against every figure that the definitions of a measurement state."""
+"""Framing arithmetic agrees with the documented figures."""
 
 from __future__ import annotations
 

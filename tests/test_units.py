@@ -1,4 +1,4 @@
-"""Quantities as people write them."""
+"""Quantities are parsed and formatted as people write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings about the limits of streams, from synthetic readings and from recorded runs."""
+"""Limits of streams are found in synthetic samples and in recorded runs."""
 
 from __future__ import annotations
 
@@ -141,7 +141,9 @@ def test_a_sender_interrupted_at_times_is_still_limited_by_its_send_calls() -> N
     assert limit_of(busy) is Kind.SENDER_CALL_RATE
 
 
-def test_send_calls_of_two_streams_must_fill_the_window_of_each_stream() -> None:
+def test_two_streams_are_limited_by_send_calls_only_if_calls_fill_the_window_of_each_stream() -> (
+    None
+):
     assert limit_of(sample(streams=2)) is None
     assert limit_of(sample(streams=2, calls=82_000)) is Kind.SENDER_CALL_RATE
     assert limit_of(sample(streams=2, calls=82_000, thread_ns=SECOND_NS)) is not Kind.SENDER_CPU

@@ -1,4 +1,4 @@
-"""An additional kind of finding, with its rule and its row, made with public names only."""
+"""A kind of finding can be added with public names only."""
 
 from __future__ import annotations
 

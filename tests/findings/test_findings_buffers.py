@@ -1,4 +1,4 @@
-"""Effective buffers and their effect, and messages longer than a frame."""
+"""Findings report effective socket buffers, their effect and fragmented messages."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_four_buffer_sizes_with_figures_within_1_percent_show_no_effect(
     assert bool(no_effect(figures)) is presence
 
 
-def test_a_no_effect_finding_states_the_range_of_buffers_and_figures() -> None:
+def test_a_finding_about_buffers_without_effect_states_the_range_of_buffers_and_figures() -> None:
     (finding,) = no_effect((94.0, 94.1, 94.3, None, 94.2))
     assert (finding.group, finding.cells) == (
         Group("LL", "TCP", 1500),

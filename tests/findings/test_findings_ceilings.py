@@ -1,4 +1,4 @@
-"""Findings from the wire ceiling alone: falls, timestamps, and figures above any ceiling."""
+"""Findings by the wire ceiling report falls, missing timestamps and excesses."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_fall_needs_four_full_cells_followed_by_three_cells_far_below(
     )
 
 
-def test_a_cell_is_full_at_exactly_98_percent_and_five_scales_are_no_fall() -> None:
+def test_a_cell_is_full_at_exactly_98_percent_and_a_drop_of_five_scales_is_no_fall() -> None:
     link = Link(153_800_000.0, 1500)
     at = 0.98 * 144.8
     assert fall(column([144.0, 144.0, 144.0, at, 90.0, 90.0, 90.0], link=link)) != ()
@@ -262,7 +262,7 @@ def test_throughput_above_every_possible_ceiling_is_reported_with_the_highest_ce
     ],
 )
 @pytest.mark.parametrize(("imported", "tolerance"), [(False, 0.001), (True, 0.002)])
-def test_an_excess_over_every_ceiling_is_reported_from_0_1_or_for_imports_0_2_percent(
+def test_an_excess_over_every_ceiling_is_reported_from_0_1_percent_or_in_imports_0_2_percent(
     protocol: str, more: dict[str, Any], ceiling: float, imported: bool, tolerance: float
 ) -> None:
     for share, presence in ((tolerance + 1e-5, True), (tolerance - 1e-5, False)):
@@ -295,7 +295,7 @@ def test_each_ip_version_has_its_own_highest_ceiling_in_a_mixed_run_too(
             assert [finding.cells for finding in findings] == [(f"WL-{BUFFERS[0]}",)] * presence
 
 
-def test_known_message_sizes_missing_links_and_loopback_give_no_any_ceiling_finding() -> None:
+def test_known_message_sizes_missing_links_and_loopback_have_no_excess_over_every_ceiling() -> None:
     assert unknown([200.0], link=None) == []
     assert unknown([200.0], values={"same_host": True}) == []
     assert unknown([200.0], settings={"message_bytes": 64}) == []

@@ -1,4 +1,4 @@
-"""Cells without a result, means over fewer cells, and durations of trials."""
+"""Findings report missing cells, means over fewer cells and wrong durations of trials."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_mean_over_fewer_cells_than_its_neighbours_names_the_missing_cells() -
     assert finding.cells == (short_column[0][1].key,)
 
 
-def test_columns_without_any_cell_or_with_equally_many_cells_have_no_fewer_cells_finding() -> None:
+def test_columns_with_equally_many_or_no_results_have_no_finding_about_fewer_cells() -> None:
     assert fewer(column("LL", [True] * 3), column("WL", [False] * 3)) == []
     assert fewer(column("LL", [True, False]), column("WL", [False, True])) == []
     flags = [True, False, False]
@@ -230,7 +230,7 @@ def timed(
         (10.7, {"rtt_max_ns": True}, True),
     ],
 )
-def test_a_trial_is_off_time_by_more_than_2_percent_beyond_its_longest_gap(
+def test_a_duration_is_reported_if_wrong_by_more_than_2_percent_beyond_the_longest_gap(
     took_s: float, values: dict[str, Any], off: bool
 ) -> None:
     assert len(timed({"LL": [took_s]}, **values)) == off
@@ -246,11 +246,11 @@ def test_a_trial_exactly_2_percent_off_its_duration_is_not_reported() -> None:
     assert len(timed({"LL": [104.000000001]}, settings=timeout_settings)) == 1
 
 
-def test_a_trial_of_half_a_second_can_be_off_time() -> None:
+def test_a_trial_of_half_a_second_is_reported_if_its_duration_is_wrong() -> None:
     assert len(timed({"LL": [0.6]}, settings={"duration_s": 0.5})) == 1
 
 
-def test_a_trial_without_a_duration_does_not_hide_a_later_off_time_trial() -> None:
+def test_a_trial_without_a_duration_does_not_hide_a_later_trial_of_wrong_duration() -> None:
     cells = [cell("a"), cell("b")]
     late = ok(cells[0], 3, elapsed_ns=15 * 10**9)
     run = run_of(plan_of(cells, repeats=3), [ok(cells[0]), late])
@@ -265,11 +265,13 @@ def test_a_trial_may_take_its_time_out_longer_than_its_duration() -> None:
 
 
 @pytest.mark.parametrize("lacking", [{"duration_s": None}, {"duration_s": 0}, {"duration_s": "10"}])
-def test_a_trial_without_a_requested_duration_is_not_off_time(lacking: dict[str, Value]) -> None:
+def test_a_trial_without_a_requested_duration_is_not_reported_for_its_duration(
+    lacking: dict[str, Value],
+) -> None:
     assert timed({"LL": [15.0]}, settings=lacking) == []
 
 
-def test_a_trial_without_a_recorded_duration_is_not_off_time() -> None:
+def test_a_trial_without_a_recorded_duration_is_not_reported_for_its_duration() -> None:
     of = cell("a")
     values: Any
     for values in (None, True, "15000000000", -1, 0):
@@ -278,7 +280,7 @@ def test_a_trial_without_a_recorded_duration_is_not_off_time() -> None:
     assert off_time(series_of(run_of(plan_of([of]), [])), StatedFacts()) == ()
 
 
-def test_off_time_trials_are_counted_for_each_pairing_with_their_range_of_durations() -> None:
+def test_wrong_durations_are_counted_for_each_pairing_with_the_range_of_durations() -> None:
     findings = timed(
         {"LL-a": [10.0, 15.0], "WL-b": [10.0, 10.0], "LL-c": [11.0, 12.0], "LL-d": [10.0]}
     )
@@ -293,7 +295,7 @@ def test_off_time_trials_are_counted_for_each_pairing_with_their_range_of_durati
     }
 
 
-def test_failed_trials_are_not_reported_as_off_time() -> None:
+def test_failed_trials_are_not_reported_for_their_duration() -> None:
     of = cell("a")
     late = ok(of, elapsed_ns=15 * 10**9)
     failed = Record(

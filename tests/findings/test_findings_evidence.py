@@ -1,4 +1,4 @@
-"""From a record to a stream sample: each value by its name, and none invented."""
+"""A stream sample has each value of its record and no invented value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a record to load, resolution, path and ceiling, by Ethernet's arithmetic."""
+"""A stream sample has its offered rate, resolution, path MTU and wire ceiling from its record."""
 
 from __future__ import annotations
 

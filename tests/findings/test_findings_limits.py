@@ -1,4 +1,4 @@
-"""The limits of trials and cells, and the evidence for them."""
+"""Trials and cells have their limits with the evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links far below their rate, one direction against the other, and facts of hosts."""
+"""Findings report slow links, slow directions and wrong facts of hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings about recorded runs: the lab report as it is, and with changes."""
+"""Findings about recorded runs are the known ones, also after changes of the figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outlying cells of a series, steps in it, and outlying trials of a cell."""
+"""Findings report outlying cells, steps and outlying trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits by TCP's account or by loss: each threshold from both sides."""
+"""Each limit of a path has its exact threshold."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_congestion_is_the_limit_of_busy_tcp_with_retransmissions(
         (None, 1_000, 0, False, False),
     ],
 )
-def test_loss_is_the_sockets_from_half_of_the_loss_and_the_paths_without_socket_drops(
+def test_loss_is_in_the_socket_from_half_of_the_loss_and_on_the_path_without_socket_drops(
     sent_count: int | None, lost_count: int, drop_count: int | None, socket: bool, path: bool
 ) -> None:
     sample = udp(losses=Losses(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0))

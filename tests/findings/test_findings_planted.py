@@ -1,4 +1,4 @@
-"""Findings about measured runs: each is planted, and is absent without its evidence."""
+"""Each finding about a measured run is present with its evidence and absent without."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def test_two_adjacent_cells_that_deviate_alike_are_a_step_and_no_outliers(
     assert (step.kind, len(step.cells)) == (Kind.STEP, 2)
 
 
-def test_socket_buffers_with_an_effect_or_too_few_sizes_have_no_no_effect_finding() -> None:
+def test_socket_buffers_with_an_effect_or_too_few_sizes_are_not_reported_as_without_effect() -> (
+    None
+):
     growing = {size: [10.0 + size / KIB] for size in BUFFERS}
     assert of_kind(findings(measured(growing)), Kind.BUFFER_NO_EFFECT) == []
     three = {size: [94.0] for size in BUFFERS[:3]}

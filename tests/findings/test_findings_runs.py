@@ -1,4 +1,4 @@
-"""Findings of a whole run: dependencies, comparisons that one trial cannot decide, order."""
+"""Findings about a whole run depend on each other and come in a fixed order."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Whether the sender, its calls or a core limited a stream, and what of it was lost: each threshold
-from both sides, each condition alone.
-"""
+"""Each limit of a sender, of its calls and of a core has its exact threshold."""
 
 from __future__ import annotations
 

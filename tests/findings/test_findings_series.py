@@ -1,4 +1,4 @@
-"""Series: which cells belong together along the buffers, and the result of each point."""
+"""Cells are grouped into series along the socket buffer, and each point has its figures."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_stream_both_ways_has_a_series_per_direction_and_other_tests_have_one_
     assert [group.flow for group, _, _ in grouped(cell("a", direction="server-sends"))] == [""]
 
 
-def test_a_series_without_message_size_and_protocol_has_a_group_without_both() -> None:
+def test_a_series_of_cells_without_size_and_protocol_has_a_group_with_the_pairing_only() -> None:
     all_series = series_of(planned(PlannedCell("a", "LL", "stream", {"message_bytes": "auto"})))
     assert [one_series.group for one_series in all_series] == [Group("LL")]
 

@@ -1,4 +1,4 @@
-"""Doubtful figures: exact bounds, number of trials, and the hosts and cells named."""
+"""Each finding about doubtful figures has its exact threshold, hosts and cells."""
 
 from __future__ import annotations
 

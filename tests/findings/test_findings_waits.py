@@ -1,4 +1,4 @@
-"""Waits of a host and their cost: each threshold from both sides."""
+"""Each CPU wait and its cost has its exact threshold."""
 
 from __future__ import annotations
 

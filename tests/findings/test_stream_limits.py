@@ -1,4 +1,4 @@
-"""Limits of streams: one synthetic stream per limit, with and without its evidence."""
+"""Each limit of a stream is named with its evidence and not without."""
 
 from __future__ import annotations
 

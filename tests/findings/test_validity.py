@@ -1,4 +1,4 @@
-"""Doubts about a stream's figure: synthetic streams, hosts and their facts."""
+"""Findings report doubtful figures of streams, hosts and their facts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_normal_stream_has_no_validity_finding() -> None:
         (1.1, {"highest_ceiling_bit_per_s": 1.11 * CEILING}, False),
     ],
 )
-def test_throughput_above_the_wire_ceiling_is_reported_beyond_clock_and_print_errors(
+def test_throughput_above_the_wire_ceiling_is_reported_if_beyond_clock_and_rounding_errors(
     share: float, changes: dict[str, Any], above: bool
 ) -> None:
     sample = udp(throughput_bit_per_s=share * CEILING, **changes)

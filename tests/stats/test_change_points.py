@@ -1,4 +1,4 @@
-"""Change points: steps are found, drift, outliers and noise are none."""
+"""Change points are found at steps and not in drift, outliers and noise."""
 
 from __future__ import annotations
 

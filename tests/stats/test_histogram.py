@@ -1,4 +1,4 @@
-"""histogram.py: buckets as the protocol has them, percentiles against exact ones, merging."""
+"""Histograms have the buckets of the protocol, close percentiles and exact merging."""
 
 from __future__ import annotations
 

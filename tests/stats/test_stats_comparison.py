@@ -1,4 +1,4 @@
-"""Comparisons of trials, against published examples and by how often they find what is there."""
+"""Comparisons of trials agree with published examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals of means and medians, against hand-worked examples and by how often they cover."""
+"""Confidence intervals agree with examples worked by hand."""
 
 from __future__ import annotations
 

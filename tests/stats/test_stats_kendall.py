@@ -1,4 +1,4 @@
-"""Trends over the order of values, against all orders of few values counted one by one."""
+"""Trend tests agree with a count over all orders of few values."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_theil_sen_slope_is_the_median_slope_of_all_pairs() -> None:
         theil_sen([1])
 
 
-def test_the_sign_test_p_value_is_that_of_fair_coins() -> None:
+def test_the_p_value_of_the_sign_test_is_the_probability_for_fair_coins() -> None:
     assert sign_p(8, 8) == pytest.approx(2 / 256)
     assert sign_p(4, 8) == 1
     assert sign_p(0, 0) == 1

@@ -1,4 +1,4 @@
-"""Two groups of times in a histogram: drawn with known truth, right and wrong answers counted."""
+"""Two groups of times in a histogram are found, and single groups are not split."""
 
 from __future__ import annotations
 

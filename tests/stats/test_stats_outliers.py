@@ -1,4 +1,4 @@
-"""Strays on an axis and among siblings, on the lab report and on series made up."""
+"""Outliers and steps are found in the lab report and in synthetic series."""
 
 from __future__ import annotations
 

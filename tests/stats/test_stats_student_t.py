@@ -1,4 +1,4 @@
-"""Student's t, against its printed table and its closed form."""
+"""Student's t agrees with its printed table and its closed form."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_t_quantiles_are_symmetric_and_approach_the_normal_quantile() -> None:
 
 
 @pytest.mark.parametrize(("probability", "degrees"), [(0, 3), (1, 3), (-0.1, 3), (0.9, 0)])
-def test_a_t_quantile_without_a_probability_or_degrees_of_freedom_is_refused(
+def test_a_t_quantile_is_refused_for_probabilities_0_and_1_and_for_0_degrees_of_freedom(
     probability: float, degrees: int
 ) -> None:
     with pytest.raises(ValueError, match="no t "):

@@ -1,4 +1,4 @@
-"""What a handful of trials come to, against exact fractions and the standard library."""
+"""Means, medians and deviations agree with exact fractions."""
 
 from __future__ import annotations
 

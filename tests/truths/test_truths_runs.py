@@ -1,4 +1,4 @@
-"""Which runs are drawn, that none is measured twice, and what is held back."""
+"""The benchmark of truths draws its runs by a seed and measures each run once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score of `make benchmark-truths`: pure, held against figures worked out by hand."""
+"""The score of `make benchmark-truths` agrees with figures worked by hand."""
 
 from __future__ import annotations
 

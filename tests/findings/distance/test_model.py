@@ -1,4 +1,4 @@
-"""RFC 8337's formulas: windows, run lengths, and the error rate of its test of the loss."""
+"""The model of RFC 8337 computes windows, run lengths and verdicts about loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets over a longer path, in synthetic runs: passed, failed, or undecided."""
+"""Targets over a longer path pass, fail or stay undecided by recorded evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Round trips of a mesh: the host that lengthens all of its round trips, on random runs."""
+"""Findings about round trips of a mesh name the host that lengthens its round trips."""
 
 from __future__ import annotations
 

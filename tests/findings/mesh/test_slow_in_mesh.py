@@ -1,4 +1,4 @@
-"""Slow hosts and pairs of a mesh: which are named, on random meshes with one cause or none."""
+"""Findings about a mesh name slow hosts and slow pairs of hosts."""
 
 from __future__ import annotations
 

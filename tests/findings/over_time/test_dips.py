@@ -1,4 +1,4 @@
-"""Periodic dips: found with their period, and not found in noise, one hole or lumps."""
+"""Findings report periodic dips with their period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drift over blocks and slower first trials on random runs: found if present, else not."""
+"""Findings report drift over blocks and slower first trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections whose first packet was lost, recognised by their times."""
+"""Findings report connections whose first packet was lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floor of a round trip: recomputed from the framing, and checked on random runs."""
+"""Findings report round trips that are shorter than the time of their frames."""
 
 from __future__ import annotations
 

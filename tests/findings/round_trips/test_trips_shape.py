@@ -1,4 +1,4 @@
-"""Two groups of times, and a few far longer times: trials, causes, and cases without a finding."""
+"""Findings report two groups of round trips and a few far longer round trips."""
 
 from __future__ import annotations
 

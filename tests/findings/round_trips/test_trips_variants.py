@@ -1,4 +1,4 @@
-"""Variants that differ in one setting, and the parts of a round trip."""
+"""Findings compare round trips by settings and split a round trip into its parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits for a CPU: reported if they explain longer times, counted over random runs."""
+"""Findings report CPU waits that explain longer round trips."""
 
 from __future__ import annotations
 

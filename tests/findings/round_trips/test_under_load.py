@@ -1,4 +1,4 @@
-"""Effects of a full path on round trips: reported if present, and only then."""
+"""Findings report the effects of a full path on round trips."""
 
 from __future__ import annotations
 

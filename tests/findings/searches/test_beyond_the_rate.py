@@ -1,4 +1,4 @@
-"""Overload and bursts of a device: the findings and their texts."""
+"""Findings about rate searches report the overload and the bursts of a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payload searches: the result as text, a narrow path, a black hole, one byte more."""
+"""Findings about payload searches report narrow paths, black holes and the cost of a byte more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of searches for the highest rate, counted over random truths."""
+"""Findings about rate searches name what limited the highest rate."""
 
 from __future__ import annotations
 

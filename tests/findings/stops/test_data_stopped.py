@@ -1,4 +1,4 @@
-"""Interruptions of data: trials, durations, causes and attempts in the text."""
+"""Findings report interruptions of data with their causes and attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delayed trials: processes that did not run for part of their window, omitted messages."""
+"""Findings report stalled processes, left-out messages and steal."""
 
 from __future__ import annotations
 

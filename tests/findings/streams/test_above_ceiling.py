@@ -1,4 +1,4 @@
-"""Figures above the wire ceiling: the stated rate, or the tool that measured, is the cause."""
+"""Figures above the wire ceiling are explained by the stated link rate or by the tool."""
 
 from __future__ import annotations
 

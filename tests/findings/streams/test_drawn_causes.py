@@ -1,4 +1,4 @@
-"""Random runs with a known cause: the findings are right, and seldom missing."""
+"""In drawn runs with a known cause the named limits are right."""
 
 from __future__ import annotations
 

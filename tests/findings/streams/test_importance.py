@@ -1,4 +1,4 @@
-"""The limit that cost a run most is stated first."""
+"""The limit that cost a run most throughput is stated first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cell whose trials differ has a limit for each group of trials, also on the page."""
+"""A cell whose trials differ has a limit for each group of trials."""
 
 from __future__ import annotations
 

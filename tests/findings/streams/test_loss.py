@@ -1,4 +1,4 @@
-"""places.py: where messages were lost, each threshold from both sides; the path is last."""
+"""Each place of loss has its exact threshold."""
 
 from __future__ import annotations
 

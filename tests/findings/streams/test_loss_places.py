@@ -1,4 +1,4 @@
-"""Where messages were lost between namespaces: no place is reported wrongly."""
+"""Between namespaces no loss is reported at a wrong place."""
 
 from __future__ import annotations
 

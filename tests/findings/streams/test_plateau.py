@@ -1,4 +1,4 @@
-"""TCP's plateau: the rate while its data flows, whatever stopped it in between."""
+"""The plateau of a TCP stream is its rate while data flows."""
 
 from __future__ import annotations
 

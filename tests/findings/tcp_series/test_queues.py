@@ -1,4 +1,4 @@
-"""Queues of a stream's own data: reported if present, with the right size."""
+"""Findings report queues of a stream's own data with the right size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recoveries of TCP after a loss: their length; other slow times are not reported."""
+"""Findings report recoveries of TCP after a loss and no other slow times."""
 
 from __future__ import annotations
 

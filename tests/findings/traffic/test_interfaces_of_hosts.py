@@ -1,4 +1,4 @@
-"""All interfaces that a host used are checked, not only the one in its facts."""
+"""All interfaces that a host used are checked."""
 
 from __future__ import annotations
 

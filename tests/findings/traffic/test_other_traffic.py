@@ -1,4 +1,4 @@
-"""Other traffic: reported with its place and rate if present, and only then."""
+"""Findings report other traffic with its host, direction and rate."""
 
 from __future__ import annotations
 

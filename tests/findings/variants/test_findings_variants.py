@@ -1,4 +1,4 @@
-"""What a matrix changes on its hosts raises no doubt about them; what it does not change does."""
+"""What variants change on hosts has no warning."""
 
 from __future__ import annotations
 
