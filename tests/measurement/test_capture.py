@@ -26,9 +26,12 @@ HEADER = b"\xd4\xc3\xb2\xa1" + bytes(16) + b"\x01\0\0\0"
 class Tcpdump:
     """A played tcpdump: its output, which ends when it is killed, and its standard error."""
 
-    def __init__(self, output: bytes = b"", stderr: str = "listening on test") -> None:
+    def __init__(
+        self, output: bytes = b"", stderr: str = "listening on test", status: int | None = None
+    ) -> None:
         self._output = output
         self._stderr = stderr
+        self._status = status
         self.is_read = threading.Event()
         """Whether its output was taken."""
         self.is_killed = threading.Event()
@@ -44,7 +47,7 @@ class Tcpdump:
         return self._stderr
 
     def wait(self, timeout_s: float) -> int | None:
-        return None if "listening" in self._stderr else 1
+        return self._status
 
     def kill(self) -> None:
         self.is_killed.set()
@@ -80,11 +83,12 @@ class Host:
     [
         (None, {}, "h: cannot start tcpdump: No such file or directory"),
         (
-            Tcpdump(stderr="tcpdump: test: Operation not permitted\nlibpcap: no"),
+            Tcpdump(stderr="tcpdump: test: Operation not permitted\nlibpcap: no", status=1),
             {},
             "h: tcpdump does not capture: tcpdump: test: Operation not permitted",
         ),
-        (Tcpdump(stderr=""), {}, "h: tcpdump does not capture: no answer"),
+        (Tcpdump(stderr="", status=0), {}, "h: tcpdump does not capture: no answer"),
+        (Tcpdump(stderr="slow"), {}, "h: tcpdump does not capture: slow"),
         (Tcpdump(), {"route_interface": "a;reboot"}, "h: its system does not report which interf"),
         (Tcpdump(), {"route_interface": ""}, "h: its system does not report which interface"),
     ],

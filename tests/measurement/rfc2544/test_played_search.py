@@ -19,6 +19,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.netprobe import NETPROBE
 from netlab.measurement.rendezvous import Rendezvous
+from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of
 from netlab.remote.agent import Agent
 
 __all__ = ["passing_clock"]
@@ -189,6 +190,27 @@ def test_a_sender_on_a_link_faster_than_the_line_rate_gets_a_schedule_after_two_
     assert trials[:2] == [None, None]
     assert None not in trials[2:]
     assert trials[2] == pytest.approx(LINE_PER_S)
+
+
+@pytest.mark.parametrize(("starts", "most_ms"), [({}, 1500), ({"client": 0}, 1800)])
+def test_a_sender_half_a_second_later_than_its_load_is_stopped(
+    starts: dict[str, int], most_ms: int
+) -> None:
+    """A load with a start lies 0.3 s ahead."""
+    device = Device()
+    setup, load = ThroughputSearch(frame_bytes=1518), OfferedLoad(10, 10.0, 1.0)
+    (flow,) = flows_of(setup, device.ends(), load, starts=starts)
+
+    def hear(_pending: object, _record: object) -> None:
+        """The records are passed on below."""
+
+    flow.begin(hear)
+    flow.handle(flow.receiver, {"type": "ready", "port": 40001}, hear)
+    for elapsed_ms in (most_ms, most_ms + 1):
+        assert "stop" not in [verb for _, verb, _ in device.requests]
+        progress = {"type": "progress", "elapsed_ns": elapsed_ms * 1_000_000}
+        flow.handle(flow.sender, progress, hear)
+    assert [end for end, verb, _ in device.requests if verb == "stop"] == ["client"]
 
 
 def test_a_throughput_search_pauses_between_its_trials(passing_clock: AdvancedClock) -> None:
