@@ -6,15 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import echoes
 import pytest
+from command_line import Ended, netlab
 from echoes import echo
 from wires import IP, OTHER_SERVER, TEST_CLIENT, TEST_SERVER, Wires, ip, wired
 
-import netlab
 from netlab.build.local import local_probe
 from netlab.errors import HostError
 from netlab.experiment.cells import Cell
@@ -22,6 +23,7 @@ from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
+from netlab.findings.analysis import load
 from netlab.measurement.ends import Ends
 from netlab.measurement.netprobe import NETPROBE
 from netlab.remote.agent import Agent
@@ -48,30 +50,42 @@ def _built() -> None:
     local_probe()
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "netlab", *words]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
-
-
 def rows(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     """Test, protocol and message size → the row of the frame."""
-    frame = netlab.load(folder).frame
+    frame = load(folder).frame
     records = [
         {str(name): value for name, value in row.items()} for row in frame.to_dict("records")
     ]
     return {(row["test"], row["protocol"], int(row["message_bytes"])): row for row in records}
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A run against a mirror."""
+
+    folder: Path
+    port: int
+    process: Ended
+
+
+def measured_with(folder: Path, *words: str, tcp: bool = True) -> Measured:
+    with echo(tcp=tcp) as port:
+        (folder / "matrix.yaml").write_text(MATRIX % port)
+        words = ("run", "matrix.yaml", "--into", "out", "--wait", "60", *words)
+        return Measured(folder / "out", port, netlab(folder, *words))
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    return measured_with(tmp_path_factory.mktemp("mirror"))
+
+
+@pytest.mark.lab
 def test_a_run_measures_a_mirror_and_records_cells_that_need_a_probe_as_impossible(
-    tmp_path: Path,
+    measured: Measured,
 ) -> None:
-    with echo() as port:
-        (tmp_path / "matrix.yaml").write_text(MATRIX % port)
-        process = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
-    assert process.returncode == 0, process.stderr
-    table = rows(tmp_path / "out")
+    assert measured.process.returncode == 0, measured.process.stderr
+    table = rows(measured.folder)
     impossible_keys = {("round_trip", "TCP", 100), ("stream", "UDP", 1000)}
     assert {key for key, row in table.items() if row["status"] == "impossible"} == impossible_keys
     for key, row in table.items():
@@ -83,33 +97,32 @@ def test_a_run_measures_a_mirror_and_records_cells_that_need_a_probe_as_impossib
             assert (key, row["status"], row["detail"]) == (key, "ok", row["detail"])
             assert row["rtt_count"] == 50
             assert row["same_host"]
-    session = netlab.load(tmp_path / "out").sessions[0]
-    assert session["hosts"]["board"]["mirror"] == f"127.0.0.1 port {port}"
-    assert {host_facts["host"] for host_facts in netlab.load(tmp_path / "out").facts} == {"client"}
+    run = load(measured.folder)
+    assert run.sessions[0]["hosts"]["board"]["mirror"] == f"127.0.0.1 port {measured.port}"
+    assert {host_facts["host"] for host_facts in run.facts} == {"client"}
 
 
+@pytest.mark.lab
+def test_a_run_against_a_mirror_has_a_report(measured: Measured) -> None:
+    assert (measured.folder / "index.html").stat().st_size > 10_000
+
+
+@pytest.mark.lab
 def test_a_protocol_that_the_mirror_does_not_answer_is_reported_before_the_run(
     tmp_path: Path,
 ) -> None:
-    with echo(tcp=False) as port:
-        (tmp_path / "matrix.yaml").write_text(MATRIX % port)
-        process = run(tmp_path, "run", "matrix.yaml", "--into", "out", "--no-report")
-    assert process.returncode == 3
-    assert f"warning: TCP: board does not echo at port {port} (connect-refused)" in process.stderr
-    table = rows(tmp_path / "out")
+    only = ("--no-report", "--only", "round_trip", "--patience", "0")
+    silent = measured_with(tmp_path, *only, tcp=False)
+    assert silent.process.returncode == 3
+    sentence = f"warning: TCP: board does not echo at port {silent.port} (connect-refused)"
+    assert sentence in silent.process.stderr
+    table = rows(silent.folder)
     assert table["round_trip", "UDP", 1000]["status"] == "ok"
     tcp_row = table["round_trip", "TCP", 1000]
     assert (tcp_row["status"], tcp_row["reason"]) == ("failed", "path-blocked")
 
 
-def test_a_run_against_a_mirror_has_a_report(tmp_path: Path) -> None:
-    with echo() as port:
-        (tmp_path / "matrix.yaml").write_text(MATRIX % port)
-        process = run(tmp_path, "run", "matrix.yaml", "--into", "out")
-    assert process.returncode == 0, process.stderr
-    assert (tmp_path / "out" / "index.html").stat().st_size > 10_000
-
-
+@pytest.mark.agents
 def test_netlab_hosts_lists_a_mirror_and_asks_it_nothing(tmp_path: Path) -> None:
     file = tmp_path / "hosts.yaml"
     file.write_text("hosts: {board: {os: X, mirror: {address: 192.0.2.9}}}")

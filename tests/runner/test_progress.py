@@ -4,85 +4,98 @@ from __future__ import annotations
 
 import json
 import re
-import time
+from dataclasses import dataclass
 
 import pytest
-from fault_runs import Bench, bench
-from terminals import terminal
+from command_line import Ended, netlab_with_screen
 
+import netlab.runner.host_pool as room
+from netlab.build.local import local_probe
+from netlab.experiment.cells import Cell
+from netlab.experiment.kinds import Stream
+from netlab.measurement.ends import SoFar
 from netlab.runner.host_pool import HostPool
-from netlab.runner.options import Options
 from netlab.runner.progress import Progress
-from netlab.runner.run import run
 
-__all__ = ["bench"]
-
-ELSEWHERE = """\
-import netlab.runner.host_pool as host_pool
-host_pool.machine_id = lambda: "another machine"
-host_pool.HostPool.measures_here = False
-from netlab.__main__ import main
-main()
+MATRIX = """\
+title: on a terminal
+hosts: {server: {local: true}, client: {local: true}}
+pairs: {LL: [server, client]}
+pairings: [LL]
+repeats: 2
+tests: [{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit, duration: 1500ms}]
 """
-"""netlab, with hosts that are not taken for this machine."""
-
-WORDS = ("run", "matrix.yaml", "--no-report", "--into", "out", "--json")
-
-
-def test_the_progress_bar_writes_to_the_terminal_and_not_to_standard_output(bench: Bench) -> None:
-    bench.matrix("{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}", repeats="2")
-    with terminal() as screen:
-        child = bench.start(*WORDS, stderr=screen.end, env={"TERM": "xterm"})
-        out, _ = child.communicate(timeout=60)
-        output = screen.written()
-    assert child.returncode == 0, output
-    records = [json.loads(line) for line in out.splitlines()]
-    assert [record["status"] for record in records] == ["ok", "ok"]
-    assert b"2/2" in output
-    assert b'"status"' not in output
+CELL = Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=1448))
 
 
 @pytest.mark.parametrize("is_local", [True, False])
 def test_the_throughput_of_a_running_trial_is_drawn_only_if_no_host_is_this_machine(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, is_local: bool
+    monkeypatch: pytest.MonkeyPatch, is_local: bool
 ) -> None:
-    monkeypatch.setattr(HostPool, "measures_here", is_local)
     progress = Progress()
-    lines: list[str] = []
-    monkeypatch.setattr(progress, "_draw", lambda words, now="": lines.append(f"{now} {words}"))
-    paced = "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit, duration: 1500ms}"
-    run(Options(matrix=bench.matrix(paced), into=bench.folder / "out"), progress)
-    assert any("bit/s" in line for line in lines) is not is_local
+    progress.measures_here = is_local
+    figures: list[str] = []
+    monkeypatch.setattr(progress, "_draw", lambda _words, now="": figures.append(now))
+    progress.live(CELL, SoFar("", payload_bytes=1_000_000, elapsed_s=1.0))
+    progress.live(CELL, SoFar("", payload_bytes=3_000_000, elapsed_s=2.0))
+    assert figures == ([] if is_local else ["8 Mbit/s", "16 Mbit/s"])
 
 
-@pytest.mark.parametrize("columns", [60, 120])
-def test_the_terminal_shows_the_throughput_the_last_figure_and_the_time_left(
-    bench: Bench, columns: int
+@dataclass(frozen=True)
+class Drawn:
+    """A run with its standard error on a terminal."""
+
+    columns: int
+    process: Ended
+    text: str
+    """What was drawn, without the escapes."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The states of the run that were drawn."""
+        return [line for line in re.split(r"[\r\n]+", self.text) if "left" in line]
+
+
+@pytest.fixture(scope="module", params=[60, 120])
+def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """Of hosts that are not taken for this machine."""
+    local_probe()
+    folder = tmp_path_factory.mktemp("terminal")
+    (folder / "matrix.yaml").write_text(MATRIX)
+    words = ("run", "matrix.yaml", "--no-report", "--into", "out", "--json", "--wait", "60")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HostPool, "measures_here", False)
+        patch.setattr(room, "machine_id", lambda: "another machine")
+        process, output = netlab_with_screen(folder, request.param, *words)
+    assert process.returncode == 0, output
+    text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", output).decode()
+    return Drawn(request.param, process, text)
+
+
+@pytest.mark.lab
+def test_the_progress_bar_writes_to_the_terminal_and_not_to_standard_output(drawn: Drawn) -> None:
+    records = [json.loads(line) for line in drawn.process.stdout.splitlines()]
+    assert [record["status"] for record in records] == ["ok", "ok"]
+    assert "2/2" in drawn.text
+    assert '"status"' not in drawn.text
+
+
+@pytest.mark.lab
+def test_the_terminal_shows_the_throughput_of_the_running_trial_and_the_time_left(
+    drawn: Drawn,
 ) -> None:
-    bench.matrix(
-        "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
-        defaults="{duration: 3s}",
-        repeats="2",
-    )
-    (bench.folder / "elsewhere.py").write_text(ELSEWHERE)
-    bench.program = ("elsewhere.py",)
-    began = time.monotonic()
-    with terminal(columns) as screen:
-        words = (*WORDS, "--wait", "60")
-        child = bench.start(*words, stderr=screen.end, env={"TERM": "xterm", "COLUMNS": ""})
-        bench.wait_for('"kind":"attempt"')
-        first_began = time.monotonic()
-        while b"bit/s" not in screen.so_far() and time.monotonic() < first_began + 3:
-            time.sleep(0.05)
-        seen_after_s = time.monotonic() - first_began
-        child.communicate(timeout=60)
-        frames = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", screen.written()).decode()
-    assert child.returncode == 0, frames
-    assert seen_after_s < 2.9, f"no figure while the first of {time.monotonic() - began:.1f} s ran"
-    lines = [line for line in re.split(r"[\r\n]+", frames) if "left" in line]
-    # During the first trial: no trial done, the current figure, and the cell.
-    assert any(re.search(r"0/2, \d+ s left  \d+\.?\d* [kM]bit/s", line) for line in lines), lines
-    assert any("LL stream UDP" in line for line in lines)
-    if columns == 120:
-        assert any(re.search(r"1/2, .*; last: \d+\.?\d* [kM]bit/s", line) for line in lines), lines
-    assert all(len(line) <= columns for line in lines)
+    pattern = r"0/2, \d+ s left  \d+\.?\d* [kM]bit/s"
+    assert any(re.search(pattern, line) for line in drawn.lines), drawn.lines
+    assert any("LL stream UDP" in line for line in drawn.lines)
+
+
+@pytest.mark.lab
+def test_a_wide_terminal_shows_the_last_figure_too(drawn: Drawn) -> None:
+    pattern = r"1/2, .*; last: \d+\.?\d* [kM]bit/s"
+    is_shown = any(re.search(pattern, line) for line in drawn.lines)
+    assert is_shown or drawn.columns < 120, drawn.lines
+
+
+@pytest.mark.lab
+def test_no_state_of_a_run_is_wider_than_the_terminal(drawn: Drawn) -> None:
+    assert all(len(line) <= drawn.columns for line in drawn.lines)

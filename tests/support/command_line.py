@@ -89,3 +89,16 @@ def netlab_on_terminal(folder: Path, columns: int, *words: str, **env: str) -> t
         ):
             code = _main(folder, words, stream, stream, {"TERM": "xterm"} | env, original)
         return code, screen.written()
+
+
+def netlab_with_screen(folder: Path, columns: int, *words: str, **env: str) -> tuple[Ended, bytes]:
+    """The same with standard error alone on the terminal; ``stderr`` is empty."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with terminal(columns) as screen:
+        with (
+            os.fdopen(os.dup(screen.end), "w", encoding="utf-8") as stream,
+            os.fdopen(os.dup(screen.end), "w", encoding="utf-8") as original,
+        ):
+            code = _main(folder, words, out, stream, {"TERM": "xterm"} | env, original)
+        text = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        return Ended(code, text, ""), screen.written()
