@@ -1,4 +1,4 @@
-"""The texts say what the code does."""
+"""The documentation agrees with the code."""
 
 from __future__ import annotations
 

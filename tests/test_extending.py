@@ -1,4 +1,4 @@
-"""docs/extending.md: its code is what the tests run, and the files it names are there and few."""
+"""The code of docs/extending.md is what tests run, and the files that it names exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The house: who may import whom, how long files and functions may be, and what has which name."""
+"""The code keeps its limits: imports between packages, lengths of files and functions, and names."""
 
 from __future__ import annotations
 

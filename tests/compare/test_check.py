@@ -1,4 +1,4 @@
-"""netlab check: met, not met, or cannot be judged, which is never a pass."""
+"""netlab check finds each expectation met, not met, or not to be judged, which is never a pass."""
 
 from __future__ import annotations
 

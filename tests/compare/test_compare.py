@@ -1,4 +1,4 @@
-"""netlab compare: comparison of runs and axes, their verdicts, and the output formats."""
+"""netlab compare compares two runs, or two values of an axis, and prints the verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must agree between compared runs: which are refused, and which are compared anyway."""
+"""Runs whose settings differ are refused, or are compared anyway."""
 
 from __future__ import annotations
 

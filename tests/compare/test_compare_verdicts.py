@@ -1,4 +1,4 @@
-"""Error rates of the verdicts of netlab compare, by simulation with known differences."""
+"""The verdicts of netlab compare have small error rates in simulations with known differences."""
 
 from __future__ import annotations
 

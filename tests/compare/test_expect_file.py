@@ -1,4 +1,4 @@
-"""`netlab check --expect FILE`: expectations from a file instead of the run's matrix."""
+"""`netlab check --expect FILE` takes the expectations from a file instead of the matrix."""
 
 from __future__ import annotations
 

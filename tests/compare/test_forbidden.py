@@ -1,4 +1,4 @@
-"""expect: no …: forbidden kinds of findings; one that cannot be judged is never a pass."""
+"""`expect: no …` forbids kinds of findings, and findings that cannot be judged are never a pass."""
 
 from __future__ import annotations
 

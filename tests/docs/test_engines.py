@@ -1,4 +1,4 @@
-"""The page about other tools: its table is that of the code, and its matrix can be read."""
+"""The page on engines has the table of the code and a matrix that can be read."""
 
 from __future__ import annotations
 

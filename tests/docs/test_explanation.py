@@ -1,4 +1,4 @@
-"""docs/explanation and the glossary: figures that are computed or recorded, words that agree."""
+"""The figures of docs/explanation are computed or recorded, and terms agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reference/glossary.md: texts use its terms, and none of the words that it rules out."""
+"""Texts use the terms of the glossary and none of the words that it rules out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebooks of the documentation answer today what they show."""
+"""The notebooks of the documentation print today what they show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README.md shows what comes out, and types what is there. On its lab: test_lab_readme.py."""
+"""The commands of README.md exist and print what it shows."""
 
 from __future__ import annotations
 

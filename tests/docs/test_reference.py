@@ -1,4 +1,4 @@
-"""docs/reference: every key of a kind of test, and nothing that is not there."""
+"""The reference pages name every key of a kind of test, and only names that exist."""
 
 from __future__ import annotations
 

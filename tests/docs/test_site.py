@@ -1,4 +1,4 @@
-"""`make site`: every page, every link followed, and nothing from the network."""
+"""`make site` makes a page of every text, checks every link and loads nothing from the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/how-to/troubleshooting.md: the messages are those that netlab says, letter by letter."""
+"""The messages of the troubleshooting page are those of the source code."""
 
 from __future__ import annotations
 

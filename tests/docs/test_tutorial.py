@@ -1,4 +1,4 @@
-"""docs/tutorial.md: what it types without a host. With hosts: tests/lab/test_lab_tutorial.py."""
+"""The commands of the tutorial that need no host work as it shows."""
 
 from __future__ import annotations
 

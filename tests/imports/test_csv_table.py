@@ -1,4 +1,4 @@
-"""csv_table.py: what csv reads out of a line, and the place of every fault in it."""
+"""The reader of CSV lines returns what Python's csv module reads, and each fault has its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of ethr. They are not recorded: they are written by hand from the code of the tool."""
+"""The importer reads logs of ethr, which were written by hand from the code of the tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of flent, recorded from the tool itself, and files that are cut or wrong."""
+"""The importer reads recorded outputs of flent, and refuses outputs that are cut or wrong."""
 
 from __future__ import annotations
 

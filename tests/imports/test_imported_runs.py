@@ -1,4 +1,4 @@
-"""Into which folder a table is imported, and what its document states beside it."""
+"""A table and the facts of its document are imported into a new folder, or again into its run."""
 
 from __future__ import annotations
 

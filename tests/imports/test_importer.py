@@ -1,4 +1,4 @@
-"""The printed lab report as a table: its cells and its means, to the last digit."""
+"""The import of the printed lab report has its cells and its means to the last digit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of any form: a map states which of their columns is which of netlab's."""
+"""A map states which columns of any table are which columns of netlab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of netperf, recorded from the tool itself, and outputs that are cut or wrong."""
+"""The importer reads recorded outputs of netperf, and refuses outputs that are cut or wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of ntttcp. They are not recorded: they are written by hand from the code of the tools."""
+"""The importer reads outputs of ntttcp, which were written by hand from the code of the tools."""
 
 from __future__ import annotations
 

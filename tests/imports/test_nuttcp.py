@@ -1,4 +1,4 @@
-"""Outputs of nuttcp, recorded from the tool itself, and outputs that are cut or wrong."""
+"""The importer reads recorded outputs of nuttcp, and refuses outputs that are cut or wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of sockperf, recorded from the tool itself, and outputs that are cut or wrong."""
+"""The importer reads recorded outputs of sockperf, and refuses outputs that are cut or wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--setting``: what a tool's output does not state, and its user knows."""
+"""``--setting`` adds settings to an import that the output of the tool does not state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that are wrong: every fault is told with its place, and what does no harm is taken."""
+"""Each fault of a table is reported with its place, and harmless differences are accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A power cut at any moment of a run: each record that was acknowledged is read, none made up."""
+"""After a power cut at any moment, each acknowledged record is read, and no other record."""
 
 from __future__ import annotations
 

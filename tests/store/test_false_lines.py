@@ -1,4 +1,4 @@
-"""Lines of a journal that are whole and say what cannot be: damage, and the next run goes on."""
+"""Intact lines of a journal with impossible content are damage, and the next run continues."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""journal.py: whole lines come back whatever happened to the file; damage is told by line.
+"""The journal returns every intact line of a damaged file and reports each damage.
 
-What is cut, flipped and false: tests/faults/store/test_29_corrupt_results.py.
+Cut and flipped files: tests/faults/store/test_29_corrupt_results.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Runs are read where POSIX is not: by a Linux Python that lacks what Windows lacks, and by Python
-for Windows itself, under wine.
-"""
+"""netlab reads runs with a Linux Python that lacks POSIX, and on Windows under wine."""
 
 from __future__ import annotations
 

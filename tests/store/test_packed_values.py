@@ -1,4 +1,4 @@
-"""What is kept of a record in memory: the same values, in little, and in time that stays linear."""
+"""The values of a record stay the same in memory, in little space and linear time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that are read one after the other: runs of the same cells share them."""
+"""Plans of the same cells share them when they are read one after the other."""
 
 from __future__ import annotations
 

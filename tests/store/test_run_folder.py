@@ -1,4 +1,4 @@
-"""A run folder and its plan: what is read back, what a resume measures, and format version 1."""
+"""A run folder returns what was written, and tells a resume what is outstanding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run folder refuses: another matrix, a second writer, damage, and folders that are none."""
+"""A run folder refuses another matrix, a second writer, damage and folders of other kinds."""
 
 from __future__ import annotations
 

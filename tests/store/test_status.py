@@ -1,4 +1,4 @@
-"""status.py: how far a run is, read while another writes."""
+"""The status states how far a run is, also while another process writes."""
 
 from __future__ import annotations
 

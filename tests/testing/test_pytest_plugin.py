@@ -1,4 +1,4 @@
-"""The pytest plugin: recorded and live runs in tests; nothing is loaded without a fixture."""
+"""The pytest plugin checks recorded and live runs, and loads nothing without a fixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""netlab check --baseline history:RUNS: a run is worse than the last segment, or not."""
+"""netlab check --baseline history:RUNS finds whether a run is worse than the last segment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""netlab history: over planted runs, gaps, and folders that are no usable runs."""
+"""netlab history finds changes over many runs, with gaps and unusable folders among them."""
 
 from __future__ import annotations
 

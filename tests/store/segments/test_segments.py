@@ -1,4 +1,4 @@
-"""Segments: a run with them reads as without them, and a bad segment is not used."""
+"""A run with segments reads as without segments, and a bad segment is not used."""
 
 from __future__ import annotations
 

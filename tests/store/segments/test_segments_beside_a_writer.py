@@ -1,4 +1,4 @@
-"""Segments are made beside a run that goes on, by a process that may outlast it or be killed."""
+"""Segments are made while a run continues, by a process that may outlast it or be killed."""
 
 from __future__ import annotations
 
