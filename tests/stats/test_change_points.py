@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from draws import drawn
+from draws import drawn, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,13 +34,14 @@ def test_a_step_of_2_percent_is_the_only_change_point_and_within_5_runs(drift: s
 @needs_ruptures
 @pytest.mark.parametrize("noise", NOISES)
 def test_drawn_histories_without_a_step_have_hardly_any_change_point(noise: str) -> None:
-    chance = np.random.default_rng(7)
+    chance = np.random.default_rng(seeds(1, 1)[0])
     histories = [
         draw(chance, runs=drawn(60, 120), noise=noise, drift=drift)
         for drift in DRIFTS
         for _ in range(drawn(1, 4))
     ]
-    assert score(histories).histories_with_false <= 1
+    # About one history of a hundred has a false change point.
+    assert score(histories).histories_with_false <= drawn(1, 2)
 
 
 @needs_ruptures
@@ -109,7 +110,7 @@ def test_a_step_in_a_history_of_700_runs_is_found_within_5_runs() -> None:
 
 @needs_ruptures
 def test_the_same_history_has_the_same_change_points_each_time() -> None:
-    figures = with_step(4, noise="Student, 3 degrees").figures
+    figures = with_step(4, at=30, runs=60, noise="Student, 3 degrees").figures
     assert course_of(figures).change_points == course_of(figures).change_points
 
 
