@@ -201,6 +201,11 @@ def words_in(figure: Figure) -> list[tuple[str, Text]]:
     return [(kind, text) for kind, text in texts if text.get_visible() and text.get_text().strip()]
 
 
+def words_of(value: str | Format) -> str:
+    """How a row of a test is called."""
+    return value if isinstance(value, str) else "page" if value is PAGE_WIDE else "column"
+
+
 def drawn_figure(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
     with style(form):
         figure = figure_of(chart, form)
@@ -230,7 +235,7 @@ def assert_all_is_seen(chart: Chart | Strip | HeatMap, form: Format, figure: Fig
 FORM = pytest.mark.parametrize("form", [PAGE_WIDE, COLUMN_WIDE], ids=["page", "column"])
 
 
-@pytest.mark.parametrize(("name", "chart_name", "form"), OF_EACH_LOOK)
+@pytest.mark.parametrize(("name", "chart_name", "form"), OF_EACH_LOOK, ids=words_of)
 def test_no_text_of_a_recorded_chart_is_cut_off_or_overlaps_another_text(
     name: str, chart_name: str, form: Format
 ) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, Tab
+from click.testing import CliRunner
 
 import netlab
+from netlab.cli import cli
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -103,6 +105,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "table.csv").write_text(
         "pairing,protocol,message_bytes,socket_buffer_bytes,mbit_per_s\nLL,TCP,64,65536,88.35\n"
     )
-    process = typed(["netlab", "import", "table", "table.csv", "--into", "run"], folder)
-    assert process.returncode == 0, process.stderr
+    outcome = CliRunner().invoke(
+        cli, ["import", "table", str(folder / "table.csv"), "--into", str(folder / "run")]
+    )
+    assert outcome.exit_code == 0, outcome.output
     return folder / "run"
