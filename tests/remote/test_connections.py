@@ -221,6 +221,7 @@ print(time.time(), flush=True)
 """
 
 
+@pytest.mark.lab
 def test_an_unfinished_login_does_not_keep_the_program_alive(tmp_path: Path) -> None:
     process = subprocess.run(
         [sys.executable, "-c", LEFT],

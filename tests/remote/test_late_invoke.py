@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.lab
+
 BEGIN = """\
 import sys
 from netlab.remote.late_invoke import import_paramiko
 import_paramiko()
 import paramiko
-
-pytestmark = pytest.mark.lab
 """
 
 

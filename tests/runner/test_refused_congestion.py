@@ -115,6 +115,7 @@ def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.lab
 @linux
 def test_the_probe_refuses_a_missing_congestion_control_and_lists_the_available_ones(
     netprobe: Path,
@@ -127,6 +128,7 @@ def test_the_probe_refuses_a_missing_congestion_control_and_lists_the_available_
     assert answer["detail"].endswith("modprobe tcp_no-such-thing")
 
 
+@pytest.mark.lab
 @linux
 def test_the_probe_takes_allowed_congestion_controls_and_refuses_others_with_advice(
     netprobe: Path,
@@ -159,6 +161,7 @@ tests: [{{test: stream}}, {{test: round_trip}}, {{test: connect}}, {{test: paylo
 """
 
 
+@pytest.mark.lab
 @linux
 def test_a_run_tries_a_refused_congestion_control_once_and_prints_the_reason_once(
     tmp_path: Path,
@@ -253,6 +256,7 @@ RENO = """\
   congestion: reno}, {test: stream, protocol: TCP, message_size: 1448}"""
 
 
+@pytest.mark.lab
 @linux
 def test_a_run_finds_forbidden_congestion_controls_before_its_trials_and_at_each_resume(
     lied_to: LiedTo,
