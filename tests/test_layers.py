@@ -1,4 +1,4 @@
-"""The code keeps its limits: imports between packages, lengths of files and functions, and names."""
+"""Imports between packages, sizes of files and functions, and names of types keep their limits."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_round_trips_payloads_and_frames_have_limits_in_their_own_units(tmp_path
         ([*(0.9 * mbit for mbit in STEADY), None], "not met"),
     ],
 )
-def test_a_run_is_no_worse_than_its_baseline_or_worse_or_cannot_be_judged(
+def test_netlab_check_judges_whether_a_run_is_worse_than_its_baseline(
     tmp_path: Path, new: list[Mbit], verdict: str
 ) -> None:
     baseline = streams(tmp_path / "old", STEADY, NO_WORSE)

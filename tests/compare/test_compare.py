@@ -140,7 +140,7 @@ def test_netlab_compare_names_an_axis_as_in_a_matrix_and_its_values_as_printed(
         ),
     ],
 )
-def test_an_axis_or_value_that_the_run_lacks_is_refused_with_the_existing_ones(
+def test_netlab_compare_refuses_an_axis_or_value_that_the_run_lacks(
     tmp_path: Path, axis: str, against: str | None, words: str
 ) -> None:
     run = stream_run(tmp_path / "run", (stream(size=64), STEADY), (stream(), STEADY))

@@ -54,7 +54,7 @@ def test_runs_with_different_settings_are_refused_with_the_difference(
     assert any(words.split(";", maxsplit=1)[0] in difference for difference in compared.differences)
 
 
-def test_with_anyway_netlab_compares_common_cells_and_counts_the_other_cells(
+def test_netlab_compare_anyway_compares_common_cells_and_counts_the_other_cells(
     tmp_path: Path,
 ) -> None:
     old = stream_run(tmp_path / "old", *((stream(size=n), STEADY) for n in (64, 576, 1448)))
@@ -131,7 +131,7 @@ def test_plans_agree_exactly_if_their_cells_are_equal_and_each_cell_is_in_one_pa
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
-def test_every_format_marks_a_comparison_with_anyway_as_not_comparable(
+def test_every_format_marks_a_comparison_with_the_option_anyway_as_not_comparable(
     tmp_path: Path, form: str
 ) -> None:
     old = stream_run(tmp_path / "old", (stream(), STEADY))

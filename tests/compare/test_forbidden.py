@@ -65,7 +65,7 @@ def test_a_cell_without_forbidden_findings_meets_the_expectation(tmp_path: Path)
         checked.raise_for_unmet()
 
 
-def test_each_forbidden_kind_of_finding_is_an_expectation_of_its_own(
+def test_each_forbidden_kind_of_finding_is_judged_as_a_separate_expectation(
     tmp_path: Path,
 ) -> None:
     run = run_expecting(tmp_path / "a", "no: [step, outlier]")
@@ -92,7 +92,7 @@ def test_a_finding_about_a_host_counts_only_if_the_expectation_is_for_every_cell
     assert part.met and len(part.judgements) == 1
 
 
-def test_an_expectation_without_findings_judges_only_the_cells_that_it_selects(
+def test_an_expectation_that_forbids_findings_judges_only_its_selected_cells(
     tmp_path: Path,
 ) -> None:
     run = run_expecting(tmp_path / "a", "{no: warning, unless: {message_size: 64}}")
@@ -100,7 +100,7 @@ def test_an_expectation_without_findings_judges_only_the_cells_that_it_selects(
     assert not check_with(run, ("outlier", "warning", (1,))).met
 
 
-def test_a_trial_without_a_result_cannot_meet_a_forbidden_finding(
+def test_a_forbidden_finding_cannot_be_judged_if_a_trial_has_no_result(
     tmp_path: Path,
 ) -> None:
     run = run_expecting(tmp_path / "a", "no: step", (94.1, None))

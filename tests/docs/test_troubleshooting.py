@@ -56,7 +56,7 @@ def test_each_message_of_the_troubleshooting_page_is_in_the_source_code() -> Non
     assert [message for message in MESSAGES if not is_said(message)] == []
 
 
-def test_a_message_with_one_word_more_is_not_in_the_source_code() -> None:
+def test_the_search_for_messages_refuses_a_message_with_an_added_word() -> None:
     assert is_said("<host>: nobody listens at <address> (connection refused)")
     assert not is_said("<host>: nobody ever listens at <address> (connection refused)")
     assert not is_said("<host>: nobody listens at port (connection refused)")

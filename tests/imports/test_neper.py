@@ -186,7 +186,7 @@ def test_a_neper_test_that_connects_for_each_transaction_becomes_a_connect_test(
     assert (result.test, result.reason) == ("connect", None)
 
 
-def test_the_neper_importer_reads_other_percentiles_that_have_columns() -> None:
+def test_the_neper_importer_reads_a_99_9th_percentile_of_latency() -> None:
     text = sample("neper-tcp_rr.client.txt").replace("latency_p99=", "latency_p99.9=")
     text = text.replace("latency_p90=", "latency_p95=")
     values = result_of(text).values

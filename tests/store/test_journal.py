@@ -80,7 +80,7 @@ def test_deeply_nested_json_in_a_journal_is_damage() -> None:
     assert [place.line for place in damage] == [1]
 
 
-def test_after_1000_damaged_lines_further_ones_are_only_counted() -> None:
+def test_damaged_lines_after_the_first_1000_are_only_counted() -> None:
     _, damage = decode(b"x\n" * (MAX_DAMAGES + 500))
     assert len(damage) == MAX_DAMAGES + 1
     assert damage[-1].message == "500 more damaged lines follow"
@@ -178,7 +178,7 @@ def failing_with(number: int) -> object:
     return fail
 
 
-def test_one_background_sync_makes_all_lines_durable_that_were_written_before(
+def test_requests_during_a_background_sync_share_the_next_background_sync(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "journal.jsonl"

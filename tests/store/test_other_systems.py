@@ -136,7 +136,7 @@ def windows(wine: tuple[str, ...]) -> Python:
     return Python((*wine, str(WINDOWS_PYTHON)), {"PYTHONUTF8": "1"}, drive="Z:")
 
 
-def test_commands_that_read_a_run_print_the_same_on_windows_and_linux(
+def test_commands_that_read_a_run_print_equal_output_on_windows_and_linux(
     here: Asked, elsewhere: Asked
 ) -> None:
     for (words, code), ours, theirs in zip(READING, here.answers, elsewhere.answers, strict=False):
@@ -144,7 +144,7 @@ def test_commands_that_read_a_run_print_the_same_on_windows_and_linux(
         assert same(theirs, ours), (words, theirs, ours)
 
 
-def test_netlab_report_writes_the_same_tables_with_legal_file_names_on_windows(
+def test_netlab_report_on_windows_writes_the_tables_of_linux_with_legal_file_names(
     here: Asked, elsewhere: Asked
 ) -> None:
     illegal_names = ["a:b", "a\\b", "con.txt", "dot.", "a?b", "a\x01b", "LPT1"]

@@ -65,7 +65,7 @@ def test_only_series_of_whole_numbers_from_0_on_are_counts(series: list[Any], co
     assert counts_of_x is None or [*counts_of_x] == series
 
 
-def test_records_that_were_read_share_the_texts_of_their_names() -> None:
+def test_records_in_memory_share_the_names_of_their_values() -> None:
     first, second = _two_alike()
     assert all(
         first_name is second_name for first_name, second_name in zip(first, second, strict=True)

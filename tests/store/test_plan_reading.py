@@ -39,7 +39,7 @@ def test_two_runs_of_the_same_cells_share_the_cells_but_not_the_title(tmp_path: 
     assert unchecked == first_plan
 
 
-def test_a_plan_is_the_same_if_its_cells_were_read_before() -> None:
+def test_reading_a_plan_twice_gives_equal_plans_with_shared_cells() -> None:
     assert len(RECORDED) > 10
     for run in RECORDED:
         read_plan(RECORDED[0], RUN_CHECK)

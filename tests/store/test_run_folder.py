@@ -200,7 +200,7 @@ def test_the_next_attempt_follows_an_attempt_that_an_interrupted_run_began(tmp_p
         assert folder.next_attempt(WL.key, 2) == 1
 
 
-def test_a_trial_with_a_note_in_vain_is_not_unfinished(tmp_path: Path) -> None:
+def test_an_attempt_with_a_note_in_vain_is_finished(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.append(made_record(LL, 1))
         folder.note("attempt", cell=LL.key, trial=1, attempt=2)

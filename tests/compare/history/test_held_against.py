@@ -48,7 +48,7 @@ def nightly(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (91.2, None, 3),
     ],
 )
-def test_netlab_check_finds_a_run_worse_than_the_last_segment_of_its_history(
+def test_netlab_check_compares_a_run_with_the_last_segment_of_its_history(
     nightly: Path,
     tmp_path: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
@@ -92,7 +92,7 @@ def test_netlab_check_uses_only_the_runs_before_the_checked_run(
     assert "recently" not in out
 
 
-def test_a_history_of_three_runs_cannot_be_judged(
+def test_netlab_check_cannot_judge_a_run_against_a_history_of_three_runs(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     write_history(tmp_path / "runs", [(STREAM, (94.0, 94.1, 93.9))])
@@ -103,7 +103,7 @@ def test_a_history_of_three_runs_cannot_be_judged(
     assert "throughput: fewer than 5 runs since the last change" in out
 
 
-def test_more_is_worse_for_quantities_of_time_and_not_for_payload_or_frames() -> None:
+def test_a_larger_value_is_worse_for_times_and_not_for_payload_or_frames() -> None:
     worse = {q.name for q in (ROUND_TRIP, TRANSACTION, STACK, INCREASE) if q.more_is_worse}
     assert len(worse) == 4
     assert not PAYLOAD.more_is_worse

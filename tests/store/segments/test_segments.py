@@ -77,7 +77,7 @@ def text_of(record: object) -> str:
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
-def test_a_recorded_run_reads_the_same_with_segments(
+def test_a_recorded_run_with_segments_reads_as_without_segments(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -92,7 +92,7 @@ def test_a_recorded_run_reads_the_same_with_segments(
     assert told(read_checked(path)) == before
 
 
-def test_a_run_with_retries_damage_and_a_begun_trial_reads_the_same_with_segments(
+def test_segments_do_not_change_what_is_read_of_a_run_with_retries_and_damage(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored, status = read_checked(run), status_of(run, RUN_CHECK).as_dict()

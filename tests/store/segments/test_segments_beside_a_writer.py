@@ -49,7 +49,7 @@ def wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_run_with_segments_made_during_writing_reads_the_same(tmp_path: Path) -> None:
+def test_segments_made_during_writing_do_not_change_what_is_read_of_the_run(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with open_run(path) as folder:
         folder.append(made_record(LL, 1))
@@ -138,7 +138,7 @@ def test_a_long_session_makes_segments_while_the_run_continues(
     assert len(list(read_checked(path).records)) == 3
 
 
-def test_a_run_reads_the_same_after_the_process_for_segments_is_killed(
+def test_killing_the_process_for_segments_does_not_change_what_is_read_of_the_run(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "run"
