@@ -216,7 +216,7 @@ def test_a_durable_line_waits_for_a_running_background_sync(
     """The system tells a descriptor of a failed sync once, whoever asks first."""
     journal = Journal.open(tmp_path / "journal.jsonl")
     calls: list[str] = []
-    written = threading.Event()
+    begun, written = threading.Event(), threading.Event()
     write = os.write
 
     def noted(descriptor: int, data: bytes) -> int:
@@ -227,6 +227,7 @@ def test_a_durable_line_waits_for_a_running_background_sync(
     def fails_once(_descriptor: int) -> None:
         calls.append("fsync")
         if len(calls) == 1:
+            begun.set()
             written.wait()
             raise OSError(5, os.strerror(5))
 
@@ -234,6 +235,7 @@ def test_a_durable_line_waits_for_a_running_background_sync(
     monkeypatch.setattr(os, "write", noted)
     monkeypatch.setattr(os, "fsync", fails_once)
     journal.sync_soon()
+    begun.wait()
     with pytest.raises(StoreError, match=r"cannot write a record: .* \(EIO\); the disk may"):
         journal.append(text_of(2))
     assert calls == ["fsync"]
