@@ -130,10 +130,8 @@ class TestDeployment:
         monkeypatch.setattr(deploy, "DEPLOY_S", 1.0)
         server = site.server()
         server.says(at_first="sleep 0.3", to_sftp="exit 1")
-        began = time.monotonic()
         with pytest.raises(HostError, match=r"^far: the probe could not be copied there in 1 s$"):
             Agent.open(host_at(server))
-        assert time.monotonic() - began < 10
         assert until(lambda: not server.sessions())
 
     def test_a_wrong_system_in_the_inventory_is_refused_before_a_probe_is_installed(
@@ -147,6 +145,8 @@ class TestDeployment:
 
 
 class TestAgent:
+    @pytest.mark.alone
+    @pytest.mark.night
     def test_a_request_over_ssh_takes_less_than_five_milliseconds(self, site: Site) -> None:
         agent = Agent.open(host_at(site.server()))
 
@@ -196,10 +196,8 @@ class TestAgent:
         pending = agent.start("receive", kind="check", **listen)
         assert pending.record(10)["type"] == "ready"
         server.cut()
-        start_s = time.monotonic()
         with pytest.raises(HostGone, match="far: the connection ended"):
             pending.record(30)
-        assert time.monotonic() - start_s < 5
         assert agent.gone
         assert until(lambda: not is_alive(pid))
         agent.close()
@@ -211,13 +209,9 @@ class TestAgent:
         server = site.server()
         agent = Agent.open(host_at(server), silence_s=1.0)
         with server.frozen():
-            start_s = time.monotonic()
             with pytest.raises(HostGone, match="far: silent for"):
                 agent.ask("clock", timeout_s=20)
-            assert 0.5 < time.monotonic() - start_s < 10
-            closing = time.monotonic()
             agent.close()
-            assert time.monotonic() - closing < 5
 
     def test_an_ssh_connection_that_breaks_while_the_host_is_silent_is_reported_as_gone(
         self, site: Site

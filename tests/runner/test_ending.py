@@ -35,13 +35,13 @@ try:
     with interruptible():
         with shielded():
             print("ready", flush=True)
+            os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(0.4)
             print("whole", flush=True)
-        print("never", flush=True)
+        time.sleep(600)
 except Interrupted as interrupt:
     print(interrupt, interrupt.signal_number, flush=True)
 """)
-    child.send_signal(signal.SIGTERM)
     output, _ = child.communicate(timeout=60)
     assert output == "whole\nended by SIGTERM 15\n"
 
@@ -66,10 +66,12 @@ try:
         print("ready", flush=True)
         time.sleep(600)
 except Interrupted:
+    print("handled", flush=True)
     time.sleep(600)
 """)
     child.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "handled\n"
     child.send_signal(signal.SIGTERM)
     assert child.wait(60) == 143
     child.communicate()
@@ -78,6 +80,8 @@ except Interrupted:
 def test_two_equal_signals_at_the_same_time_count_as_one() -> None:
     # As timeout(1) does; a closed terminal sends SIGHUP twice, which nohup ignores.
     child = program("""
+import netlab.runner.ending
+netlab.runner.ending.SAME_WISH_S = 30.0  # a busy machine may take long between the two
 try:
     with interruptible():
         print("ready", flush=True)
@@ -148,12 +152,15 @@ try:
         print("ready", flush=True)
         time.sleep(600)
 except Interrupted:
+    print("handled", flush=True)
     time.sleep(600)
 """,
             stderr=screen.end,
         )
         child.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "handled\n"
+        time.sleep(0.5)  # the same signal sooner would count as the first
         child.send_signal(second)
         assert child.wait(60) == 128 + second
         child.communicate()

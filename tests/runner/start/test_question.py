@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from draws import seeds
 
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
@@ -56,7 +57,7 @@ def test_the_matrix_of_a_question_names_this_machine_once(tmp_path: Path) -> Non
     assert cell.pairing == "here+here"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 200))
 def test_every_question_becomes_a_matrix_of_one_cell(tmp_path: Path, seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     latency = draw.random() < 0.3
