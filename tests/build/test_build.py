@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from folders import PROBES
 
-from netlab.build import cross, local, release
+from netlab.build import cross, local, make, release
 from netlab.build.local import local_probe, probe_for
 from netlab.build.make import Sources
 from netlab.build.targets import local_target, target_of
@@ -34,6 +34,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "src" / "netprobe.c").write_text("int main;\n")
     monkeypatch.setattr(local, "CHECKOUT", folder)
+    monkeypatch.setattr(make, "BUILD_S", None)  # a wait with an end would look again and again
     return folder
 
 
@@ -46,7 +47,7 @@ def builds(sources: Path) -> int:
 
 
 @needs_make
-def test_a_probe_is_built_once_and_again_when_a_source_is_newer(sources: Path) -> None:
+def test_the_probe_is_built_once_and_again_after_a_source_changes(sources: Path) -> None:
     messages: list[str] = []
     assert local_probe(messages.append).read_text() == "int main;\n"
     local_probe(messages.append)
@@ -58,7 +59,7 @@ def test_a_probe_is_built_once_and_again_when_a_source_is_newer(sources: Path) -
 
 
 @needs_make
-def test_two_hosts_at_once_build_it_once(sources: Path) -> None:
+def test_four_hosts_that_need_a_probe_at_once_build_it_only_once(sources: Path) -> None:
     threads = [threading.Thread(target=local_probe) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -68,14 +69,14 @@ def test_two_hosts_at_once_build_it_once(sources: Path) -> None:
 
 
 @needs_make
-def test_a_failed_build_shows_what_the_compiler_said(sources: Path) -> None:
+def test_a_failed_build_shows_the_message_of_the_compiler(sources: Path) -> None:
     (sources / "Makefile").write_text("all:\n\t@echo netprobe.c:1: no such thing >&2; exit 1\n")
     with pytest.raises(NetlabError, match=r"failed:\nnetprobe.c:1: no such thing"):
         local_probe()
 
 
 @needs_make
-def test_a_missing_compiler_is_named_with_the_command_that_installs_it(
+def test_a_missing_compiler_is_named_with_the_command_to_install(
     monkeypatch: pytest.MonkeyPatch, sources: Path
 ) -> None:
     shutil.copy(PROBES / "Makefile", sources)
@@ -85,8 +86,7 @@ def test_a_missing_compiler_is_named_with_the_command_that_installs_it(
 
 
 @needs_make
-@pytest.mark.needs("cc")
-def test_a_compiler_without_the_headers_of_libc_is_told_with_what_installs_them(
+def test_missing_headers_of_libc_are_named_with_the_command_to_install(
     monkeypatch: pytest.MonkeyPatch, sources: Path, tmp_path: Path
 ) -> None:
     """A real compiler that looks for no header but its own."""
@@ -99,7 +99,7 @@ def test_a_compiler_without_the_headers_of_libc_is_told_with_what_installs_them(
         local_probe()
 
 
-def test_missing_make_is_named_with_the_command_that_installs_it(
+def test_missing_make_is_named_with_the_command_to_install(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(sources))
@@ -107,7 +107,7 @@ def test_missing_make_is_named_with_the_command_that_installs_it(
         local_probe()
 
 
-def test_an_installation_without_sources_says_so(
+def test_a_missing_source_folder_of_the_probe_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(local, "CHECKOUT", tmp_path / "nowhere")
@@ -132,6 +132,7 @@ def no_zig(monkeypatch: pytest.MonkeyPatch) -> None:
 def zig(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Sources whose Makefile copies them instead of calling a compiler."""
     monkeypatch.setattr(cross, "version_of", lambda _name: "0.1")
+    monkeypatch.setattr(cross, "MINGW", "no-such-compiler")
     (sources / "Makefile").write_text(
         "cross-%:\n\t@echo made >> count; mkdir -p $(BUILD)/cross/$*; "
         "cp src/netprobe.c $(BUILD)/cross/$*/netprobe$(if $(filter windows-%,$*),.exe)\n"
@@ -140,7 +141,7 @@ def zig(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @needs_make
-def test_another_systems_probe_is_built_once_for_each_state_of_the_sources(zig: Path) -> None:
+def test_the_probe_of_another_system_is_built_once_for_each_state_of_the_sources(zig: Path) -> None:
     messages: list[str] = []
     first = probe_for("W", "AMD64", messages.append)
     assert (first.name, first.parent.parent) == ("netprobe.exe", zig / "build" / "windows-x86_64")
@@ -156,7 +157,9 @@ def test_another_systems_probe_is_built_once_for_each_state_of_the_sources(zig: 
 
 
 @needs_make
-def test_another_compilers_version_builds_anew(zig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_the_compiler_builds_the_probe_again(
+    zig: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = probe_for("F", "x86_64")
     monkeypatch.setattr(cross, "version_of", lambda _name: "0.2")
     assert probe_for("F", "x86_64") != first
@@ -164,14 +167,14 @@ def test_another_compilers_version_builds_anew(zig: Path, monkeypatch: pytest.Mo
 
 
 @needs_make
-def test_a_build_that_fails_leaves_nothing_that_looks_like_a_probe(zig: Path) -> None:
+def test_a_failed_build_for_another_system_leaves_no_file(zig: Path) -> None:
     (zig / "Makefile").write_text("cross-%:\n\t@echo netprobe.c:1: no such thing >&2; exit 1\n")
     with pytest.raises(NetlabError, match=r"failed:\nnetprobe.c:1: no such thing"):
         probe_for("M", "arm64")
     assert [path for path in (zig / "build").rglob("*") if path.is_file()] == []
 
 
-def test_without_zig_the_sentence_says_what_to_install(
+def test_missing_zig_is_named_with_the_command_to_install(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_zig(monkeypatch)
@@ -181,12 +184,12 @@ def test_without_zig_the_sentence_says_what_to_install(
             probe_for(system, architecture)
 
 
-def test_a_processor_that_no_probe_is_made_for_is_named(sources: Path) -> None:
+def test_a_processor_without_a_probe_is_named(sources: Path) -> None:
     with pytest.raises(UsageError, match="no probe for Windows on mips, only for Linux on x86_64"):
         probe_for("W", "mips")
 
 
-def test_this_machines_probe_is_the_local_one(
+def test_the_probe_for_the_system_of_this_machine_is_the_local_probe(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "local_probe", lambda _say: sources)
@@ -194,10 +197,10 @@ def test_this_machines_probe_is_the_local_one(
     assert probe_for(target.os, target.architecture) == sources
 
 
+@pytest.mark.night
 @needs_make
 @needs_mingw
-@pytest.mark.slow
-def test_mingw_takes_over_where_zig_is_missing_and_gives_the_same_bytes_twice(
+def test_mingw_builds_the_same_probe_twice_where_zig_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_zig(monkeypatch)
@@ -215,13 +218,13 @@ def test_mingw_takes_over_where_zig_is_missing_and_gives_the_same_bytes_twice(
     assert probes[0].compiler.startswith("mingw-w64 gcc 1")
 
 
+@pytest.mark.night
 @needs_make
-@pytest.mark.slow
 @pytest.mark.needs("zig")
 @pytest.mark.parametrize(
     "name", ["linux-x86_64", "windows-x86_64", "macos-aarch64", "freebsd-x86_64"]
 )
-def test_the_same_source_gives_the_same_bytes_wherever_it_lies(name: str, tmp_path: Path) -> None:
+def test_the_same_source_builds_the_same_probe_in_each_folder(name: str, tmp_path: Path) -> None:
     (target,) = release.targets_named([name])
     copy = tmp_path / "probes"
     shutil.copytree(local.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
@@ -249,12 +252,12 @@ def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_an_installation_starts_the_probe_that_it_carries(packaged: Path) -> None:
+def test_an_installation_starts_its_packaged_probe(packaged: Path) -> None:
     packaged.chmod(0o755)
     assert local_probe() == packaged
 
 
-def test_a_probe_that_lost_its_right_to_start_is_started_from_the_cache(packaged: Path) -> None:
+def test_a_packaged_probe_that_is_not_executable_starts_from_the_cache(packaged: Path) -> None:
     packaged.chmod(0o644)
     copy = local_probe()
     assert copy.is_relative_to(packaged.parent.parent.parent / "cache")
@@ -265,7 +268,7 @@ def test_a_probe_that_lost_its_right_to_start_is_started_from_the_cache(packaged
 
 
 @needs_make
-def test_the_table_of_a_release_has_size_and_digest_of_what_was_laid_down(
+def test_the_table_of_a_release_has_size_and_digest_of_each_probe(
     zig: Path, tmp_path: Path
 ) -> None:
     targets = release.targets_named(["windows-aarch64", "linux-x86_64"])
@@ -279,6 +282,6 @@ def test_the_table_of_a_release_has_size_and_digest_of_what_was_laid_down(
         assert row[-1] == hashlib.sha256(laid).hexdigest()
 
 
-def test_a_target_that_is_none_is_refused_with_the_list() -> None:
+def test_an_unknown_target_is_refused_with_the_list_of_targets() -> None:
     with pytest.raises(UsageError, match="'amiga' is not a target; there are linux-x86_64, "):
         release.targets_named(["linux-x86_64", "amiga"])

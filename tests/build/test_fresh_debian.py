@@ -15,7 +15,7 @@ MOST_S = 90
 """From the begin of the installation to the answer."""
 SECONDS = re.compile(r"^(pip|pipx): ([0-9.]+) s from the begin of the installation", re.MULTILINE)
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("root", "debootstrap", "unshare")]
+pytestmark = pytest.mark.needs("root", "debootstrap", "unshare")
 
 
 def ended(**more: str) -> subprocess.CompletedProcess[str]:
@@ -30,9 +30,10 @@ def ended(**more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.night
 @pytest.mark.alone
 @pytest.mark.needs("index")
-def test_a_fresh_debian_answers_soon_after_pip_and_after_pipx(tmp_path: Path) -> None:
+def test_netlab_measures_soon_after_its_installation_on_a_fresh_debian(tmp_path: Path) -> None:
     process = ended(TMPDIR=str(tmp_path), BOUND_S=str(MOST_S))
     print(process.stdout)
     assert process.returncode == 0, process.stdout[-2000:] + process.stderr[-3000:]
@@ -43,7 +44,7 @@ def test_a_fresh_debian_answers_soon_after_pip_and_after_pipx(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_debian_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+def test_a_fresh_debian_that_cannot_be_made_leaves_no_file_and_no_mount(tmp_path: Path) -> None:
     programs, scratch = tmp_path / "programs", tmp_path / "left"
     programs.mkdir()
     scratch.mkdir()
@@ -57,7 +58,7 @@ def test_a_debian_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
     assert str(scratch) not in Path("/proc/self/mounts").read_text()
 
 
-def test_a_debian_that_is_stopped_half_way_leaves_nothing(tmp_path: Path) -> None:
+def test_the_making_of_a_fresh_debian_leaves_nothing_when_terminated(tmp_path: Path) -> None:
     programs, scratch, fifo = tmp_path / "programs", tmp_path / "left", tmp_path / "begun"
     programs.mkdir()
     scratch.mkdir()

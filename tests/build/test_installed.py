@@ -14,16 +14,24 @@ from readme import commands
 from netlab.build.into_package import LAID
 from netlab.build.make import sources_of
 
-pytestmark = pytest.mark.needs("cc")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("cc")]
 
 
-@pytest.fixture(scope="module", params=["checkout", "sdist", "small_wheel"])
+ROWS = [
+    pytest.param("checkout", marks=pytest.mark.night),
+    pytest.param("sdist", marks=pytest.mark.night),
+    "small_wheel",
+]
+"""What netlab is installed from."""
+
+
+@pytest.fixture(scope="module", params=ROWS)
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     package, folder = request.getfixturevalue(request.param), tmp_path_factory.mktemp("installed")
     return install(package, folder, "--no-build-isolation")  # what builds it is in this environment
 
 
-def test_every_source_and_every_matrix_is_laid_into_the_package(installed: Path) -> None:
+def test_an_installed_package_contains_each_source_and_matrix(installed: Path) -> None:
     (package,) = installed.glob("lib/python*/site-packages/netlab")
     laid, source_folder = package / "probes" / "source", PROBES
     names = [
@@ -39,8 +47,9 @@ def test_every_source_and_every_matrix_is_laid_into_the_package(installed: Path)
     assert {place.removeprefix("netlab/").split("/")[0] for place in LAID} == {"probes", "matrices"}
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("installed", ["checkout"], indirect=True)
-def test_a_matrix_is_measured_by_its_name_with_a_probe_that_is_built_once(
+def test_an_installed_netlab_measures_a_matrix_by_name_and_builds_the_probe_once(
     installed: Path, tmp_path: Path
 ) -> None:
     netlab, surroundings = str(installed / "bin" / "netlab"), around(tmp_path)
@@ -58,8 +67,8 @@ def test_a_matrix_is_measured_by_its_name_with_a_probe_that_is_built_once(
     assert not (package / "probes" / "source" / "build").exists()
 
 
-@pytest.mark.parametrize("installed", ["sdist", "small_wheel"], indirect=True)
-def test_the_readme_s_first_command_measures_this_machine_with_itself(
+@pytest.mark.parametrize("installed", ROWS[1:], indirect=True)
+def test_the_first_command_of_the_readme_measures_this_machine(
     installed: Path, tmp_path: Path
 ) -> None:
     (command,) = (line for line in commands() if line.startswith(".venv/bin/netlab "))
@@ -70,7 +79,7 @@ def test_the_readme_s_first_command_measures_this_machine_with_itself(
     assert FIGURE.search(output), output
 
 
-def test_an_sdist_has_what_the_checkout_has(sdist: Path) -> None:
+def test_an_sdist_contains_each_source_and_matrix(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     checkout_names = {
@@ -80,6 +89,6 @@ def test_an_sdist_has_what_the_checkout_has(sdist: Path) -> None:
     assert not any("/build/" in name for name in names if name.startswith("probes"))
 
 
-def test_the_manual_page_is_where_man_looks_for_it(installed: Path) -> None:
+def test_the_manual_page_is_installed_where_man_looks(installed: Path) -> None:
     page = installed / "share" / "man" / "man1" / "netlab.1"
     assert page.read_bytes() == (ROOT / "docs" / "man" / "netlab.1").read_bytes()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from installs import FIGURE, around, done
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("cc", "installers", "index")]
+pytestmark = [pytest.mark.night, pytest.mark.needs("cc", "installers", "index")]
 
 WAYS = {
     "pipx": (("pipx", "install"), "checkout"),
@@ -17,7 +17,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_installer_brings_a_command_that_measures_this_machine_at_once(
+def test_pipx_and_uv_install_a_command_that_measures_this_machine(
     way: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     (module, *words), fixture_name = WAYS[way]

@@ -12,7 +12,7 @@ import pytest
 from folders import ROOT
 from installs import WAIT_S, around, install
 
-pytestmark = pytest.mark.needs("cc")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("cc")]
 
 COMPILERS = ("cc", "gcc", "clang", "c99", "c89", "tcc")
 LACKING = {
@@ -54,7 +54,7 @@ def ended(argv: list[str], folder: Path, **more: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize("lacking", LACKING)
-def test_what_a_probe_is_built_with_is_named_with_the_command_that_brings_it(
+def test_a_missing_build_tool_is_named_with_the_command_to_install(
     lacking: str, installed: Path, tmp_path: Path
 ) -> None:
     left_out, command = LACKING[lacking]
@@ -98,7 +98,7 @@ def test_set_up_names_a_python_without_venv(module_name: str, command: str, tmp_
         (COMPILERS, "sudo apt-get install gcc libc6-dev"),
     ],
 )
-def test_set_up_names_a_program_that_is_missing(
+def test_set_up_names_a_missing_program(
     left_out: tuple[str, ...], command: str, tmp_path: Path
 ) -> None:
     programs = programs_but(tmp_path / "programs", *left_out)

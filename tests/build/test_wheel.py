@@ -20,7 +20,7 @@ from netlab.build.targets import TARGETS
 NEEDED = ("netlab", "matrices", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.night,
     pytest.mark.needs("zig", "cc"),
 ]
 
@@ -65,7 +65,7 @@ def without_programs(folder: Path) -> dict[str, str]:
     return {**variables, "PATH": str(nothing), "HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
 
 
-def test_the_wheel_carries_every_probe_and_every_data_file(wheel: Path) -> None:
+def test_the_wheel_contains_each_probe_and_data_file(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         carried = set(archive.namelist())
         rights = {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
@@ -82,7 +82,7 @@ def test_the_wheel_carries_every_probe_and_every_data_file(wheel: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
-def test_the_loopback_matrix_is_measured_where_there_is_no_compiler(
+def test_an_installed_wheel_measures_the_loopback_matrix_without_a_compiler(
     installed: Path, tmp_path: Path
 ) -> None:
     netlab = str(installed / "bin" / "netlab")
@@ -97,7 +97,7 @@ def test_the_loopback_matrix_is_measured_where_there_is_no_compiler(
     assert (tmp_path / "measured" / "index.html").is_file()
 
 
-def test_an_installed_netlab_has_the_probes_of_other_systems_ready(
+def test_an_installed_wheel_finds_the_probe_of_each_system(
     installed: Path, wheel: Path, tmp_path: Path
 ) -> None:
     template = "from netlab.build.local import probe_for; print(probe_for({!r}, {!r}))"
@@ -112,6 +112,6 @@ def test_an_installed_netlab_has_the_probes_of_other_systems_ready(
         assert path.read_bytes() == carried
 
 
-def test_this_checkout_builds_from_its_sources() -> None:
+def test_a_checkout_builds_the_probe_from_its_sources() -> None:
     assert local.sources() == Sources.of_checkout(PROBES)
     assert not local.PACKAGED.exists()

@@ -9,10 +9,12 @@ from netprobe_agents import Agent, agents, netprobe, open_trial
 
 __all__ = ["agents", "netprobe"]
 
+pytestmark = pytest.mark.lab
+
 Agents = tuple[Agent, Agent]
 
 
-def test_a_sender_of_a_count_that_is_told_to_stop_says_what_went_out(agents: Agents) -> None:
+def test_a_stopped_sender_of_a_fixed_number_reports_what_it_sent(agents: Agents) -> None:
     running_trial = open_trial(agents, proto="udp", message=100, count=1_000_000, message_rate=2000)
     time.sleep(0.3)
     running_trial.sender.ask("stop", test=running_trial.sample)
@@ -37,8 +39,8 @@ def test_a_sender_of_a_count_that_is_told_to_stop_says_what_went_out(agents: Age
     )
 
 
-@pytest.mark.parametrize("drain_s", [0.6, 1.2])
-def test_a_receiver_waits_as_long_as_asked_for_what_has_not_come(
+@pytest.mark.parametrize("drain_s", [0.3, 0.9])
+def test_a_receiver_waits_the_requested_time_for_missing_messages(
     agents: Agents,
     drain_s: float,
 ) -> None:
@@ -48,10 +50,12 @@ def test_a_receiver_waits_as_long_as_asked_for_what_has_not_come(
     outcome = running_trial.finish()
     assert outcome.received["type"] == "result", outcome.received
     assert outcome.received["lost_messages"] > 0
-    assert drain_s - 0.05 < outcome.received["drain_ns"] / 1e9 < drain_s + 1
+    assert drain_s - 0.05 < outcome.received["drain_ns"] / 1e9 < drain_s + 5
 
 
-def test_behind_the_end_markers_nobody_waits_for_what_the_own_socket_dropped(
+@pytest.mark.alone
+@pytest.mark.night
+def test_a_receiver_does_not_wait_for_messages_that_its_socket_dropped(
     agents: Agents,
 ) -> None:
     """Beside trials that are asked to wait for as long as a quiet behind the markers takes."""
@@ -71,7 +75,7 @@ def test_behind_the_end_markers_nobody_waits_for_what_the_own_socket_dropped(
     assert min(drains["as it is"]) < min(drains["asked"])
 
 
-def test_a_receiver_that_has_it_all_waits_for_nothing(agents: Agents) -> None:
+def test_a_receiver_of_all_messages_does_not_wait(agents: Agents) -> None:
     receive: dict[str, object] = {"drain": 30}
     running_trial = open_trial(
         agents, proto="udp", message=100, count=50, message_rate=500, receive=receive
@@ -79,21 +83,3 @@ def test_a_receiver_that_has_it_all_waits_for_nothing(agents: Agents) -> None:
     outcome = running_trial.finish()
     assert outcome.received["total_messages"] == 50
     assert outcome.received["drain_ns"] < 5e9
-
-
-@pytest.mark.parametrize(
-    ("verb", "keys"),
-    [
-        ("receive", {"proto": "tcp", "drain": 1}),
-        ("send", {"proto": "udp", "drain": 1}),
-        ("receive", {"proto": "udp", "drain": 61}),
-    ],
-)
-def test_only_who_receives_over_udp_can_be_told_how_long_to_wait(
-    agents: Agents,
-    verb: str,
-    keys: dict[str, object],
-) -> None:
-    token = "0" * 32
-    refusal = agents[0].ask(verb, open="listen", bind="127.0.0.1", token=token, count=5, **keys)
-    assert (refusal["type"], refusal["error"], refusal["key"]) == ("error", "bad-value", "drain")

@@ -14,7 +14,7 @@ from namespaces import cable
 from netprobe_agents import Reply, agents, netprobe
 from round_trip_peers import TOKEN, Agents, done
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 __all__ = ["agents", "cable", "netprobe"]
 
@@ -40,7 +40,7 @@ def over(
     return json.loads(asker_output.splitlines()[-1]), json.loads(mirror_output.splitlines()[-1])
 
 
-def test_what_does_not_fit_the_path_is_too_long_and_the_mtu_is_told(
+def test_a_request_over_the_path_mtu_is_refused_with_the_mtu(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     asker_record, _ = over(
@@ -50,7 +50,9 @@ def test_what_does_not_fit_the_path_is_too_long_and_the_mtu_is_told(
     assert asker_record["path_mtu_bytes"] == 1400
 
 
-def test_what_fits_exactly_comes_back_in_one_piece(cable: tuple[str, str], netprobe: Path) -> None:
+def test_a_request_of_exactly_the_path_mtu_is_not_fragmented(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
     asker_record, mirror_record = over(
         cable, netprobe, "message=1372", "dont_fragment=1", "count=20"
     )
@@ -60,7 +62,7 @@ def test_what_fits_exactly_comes_back_in_one_piece(cable: tuple[str, str], netpr
         assert side["path_mtu_bytes"] == 1400
 
 
-def test_a_smaller_mtu_on_the_way_is_learned_from_icmp(
+def test_an_asker_learns_a_smaller_mtu_on_the_path_from_icmp(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     """Beyond a router the path is narrower; its word ends the test at once, and not a time-out."""
@@ -107,7 +109,7 @@ except TimeoutError:
 
 
 @pytest.mark.parametrize("without", [False, True])
-def test_without_a_checksum_the_field_is_zero_on_the_wire(
+def test_requests_without_a_checksum_have_a_zero_field_on_the_wire(
     cable: tuple[str, str], netprobe: Path, without: bool
 ) -> None:
     words = ("message=64", "count=10", *(["no_checksum=1"] if without else []))
@@ -129,7 +131,9 @@ def test_without_a_checksum_the_field_is_zero_on_the_wire(
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_a_mirror_tells_its_time_in_the_stack(agents: Agents, address: str) -> None:
+def test_a_mirror_reports_the_time_of_messages_in_its_network_stack(
+    agents: Agents, address: str
+) -> None:
     outcome = done(
         agents, proto="udp", message=64, count=200, address=address, mirror={"stamps": 1}
     )
@@ -143,13 +147,15 @@ def test_a_mirror_tells_its_time_in_the_stack(agents: Agents, address: str) -> N
     assert stack["stack_sum_ns"] < outcome.asked["rtt_sum_ns"]
 
 
-def test_what_the_mirror_holds_is_in_the_stacks_time(agents: Agents) -> None:
+def test_the_time_in_the_network_stack_includes_the_hold_of_the_mirror(agents: Agents) -> None:
     outcome = done(agents, proto="udp", message=64, count=20, mirror={"stamps": 1, "hold": 0.003})
     assert outcome.mirrored["stack_min_ns"] >= 3_000_000
     assert outcome.mirrored["stack_sum_ns"] < outcome.asked["rtt_sum_ns"]
 
 
-def test_a_mirror_with_stamps_spins_where_it_is_asked_to(agents: Agents) -> None:
+@pytest.mark.alone
+@pytest.mark.night
+def test_a_mirror_with_stamps_spins_on_request(agents: Agents) -> None:
     slow: dict[str, Any] = {"message_rate": 50, "seconds": 0.5}
     sleeping, spinning = (
         done(agents, proto="udp", message=64, ask=slow, mirror={"stamps": 1, **more}).mirrored
@@ -160,7 +166,9 @@ def test_a_mirror_with_stamps_spins_where_it_is_asked_to(agents: Agents) -> None
     assert spinning["thread_ns"] > 10 * sleeping["thread_ns"]
 
 
-def test_stamps_over_a_cable(cable: tuple[str, str], netprobe: Path) -> None:
+def test_a_mirror_reports_the_time_in_its_network_stack_over_a_cable(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
     asker_record, mirror_record = over(
         cable, netprobe, "message=18", "count=300", mirror=("stamps=1",)
     )
@@ -169,12 +177,12 @@ def test_stamps_over_a_cable(cable: tuple[str, str], netprobe: Path) -> None:
     assert mirror_record["stack_sum_ns"] < asker_record["rtt_sum_ns"]
 
 
-def test_without_stamps_nothing_is_said_of_the_stack(agents: Agents) -> None:
+def test_a_mirror_without_stamps_reports_nothing_of_its_network_stack(agents: Agents) -> None:
     mirror_record = done(agents, proto="udp", message=64, count=20).mirrored
     assert not [key for key in mirror_record if key.startswith("stack_")]
 
 
-def test_dscp_and_buffers_of_round_trips_are_read_back(agents: Agents) -> None:
+def test_records_of_round_trips_have_the_effective_dscp_and_buffers(agents: Agents) -> None:
     keys: dict[str, Any] = {"dscp": 46, "socket_buffer": 65536}
     outcome = done(agents, proto="udp", message=64, count=20, **keys)
     for side in (outcome.asked, outcome.mirrored):

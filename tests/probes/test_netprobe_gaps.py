@@ -1,4 +1,4 @@
-"""Gaps: what a receiver and an asker say of times without data, and an end of its late ticks."""
+"""Gaps to the tenth of a second: what receivers and askers say of times without data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from netprobe_agents import Agent, agents, netprobe, open_trial, trial
 from stops import stop_process, stopped
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.night, pytest.mark.alone]
 
 __all__ = ["agents", "netprobe"]
 
@@ -33,7 +33,7 @@ def check_one_gap(record: dict[str, Any], at_s: float, long_s: float) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_stream_that_runs_has_none(agents: Agents, protocol: str) -> None:
+def test_a_steady_stream_has_no_gap(agents: Agents, protocol: str) -> None:
     outcome = trial(agents, proto=protocol, message=1448, seconds=1, **RATE[protocol])
     assert (outcome.received["gap_count"], outcome.received["gap_total_ns"]) == (0, 0)
     assert not {"gaps", "late_ticks", "gap_queue_full"} & outcome.received.keys()
@@ -42,7 +42,7 @@ def test_a_stream_that_runs_has_none(agents: Agents, protocol: str) -> None:
     assert max(outcome.sent["stalled_ns"], outcome.received["stalled_ns"]) < LATE_NS
 
 
-def test_slow_messages_leave_none(agents: Agents) -> None:
+def test_messages_at_a_low_rate_leave_no_gap(agents: Agents) -> None:
     outcome = trial(agents, proto="udp", message=64, seconds=3, message_rate=8)
     assert outcome.received["marks"] >= 20
     assert outcome.received["longest_gap_ns"] > 100_000_000
@@ -50,7 +50,9 @@ def test_slow_messages_leave_none(agents: Agents) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_receiver_that_is_stopped_says_so_itself(agents: Agents, protocol: str) -> None:
+def test_a_stopped_receiver_has_one_gap_and_one_late_tick_of_the_same_time(
+    agents: Agents, protocol: str
+) -> None:
     with stopped(agents[0].process.pid, 0.5, 0.4):
         outcome = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
     check_one_gap(outcome.received, 0.5, 0.4)
@@ -63,7 +65,9 @@ def test_a_receiver_that_is_stopped_says_so_itself(agents: Agents, protocol: str
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_sender_that_is_stopped_is_known_by_its_ticks(agents: Agents, protocol: str) -> None:
+def test_a_stopped_sender_has_a_late_tick_and_its_receiver_a_gap(
+    agents: Agents, protocol: str
+) -> None:
     with stopped(agents[1].process.pid, 0.5, 0.4):
         outcome = trial(agents, proto=protocol, message=1448, seconds=1.5, **RATE[protocol])
     check_one_gap(outcome.received, 0.5, 0.4)
@@ -74,7 +78,7 @@ def test_a_sender_that_is_stopped_is_known_by_its_ticks(agents: Agents, protocol
 
 
 @pytest.mark.parametrize("end", [0, 1])
-def test_pauses_too_short_for_gaps_are_counted_together(agents: Agents, end: int) -> None:
+def test_short_pauses_of_a_process_are_summed_up_without_a_gap(agents: Agents, end: int) -> None:
     running_trial = open_trial(agents, proto="udp", message=1448, seconds=1.5, message_rate=2000)
     for _ in range(8):
         time.sleep(0.05)
@@ -86,7 +90,7 @@ def test_pauses_too_short_for_gaps_are_counted_together(agents: Agents, end: int
     assert not {"gaps", "late_ticks"} & records[end].keys()
 
 
-def test_several_streams_that_stop_together_have_one_gap(agents: Agents) -> None:
+def test_parallel_streams_that_stop_together_have_one_gap(agents: Agents) -> None:
     with stopped(agents[1].process.pid, 0.5, 0.4):
         outcome = trial(
             agents, proto="udp", message=1448, seconds=1.5, streams=4, message_rate=2000
@@ -94,7 +98,7 @@ def test_several_streams_that_stop_together_have_one_gap(agents: Agents) -> None
     check_one_gap(outcome.received, 0.5, 0.4)
 
 
-def test_the_ten_longest_are_kept_in_their_order(agents: Agents) -> None:
+def test_the_ten_longest_gaps_are_listed_in_the_order_of_time(agents: Agents) -> None:
     running_trial = open_trial(agents, proto="udp", message=1448, seconds=3, message_rate=2000)
     for _ in range(12):
         time.sleep(0.06)
@@ -111,7 +115,9 @@ def test_the_ten_longest_are_kept_in_their_order(agents: Agents) -> None:
 
 @pytest.mark.parametrize("end", [0, 1])
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_round_trips_stop_with_either_end(agents: Agents, protocol: str, end: int) -> None:
+def test_round_trips_have_a_gap_while_either_process_is_stopped(
+    agents: Agents, protocol: str, end: int
+) -> None:
     mirror, asker = agents
     keys: dict[str, Any] = {"proto": protocol, "message": 64, "token": "5a" * 16}
     mirroring = mirror.start("mirror", open="listen", bind="127.0.0.1", **keys)

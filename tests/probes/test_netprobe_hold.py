@@ -10,7 +10,7 @@ from round_trip_peers import Agents, done
 
 __all__ = ["agents", "netprobe"]
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.night, pytest.mark.alone]
 
 HOLD_S, HOLD_NS, OFF_NS = 500e-6, 500_000, 20_000
 PAIRS = 6
@@ -30,7 +30,7 @@ def shortest_ns(agents: Agents, hold_s: float, **keys: Any) -> int:
 @pytest.mark.parametrize(
     "keys", [{"proto": "udp"}, {"proto": "tcp", "nodelay": 1}, {"kind": "connect"}], ids=str
 )
-def test_a_hold_of_half_a_millisecond_is_half_a_millisecond_more_in_the_round_trip(
+def test_a_hold_of_half_a_millisecond_lengthens_round_trips_by_that_time(
     agents: Agents, keys: dict[str, Any]
 ) -> None:
     """To 20 us, by the shortest with the hold and without it, in turns."""

@@ -11,18 +11,17 @@ from netprobe_agents import Agent, agents, netprobe, trial
 
 __all__ = ["agents", "netprobe"]
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 Agents = tuple[Agent, Agent]
 
 
-@pytest.mark.parametrize("streams", [1, 3])
-def test_the_window_of_the_interface_holds_what_tcp_carried(agents: Agents, streams: int) -> None:
-    keys = {"proto": "tcp", "message": 1448, "warm_up": 0.3, "streams": streams}
+def test_interface_counters_of_a_window_include_what_tcp_carried(agents: Agents) -> None:
+    keys = {"proto": "tcp", "message": 1448, "warm_up": 0.3, "streams": 3}
     outcome = trial(agents, seconds=1.0, message_rate=1000, **keys)
     for end, way in ((outcome.received, "received"), (outcome.sent, "sent")):
         assert end["interface"] == "lo"
-        assert abs(end["interface_window_ns"] - 1e9) < 2e8
+        assert abs(end["interface_window_ns"] - 1e9) < 5e8
         payload = end[f"tcp_window_{way}_bytes"]
         assert payload > 1e5
         # Each end's segments, with a header each at the most; others use the loopback as well.
@@ -33,11 +32,11 @@ def test_the_window_of_the_interface_holds_what_tcp_carried(agents: Agents, stre
         segments = end["tcp_window_segs_in"] + end["tcp_window_segs_out"]
         assert segments >= end["tcp_window_data_segs_in"] + end["tcp_window_data_segs_out"] > 0
     assert outcome.received["tcp_window_received_bytes"] == pytest.approx(
-        outcome.sent["tcp_window_sent_bytes"], rel=0.2
+        outcome.sent["tcp_window_sent_bytes"], rel=0.5
     )
 
 
-def test_what_others_send_is_counted_as_well(agents: Agents) -> None:
+def test_interface_counters_of_a_window_include_traffic_of_others(agents: Agents) -> None:
     over, byte_count = Event(), [0]
 
     def send() -> None:

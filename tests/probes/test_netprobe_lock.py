@@ -16,10 +16,10 @@ from netprobe_agents import netprobe
 
 __all__ = ["netprobe"]
 
-pytestmark = pytest.mark.needs("namespaces")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("root", "unshare")]
 
 
-def test_one_controller_at_a_time_holds_the_lock(netprobe: Path) -> None:
+def test_only_one_agent_of_a_host_holds_its_lock(netprobe: Path) -> None:
     script = f"""
         (echo '1 lock owner=first%20one'; sleep 1; echo '2 unlock'; sleep 0.3) |
             {netprobe} agent >/dev/null &
@@ -47,7 +47,7 @@ def refusal(script: str) -> dict[str, str]:
 
 
 @pytest.mark.needs("setpriv")
-def test_the_account_that_holds_the_lock_is_named_by_the_kernel(netprobe: Path) -> None:
+def test_a_refused_lock_names_the_account_of_its_holder(netprobe: Path) -> None:
     """Beside what its holder says, who may say that he is somebody else."""
     script = f"""
         (echo '1 lock owner=root%20himself'; sleep 1) |
@@ -82,7 +82,7 @@ with socket.socket(socket.AF_UNIX) as name:
         (b"endless " * 5000, "endless " * 22),
     ],
 )
-def test_what_a_holder_says_is_a_short_line_that_moves_no_cursor(
+def test_the_text_of_a_lock_holder_is_cut_to_one_line_without_control_characters(
     netprobe: Path, tmp_path: Path, says: bytes, detail: str
 ) -> None:
     (tmp_path / "impostor.py").write_text(IMPOSTOR)
@@ -94,7 +94,9 @@ def test_what_a_holder_says_is_a_short_line_that_moves_no_cursor(
     assert refusal(script).get("detail", "") == detail
 
 
-def test_a_holder_that_says_nothing_is_not_waited_for(netprobe: Path, tmp_path: Path) -> None:
+def test_an_agent_does_not_wait_for_a_silent_holder_of_the_lock(
+    netprobe: Path, tmp_path: Path
+) -> None:
     silent = IMPOSTOR.replace("asker, _ = name.accept()", "import time; time.sleep(5); sys.exit()")
     (tmp_path / "impostor.py").write_text(silent)
     script = f"""
@@ -152,7 +154,7 @@ def in_own_tmp(file_lock: Path, script: str) -> list[str]:
     return process.stdout.splitlines()
 
 
-def test_a_file_lock_is_taken_once_and_names_its_holder(file_lock: Path) -> None:
+def test_a_lock_file_is_taken_once_and_names_its_holder(file_lock: Path) -> None:
     lines = in_own_tmp(
         file_lock,
         "(sleep 0.6 | LOCK 'the first one' wait release) &sleep 0.3; LOCK second; wait; LOCK third",
@@ -160,7 +162,7 @@ def test_a_file_lock_is_taken_once_and_names_its_holder(file_lock: Path) -> None
     assert lines == ["0 ", "-2 the first one", "0 "]
 
 
-def test_users_exclude_each_other_by_a_file_that_neither_takes_over(file_lock: Path) -> None:
+def test_two_accounts_exclude_each_other_by_one_lock_file(file_lock: Path) -> None:
     lines = in_own_tmp(
         file_lock,
         "OTHER LOCK theirs; stat -c '%a %u' FILE; cat FILE;"
@@ -175,7 +177,9 @@ def test_users_exclude_each_other_by_a_file_that_neither_takes_over(file_lock: P
 @pytest.mark.parametrize(
     "command", ["ln -s /tmp/own FILE", "ln /tmp/own FILE", "mkfifo FILE", "mkdir FILE"]
 )
-def test_what_is_no_lock_file_is_left_as_it_is(file_lock: Path, command: str) -> None:
+def test_a_file_in_the_place_of_the_lock_file_stays_unchanged(
+    file_lock: Path, command: str
+) -> None:
     """Not truncated, not opened up, not waited for."""
     lines = in_own_tmp(
         file_lock,

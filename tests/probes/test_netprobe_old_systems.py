@@ -14,13 +14,13 @@ from round_trip_peers import TOKEN, done
 
 __all__ = ["agents", "faulty_probe", "netprobe"]
 
-pytestmark = pytest.mark.needs("cc")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("cc")]
 
 PTP_FILTER, ALL_FILTER = 12, 1
 """What a clock's daemon wants of a card, and what a measurement does (linux/net_tstamp.h)."""
 
 
-def test_a_kernel_without_counters_of_sockets_promises_none(
+def test_an_old_kernel_without_socket_counters_yields_no_queue_drops(
     faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAULTY", "meminfo")
@@ -34,7 +34,7 @@ def test_a_kernel_without_counters_of_sockets_promises_none(
     assert "queue_drops" not in receiver_record
 
 
-def test_a_kernel_that_knows_no_getrandom_has_random_bytes(
+def test_an_agent_draws_a_token_on_a_kernel_without_getrandom(
     faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAULTY", "getrandom")
@@ -50,7 +50,7 @@ def test_a_kernel_that_knows_no_getrandom_has_random_bytes(
 
 
 @pytest.mark.parametrize(("host", "counter"), [("full", "refused"), ("slow", "skipped")])
-def test_a_batch_that_is_refused_counts_every_message_that_it_did_not_send(
+def test_a_batch_sender_counts_each_message_that_the_kernel_refuses(
     faulty_probe: Path, monkeypatch: pytest.MonkeyPatch, host: str, counter: str
 ) -> None:
     """A third of the calls takes none of the messages that are due by then."""
@@ -72,7 +72,7 @@ def test_a_batch_that_is_refused_counts_every_message_that_it_did_not_send(
     assert sender_record["local_drops"] <= sender_record["refused_messages"]
 
 
-def test_a_port_that_another_listens_on_meanwhile_is_not_the_end_of_a_range(
+def test_a_receiver_takes_the_next_port_of_a_range_where_listening_fails(
     faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAULTY", "listen")
@@ -86,7 +86,7 @@ def test_a_port_that_another_listens_on_meanwhile_is_not_the_end_of_a_range(
         assert first < ready["port"] <= first + 50
 
 
-def test_parallel_connections_take_a_port_each_of_a_local_range(
+def test_parallel_connections_use_different_local_ports_of_a_range(
     agents: tuple[Agent, Agent],
 ) -> None:
     """All of them to one port of the peer: one local port would be one connection."""
@@ -98,7 +98,7 @@ def test_parallel_connections_take_a_port_each_of_a_local_range(
     assert outcome.asked["transactions"] == 40
 
 
-def test_pause_frames_are_told_of_a_card_that_counts_them_and_of_no_other(
+def test_facts_count_pause_frames_only_where_the_card_counts_them(
     faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("interface_pause_frames_sent", "interface_pause_frames_received")
@@ -111,8 +111,8 @@ def test_pause_frames_are_told_of_a_card_that_counts_them_and_of_no_other(
     assert [facts[name] for name in names] == [3, 5]
 
 
-@pytest.mark.needs("namespaces")
-def test_a_card_that_is_asked_for_stamps_is_put_back_as_it_was(
+@pytest.mark.needs("root")
+def test_the_stamp_filter_of_a_card_is_restored_after_the_last_mirror(
     faulty_probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two mirrors use the card; the second to end puts it back."""
@@ -139,7 +139,7 @@ def test_a_card_that_is_asked_for_stamps_is_put_back_as_it_was(
     assert log.read_text().split("\n") == [f"lo 1 {ALL_FILTER}", f"lo 0 {PTP_FILTER}", ""]
 
 
-def test_how_a_card_spreads_what_arrives_is_told_of_one_that_tells(
+def test_facts_describe_receive_side_scaling_only_where_the_card_does(
     faulty_probe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = {"interface_rss_hash", "interface_rss_table_places", "interface_rss_key"}

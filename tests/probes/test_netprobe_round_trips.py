@@ -11,15 +11,21 @@ import pytest
 from netprobe_agents import agents, netprobe
 from round_trip_peers import TOKEN, Agents, check_accounts, check_times, done, round_trips
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 __all__ = ["agents", "netprobe"]
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-@pytest.mark.parametrize("listener", ["mirror", "ask"])
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_who_asks_and_who_listens_are_independent(
+@pytest.mark.parametrize(
+    ("protocol", "listener", "address"),
+    [
+        ("tcp", "mirror", "127.0.0.1"),
+        ("tcp", "ask", "::1"),
+        ("udp", "mirror", "::1"),
+        ("udp", "ask", "127.0.0.1"),
+    ],
+)
+def test_either_end_of_round_trips_listens_over_each_protocol(
     agents: Agents, protocol: str, listener: str, address: str
 ) -> None:
     outcome = done(
@@ -34,17 +40,19 @@ def test_who_asks_and_who_listens_are_independent(
     assert outcome.asked["latency_from"] == "sent"
 
 
-@pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 48, 1472, 65507])
-def test_every_size_of_datagram_comes_back(agents: Agents, message: int) -> None:
+@pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 65507])
+def test_datagrams_of_every_size_are_answered(agents: Agents, message: int) -> None:
     outcome = done(agents, proto="udp", message=message, count=100, ask={"timeout": 10})
     check_accounts(outcome)
     assert (outcome.asked["transactions"], outcome.asked["lost_messages"]) == (100, 0)
     assert outcome.asked["response_bytes"] == message
 
 
-@pytest.mark.parametrize(("message", "response"), [(1, 1), (1, 100000), (100000, 1), (3000000, 5)])
-@pytest.mark.parametrize("outstanding", [1, 7])
-def test_requests_and_responses_over_tcp_have_sizes_of_their_own(
+@pytest.mark.parametrize(
+    ("message", "response", "outstanding"),
+    [(1, 100000, 1), (100000, 1, 7), (3000000, 5, 1), (1, 1, 7)],
+)
+def test_requests_and_responses_over_tcp_have_separate_sizes(
     agents: Agents, message: int, response: int, outstanding: int
 ) -> None:
     outcome = done(
@@ -55,16 +63,17 @@ def test_requests_and_responses_over_tcp_have_sizes_of_their_own(
     assert outcome.asked["transactions"] == 30 == outcome.mirrored["answered_messages"]
 
 
-def test_neither_side_waits_for_the_other_for_ever_when_much_is_under_way(agents: Agents) -> None:
+def test_parallel_large_requests_over_tcp_are_all_answered(agents: Agents) -> None:
     outcome = done(
         agents, message=2_000_000, count=20, ask={"outstanding": 10}, socket_buffer=65536
     )
     assert outcome.asked["transactions"] == 20
 
 
-@pytest.mark.parametrize("spin", [{}, {"spin": 1}])
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_more_requests_are_under_way_at_once(
+@pytest.mark.parametrize(
+    ("protocol", "spin"), [("tcp", {}), ("udp", {}), ("udp", {"spin": 1})], ids=str
+)
+def test_sixteen_requests_are_under_way_at_the_same_time(
     agents: Agents, protocol: str, spin: dict[str, object]
 ) -> None:
     outcome = done(
@@ -82,20 +91,20 @@ def test_more_requests_are_under_way_at_once(
     assert outcome.asked["transactions_per_s"] < 5000
 
 
-def test_the_first_round_trips_are_kept_one_by_one(agents: Agents) -> None:
+def test_an_asker_lists_its_first_round_trips_on_request(agents: Agents) -> None:
     asker_record = done(agents, proto="udp", message=32, count=50, ask={"keep": 50}).asked
     assert len(asker_record["first_rtt_ns"]) == 50
     assert sum(asker_record["first_rtt_ns"]) == asker_record["rtt_sum_ns"]
     assert min(asker_record["first_rtt_ns"]) == asker_record["rtt_min_ns"]
 
 
-def test_what_a_mirror_holds_is_part_of_the_round_trip(agents: Agents) -> None:
+def test_a_round_trip_includes_the_hold_of_the_mirror(agents: Agents) -> None:
     asker_record = done(agents, proto="udp", message=32, count=20, mirror={"hold": 0.005}).asked
     assert asker_record["rtt_min_ns"] >= 5_000_000
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_an_open_loop_skips_nothing_and_counts_from_the_intended_time(
+def test_a_paced_asker_sends_all_requests_and_counts_from_their_due_times(
     agents: Agents, protocol: str
 ) -> None:
     asker_record = done(
@@ -114,7 +123,7 @@ def test_an_open_loop_skips_nothing_and_counts_from_the_intended_time(
     assert asker_record["elapsed_ns"] > 590_000_000
 
 
-def test_an_open_loop_that_is_answered_in_time_keeps_its_rate(agents: Agents) -> None:
+def test_a_paced_asker_spreads_its_requests_over_the_whole_window(agents: Agents) -> None:
     asker_record = done(
         agents, proto="udp", message=32, seconds=0.5, ask={"message_rate": 500}
     ).asked
@@ -123,20 +132,20 @@ def test_an_open_loop_that_is_answered_in_time_keeps_its_rate(agents: Agents) ->
     assert asker_record["elapsed_ns"] >= 498_000_000
 
 
-def test_the_window_begins_after_the_warm_up(agents: Agents) -> None:
+def test_the_window_of_round_trips_begins_after_the_warm_up(agents: Agents) -> None:
     outcome = done(agents, proto="udp", message=32, count=100, warm_up=0.1)
     assert outcome.asked["transactions"] == 100
     assert outcome.mirrored["answered_messages"] > 100
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_both_sides_may_spin(agents: Agents, protocol: str) -> None:
+def test_asker_and_mirror_spin_on_request(agents: Agents, protocol: str) -> None:
     outcome = done(agents, proto=protocol, message=32, seconds=0.2, spin=1)
     check_accounts(outcome)
     assert outcome.asked["spin"] == outcome.mirrored["spin"] == 1
 
 
-def test_requests_that_nobody_answers_are_no_number(agents: Agents) -> None:
+def test_an_asker_without_answers_reports_an_error_and_no_rate(agents: Agents) -> None:
     outcome = round_trips(
         agents, proto="udp", message=32, mirror={"message": 33}, count=3, ask={"timeout": 0.02}
     )
@@ -146,14 +155,14 @@ def test_requests_that_nobody_answers_are_no_number(agents: Agents) -> None:
     assert outcome.mirrored["answered_messages"] == 0
 
 
-def test_a_late_answer_is_counted_and_never_taken_for_another(agents: Agents) -> None:
+def test_an_asker_counts_late_answers_apart_from_round_trips(agents: Agents) -> None:
     outcome = round_trips(
         agents,
         proto="udp",
         message=32,
         count=10,
-        ask={"timeout": 0.075, "outstanding": 2},
-        mirror={"hold": 0.05},  # the first comes in time, what waits behind it does not
+        ask={"timeout": 0.18, "outstanding": 2},
+        mirror={"hold": 0.1},  # the first comes in time, what waits behind it does not
     )
     asker_record = outcome.asked
     assert asker_record["type"] == "result", asker_record
@@ -164,7 +173,7 @@ def test_a_late_answer_is_counted_and_never_taken_for_another(agents: Agents) ->
         == 10
         == asker_record["transactions"] + asker_record["lost_messages"]
     )
-    assert asker_record["rtt_max_ns"] < 75_000_000
+    assert asker_record["rtt_max_ns"] < 180_000_000
 
 
 def in_namespace(script: str) -> list[dict[str, Any]]:
@@ -186,8 +195,8 @@ def in_namespace(script: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in process.stdout.splitlines()]
 
 
-@pytest.mark.needs("namespaces")
-def test_fragments_are_counted_over_the_test(netprobe: Path) -> None:
+@pytest.mark.needs("root", "unshare")
+def test_records_of_round_trips_count_ip_fragments(netprobe: Path) -> None:
     records = in_namespace(
         "ip link set lo mtu 1500;"
         f"{netprobe} mirror proto=udp message=3000 port=5001 deadline=10 & sleep 0.3;"
@@ -204,9 +213,8 @@ def test_fragments_are_counted_over_the_test(netprobe: Path) -> None:
 # ---- a connection for each ----
 
 
-@pytest.mark.parametrize("close", ["reset", "orderly"])
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_every_transaction_has_a_connection_of_its_own(
+@pytest.mark.parametrize(("address", "close"), [("127.0.0.1", "reset"), ("::1", "orderly")])
+def test_each_transaction_opens_its_own_connection(
     agents: Agents, address: str, close: str
 ) -> None:
     outcome = done(
@@ -232,7 +240,7 @@ def test_every_transaction_has_a_connection_of_its_own(
     assert not [key for key in mirror_record if key.startswith("tcp_")]
 
 
-def test_connections_follow_a_schedule_of_their_own(agents: Agents) -> None:
+def test_a_paced_asker_opens_each_connection_that_is_due(agents: Agents) -> None:
     asker_record = done(
         agents, kind="connect", message=10, seconds=0.4, ask={"message_rate": 200}, warm_up=0.1
     ).asked
@@ -240,21 +248,16 @@ def test_connections_follow_a_schedule_of_their_own(agents: Agents) -> None:
     assert asker_record["latency_from"] == "intended"
 
 
-def test_both_sides_of_connections_may_spin(agents: Agents) -> None:
+def test_asker_and_mirror_of_connections_spin_on_request(agents: Agents) -> None:
     check_accounts(done(agents, kind="connect", message=10, seconds=0.2, spin=1))
 
 
-def test_large_messages_have_connections_of_their_own_as_well(agents: Agents) -> None:
+def test_connections_carry_large_messages(agents: Agents) -> None:
     check_accounts(done(agents, kind="connect", message=5_000_000, response=4_000_000, count=3))
 
 
-def test_a_missing_mirror_of_connections_is_an_error_and_no_number(agents: Agents) -> None:
-    refusal = agents[1].ask("ask", kind="connect", to="127.0.0.1:9", token=TOKEN)
-    assert refusal["error"] == "connect-refused"
-
-
-@pytest.mark.needs("namespaces")
-def test_when_all_local_ports_are_blocked_an_error_says_so(netprobe: Path) -> None:
+@pytest.mark.needs("root", "unshare")
+def test_an_asker_reports_that_no_local_port_is_free(netprobe: Path) -> None:
     """Eight ports for a client that closes first, each in TIME_WAIT for a minute."""
     asker_record = in_namespace(
         "sysctl -qw net.ipv4.ip_local_port_range='40000 40007' net.ipv4.tcp_tw_reuse=0;"

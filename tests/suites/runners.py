@@ -37,7 +37,6 @@ WINESERVER = next(
     shutil.which("wineserver") or "",
 )
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
-BUILD_S = 900.0
 
 
 def make(*words: str) -> str:
@@ -45,7 +44,6 @@ def make(*words: str) -> str:
         ["make", "--no-print-directory", "-C", str(PROBES), f"PYTHON={sys.executable}", *words],
         capture_output=True,
         text=True,
-        timeout=BUILD_S,
         check=False,
     )
     assert process.returncode == 0, process.stderr
@@ -124,10 +122,26 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
 
 
 RUNNERS = ["linux", "musl", "aarch64", "windows", "mingw"]
+OTHERS = ["aarch64", "windows"]
+"""What can fail where Linux on this processor, with its usual C library, does not."""
 
 
 @pytest.fixture(scope="session", params=RUNNERS)
+def every_runner(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Runner:
+    """Each of them."""
+    return make_runner(request, request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        name if name in OTHERS else pytest.param(name, marks=pytest.mark.night) for name in RUNNERS
+    ],
+)
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """The systems that fail apart from this one; at night each of them."""
     return make_runner(request, request.param, tmp_path_factory.mktemp(request.param))
 
 

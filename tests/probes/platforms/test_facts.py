@@ -16,7 +16,7 @@ from netlab.build.local import local_probe
 CPU = Path("/sys/devices/system/cpu")
 USABLE = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("linux")]
 
 
 def facts(*words: str) -> dict[str, Any]:
@@ -34,13 +34,13 @@ def line(path: Path) -> str | None:
         return None
 
 
-def test_the_governors_of_all_usable_cpus_are_named_once_each() -> None:
+def test_facts_name_each_governor_of_the_usable_cpus_once() -> None:
     governors = [line(CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in USABLE]
     names = list(dict.fromkeys(name for name in governors if name is not None))
     assert facts().get("governor") == (",".join(names) or None)
 
 
-def test_the_deepest_idle_state_is_the_one_that_wakes_up_slowest_of_those_that_are_on() -> None:
+def test_facts_name_the_enabled_idle_state_with_the_longest_wake_up() -> None:
     states = [
         (int(line(state / "latency") or 0), line(state / "name"))
         for cpu in USABLE
@@ -56,7 +56,7 @@ def test_the_deepest_idle_state_is_the_one_that_wakes_up_slowest_of_those_that_a
     assert (deepest, answer["idle_state_deepest"]) in states
 
 
-def test_memory_nodes_are_counted() -> None:
+def test_facts_count_the_memory_nodes_of_the_host() -> None:
     nodes = list(Path("/sys/devices/system/node").glob("node[0-9]*"))
     assert facts().get("numa_nodes") == (len(nodes) or None)
 
@@ -72,7 +72,7 @@ def cpus(text: str) -> set[int]:
 
 
 @pytest.mark.needs("default-route")
-def test_a_cards_interrupts_and_spreading_are_those_of_the_interface_of_the_route() -> None:
+def test_facts_of_a_route_list_the_cpus_that_serve_its_interface() -> None:
     routes = Path("/proc/net/route").read_text().splitlines()[1:]
     gateways = [row.split()[:3] for row in routes if row.split()[1] == "00000000"]
     name, _, gateway = gateways[0]
@@ -92,7 +92,7 @@ def test_a_cards_interrupts_and_spreading_are_those_of_the_interface_of_the_rout
         assert answer.get(queue, 1) >= 1
 
 
-def test_what_another_namespaces_files_say_of_the_same_name_is_not_taken() -> None:
+def test_facts_of_the_loopback_route_list_no_cpus_that_serve_its_interface() -> None:
     """Loopback has the same name, number and address everywhere: nothing tells whose it is."""
     answer = facts("to=127.0.0.1")
     assert answer["route_interface"] == "lo"
@@ -112,7 +112,7 @@ def ticks() -> list[tuple[int, int, int]]:
     return cpu_ticks
 
 
-def test_what_each_cpu_has_done_so_far_is_told_where_it_is_asked_for() -> None:
+def test_facts_report_busy_and_total_ticks_of_each_cpu_on_request() -> None:
     """Between what the system says before the probe is asked, and what it says afterwards."""
     assert "cpu_busy_ticks" not in facts()
     ticks_before, answer, ticks_after = ticks(), facts("cpu_times=1"), ticks()

@@ -14,6 +14,8 @@ from platform_trials import KEYS, check
 from round_trip_peers import TOKEN
 from runners import Runner
 
+pytestmark = pytest.mark.lab
+
 FREE = (
     r"stream|tcp|udp|ipv4|ipv6|tcp-info|congestion|dont-fragment|dscp|interface|pin|queue-drops|"
     r"raw-clock|lock|facts|cpu|no-checksum|stamps|round_trip|connect|run|poll|batch|packet|xdp|capture|undo"
@@ -23,7 +25,7 @@ FREE = (
 SYSTEMS = {"windows": ("windows", "x86_64"), "mingw": ("windows", "x86_64")}
 
 
-def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
+def test_hello_lists_what_the_probe_can_do_on_its_system(runner: Runner) -> None:
     with runner.agent() as agent:
         hello = agent.ask("hello")
     system, processor = SYSTEMS.get(runner.name, ("linux", None))
@@ -57,7 +59,7 @@ def test_hello_says_what_this_system_can_do(runner: Runner) -> None:
         assert ("queue-drops" in words) == (runner.name != "aarch64")
 
 
-def test_records_end_in_a_line_feed_alone(runner: Runner) -> None:
+def test_records_of_an_agent_end_with_a_line_feed_and_no_carriage_return(runner: Runner) -> None:
     with runner.agent() as agent:
         agent.raw(b"a hello\r\nb clock\n\r\n")
         assert agent.next("a")["type"] == "hello"
@@ -65,7 +67,7 @@ def test_records_end_in_a_line_feed_alone(runner: Runner) -> None:
     assert all(line.endswith(b"}\n") and b"\r" not in line for line in agent.lines)
 
 
-def test_facts_name_the_machine_and_the_way_to_a_peer(runner: Runner) -> None:
+def test_facts_name_the_host_and_its_route_to_a_peer(runner: Runner) -> None:
     with runner.agent() as agent:
         facts = agent.ask("facts", to="127.0.0.1")
     assert facts["hostname"] and facts["kernel"]
@@ -90,7 +92,7 @@ def datagrams() -> int:
     return count
 
 
-def test_windows_counts_the_datagrams_that_it_took_in(windows: Runner) -> None:
+def test_facts_of_windows_count_received_datagrams(windows: Runner) -> None:
     """Between what the machine that it runs on counts before it is asked, and afterwards."""
     with windows.agent() as receiver, windows.agent() as sender:
         agents, counts = (receiver, sender), []
@@ -103,64 +105,68 @@ def test_windows_counts_the_datagrams_that_it_took_in(windows: Runner) -> None:
     assert counts[1] - counts[0] >= 300
 
 
-@pytest.mark.sampled(most=8)
-@pytest.mark.parametrize("listener", ["receive", "send"])
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_system_measures_with_itself(runner: Runner, protocol: str, listener: str) -> None:
-    with runner.agent() as receiver, runner.agent() as sender:
-        outcome = trial(
-            (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
-        )
-    check(outcome, protocol)
+Ways = tuple[tuple[str, str], ...]
+"""Protocols of streams, and which end of each listens."""
+WAYS = [
+    pytest.param((("tcp", "receive"), ("udp", "send")), id="one-of-each"),
+    pytest.param((("tcp", "send"), ("udp", "receive")), id="others", marks=pytest.mark.night),
+]
 
 
-@pytest.mark.sampled(most=4)
+@pytest.mark.parametrize("ways", WAYS)
+def test_two_agents_of_one_system_measure_a_stream(every_runner: Runner, ways: Ways) -> None:
+    with every_runner.agent() as receiver, every_runner.agent() as sender:
+        for protocol, listener in ways:
+            outcome = trial(
+                (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
+            )
+            check(outcome, protocol)
+
+
+@pytest.mark.parametrize("ways", WAYS)
 @pytest.mark.parametrize("receives", ["linux", "windows"])
-@pytest.mark.parametrize("listener", ["receive", "send"])
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_linux_and_windows_measure_with_each_other(
-    linux: Runner, windows: Runner, protocol: str, listener: str, receives: str
+def test_a_linux_agent_and_a_windows_agent_measure_a_stream(
+    linux: Runner, windows: Runner, ways: Ways, receives: str
 ) -> None:
     sides = (linux, windows) if receives == "linux" else (windows, linux)
     with sides[0].agent() as receiver, sides[1].agent() as sender:
-        outcome = trial(
-            (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
-        )
-    check(outcome, protocol)
-    tells = "tcp_end_snd_mss"
-    on_linux, on_windows = (
-        (outcome.received, outcome.sent)
-        if receives == "linux"
-        else (outcome.sent, outcome.received)
-    )
-    assert (tells in on_linux) == (protocol == "tcp")
-    assert tells not in on_windows
-    assert "dscp" not in on_windows
-    assert ("host_steal_share" in on_linux, "host_steal_share" in on_windows) == (True, False)
-    # Of TCP, Windows tells what its buffer took and not what was acknowledged: no figure.
-    if receives == "linux":
-        assert ("sent_bit_per_s" in on_windows) == (protocol == "udp")
-        assert on_windows["total_bytes"] > 0
+        for protocol, listener in ways:
+            outcome = trial(
+                (receiver, sender), proto=protocol, seconds=0.4, listener=listener, **KEYS[protocol]
+            )
+            check(outcome, protocol)
+            ends = (outcome.received, outcome.sent)
+            on_linux, on_windows = ends if receives == "linux" else ends[::-1]
+            assert ("tcp_end_snd_mss" in on_linux) == (protocol == "tcp")
+            assert "tcp_end_snd_mss" not in on_windows
+            assert "dscp" not in on_windows
+            assert "host_steal_share" in on_linux
+            assert "host_steal_share" not in on_windows
+            # Of TCP, Windows tells what its buffer took and not what was acknowledged: no figure.
+            if receives == "linux":
+                assert ("sent_bit_per_s" in on_windows) == (protocol == "udp")
+                assert on_windows["total_bytes"] > 0
 
 
-@pytest.mark.parametrize("message", [1, 15, 16, 23, 24, 65507])
-def test_windows_accounts_for_every_datagram_of_a_count(
-    linux: Runner, windows: Runner, message: int
+def test_a_windows_agent_counts_each_datagram_as_received_or_lost(
+    linux: Runner, windows: Runner
 ) -> None:
     for receives, sends in ((linux, windows), (windows, linux), (windows, windows)):
         with receives.agent() as receiver, sends.agent() as sender:
-            outcome = trial(
-                (receiver, sender), proto="udp", message=message, count=30, message_rate=300
-            )
-        assert outcome.sent["sent_messages"] == 30
-        assert outcome.received["total_messages"] + outcome.received["lost_messages"] == 30
-        if message < 65507:  # of which a default receive buffer holds three
-            assert outcome.received["lost_messages"] == 0
-        assert outcome.received["sequence"] == ("none" if message < 16 else "full")
+            for message in (1, 15, 16, 23, 24, 65507):
+                outcome = trial(
+                    (receiver, sender), proto="udp", message=message, count=30, message_rate=300
+                )
+                assert outcome.sent["sent_messages"] == 30
+                received = outcome.received
+                assert received["total_messages"] + received["lost_messages"] == 30
+                if message < 65507:  # of which a default receive buffer holds three
+                    assert received["lost_messages"] == 0
+                assert received["sequence"] == ("none" if message < 16 else "full")
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_windows_carries_several_streams_and_ipv6(windows: Runner, protocol: str) -> None:
+def test_windows_agents_measure_parallel_streams_and_ipv6(windows: Runner, protocol: str) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
         agents = (receiver, sender)
         outcome = trial(agents, proto=protocol, streams=3, seconds=0.4, **KEYS[protocol])
@@ -175,13 +181,13 @@ def test_windows_carries_several_streams_and_ipv6(windows: Runner, protocol: str
             )
 
 
-def test_a_count_of_bytes_arrives_and_the_connection_ends_in_order(windows: Runner) -> None:
+def test_a_windows_agent_receives_every_byte_of_a_tcp_stream(windows: Runner) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
         outcome = trial((receiver, sender), proto="tcp", message=30_000, count=100)
     assert outcome.received["total_bytes"] == 3_000_000
 
 
-def test_windows_says_what_it_cannot_set(windows: Runner) -> None:
+def test_a_windows_agent_refuses_options_that_windows_lacks(windows: Runner) -> None:
     with windows.agent() as agent:
         for key, value in (("dscp", 10), ("congestion", "cubic")):
             refusal = agent.ask("receive", bind="127.0.0.1", token=TOKEN, **{key: value})
@@ -195,7 +201,7 @@ def test_windows_says_what_it_cannot_set(windows: Runner) -> None:
         assert (refusal["error"], refusal["errno"]) == ("address-not-available", 10049)
 
 
-def test_socket_buffers_are_read_back_on_windows(windows: Runner) -> None:
+def test_records_of_windows_agents_have_the_effective_socket_buffers(windows: Runner) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
         outcome = trial(
             (receiver, sender), proto="udp", seconds=0.3, socket_buffer=65536, **KEYS["udp"]
@@ -206,7 +212,7 @@ def test_socket_buffers_are_read_back_on_windows(windows: Runner) -> None:
         assert "send_buffer_doubled" not in side
 
 
-def test_bad_requests_have_the_same_words_on_windows(windows: Runner) -> None:
+def test_a_windows_agent_answers_each_bad_request_with_its_error_word(windows: Runner) -> None:
     with windows.agent() as agent:
         for line, word, key in BAD_LINES:
             name = f"b{secrets.token_hex(4)}"

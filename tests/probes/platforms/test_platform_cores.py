@@ -9,14 +9,14 @@ from netprobe_agents import CPUS, trial
 from platform_trials import KEYS, check
 from runners import Runner
 
+pytestmark = pytest.mark.lab
+
 SPREAD = CPUS[:2]
 LISTED = ",".join(map(str, SPREAD))
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_windows_spreads_streams_over_cpus_and_tells_where_they_ran(
-    windows: Runner, protocol: str
-) -> None:
+def test_windows_agents_run_each_stream_on_its_listed_cpu(windows: Runner, protocol: str) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
         outcome = trial(
             (receiver, sender),
@@ -36,7 +36,7 @@ def test_windows_spreads_streams_over_cpus_and_tells_where_they_ran(
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_windows_serves_many_streams_in_one_thread(
+def test_a_windows_agent_counts_each_message_of_a_hundred_streams(
     linux: Runner, windows: Runner, protocol: str
 ) -> None:
     for receives, sends in ((linux, windows), (windows, linux)):
@@ -55,7 +55,7 @@ def test_windows_serves_many_streams_in_one_thread(
         assert protocol == "udp" or losses == 0
 
 
-def test_windows_refuses_a_cpu_that_it_does_not_have(windows: Runner) -> None:
+def test_a_windows_agent_refuses_a_cpu_that_the_host_lacks(windows: Runner) -> None:
     with windows.agent() as agent:
         refusal = agent.ask("receive", bind="127.0.0.1", token="0" * 32, cpus=f"{CPUS[0]},4000")
     assert (refusal["error"], refusal["key"]) == ("cannot-pin", "cpus")

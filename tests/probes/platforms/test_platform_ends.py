@@ -11,8 +11,10 @@ from netprobe_agents import PATIENCE_S, open_trial
 from platform_trials import KEYS
 from runners import Runner
 
+pytestmark = pytest.mark.lab
 
-def test_the_end_of_input_ends_the_agent_and_what_it_does(runner: Runner) -> None:
+
+def test_closed_input_ends_an_agent_in_the_middle_of_a_stream(runner: Runner) -> None:
     with runner.agent() as receiver, runner.agent() as sender:
         open_trial((receiver, sender), seconds=30)
         time.sleep(0.3)
@@ -24,7 +26,7 @@ def test_the_end_of_input_ends_the_agent_and_what_it_does(runner: Runner) -> Non
             assert time.monotonic() - began < 3
 
 
-def test_the_lease_ends_an_agent_that_nobody_speaks_to(runner: Runner) -> None:
+def test_an_agent_exits_after_its_lease_without_a_line(runner: Runner) -> None:
     with runner.agent("lease_s=0.6") as agent:
         agent.ask("heartbeat")
         for _ in range(3):
@@ -35,7 +37,7 @@ def test_the_lease_ends_an_agent_that_nobody_speaks_to(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_an_abort_ends_a_blocked_test_on_windows_at_once(windows: Runner, protocol: str) -> None:
+def test_an_abort_ends_a_blocked_stream_on_windows(windows: Runner, protocol: str) -> None:
     with windows.agent() as receiver, windows.agent() as sender:
         keys = KEYS[protocol] | ({} if protocol == "tcp" else {"message_rate": 1})
         running_trial = open_trial((receiver, sender), proto=protocol, seconds=20, **keys)
@@ -48,7 +50,7 @@ def test_an_abort_ends_a_blocked_test_on_windows_at_once(windows: Runner, protoc
             assert time.monotonic() - began < 2
 
 
-def test_a_killed_windows_sender_ends_the_test_without_a_figure(
+def test_a_killed_windows_sender_leaves_its_receiver_an_error_and_no_result(
     linux: Runner, windows: Runner
 ) -> None:
     """Windows closes a dead program's connections at once, wine's server when it looks: then the
@@ -65,7 +67,7 @@ def test_a_killed_windows_sender_ends_the_test_without_a_figure(
         assert time.monotonic() - began < 5
 
 
-def test_the_lock_of_a_windows_host_names_its_holder(windows: Runner) -> None:
+def test_a_refused_lock_of_a_windows_host_names_its_holder(windows: Runner) -> None:
     with windows.agent() as first:
         assert first.ask("lock", owner="first%20one")["type"] == "lock"
         assert first.ask("lock", owner="first%20one")["type"] == "lock"
@@ -98,7 +100,7 @@ int main(void)
 
 
 @pytest.mark.needs("mingw")
-def test_a_pipe_of_that_name_that_says_nothing_is_not_waited_for(
+def test_a_windows_agent_does_not_wait_for_a_silent_holder_of_the_lock(
     windows: Runner, wine: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Whoever makes it first may be anybody, and need not say a word."""

@@ -8,10 +8,12 @@ import pytest
 from netprobe_agents import Agent, trial
 from runners import Runner
 
+pytestmark = [pytest.mark.night, pytest.mark.alone]
+
 TICK_NS = 15_625_000
 
 
-def test_a_paced_rate_is_right_where_sleeps_are_as_coarse_as_a_windows_tick(
+def test_a_paced_sender_keeps_its_rate_where_sleeps_last_a_windows_tick(
     runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1000 a second and 40: gaps shorter than a sleep, and longer ones. A machine that is busy

@@ -10,6 +10,8 @@ import pytest
 from netprobe_agents import PATIENCE_S, Agent, ended, request, started
 from runners import Runner
 
+pytestmark = pytest.mark.lab
+
 
 def shell(runner: Runner, posix: str, windows: str) -> tuple[str, ...]:
     """Words that make the system's shell run a line."""
@@ -40,7 +42,7 @@ def becomes(marker: str, number: int) -> bool:
     return count(marker) == number
 
 
-def test_a_program_prints_on_both_descriptors_and_ends(runner: Runner) -> None:
+def test_an_agent_reports_both_outputs_and_the_exit_code_of_a_program(runner: Runner) -> None:
     with runner.agent() as agent:
         assert "run" in agent.ask("hello")["capabilities"].split(",")
         words = shell(runner, "echo out; echo err >&2; exit 3", "echo out& echo err>&2& exit 3")
@@ -53,7 +55,7 @@ def test_a_program_prints_on_both_descriptors_and_ends(runner: Runner) -> None:
         assert ended(agent, started(agent, *words)).texts[1].strip() == "C"
 
 
-def test_a_program_that_the_host_does_not_have_is_missing(runner: Runner) -> None:
+def test_an_agent_reports_a_program_that_the_host_lacks_as_missing(runner: Runner) -> None:
     with runner.agent() as agent:
         for name in ("no-such-program", "/no/such", "relative/name", "C:\\no\\such.exe"):
             refusal = agent.next(request(agent, name))
@@ -61,7 +63,7 @@ def test_a_program_that_the_host_does_not_have_is_missing(runner: Runner) -> Non
             assert name in refusal["detail"]
 
 
-def test_programs_end_when_it_is_time(runner: Runner) -> None:
+def test_programs_end_at_their_deadline_and_when_stopped(runner: Runner) -> None:
     marker = secrets.token_hex(8)
     with runner.agent() as agent:
         late = started(agent, *endless(runner, marker), deadline=2)
@@ -79,7 +81,7 @@ def test_programs_end_when_it_is_time(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("way", ["input", "kill"])
-def test_programs_end_with_their_agent(runner: Runner, way: str) -> None:
+def test_programs_and_their_children_end_with_their_agent(runner: Runner, way: str) -> None:
     marker = secrets.token_hex(8)
     with runner.agent() as agent:
         for _ in range(2):

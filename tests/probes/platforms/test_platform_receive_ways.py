@@ -10,7 +10,7 @@ from netprobe_agents import Reply, open_trial, trial
 from platform_trials import KEYS, check
 from runners import Runner
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 WAYS: dict[str, dict[str, int]] = {
     "blocking": {},
@@ -30,9 +30,22 @@ def polled(receiver_record: Reply, way: str) -> bool:
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_receiver_waits_in_the_way_asked_for_and_the_record_says_what_it_did(
+def test_a_receiver_waits_in_the_requested_way_and_records_it(
+    linux: Runner, way: str, protocol: str
+) -> None:
+    check_way(linux, way, protocol)
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_receiver_on_another_system_waits_in_the_requested_way_and_records_it(
     runner: Runner, way: str, protocol: str
 ) -> None:
+    check_way(runner, way, protocol)
+
+
+def check_way(runner: Runner, way: str, protocol: str) -> None:
     with runner.agent() as receiver, runner.agent() as sender:
         outcome = trial(
             (receiver, sender),
@@ -59,17 +72,17 @@ def test_a_receiver_waits_in_the_way_asked_for_and_the_record_says_what_it_did(
     assert receiver_record.get("receive_pause_ns", POLL_NS) >= POLL_NS
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_count_over_tcp_arrives_whole_whatever_the_way(runner: Runner, way: str) -> None:
+def test_every_byte_of_a_tcp_stream_arrives_in_each_way_of_waiting(runner: Runner) -> None:
     with runner.agent() as receiver, runner.agent() as sender:
-        outcome = trial(
-            (receiver, sender), proto="tcp", message=1000, count=2000, receive=WAYS[way]
-        )
-    assert outcome.received["total_bytes"] == 2_000_000
+        for way in WAYS.values():
+            outcome = trial((receiver, sender), proto="tcp", message=1000, count=2000, receive=way)
+            assert outcome.received["total_bytes"] == 2_000_000
 
 
+@pytest.mark.alone
+@pytest.mark.night
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_receiver_that_adapts_blocks_where_polling_brings_no_more(
+def test_an_adaptive_receiver_blocks_where_polling_brings_no_more(
     linux: Runner, protocol: str
 ) -> None:
     """Of a stream that is paced either way brings what is sent."""
@@ -80,7 +93,7 @@ def test_a_receiver_that_adapts_blocks_where_polling_brings_no_more(
     assert outcome.received["receive_pause_ns"] >= POLL_NS  # it has tried
 
 
-def test_a_receiver_without_a_warm_up_has_nothing_to_choose_by(linux: Runner) -> None:
+def test_an_adaptive_receiver_without_a_warm_up_blocks(linux: Runner) -> None:
     with linux.agent() as receiver, linux.agent() as sender:
         outcome = trial(
             (receiver, sender),
@@ -94,8 +107,10 @@ def test_a_receiver_without_a_warm_up_has_nothing_to_choose_by(linux: Runner) ->
     assert "receive_pause_ns" not in outcome.received
 
 
+@pytest.mark.alone
+@pytest.mark.night
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_who_polls_sleeps_between_its_looks(linux: Runner, protocol: str) -> None:
+def test_a_polling_receiver_sleeps_between_two_polls(linux: Runner, protocol: str) -> None:
     """Its thread is on a CPU for little of the time, and most looks find nothing."""
     with linux.agent() as receiver, linux.agent() as sender:
         outcome = trial(
@@ -111,7 +126,7 @@ def test_who_polls_sleeps_between_its_looks(linux: Runner, protocol: str) -> Non
     assert receiver_record["empty_receives"] > 0.6 * receiver_record["receive_calls"]
 
 
-def test_nobody_polls_where_sleeps_are_as_coarse_as_a_windows_tick(
+def test_an_agent_refuses_polling_where_sleeps_last_a_windows_tick(
     runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETPROBE_TEST_SLEEP_NS", "15625000")
@@ -121,22 +136,3 @@ def test_nobody_polls_where_sleeps_are_as_coarse_as_a_windows_tick(
         test_id = receiver.start("receive", proto="tcp", bind="127.0.0.1", token="0" * 32, poll=1)
         answer = receiver.next(test_id)
     assert (answer["error"], answer["key"]) == ("capability-missing", "poll")
-
-
-@pytest.mark.parametrize(
-    ("verb", "keys", "key"),
-    [
-        ("send", {"poll": 1}, "poll"),
-        ("send", {"adapt": 1}, "adapt"),
-        ("receive", {"poll": 1, "spin": 1}, "poll"),
-        ("receive", {"poll": 1, "adapt": 1}, "adapt"),
-        ("receive", {"spin": 1, "adapt": 1}, "adapt"),
-    ],
-)
-def test_a_receiver_waits_in_one_way_and_a_sender_in_none(
-    linux: Runner, verb: str, keys: dict[str, int], key: str
-) -> None:
-    with linux.agent() as agent:
-        to = {"bind": "127.0.0.1"} if verb == "receive" else {"to": "127.0.0.1:9"}
-        answer = agent.next(agent.start(verb, proto="udp", token="0" * 32, **to, **keys))
-    assert (answer["error"], answer["key"]) == ("bad-value", key)

@@ -8,6 +8,8 @@ import pytest
 from round_trip_peers import Answered, Echo, check_accounts, check_times, done, relayed, round_trips
 from runners import Runner
 
+pytestmark = pytest.mark.lab
+
 KEYS: dict[str, dict[str, Any]] = {
     "tcp": {"proto": "tcp", "message": 1448},
     "udp": {"proto": "udp", "message": 1400},
@@ -20,26 +22,25 @@ def check(outcome: Answered, count: int) -> None:
     assert outcome.asked["transactions"] == count == outcome.mirrored["answered_messages"]
 
 
-@pytest.mark.sampled(most=6)
-@pytest.mark.parametrize("kind", list(KEYS))
-def test_a_system_asks_itself(runner: Runner, kind: str) -> None:
+def test_two_agents_of_one_system_measure_round_trips(runner: Runner) -> None:
     with runner.agent() as mirror, runner.agent() as asker:
         assert {"round_trip", "connect"} <= set(asker.ask("hello")["capabilities"].split(","))
-        check(done((mirror, asker), count=60, **KEYS[kind]), 60)
+        for keys in KEYS.values():
+            check(done((mirror, asker), count=60, **keys), 60)
 
 
 @pytest.mark.parametrize("asks", ["linux", "windows"])
-@pytest.mark.parametrize("kind", list(KEYS))
-def test_linux_and_windows_ask_each_other(
-    linux: Runner, windows: Runner, kind: str, asks: str
+def test_a_linux_agent_and_a_windows_agent_measure_round_trips(
+    linux: Runner, windows: Runner, asks: str
 ) -> None:
     mirrors, askers = (windows, linux) if asks == "linux" else (linux, windows)
     with mirrors.agent() as mirror, askers.agent() as asker:
-        check(done((mirror, asker), count=100, **KEYS[kind]), 100)
+        for keys in KEYS.values():
+            check(done((mirror, asker), count=100, **keys), 100)
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_windows_keeps_more_requests_under_way_and_follows_a_schedule(
+def test_windows_agents_complete_parallel_paced_and_delayed_round_trips(
     windows: Runner, protocol: str
 ) -> None:
     with windows.agent() as mirror, windows.agent() as asker:
@@ -49,18 +50,20 @@ def test_windows_keeps_more_requests_under_way_and_follows_a_schedule(
         check(done(agents, proto=protocol, message=100, count=50, mirror={"hold": 0.001}), 50)
 
 
-def test_much_that_is_under_way_over_tcp_holds_nobody_up_on_windows(windows: Runner) -> None:
+def test_windows_agents_complete_parallel_round_trips_of_large_messages(windows: Runner) -> None:
     with windows.agent() as mirror, windows.agent() as asker:
         check(done((mirror, asker), message=500_000, count=20, ask={"outstanding": 6}), 20)
 
 
-def test_windows_may_spin(linux: Runner, windows: Runner) -> None:
+def test_a_windows_asker_measures_round_trips_while_spinning(
+    linux: Runner, windows: Runner
+) -> None:
     with linux.agent() as mirror, windows.agent() as asker:
         check(done((mirror, asker), proto="udp", message=64, count=100, spin=1), 100)
 
 
 @pytest.mark.parametrize("message", [12, 100])
-def test_a_lost_request_is_counted_on_windows(windows: Runner, message: int) -> None:
+def test_a_windows_asker_counts_a_lost_request(windows: Runner, message: int) -> None:
     def rule(kind: str, number: int) -> tuple[int, float]:
         return (0 if kind == "request" and number == 3 else 1), 0
 
@@ -73,7 +76,7 @@ def test_a_lost_request_is_counted_on_windows(windows: Runner, message: int) -> 
     assert ports == (2 if message < 16 else 1)
 
 
-def test_nobody_answers_windows(windows: Runner) -> None:
+def test_a_windows_asker_without_answers_reports_no_answer(windows: Runner) -> None:
     with windows.agent() as mirror, windows.agent() as asker:
         outcome = round_trips(
             (mirror, asker),
@@ -88,7 +91,7 @@ def test_nobody_answers_windows(windows: Runner) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_windows_asks_any_echo(windows: Runner, protocol: str) -> None:
+def test_a_windows_asker_measures_round_trips_with_an_echo(windows: Runner, protocol: str) -> None:
     with Echo() as echo, windows.agent() as asker:
         asker_record = asker.next(
             asker.start("ask", peer="echo", to=echo.to(protocol), proto=protocol, count=20),
@@ -99,7 +102,7 @@ def test_windows_asks_any_echo(windows: Runner, protocol: str) -> None:
     assert asker_record["transactions"] == 20
 
 
-def test_what_windows_cannot_do_it_says(windows: Runner) -> None:
+def test_a_windows_mirror_refuses_options_that_windows_lacks(windows: Runner) -> None:
     with windows.agent() as agent:
         words = agent.ask("hello")["capabilities"].split(",")
         for key, word in (("stamps", "stamps"), ("no_checksum", "no-checksum")):

@@ -12,7 +12,7 @@ from undo_logs import guard, leftovers, notes, undo
 
 __all__ = ["notes"]
 
-pytestmark = pytest.mark.usefixtures("notes")
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("notes")]
 
 
 def note(runner: Runner, file: Path, text: str) -> tuple[str, ...]:
@@ -45,7 +45,9 @@ def left(runner: Runner, entries: list[str], number: int) -> list[str]:
     return entries_now
 
 
-def test_entries_are_undone_on_request_and_at_the_end(runner: Runner, tmp_path: Path) -> None:
+def test_undo_entries_are_undone_on_request_and_when_the_agent_quits(
+    runner: Runner, tmp_path: Path
+) -> None:
     file = tmp_path / "notes"
     with runner.agent() as agent:
         assert "undo" in agent.ask("hello")["capabilities"].split(",")
@@ -65,7 +67,7 @@ def test_entries_are_undone_on_request_and_at_the_end(runner: Runner, tmp_path: 
     assert left(runner, [*entries, bad], 1) == [bad]
 
 
-def test_entries_of_a_killed_agent_are_undone_by_the_keeper_or_stay(
+def test_undo_entries_of_a_killed_agent_are_undone_by_its_keeper_or_stay_listed(
     runner: Runner, tmp_path: Path
 ) -> None:
     file = tmp_path / "notes"

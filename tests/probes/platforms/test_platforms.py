@@ -35,9 +35,10 @@ def system_of(binary: Path) -> str:
     return f"macos-{processor[struct.unpack_from('<I', head, 4)[0]]}"
 
 
+@pytest.mark.night
 @pytest.mark.needs("zig")
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: Target) -> None:
+def test_the_probe_links_for_each_target_without_a_warning(target: Target) -> None:
     require("zig")
     for build in (
         cross.build_contract(SOURCES, target),
@@ -47,7 +48,7 @@ def test_the_probe_and_the_contract_link_for_a_system_without_a_warning(target: 
         assert "warning" not in build.said
 
 
-def test_make_knows_the_same_targets() -> None:
+def test_make_lists_the_same_targets_as_netlab() -> None:
     assert make("targets").split() == [target.name for target in TARGETS]
 
 
@@ -63,13 +64,13 @@ def contract_functions() -> set[str]:
     return names
 
 
-def test_every_function_of_the_contract_is_called_by_its_tests() -> None:
+def test_the_contract_tests_call_each_function_of_the_platform_contract() -> None:
     tests = "".join(path.read_text() for path in (PROBES / "tests/contract").glob("*.c"))
     assert {name for name in contract_functions() if f"{name}(" not in tests} == set()
 
 
 @pytest.mark.parametrize("system", ["linux", "windows", "macos", "freebsd"])
-def test_every_function_of_the_contract_stands_in_the_files_of_each_system(system: str) -> None:
+def test_each_system_defines_every_function_of_the_platform_contract(system: str) -> None:
     names = make("platform", f"TARGET_OS={system}").split()
     assert any(name.endswith(f"/{system}.c") for name in names)
     files = "".join((PROBES / name).read_text() for name in names)
@@ -79,18 +80,21 @@ def test_every_function_of_the_contract_stands_in_the_files_of_each_system(syste
     assert absent_functions == set()
 
 
-@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.[ch]")), ids=lambda path: path.name)
-def test_only_platform_files_know_which_system_they_are_built_for(file: Path) -> None:
+def test_few_files_of_the_probe_depend_on_the_operating_system() -> None:
     """Seldom a platform file, either: what a system does by itself stands in a file of its own."""
-    conditionals = re.findall(
-        r"^#\s*(?:el)?if.*\b(?:_WIN32|__linux__|__APPLE__|__FreeBSD__)\b", file.read_text(), re.M
-    )
     limits = {"plat.h": 2, "sockaddr.h": 1, "posix.c": 1}
-    assert len(conditionals) == limits.get(file.name, 0)
+    condition = r"^#\s*(?:el)?if.*\b(?:_WIN32|__linux__|__APPLE__|__FreeBSD__)\b"
+    files = sorted(SOURCE.rglob("*.[ch]"))
+    counts = {file: len(re.findall(condition, file.read_text(), re.M)) for file in files}
+    assert {file.name: count for file, count in counts.items() if count} == limits
 
 
-@pytest.mark.sampled(most=4)
-def test_the_contract_holds(runner: Runner) -> None:
+@pytest.mark.lab
+def test_the_platform_contract_holds_on_each_system(every_runner: Runner) -> None:
+    check_contract(every_runner)
+
+
+def check_contract(runner: Runner) -> None:
     process = subprocess.Popen(
         runner.contract, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -16,8 +16,6 @@ from pathlib import Path
 import pytest
 from folders import PROBES
 
-pytestmark = pytest.mark.needs("libfuzzer")
-
 TARGETS = ("request", "data_port", "settings", "undo_entry")
 CORPUS = PROBES / "fuzz" / "corpus"
 RUNS = 20_000
@@ -31,7 +29,9 @@ def libfuzzer(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_nothing_is_found_in_a_short_run_from_the_corpora() -> None:
+@pytest.mark.needs("libfuzzer")
+@pytest.mark.night
+def test_libfuzzer_finds_no_fault_of_the_probe_in_a_short_run() -> None:
     process = libfuzzer(PROBES, f"LIBFUZZER_RUNS={RUNS}")
     assert process.returncode == 0, process.stderr
     input_counts = dict(
@@ -42,7 +42,7 @@ def test_nothing_is_found_in_a_short_run_from_the_corpora() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_corpus_is_small_and_reaches_every_kind(target: str) -> None:
+def test_the_fuzz_corpora_of_the_probe_have_each_kind_of_input(target: str) -> None:
     files = list((CORPUS / target).iterdir())
     texts = b"\n".join(path.read_bytes() for path in files)
     assert 10 <= len(files) <= 200
@@ -56,7 +56,9 @@ def test_the_corpus_is_small_and_reaches_every_kind(target: str) -> None:
     assert all(word in texts for word in words[target])
 
 
-def test_a_weak_check_is_found(tmp_path: Path) -> None:
+@pytest.mark.needs("libfuzzer")
+@pytest.mark.night
+def test_libfuzzer_finds_a_planted_weak_check_of_lengths(tmp_path: Path) -> None:
     """A header that is read from fewer bytes than it has."""
     folder = tmp_path / "probes"
     shutil.copytree(PROBES, folder, ignore=shutil.ignore_patterns("build"))

@@ -148,7 +148,7 @@ RULES: dict[str, Callable[[Path], list[str]]] = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_probe_keeps_a_rule_of_its_layout(rule: str) -> None:
+def test_the_sources_of_the_probe_follow_each_rule_of_their_layout(rule: str) -> None:
     assert RULES[rule](PROBES) == []
 
 
@@ -205,7 +205,7 @@ BREACHES = dict(
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_breaks_a_rule_of_the_layout_is_found(tmp_path: Path, rule: str) -> None:
+def test_each_rule_of_the_layout_detects_a_planted_breach(tmp_path: Path, rule: str) -> None:
     probes = tmp_path / "probes"
     shutil.copytree(PROBES, probes, ignore=shutil.ignore_patterns("build"))
     old_faults = RULES[rule](probes)

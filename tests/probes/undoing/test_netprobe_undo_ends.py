@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from draws import chance, drawn
 from faulty_probe import faulty_probe
 from netprobe_agents import PATIENCE_S, Agent, ended, gone, netprobe, printed, shell
 from undo_logs import Notes, by_hand, guard, keeper_of, keys_of, leftovers, notes, undo
 
 __all__ = ["faulty_probe", "netprobe", "notes"]
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("linux")]
 
-KILLS = 100
+KILLS = drawn(few=25, many=100)
 
 
 @pytest.mark.parametrize("way", ["quit", "input", "lease", "TERM", "KILL", "SEGV", "HUP"])
-def test_all_entries_are_undone_in_reverse_order(netprobe: Path, notes: Notes, way: str) -> None:
+def test_an_ended_agent_leaves_its_entries_undone_in_reverse_order(
+    netprobe: Path, notes: Notes, way: str
+) -> None:
     agent = Agent(netprobe, *(["lease_s=0.3"] if way == "lease" else []))
     for number in range(1, 6):
         guard(agent, *notes.command(number))
@@ -42,7 +44,9 @@ def test_all_entries_are_undone_in_reverse_order(netprobe: Path, notes: Notes, w
     agent.kill()
 
 
-def test_an_agent_whose_output_is_closed_undoes_its_entries(netprobe: Path, notes: Notes) -> None:
+def test_an_agent_undoes_its_entries_after_its_output_is_closed(
+    netprobe: Path, notes: Notes
+) -> None:
     command = [str(netprobe), "agent"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -61,7 +65,9 @@ def test_an_agent_whose_output_is_closed_undoes_its_entries(netprobe: Path, note
     assert notes.lines() == list("21")
 
 
-def test_an_agent_whose_entries_fail_leaves_them_and_says_so(netprobe: Path, notes: Notes) -> None:
+def test_an_agent_reports_and_leaves_entries_that_cannot_be_undone(
+    netprobe: Path, notes: Notes
+) -> None:
     agent = Agent(netprobe)
     guard(agent, *notes.command(1))
     failing = guard(agent, *notes.command(2, "exit 9"))
@@ -81,7 +87,7 @@ def test_an_agent_whose_entries_fail_leaves_them_and_says_so(netprobe: Path, not
         assert (listing[0]["killed"], listing[1]["exit_code"]) == (1, 9)
 
 
-def test_a_keeper_keeps_what_fails(netprobe: Path, notes: Notes) -> None:
+def test_a_keeper_leaves_entries_that_cannot_be_undone(netprobe: Path, notes: Notes) -> None:
     agent = Agent(netprobe)
     guard(agent, *notes.command(1))
     entries = [
@@ -100,11 +106,10 @@ def test_a_keeper_keeps_what_fails(netprobe: Path, notes: Notes) -> None:
         assert (listing[1]["killed"], listing[2]["signal"]) == (1, signal.SIGKILL)
 
 
-@pytest.mark.slow
-def test_an_agent_that_is_killed_at_any_moment_has_each_entry_undone_once(
+def test_entries_of_an_agent_killed_at_any_moment_are_undone_once(
     netprobe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw = random.Random(os.environ.get("NETLAB_SAMPLE", "undo"))  # noqa: S311
+    draw = chance("undo")
     cut = 0
     for turn in range(KILLS):
         own = Notes(tmp_path / str(turn))
@@ -129,9 +134,7 @@ def test_an_agent_that_is_killed_at_any_moment_has_each_entry_undone_once(
     assert cut > 5, "the kills all came too late"
 
 
-def test_an_agent_that_is_killed_while_it_undoes_leaves_nothing(
-    netprobe: Path, notes: Notes
-) -> None:
+def test_an_agent_killed_while_it_undoes_leaves_no_entry(netprobe: Path, notes: Notes) -> None:
     """The command that ran at that moment runs again, and no other one does."""
     agent = Agent(netprobe)
     for number in range(1, 6):
@@ -150,7 +153,9 @@ def test_an_agent_that_is_killed_while_it_undoes_leaves_nothing(
     assert notes.files() == []
 
 
-def test_a_killed_undo_is_begun_again_by_the_keeper(netprobe: Path, notes: Notes) -> None:
+def test_the_keeper_repeats_an_undo_that_was_killed_with_its_agent(
+    netprobe: Path, notes: Notes
+) -> None:
     agent = Agent(netprobe)
     entry = guard(agent, *notes.command("x", f"[ -e '{notes.state}/go' ] || sleep 60"))
     name = agent.start("undo", entry=entry)
@@ -166,7 +171,9 @@ def test_a_killed_undo_is_begun_again_by_the_keeper(netprobe: Path, notes: Notes
     assert notes.files() == []
 
 
-def test_a_change_that_still_runs_ends_before_it_is_undone(netprobe: Path, notes: Notes) -> None:
+def test_a_program_of_a_killed_agent_ends_before_its_change_is_undone(
+    netprobe: Path, notes: Notes
+) -> None:
     agent = Agent(netprobe)
     guard(agent, *notes.command("undone"))
     change = "while :; do echo change >> '{}'; done".format(notes.state.parent / "notes")
@@ -180,7 +187,7 @@ def test_a_change_that_still_runs_ends_before_it_is_undone(netprobe: Path, notes
     assert "change" in lines
 
 
-def test_the_end_of_an_agent_ends_its_programs_before_it_undoes(
+def test_an_agent_ends_its_programs_before_it_undoes_its_entries(
     netprobe: Path, notes: Notes
 ) -> None:
     with Agent(netprobe) as agent:
@@ -192,9 +199,7 @@ def test_the_end_of_an_agent_ends_its_programs_before_it_undoes(
     assert notes.lines()[-1] == "undone"
 
 
-def test_a_keeper_that_was_killed_is_started_again_with_the_next_entry(
-    netprobe: Path, notes: Notes
-) -> None:
+def test_a_killed_keeper_is_replaced_with_the_next_entry(netprobe: Path, notes: Notes) -> None:
     agent = Agent(netprobe)
     guard(agent, *notes.command(1))
     first = keeper_of(agent)
@@ -208,7 +213,7 @@ def test_a_keeper_that_was_killed_is_started_again_with_the_next_entry(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE])
-def test_a_keeper_outlives_every_signal_but_the_last_from_its_start(
+def test_a_keeper_survives_signals_that_arrive_right_after_its_start(
     faulty_probe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     monkeypatch.setenv("FAULTY", "late")
@@ -220,7 +225,7 @@ def test_a_keeper_outlives_every_signal_but_the_last_from_its_start(
     assert notes.lines() == ["1"]
 
 
-def test_an_agent_that_ended_leaves_no_keeper(netprobe: Path, notes: Notes) -> None:
+def test_no_keeper_outlives_its_agent(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
         guard(agent, "false")
         keeper = keeper_of(agent)
@@ -232,7 +237,7 @@ def test_an_agent_that_ended_leaves_no_keeper(netprobe: Path, notes: Notes) -> N
     assert gone(keeper)
 
 
-def test_what_was_undone_is_not_undone_again_at_the_end(netprobe: Path, notes: Notes) -> None:
+def test_an_undone_entry_is_not_undone_again_by_the_keeper(netprobe: Path, notes: Notes) -> None:
     agent = Agent(netprobe)
     entries = [guard(agent, *notes.command(number)) for number in (1, 2, 3)]
     undo(agent, entries[1])

@@ -16,7 +16,7 @@ from undo_logs import SLOT_BYTES, Notes, guard, keys_of, leftovers, notes, orpha
 
 __all__ = ["faulty_probe", "netprobe", "notes"]
 
-pytestmark = pytest.mark.needs("linux")
+pytestmark = [pytest.mark.lab, pytest.mark.needs("linux")]
 
 NOBODY = 65534
 
@@ -48,7 +48,7 @@ def write_half(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut_short, change_a_word, change_the_length, write_half])
-def test_a_damaged_entry_is_listed_and_never_run(
+def test_a_damaged_undo_entry_is_listed_and_never_run(
     netprobe: Path, notes: Notes, damage: Callable[[Path], None]
 ) -> None:
     entries = orphan(netprobe, notes.command(1), notes.command(2))
@@ -64,7 +64,9 @@ def test_a_damaged_entry_is_listed_and_never_run(
     assert notes.lines() == ["1"]
 
 
-def test_a_keeper_runs_no_damaged_entry_and_leaves_it(netprobe: Path, notes: Notes) -> None:
+def test_a_keeper_skips_a_damaged_undo_entry_and_leaves_its_file(
+    netprobe: Path, notes: Notes
+) -> None:
     agent = Agent(netprobe)
     for number in (1, 2, 3):
         guard(agent, *notes.command(number))
@@ -76,7 +78,7 @@ def test_a_keeper_runs_no_damaged_entry_and_leaves_it(netprobe: Path, notes: Not
         assert [record.get("damaged") for record in leftovers(other)] == [1]
 
 
-def test_an_agent_runs_no_damaged_entry_at_its_end(netprobe: Path, notes: Notes) -> None:
+def test_an_agent_skips_a_damaged_undo_entry_at_its_end(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
         for number in (1, 2, 3):
             guard(agent, *notes.command(number))
@@ -85,7 +87,7 @@ def test_an_agent_runs_no_damaged_entry_at_its_end(netprobe: Path, notes: Notes)
     assert len(notes.files()) == 1
 
 
-def test_an_empty_file_is_removed_and_other_files_are_let_alone(
+def test_an_agent_removes_an_empty_file_of_the_undo_log_and_no_foreign_file(
     netprobe: Path, notes: Notes
 ) -> None:
     with Agent(netprobe) as agent:
@@ -98,7 +100,7 @@ def test_an_empty_file_is_removed_and_other_files_are_let_alone(
     assert {path.name for path in notes.files()} == {"README", "0123456789abcdeF"}
 
 
-def test_entries_of_another_machine_are_neither_listed_nor_run(
+def test_undo_entries_of_another_machine_are_neither_listed_nor_run(
     netprobe: Path, notes: Notes
 ) -> None:
     """Of a home folder that several hosts share."""
@@ -147,7 +149,7 @@ def put_file(folder: Path) -> None:
 
 @pytest.mark.parametrize("of", ["netlab", "netlab/undo"])
 @pytest.mark.parametrize("fault", [put_link, open_to_others, put_file])
-def test_a_folder_that_is_not_private_is_refused(
+def test_an_undo_folder_that_is_not_private_is_refused(
     netprobe: Path, notes: Notes, of: str, fault: Callable[[Path], None]
 ) -> None:
     (entry,) = orphan(netprobe, notes.command(1))
@@ -181,7 +183,7 @@ def put_pipe(file: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [put_file_link, put_second_name, put_pipe, open_to_others])
-def test_a_file_that_is_not_private_is_listed_as_damaged_and_never_run(
+def test_an_undo_file_that_is_not_private_is_listed_as_damaged_and_never_run(
     netprobe: Path, notes: Notes, fault: Callable[[Path], None]
 ) -> None:
     (entry,) = orphan(netprobe, notes.command(1))
@@ -194,7 +196,7 @@ def test_a_file_that_is_not_private_is_listed_as_damaged_and_never_run(
     assert notes.lines() == []
 
 
-def test_without_a_home_nothing_is_registered(
+def test_without_a_home_folder_no_undo_entry_is_registered(
     netprobe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("XDG_STATE_HOME")
@@ -209,7 +211,7 @@ def test_without_a_home_nothing_is_registered(
 
 
 @pytest.mark.needs("root")
-def test_a_home_of_another_account_is_refused(
+def test_a_home_folder_of_another_account_is_refused_for_the_undo_log(
     netprobe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As with sudo, where HOME may stay that of the account that calls it."""
@@ -228,7 +230,7 @@ def test_a_home_of_another_account_is_refused(
 
 @pytest.mark.needs("cc")
 @pytest.mark.parametrize(("fault", "number"), [("sync-file", 5), ("sync-folder", 5), ("fork", 11)])
-def test_what_cannot_be_synced_or_kept_is_not_registered(
+def test_an_undo_entry_that_cannot_be_synced_is_not_registered(
     faulty_probe: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch, fault: str, number: int
 ) -> None:
     monkeypatch.setenv("FAULTY", fault)
@@ -260,7 +262,7 @@ def small_disk(notes: Notes) -> Iterator[Path]:
 @pytest.mark.needs("root")
 @pytest.mark.parametrize("ending", ["end", "kill"])
 @pytest.mark.usefixtures("small_disk")
-def test_on_a_full_disk_nothing_more_is_registered_and_the_others_are_undone(
+def test_a_full_disk_refuses_a_new_undo_entry_and_earlier_entries_are_undone(
     netprobe: Path, notes: Notes, ending: str
 ) -> None:
     agent = Agent(netprobe)
@@ -310,7 +312,7 @@ def folder_of_nobody() -> Iterator[Path]:
 
 
 @pytest.mark.needs("root", "cc", "setpriv")
-def test_a_change_with_more_rights_ends_before_it_is_undone(
+def test_a_program_that_runs_as_root_ends_before_its_change_is_undone(
     netprobe: Path, folder_of_nobody: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As sudo does: nobody of the account can kill it."""
