@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection
 from typing import Any, TypeVar
 
-Item = TypeVar("Item")
+Queued = TypeVar("Queued")
 
 
 class Clock:
@@ -26,7 +26,7 @@ class Clock:
         """Wait. The functions below say more about this method and the others."""
         time.sleep(seconds)
 
-    def get(self, items: queue.SimpleQueue[Item], timeout_s: float | None) -> Item:
+    def get(self, items: queue.SimpleQueue[Queued], timeout_s: float | None) -> Queued:
         """Take from a queue."""
         return items.get(timeout=timeout_s)
 
@@ -58,7 +58,7 @@ def sleep(seconds: float) -> None:
     current.sleep(seconds)
 
 
-def get(items: queue.SimpleQueue[Item], timeout_s: float | None) -> Item:
+def get(items: queue.SimpleQueue[Queued], timeout_s: float | None) -> Queued:
     """The next item of a queue; queue.Empty if none arrives in time."""
     return current.get(items, timeout_s)
 

@@ -41,9 +41,20 @@ LOCKING = (
     "test_notebooks",
     "test_readme",
     "test_installers",
+    "test_repeat",
+    "test_concurrent",
 )
 """Files whose tests run netlab on this machine, one after the other: a run takes its lock."""
-FIRST = (*LOCKING, "test_build", "test_wheel", "test_platforms", "test_probe_units")
+FIRST = (
+    *LOCKING,
+    "test_build",
+    "test_wheel",
+    "test_platforms",
+    "test_probe_units",
+    "test_explored_charts",
+    "test_first_screen",
+    "test_page",
+)
 """Files that take longest: they begin first, so that all processes end together."""
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from netlab import clock
-from netlab.clock import Clock, Item
+from netlab.clock import Clock, Queued
 
 BEGIN_NS = 1_000_000_000_000
 """Time of a new clock: more than any time that is subtracted from it."""
@@ -99,7 +99,7 @@ class AdvancedClock(Clock):
         with condition:
             self._wait_for(condition, lambda: False, seconds)
 
-    def get(self, items: queue.SimpleQueue[Item], timeout_s: float | None) -> Item:
+    def get(self, items: queue.SimpleQueue[Queued], timeout_s: float | None) -> Queued:
         with self._wait_until(timeout_s, lambda: items.put(_WAKE)) as is_over:
             while True:
                 try:
