@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from fault_runs import Bench
 
-from netlab.findings.analysis import Analysis
-
 PACED = "{test: stream, protocol: UDP, message_size: 1000, rate: 20Mbit}"
 COUNTED = "{count: 300}"
 """A stream whose figure, and that it has one, does not depend on how busy the machine is."""
@@ -31,18 +29,15 @@ class LiedTo:
     def env(self, *lies: str, liar: str = "client") -> dict[str, str]:
         return {"LIES": json.dumps(lies), "LIAR": liar}
 
-    def run(self, matrix: Path, *lies: str, into: str = "lied", words: tuple[str, ...] = ()) -> str:
+    def run(self, matrix: Path, *lies: str, into: str = "out") -> str:
         """A run to its end, without a report; what it said on standard error."""
         process = self.bench.run(
-            *("run", str(matrix), "--into", into, "--no-report", "--retries", "0", *words),
+            *("run", str(matrix), "--into", into, "--no-report", "--retries", "0"),
             env=self.env(*lies),
         )
         return process.stderr
 
-    def load(self, into: str = "lied") -> Analysis:
-        return self.bench.load(into)
-
-    def most_kib(self, matrix: Path, *lies: str, into: str = "lied") -> int:
+    def most_kib(self, matrix: Path, *lies: str, into: str = "out") -> int:
         """The largest resident memory of a controller whose host lies, in KiB."""
         child = self.bench.start(
             *("run", str(matrix), "--into", into, "--no-report", "--retries", "0"),

@@ -26,7 +26,7 @@ from folders import FIXTURES, ROOT
 from netlab.experiment.records import Record, from_json, to_json
 from netlab.findings.analysis import Analysis, load
 from netlab.store.journal import decode, encode_line
-from netlab.store.plan import _checksum
+from netlab.store.plan import _checksum, from_text, to_text
 
 STORED = FIXTURES / "faults"
 RECORDING = os.environ.get("NETLAB_RECORD_FAULTS") == "1"
@@ -145,19 +145,19 @@ def store(outcome: Outcome, stored: Path) -> None:
     for name in sorted(outcome.loaded):
         header, into = folder / name / "run.json", stored / name
         into.mkdir()
-        plan = json.loads(cleaned(header.read_text("utf-8"), folder))
-        plan.pop("checksum")
-        plan["checksum"] = _checksum(plan)
-        (into / "run.json").write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n")
+        data = json.loads(cleaned(header.read_text("utf-8"), folder))
+        data.pop("checksum")
+        text = json.dumps({**data, "checksum": _checksum(data)})
+        (into / "run.json").write_text(to_text(*from_text(text, "")), "utf-8")
         matrix = header.with_name("matrix.yaml").read_text("utf-8")
         (into / "matrix.yaml").write_text(cleaned(matrix, folder), "utf-8")
         lines, _ = decode(header.with_name("journal.jsonl").read_bytes())
-        data = [json.loads(cleaned(json.dumps(line.data), folder)) for line in lines]
+        entries = [json.loads(cleaned(json.dumps(line.data), folder)) for line in lines]
         if into.name == "clean":
-            data = [line for line in data if line["kind"] in ("journal", "record")]
-        for line in data:
-            thin(line, is_clean=into.name == "clean")
-        texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in data)
+            entries = [entry for entry in entries if entry["kind"] in ("journal", "record")]
+        for entry in entries:
+            thin(entry, is_clean=into.name == "clean")
+        texts = (json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in entries)
         (into / "journal.jsonl").write_bytes(b"".join(map(encode_line, texts)))
 
 

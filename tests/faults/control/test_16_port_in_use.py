@@ -6,15 +6,13 @@ Without a range the system chooses, and never a port that is taken.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-import pytest
 from fault_runs import Bench, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-__all__ = ["bench"]
-
-pytestmark = pytest.mark.alone
+__all__ = ["bench", "outcome_of"]
 
 FIRST, TAKEN, LAST = 21600, 6, 21620
 TESTS = "{test: stream, protocol: [TCP, UDP], message_size: 1000, rate: 20Mbit}"
@@ -38,27 +36,40 @@ def server(ports: str) -> str:
     return f"{{local: true, port_range: {ports}}}"
 
 
-def test_the_range_is_measured_with_and_beside_it_without_a_difference(
-    bench: Bench, record_property: Callable[[str, object], None]
-) -> None:
+def take_ports_of_a_range(bench: Bench) -> Seen:
     bench.matrix(TESTS, server=server(f"{FIRST}-{LAST}"), repeats="3", defaults="{duration: 500ms}")
-    assert bench.run("run", "matrix.yaml", "--into", "clean").returncode == 0
+    words = ("run", "matrix.yaml", "--no-report", "--into")
+    codes = [bench.run(*words, "clean").returncode]
     with taken():
-        assert bench.run("run", "matrix.yaml", "--into", "faulty").returncode == 0
-    clean, faulty = bench.load("clean"), bench.load("faulty")
+        codes.append(bench.run(*words, "out").returncode)
+    return {"codes": codes}
+
+
+@injects()
+def test_a_run_passes_over_taken_ports_of_a_range_and_measures_the_figures_of_a_clean_run(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(take_ports_of_a_range)
+    assert outcome["codes"] == [0, 0]
+    faulty = outcome.load()
     assert by_status(faulty) == {"ok": 6}
-    assert wrong_ok(clean, faulty) == []
+    assert wrong_ok(outcome.load("clean"), faulty) == []
     ports = {record.values["receiver_local_port"] for record in faulty.latest.values()}
     assert ports <= set(range(FIRST + TAKEN, LAST + 1))
-    record_property("figure", f"{len(faulty.latest)} of {len(faulty.latest)} trials measured")
-    record_property("n", len(faulty.latest))
+    n = len(faulty.latest)
+    outcome.figure(f"{n} of {n} trials measured", n=n)
 
 
-def test_a_single_port_that_is_taken_is_named_as_the_reason(bench: Bench) -> None:
+def take_the_only_port(bench: Bench) -> Seen:
     bench.matrix(TESTS, server=server(f"{FIRST}-{FIRST}"))
     with taken():
-        bench.run("run", "matrix.yaml", "--into", "out")
-    run = bench.load("out")
+        bench.run("run", "matrix.yaml", "--no-report", "--into", "out")
+    return {}
+
+
+@injects()
+def test_a_cell_whose_only_port_is_taken_fails_for_that_reason(outcome_of: OutcomeOf) -> None:
+    run = outcome_of(take_the_only_port).load()
     assert by_status(run) == {"failed": 2}
     for record in run.latest.values():
         assert "address-in-use" in f"{record.reason} {record.detail}"

@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 from fault_runs import Bench, bench, wrong_ok
 from hypothesis import given
 from hypothesis import strategies as st
 from liars import COUNTED, PACED, LiedTo, lied_to
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
 from netlab.experiment.records import Status
 from netlab.remote.protocol import RecordReader
 
-__all__ = ["bench", "lied_to"]
-
-pytestmark = pytest.mark.alone
+__all__ = ["bench", "lied_to", "outcome_of"]
 
 RECORD = {"type": "result", "id": "7", "sent_messages": 12, "interface": "Ethernet 2"}
 LINE = json.dumps(RECORD, separators=(",", ":"))
 
 
-@pytest.mark.parametrize("lie", ["utf-16", "code-page"])
-def test_a_run_has_every_result_of_a_clean_one(
-    bench: Bench, lied_to: LiedTo, record_property: Callable[[str, object], None], lie: str
-) -> None:
+def print_otherwise(bench: Bench, lied_to: LiedTo, lie: str) -> Seen:
     matrix = bench.matrix(PACED, repeats="3", defaults=COUNTED)
     bench.run("run", str(matrix), "--into", "clean", "--no-report")
     lied_to.run(matrix, lie)
-    assert {record.status for record in lied_to.load().latest.values()} == {Status.OK}
-    assert wrong_ok(bench.load("clean"), lied_to.load()) == []
-    record_property("figure", lie)
+    return {}
+
+
+@pytest.mark.parametrize("lie", ["utf-16", "code-page"])
+@injects()
+def test_a_run_with_records_in_another_encoding_has_every_result_of_a_clean_run(
+    outcome_of: OutcomeOf, lie: str
+) -> None:
+    outcome = outcome_of(print_otherwise, lie=lie)
+    faulty = outcome.load()
+    assert [record.status for record in faulty.latest.values()] == [Status.OK] * 3
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(lie)
 
 
 @given(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp437"]), st.integers(1, 99))
-def test_records_come_out_whole_in_whatever_parts(encoding: str, part: int) -> None:
+def test_records_are_read_whole_in_any_encoding_and_any_parts(encoding: str, part: int) -> None:
     data = f"C:\\Users\\Ada> {LINE}\r\n".encode(encoding) * 3 + b"\0\n"
     reader = RecordReader()
     entries = [
@@ -44,7 +49,7 @@ def test_records_come_out_whole_in_whatever_parts(encoding: str, part: int) -> N
     assert [entry for entry in entries if isinstance(entry, dict)] == [RECORD] * 3
 
 
-def test_a_name_in_a_code_page_keeps_its_ascii() -> None:
+def test_a_name_in_a_code_page_is_read_with_its_ascii_characters() -> None:
     line = LINE.replace("Ethernet", "Büro").encode("cp437") + b"\r\n"
     (record,) = RecordReader().feed(line)
     assert isinstance(record, dict)

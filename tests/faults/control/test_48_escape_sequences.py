@@ -6,19 +6,19 @@ import json
 import os
 import pty
 import unicodedata
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from fault_runs import LOCAL, Bench, bench
+from fault_runs import LOCAL, bench
 from folders import FIXTURES
 from liars import LiedTo, lied_to
 from lying_probe import ESCAPES
+from made_streams import netlab
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
 from netlab.terminal import excerpt, printable, printable_lines
 
-__all__ = ["bench", "lied_to"]
-
-pytestmark = pytest.mark.alone
+__all__ = ["bench", "lied_to", "outcome_of"]
 
 CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 PLANTED = (b"\x1b]0;", b"\x1b[2J", b"\x1b[31mred", b"\xc2\x9b", b"\x07", b"\x9b5m")
@@ -50,49 +50,64 @@ def on_terminal(
     return output
 
 
-def clean(output: bytes) -> bool:
-    return not any(sequence in output for sequence in PLANTED)
+def planted_in(output: str) -> list[bytes]:
+    """Escape sequences of a host in what a terminal was given, as latin-1."""
+    return [sequence for sequence in PLANTED if sequence in output.encode("latin-1")]
 
 
-@pytest.mark.parametrize(
-    ("lie", "liar", "commands"),
-    [
-        ("error", "client", ("report", "export")),
-        ("last-words", "client", ("status",)),
-        ("holder", "server", ()),
-    ],
-)
-def test_a_run_prints_none(lied_to: LiedTo, lie: str, liar: str, commands: tuple[str, ...]) -> None:
+COMMANDS = {"error": ("report", "export"), "last-words": ("status",), "holder": ()}
+"""Way into a run → commands that read the run afterwards."""
+
+
+def print_escapes_in_a_run(lied_to: LiedTo, lie: str) -> Seen:
     matrix = lied_to.honest.matrix("{test: stream, protocol: TCP, message_size: 1448}")
-    words = ("run", str(matrix), "--into", "lied", "--retries", "0", "--no-report")
-    output = on_terminal(lied_to, *words, lies=(lie,), liar=liar)
-    assert clean(output), output
-    assert b"owned" in output
-    for command in commands:
-        output = on_terminal(lied_to, command, "lied")
-        assert clean(output), output
+    words = ("run", str(matrix), "--into", "out", "--retries", "0", "--no-report")
+    liar = "server" if lie == "holder" else "client"
+    outputs = [on_terminal(lied_to, *words, lies=(lie,), liar=liar)]
+    outputs += [on_terminal(lied_to, command, "out") for command in COMMANDS[lie]]
+    return {"outputs": [output.decode("latin-1") for output in outputs]}
 
 
-def test_the_survey_and_the_plan_print_none(
-    lied_to: LiedTo, record_property: Callable[[str, object], None]
+@pytest.mark.parametrize("lie", COMMANDS)
+@injects()
+def test_a_run_and_its_readers_print_no_escape_sequence_of_a_host(
+    outcome_of: OutcomeOf, lie: str
 ) -> None:
+    outcome = outcome_of(print_escapes_in_a_run, lie=lie)
+    assert "owned" in outcome["outputs"][0]
+    for output in outcome["outputs"]:
+        assert planted_in(output) == []
+
+
+KEYS = (
+    *(f"facts.{name}" for name in ("kernel", "distribution", "hostname", "cpu_model")),
+    *("facts.virtual", "facts.governor", "hello.os_release", "hello.architecture", "hello.clock"),
+)
+
+
+def print_escapes_as_facts(lied_to: LiedTo) -> Seen:
     inventory = lied_to.honest.folder / "hosts.yaml"
     inventory.write_text(
         f"hosts: {{server: {LOCAL}, client: {LOCAL}}}\npairs: {{LL: [server, client]}}\n"
     )
-    names = ("kernel", "distribution", "hostname", "cpu_model", "virtual", "governor")
-    lies = [f"facts.{name}={TEXT}" for name in names]
-    lies += [f"hello.{name}={TEXT}" for name in ("os_release", "architecture", "clock")]
-    output = on_terminal(lied_to, "hosts", str(inventory), lies=tuple(lies))
-    assert clean(output), output
-    assert b"client: " in output
-    record_property("figure", f"{len(lies)} keys of a survey, 4 ways into a run")
+    lies = tuple(f"{key}={TEXT}" for key in KEYS)
+    return {"output": on_terminal(lied_to, "hosts", str(inventory), lies=lies).decode("latin-1")}
 
 
-def test_names_in_files_of_others_print_none(bench: Bench, lied_to: LiedTo) -> None:
-    matrix = bench.folder / "matrix.yaml"
+@injects()
+def test_the_survey_of_hosts_prints_no_escape_sequence_of_a_host(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(print_escapes_as_facts)
+    assert planted_in(outcome["output"]) == []
+    assert "client: " in outcome["output"]
+    outcome.figure(f"{len(KEYS)} keys of a survey, 4 ways into a run")
+
+
+def test_commands_print_no_escape_sequence_of_files_and_names(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    matrix = tmp_path / "matrix.yaml"
     matrix.write_text(f"title: {TEXT}\nhosts: {{{TEXT}: {LOCAL}}}\n{TEXT}: 1\n")
-    table = bench.folder / "table.csv"
+    table = tmp_path / "table.csv"
     table.write_text(f"pairing,{ESCAPES.strip()}\nWW,1\n", newline="")
     for words in (
         ("plan", str(matrix)),
@@ -102,12 +117,12 @@ def test_names_in_files_of_others_print_none(bench: Bench, lied_to: LiedTo) -> N
         ("--" + ESCAPES.strip(),),
         ("compare", str(FIXTURES / "run-v1"), "--by", ESCAPES.strip()),
     ):
-        output = on_terminal(lied_to, *words)
-        assert clean(output), output
-        assert b"owned" in output, output
+        _, out, err = netlab(capfdbinary, *words)
+        assert planted_in((out + err).encode().decode("latin-1")) == []
+        assert "owned" in out + err
 
 
-def test_one_function_cleans() -> None:
+def test_printable_text_has_no_control_characters() -> None:
     every = "".join(map(chr, [*range(0x300), 0x200B, 0x200E, 0x202E, 0x2028, 0xFEFF, 0xD800]))
     assert not {unicodedata.category(character) for character in printable(every)} & CONTROL
     assert set(printable_lines(every)) - set(printable(every)) == {"\n", "\t"}

@@ -34,7 +34,8 @@ def kill_the_controller(bench: Bench, site: Site) -> Seen:
     )
     assert bench.run(*WORDS, "clean").returncode == 0
     moments = chance(SEED)
-    are_kept, earlier_lines = [], list[str]()
+    are_kept: list[bool] = []
+    earlier_lines: list[str] = []
     for _ in range(KILLS):
         child = bench.start(*WORDS, "out", start_new_session=True)
         bench.wait_for('"kind":"session"')

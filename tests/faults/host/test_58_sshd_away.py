@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
-import pytest
-import sshd
 from fault_runs import Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, site
 
-__all__ = ["bench", "site"]
-
-pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+__all__ = ["bench", "outcome_of", "site"]
 
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 AWAY_S = 3.0
-TRIALS = 12
+TRIALS = 6
 
 
-def test_its_trials_wait_until_it_is_back(
-    bench: Bench, site: Site, record_property: Callable[[str, object], None]
-) -> None:
+def take_the_server_away(bench: Bench, site: Site) -> Seen:
     far = site.server()
     bench.matrix(
         "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}",
@@ -37,11 +31,17 @@ def test_its_trials_wait_until_it_is_back(
     back.start()
     _, output = child.communicate(timeout=60)
     back.join()
-    assert child.returncode == 0, output
-    assert "the run waits until" in output
-    faulty = bench.load()
+    return {"code": child.returncode, "stderr": output}
+
+
+@injects("sshd")
+def test_a_run_waits_until_a_killed_sshd_is_back_and_loses_no_trial(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(take_the_server_away)
+    assert outcome["code"] == 0, outcome["stderr"]
+    assert "the run waits until" in outcome["stderr"]
+    faulty = outcome.load()
     assert by_status(faulty) == {"ok": TRIALS}
     assert {record.reason for record in faulty.records} <= {None, "host-away", "host-gone"}
     assert [entry["when"] for entry in faulty.facts].count("again") == 1
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property("figure", f"0 of {TRIALS} trials lost, away for {AWAY_S:g} s")
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"0 of {TRIALS} trials lost, away for {AWAY_S:g} s")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from click.testing import CliRunner
 from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, cached, host_at, needs_sshd, site
 
 from netlab.build.local import local_probe
@@ -14,9 +13,7 @@ from netlab.cli import cli
 from netlab.remote import sftp
 from netlab.remote.agent import Agent
 
-__all__ = ["bench", "site"]
-
-pytestmark = [needs_sshd, pytest.mark.alone]
+__all__ = ["bench", "outcome_of", "site"]
 
 MUTE = "exec sleep 60"
 # It answers what opens a session, and nothing afterwards.
@@ -26,8 +23,9 @@ printf '\\000\\000\\000\\005\\002\\000\\000\\000\\003'
 exec sleep 60"""
 
 
+@needs_sshd
 @pytest.mark.parametrize("to_sftp", [MUTE, SOON_MUTE], ids=["from the start", "later"])
-def test_the_probe_goes_there_by_commands_once_and_is_found_again(
+def test_the_probe_is_copied_by_commands_once_where_the_sftp_server_is_mute(
     site: Site, monkeypatch: pytest.MonkeyPatch, to_sftp: str
 ) -> None:
     monkeypatch.setattr(sftp, "REPLY_S", 0.5)
@@ -51,14 +49,11 @@ def test_the_probe_goes_there_by_commands_once_and_is_found_again(
     assert messages == [sentence]
 
 
-def test_a_run_measures_as_with_sftp(
-    bench: Bench,
-    site: Site,
-    monkeypatch: pytest.MonkeyPatch,
-    record_property: Callable[[str, object], None],
-) -> None:
-    reply_s = 0.5
-    monkeypatch.setattr(sftp, "REPLY_S", reply_s)
+REPLY_S = 0.5
+
+
+def measure_with_mute_sftp(bench: Bench, site: Site, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    monkeypatch.setattr(sftp, "REPLY_S", REPLY_S)
     server = site.server()
     matrix = str(bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}"))
     stderr: list[str] = []
@@ -66,12 +61,20 @@ def test_a_run_measures_as_with_sftp(
         server.says(to_sftp=to_sftp)
         if stderr:
             cached(server).unlink()
-        outcome = CliRunner().invoke(cli, ["run", matrix, "--into", str(bench.folder / name)])
-        assert outcome.exit_code == 0, outcome.output
-        stderr.append(outcome.stderr)
-    assert ["copied by commands" in text for text in stderr] == [False, True]
-    mute = bench.load("mute")
+        words = ["run", matrix, "--no-report", "--into", str(bench.folder / name)]
+        invoked = CliRunner().invoke(cli, words)
+        assert invoked.exit_code == 0, invoked.output
+        stderr.append(invoked.stderr)
+    return {"stderr": stderr}
+
+
+@injects("sshd")
+def test_a_run_without_an_sftp_server_measures_the_figures_of_a_run_with_one(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(measure_with_mute_sftp)
+    assert ["copied by commands" in text for text in outcome["stderr"]] == [False, True]
+    mute = outcome.load("mute")
     assert by_status(mute) == {"ok": 4}
-    assert wrong_ok(bench.load("clean"), mute) == []
-    record_property("figure", f"4 of 4 trials measured, with a wait of {reply_s:g} s")
-    record_property("n", 4)
+    assert wrong_ok(outcome.load("clean"), mute) == []
+    outcome.figure(f"4 of 4 trials measured, with a wait of {REPLY_S:g} s", n=4)

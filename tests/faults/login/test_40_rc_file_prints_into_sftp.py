@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import struct
 from collections.abc import Callable
 from functools import partial
@@ -11,32 +10,43 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from draws import chance, drawn
 from fault_runs import Bench, at, bench, by_status
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, cached, host_at, needs_sshd, site
 
 from netlab.remote import sftp
 from netlab.remote.agent import Agent
 from netlab.remote.sftp import Sftp, SftpBroken
 
-__all__ = ["bench", "site"]
-
-pytestmark = needs_sshd
+__all__ = ["bench", "outcome_of", "site"]
 
 ECHO = "echo hello"
 
 
-def test_a_run_measures(bench: Bench, site: Site) -> None:
+def print_into_sftp(bench: Bench, site: Site) -> Seen:
     server = site.server()
     server.says(at_first=ECHO, to_sftp=ECHO)
     bench.matrix(client=at(server))
-    process = bench.run("run", "matrix.yaml", "--into", "out")
-    assert process.returncode == 0
-    assert "does an rc file print something?" in process.stderr
-    assert by_status(bench.load()) == {"ok": 2}
+    process = bench.run("run", "matrix.yaml", "--no-report", "--into", "out")
+    return {"code": process.returncode, "stderr": process.stderr}
 
 
+@injects("sshd")
+def test_a_run_measures_where_an_rc_file_prints_into_sftp_and_names_the_file(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(print_into_sftp)
+    assert outcome["code"] == 0
+    assert "does an rc file print something?" in outcome["stderr"]
+    assert by_status(outcome.load()) == {"ok": 2}
+
+
+@needs_sshd
 @pytest.mark.parametrize("at_last", ["", "echo bye; echo"])
-def test_what_is_printed_around_answers_of_commands_does_no_harm(site: Site, at_last: str) -> None:
+def test_text_around_the_answers_of_commands_does_not_keep_the_probe_from_its_folder(
+    site: Site, at_last: str
+) -> None:
     server = site.server()
     server.says(at_first="echo -rw------- 1 2 3 4 5; echo 77", to_sftp=ECHO, at_last=at_last)
     for _ in range(2):
@@ -67,21 +77,21 @@ def ask_all(client: Sftp) -> None:
             ask("x")
 
 
-def test_whatever_comes_in_place_of_sftp_is_one_kind_of_error(
+def test_random_answers_in_place_of_sftp_end_in_one_kind_of_error(
     record_property: Callable[[str, object], None],
 ) -> None:
-    seed, n = 40, 3000
-    chance = random.Random(seed)  # noqa: S311
+    seed, n = 40, drawn(few=300, many=3000)
+    draw = chance(seed)
     version = packet(2, struct.pack(">I", 3))
     kinds = (101, 102, 103, 104, 105)
     for number in range(n):
-        answer = chance.randbytes(chance.randrange(60)) if number % 3 == 0 else version
+        answer = draw.randbytes(draw.randrange(60)) if number % 3 == 0 else version
         for request in range(1, 4):
             answer += packet(
-                chance.choice(kinds),
+                draw.choice(kinds),
                 struct.pack(">I", request)
-                + struct.pack(">I", chance.choice((0, 1, 2, 1 << 31)))
-                + chance.randbytes(chance.randrange(40)),
+                + struct.pack(">I", draw.choice((0, 1, 2, 1 << 31)))
+                + draw.randbytes(draw.randrange(40)),
             )
         with contextlib.suppress(SftpBroken):
             ask_all(Sftp(answering(answer), "far"))
@@ -89,7 +99,9 @@ def test_whatever_comes_in_place_of_sftp_is_one_kind_of_error(
     record_property("seed", seed)
 
 
-def test_a_folder_that_is_listed_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_an_sftp_server_lists_without_end_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sftp, "ENTRIES_MOST", 50)
     answer = packet(2, struct.pack(">I", 3)) + packet(102, struct.pack(">II", 1, 1) + b"h")
     name = struct.pack(">I", 1) + b"x" + struct.pack(">I", 0) + struct.pack(">I", 0)
@@ -101,7 +113,7 @@ def test_a_folder_that_is_listed_without_end_is_given_up(monkeypatch: pytest.Mon
         Sftp(answering(answer), "far").older("x", 1)
 
 
-def test_the_words_of_a_refusal_stay_on_one_line() -> None:
+def test_the_words_of_an_sftp_refusal_are_put_on_one_line() -> None:
     words = b"no\nlinux-b: fit"
     status = struct.pack(">III", 1, 4, len(words)) + words
     answer = packet(2, struct.pack(">I", 3)) + packet(101, status)

@@ -4,39 +4,49 @@ from __future__ import annotations
 
 import pytest
 from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, cached, host_at, needs_sshd, site
 
 from netlab.errors import HostError
 from netlab.remote import ssh
 from netlab.remote.agent import Agent
 
-__all__ = ["bench", "site"]
-
-pytestmark = [needs_sshd, pytest.mark.alone]
+__all__ = ["bench", "outcome_of", "site"]
 
 
-def test_a_run_measures_as_with_many_sessions(bench: Bench, site: Site) -> None:
+def allow_one_session(bench: Bench, site: Site) -> Seen:
     server = site.server()
     bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}")
-    assert bench.run("run", "matrix.yaml", "--into", "clean").returncode == 0
+    words = ("run", "matrix.yaml", "--no-report", "--into")
+    codes = [bench.run(*words, "clean").returncode]
     server.stop()
     server.options.append("MaxSessions 1")
     server.start()
     cached(server).unlink()
-    assert bench.run("run", "matrix.yaml", "--into", "single").returncode == 0
-    single = bench.load("single")
+    return {"codes": [*codes, bench.run(*words, "single").returncode]}
+
+
+@injects("sshd")
+def test_a_run_over_a_single_session_measures_the_figures_of_a_clean_run(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(allow_one_session)
+    assert outcome["codes"] == [0, 0]
+    single = outcome.load("single")
     assert by_status(single) == {"ok": 4}
-    assert wrong_ok(bench.load("clean"), single) == []
+    assert wrong_ok(outcome.load("clean"), single) == []
 
 
-def test_by_commands_too(site: Site) -> None:
+@needs_sshd
+def test_the_probe_is_copied_by_commands_over_a_single_session(site: Site) -> None:
     server = site.server("MaxSessions 1")
     server.says(to_sftp="exit 1")
     Agent.open(host_at(server)).close()
     assert cached(server).exists()
 
 
-def test_a_second_program_beside_the_agent_is_refused_by_name(
+@needs_sshd
+def test_a_second_program_beside_the_agent_of_a_single_session_is_refused_by_name(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ssh, "FREED_S", 0.2)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import sshd
 from fault_runs import Bench, at, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, site
 
-__all__ = ["bench", "site"]
-
-pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+__all__ = ["bench", "outcome_of", "site"]
 
 WORDS = ("run", "matrix.yaml", "--no-report", "--into")
 TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit}"
@@ -37,43 +35,52 @@ def good(folder: Path) -> list[str]:
     return [line for line in lines if '"status":"ok"' in line]
 
 
-@pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_the_first_closes_the_journal_and_says_how_to_go_on(
-    bench: Bench,
-    site: Site,
-    number: signal.Signals,
-    code: int,
-    record_property: Callable[[str, object], None],
-) -> None:
+def end_a_run(bench: Bench, site: Site, name: str) -> Seen:
     bench.matrix(TESTS, server=at(site.server()), repeats="4", defaults="{duration: 600ms}")
     assert bench.run(*WORDS, "clean").returncode == 0
-    child = bench.start(*WORDS, "out")
-    bench.wait_for('"kind":"record"')
+    child = bench.start(*WORDS, "ended")
+    bench.wait_for('"kind":"record"', "ended")
     time.sleep(0.2)
-    child.send_signal(number)
+    child.send_signal(signal.Signals[name])
     took_s, output = ended(child)
-    assert child.returncode == code
-    assert took_s < END_S
-    assert f"ended by {number.name}" in output
-    assert "to resume: netlab resume out" in output
-    assert bench.probes_left(1) == []
-    first_run = bench.load()
+    probes_left = len(bench.probes_left(1))
+    shutil.copytree(bench.folder / "ended", bench.folder / "out")
+    process = bench.run(*WORDS, "out")
+    good_lines = good(bench.folder / "ended")
+    return {
+        "code": child.returncode,
+        "stderr": output,
+        "took_s": took_s,
+        "probes_left": probes_left,
+        "resumed_code": process.returncode,
+        "are_kept": good(bench.folder / "out")[: len(good_lines)] == good_lines,
+    }
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS, ids=[n.name for n, _ in SIGNALS])
+@injects("sshd")
+def test_the_first_signal_closes_the_journal_and_names_the_command_that_resumes_the_run(
+    outcome_of: OutcomeOf, number: signal.Signals, code: int
+) -> None:
+    outcome = outcome_of(end_a_run, name=number.name)
+    assert outcome["code"] == code
+    assert outcome["took_s"] < END_S
+    assert f"ended by {number.name}" in outcome["stderr"]
+    assert "to resume: netlab resume ended" in outcome["stderr"]
+    assert outcome["probes_left"] == 0
+    first_run = outcome.load("ended")
     (pending_record,) = (record for record in first_run.records if record.status != "ok")
     assert (pending_record.status, pending_record.reason) == ("pending", "interrupted")
-    good_lines = good(bench.folder / "out")
-    process = bench.run(*WORDS, "out")
-    assert process.returncode == 0, process.stderr
-    assert good(bench.folder / "out")[: len(good_lines)] == good_lines
-    faulty = bench.load()
+    assert outcome["resumed_code"] == 0
+    assert outcome["are_kept"]
+    faulty = outcome.load()
     assert by_status(faulty) == {"ok": 4}
-    assert len(good(bench.folder / "out")) == 4
-    assert wrong_ok(bench.load("clean"), faulty) == []
-    record_property("figure", f"{number.name}: {took_s:.1f} s")
+    assert len(good(outcome.folder / "out")) == 4
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"{number.name}: {outcome['took_s']:.1f} s")
 
 
-def test_a_host_that_is_stopped_does_not_hold_it_up_and_is_named(
-    bench: Bench, site: Site, record_property: Callable[[str, object], None]
-) -> None:
+def end_with_a_stopped_host(bench: Bench, site: Site) -> Seen:
     far = site.server()
     bench.matrix(TESTS, server=at(far), repeats="3", defaults="{duration: 2s}")
     child = bench.start(*WORDS, "out")
@@ -82,17 +89,23 @@ def test_a_host_that_is_stopped_does_not_hold_it_up_and_is_named(
     with far.frozen():
         child.send_signal(signal.SIGINT)
         took_s, output = ended(child)
-    assert child.returncode == 130
-    assert took_s < END_S
-    assert re.search(r"waiting for .*server to end the probe", output)
-    record_property("figure", f"a stopped host: {took_s:.1f} s")
+    return {"code": child.returncode, "stderr": output, "took_s": took_s}
 
 
-def test_the_second_ends_it_at_once(
-    bench: Bench, site: Site, record_property: Callable[[str, object], None]
+@injects("sshd")
+def test_a_stopped_host_does_not_hold_up_the_end_of_a_run_and_is_named(
+    outcome_of: OutcomeOf,
 ) -> None:
+    outcome = outcome_of(end_with_a_stopped_host)
+    assert outcome["code"] == 130
+    assert outcome["took_s"] < END_S
+    assert re.search(r"waiting for .*server to end the probe", outcome["stderr"])
+    outcome.figure(f"a stopped host: {outcome['took_s']:.1f} s")
+
+
+def signal_twice(bench: Bench, site: Site) -> Seen:
     far = site.server()
-    bench.matrix(TESTS, server=at(far), repeats="3", defaults="{duration: 2s}")
+    bench.matrix(TESTS, server=at(far), repeats="2", defaults="{duration: 2s}")
     child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"attempt"')
     time.sleep(0.5)
@@ -101,18 +114,35 @@ def test_the_second_ends_it_at_once(
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
         took_s, _ = ended(child)
-    assert child.returncode == 130
-    assert took_s < 2
-    assert bench.run(*WORDS, "out").returncode == 0
-    record_property("figure", f"twice: {took_s:.1f} s after the second")
+    resumed_code = bench.run(*WORDS, "out").returncode
+    return {"code": child.returncode, "took_s": took_s, "resumed_code": resumed_code}
 
 
-def test_a_pause_ends_at_once(bench: Bench) -> None:
+@injects("sshd")
+def test_the_second_signal_ends_a_run_at_once_and_the_run_can_be_resumed(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(signal_twice)
+    assert outcome["code"] == 130
+    assert outcome["took_s"] < 2
+    assert outcome["resumed_code"] == 0
+    assert by_status(outcome.load()) == {"ok": 2}
+    outcome.figure(f"twice: {outcome['took_s']:.1f} s after the second")
+
+
+def end_in_a_pause(bench: Bench) -> Seen:
     bench.matrix(TESTS, repeats="2", pause="10min")
     child = bench.start(*WORDS, "out")
     bench.wait_for('"kind":"record"')
     child.send_signal(signal.SIGINT)
     took_s, output = ended(child)
-    assert (child.returncode, len(good(bench.folder / "out"))) == (130, 1)
-    assert took_s < END_S
-    assert "10 min between trials" in output
+    return {"code": child.returncode, "stderr": output, "took_s": took_s}
+
+
+@injects()
+def test_a_signal_ends_a_run_in_the_pause_between_two_trials(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(end_in_a_pause)
+    assert outcome["code"] == 130
+    assert by_status(outcome.load()) == {"ok": 1, "pending": 1}
+    assert outcome["took_s"] < END_S
+    assert "10 min between trials" in outcome["stderr"]
