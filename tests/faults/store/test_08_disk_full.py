@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from fault_runs import Bench, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from refusing_disk import refusals
 
-__all__ = ["bench"]
+__all__ = ["bench", "outcome_of"]
 
 TESTS = "{test: stream, protocol: UDP, message_size: 1448, rate: 2Mbit}"
 TRIALS = 12
@@ -28,36 +29,36 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-@pytest.mark.alone
-@pytest.mark.needs("root")
-def test_a_run_stops_and_is_resumed_on_a_larger_disk(
-    bench: Bench, small: Path, record_property: Callable[[str, object], None]
-) -> None:
+def fill_the_disk(bench: Bench, small: Path) -> Seen:
     matrix = str(bench.matrix(TESTS, repeats=str(TRIALS), defaults="{duration: 300ms}"))
-    full = bench.run("run", matrix, "--into", "small/run", "--no-report", "--wait", "60")
-    assert full.returncode == 1
-    last = full.stderr.splitlines()[-1]
+    words = ("run", matrix, "--no-report", "--wait", "60", "--into")
+    full = bench.run(*words, "small/run")
+    probes_left = len(bench.probes_left())
+    for copy in ("full", "out"):
+        shutil.copytree(small / "run", bench.folder / copy)
+    codes = [full.returncode, *(bench.run(*words, into).returncode for into in ("out", "clean"))]
+    return {"codes": codes, "stderr": full.stderr, "probes_left": probes_left}
+
+
+@injects("root")
+def test_a_run_stops_on_a_full_disk_and_is_resumed_on_a_larger_disk(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(fill_the_disk)
+    assert outcome["codes"] == [1, 0, 0]
+    last = outcome["stderr"].splitlines()[-1]
     assert "small/run/" in last
     assert last.endswith("(ENOSPC); free some space, then repeat the command")
-    assert bench.probes_left() == []
-    first_records = bench.load("small/run").records
+    assert outcome["probes_left"] == 0
+    first_records = outcome.load("full").records
     assert 0 < len(first_records) < TRIALS
-    shutil.copytree(small / "run", bench.folder / "large")
-    assert (
-        bench.run("run", matrix, "--into", "large", "--no-report", "--wait", "60").returncode == 0
-    )
-    second_run = bench.load("large")
+    second_run = outcome.load()
     assert second_run.records[: len(first_records)] == first_records
     assert by_status(second_run) == {"ok": TRIALS}
-    assert (
-        bench.run("run", matrix, "--into", "clean", "--no-report", "--wait", "60").returncode == 0
-    )
-    assert wrong_ok(bench.load("clean"), second_run) == []
-    record_property("figure", f"{len(first_records)} records before, {TRIALS} after")
+    assert wrong_ok(outcome.load("clean"), second_run) == []
+    outcome.figure(f"{len(first_records)} records before, {TRIALS} after")
 
 
 @pytest.mark.parametrize("name", ["write", "open", "mkdir"])
-def test_every_call_that_may_find_it_full_stops_a_run_with_a_sentence(
+def test_each_call_that_finds_the_disk_full_stops_a_run_with_a_sentence(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from folders import FIXTURES, MADE, ROOT
+from folders import FIXTURES, MADE, ROOT, SUPPORT
 
 pytestmark = pytest.mark.needs("locales")
 
@@ -69,7 +69,7 @@ def files_in(folder: Path) -> Mapping[str, bytes]:
 def files_of_script(folder: Path, env: Mapping[str, str]) -> Mapping[str, bytes]:
     """The run folder that the script writes, and the one that it reads with what it adds."""
     paths = [str(folder / name) for name in ("written", "read")]
-    words = [*paths, str(FIXTURES / "run-v1"), str(MADE)]
+    words = [*paths, str(FIXTURES / "run-v1"), str(MADE), str(SUPPORT)]
     command = [sys.executable, "-c", SCRIPT, *words]
     process = subprocess.run(
         command,

@@ -10,10 +10,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from commands import Commands, commands
 from fault_runs import Bench, bench
 from folders import FIXTURES
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-__all__ = ["bench"]
+__all__ = ["bench", "commands", "outcome_of"]
 
 PRINTERS = (
     ("--help",),
@@ -56,47 +58,64 @@ def end(bench: Bench, words: tuple[str, ...], fault: str) -> tuple[int, str]:
     return child.returncode, output
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("words", PRINTERS, ids=" ".join)
-def test_a_full_disk_is_one_line(bench: Bench, out: Path, words: tuple[str, ...]) -> None:
+def test_a_full_standard_output_ends_a_command_with_one_line_and_1(
+    bench: Bench, out: Path, words: tuple[str, ...]
+) -> None:
     code, output = end(bench, words, "full")
     assert (code, output.splitlines()[-1]) == (1, SENTENCES["full"])
     assert "Traceback" not in output
     assert "Exception ignored" not in output
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize("fault", ["unread", "closed"])
 @pytest.mark.parametrize("words", [("status", "out"), ("export", "out")], ids=" ".join)
-def test_so_is_a_reader_that_has_gone_and_a_closed_descriptor(
+def test_an_unread_or_closed_standard_output_ends_a_command_with_one_line_and_1(
     bench: Bench, out: Path, words: tuple[str, ...], fault: str
 ) -> None:
     assert end(bench, words, fault) == (1, SENTENCES[fault] + "\n")
 
 
-def test_a_run_goes_on_when_nobody_can_be_told(bench: Bench) -> None:
+def run_with_full_outputs(bench: Bench) -> Seen:
     words = ("run", str(bench.matrix()), "--into", "out", "--json", "--no-report", "--wait", "60")
     with Path("/dev/full").open("wb") as full:
-        child = bench.start(*words, stdout=full, stderr=full)
-        assert child.wait(60) == 1
-    assert len(bench.load().latest) == 2
+        return {"code": bench.start(*words, stdout=full, stderr=full).wait(60)}
 
 
-def test_a_closed_output_is_not_taken_by_the_journal(bench: Bench) -> None:
+@injects()
+def test_a_run_measures_to_its_end_where_nothing_can_be_printed(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(run_with_full_outputs)
+    assert outcome["code"] == 1
+    assert len(outcome.load().latest) == 2
+
+
+def run_with_closed_outputs(bench: Bench) -> Seen:
     words = ("run", str(bench.matrix()), "--into", "out", "--no-report", "--wait", "60")
     child = bench.start(*words, stdout=None, preexec_fn=lambda: os.closerange(0, 2))
     child.communicate(timeout=60)
-    assert child.returncode == 0
-    assert bench.load().damage == ()
+    return {"code": child.returncode, "damage": len(bench.load().damage)}
 
 
-def test_a_full_disk_behind_an_output_file_is_one_line(bench: Bench, out: Path) -> None:
-    process = bench.run("export", "out", "-o", "/dev/full")
+@injects()
+def test_a_journal_does_not_take_the_place_of_a_closed_output(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(run_with_closed_outputs)
+    assert (outcome["code"], outcome["damage"]) == (0, 0)
+    assert len(outcome.load().latest) == 2
+
+
+def test_an_export_to_a_full_output_file_is_one_line(commands: Commands) -> None:
+    shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
+    process = commands.run("export", "out", "-o", "/dev/full")
     assert process.returncode == 1
     assert (
         process.stderr == "netlab: --output /dev/full: No space left on device; name another file\n"
     )
 
 
-def test_text_that_the_encoding_lacks_is_escaped(bench: Bench, out: Path) -> None:
+@pytest.mark.lab
+def test_text_that_the_encoding_of_the_output_lacks_is_escaped(bench: Bench, out: Path) -> None:
     out.rename(out.with_name("走"))
     child = bench.start("status", "走", env={"PYTHONIOENCODING": "latin-1"})
     output, _ = child.communicate(timeout=60)
