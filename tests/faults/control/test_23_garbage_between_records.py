@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from advanced_clock import passing_clock
 from fault_runs import Bench, bench, wrong_ok
 from liars import COUNTED, PACED, LiedTo, lied_to
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from scripted_agent import Fake
 
 from netlab.errors import ProbeError
 from netlab.experiment.records import Status
-from netlab.measurement import conversation
 from netlab.measurement.conversation import ConversationEnd, drive
 from netlab.measurement.flow import Flow
 from netlab.remote.agent import Agent
 
-__all__ = ["bench", "lied_to"]
-
-pytestmark = pytest.mark.alone
+__all__ = ["bench", "lied_to", "outcome_of", "passing_clock"]
 
 
-def test_a_run_through_garbage_has_every_result_of_a_clean_one(
-    bench: Bench, lied_to: LiedTo, record_property: Callable[[str, object], None]
-) -> None:
+def print_garbage(bench: Bench, lied_to: LiedTo) -> Seen:
     matrix = bench.matrix(PACED, repeats="3", defaults=COUNTED)
     bench.run("run", str(matrix), "--into", "clean", "--no-report")
     lied_to.run(matrix, "garbage")
-    assert {record.status for record in lied_to.load().latest.values()} == {Status.OK}
-    assert wrong_ok(bench.load("clean"), lied_to.load()) == []
-    record_property("figure", "300 random bytes, NUL, BOM, colours and CRLF around every record")
+    return {}
 
 
-def test_half_a_record_is_quoted_without_its_escapes(bench: Bench, lied_to: LiedTo) -> None:
+@injects()
+def test_a_run_through_garbage_has_every_result_of_a_clean_run(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(print_garbage)
+    faulty = outcome.load()
+    assert [record.status for record in faulty.latest.values()] == [Status.OK] * 3
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure("300 random bytes, NUL, BOM, colours and CRLF around every record")
+
+
+def print_half_a_record(bench: Bench, lied_to: LiedTo) -> Seen:
     matrix = bench.matrix("{test: stream, protocol: UDP, message_size: 64}")
     lied_to.run(matrix, 'result.congestion="\\u001b[31m"', "half")
-    (record,) = lied_to.load().latest.values()
+    return {}
+
+
+@injects(is_stored=False)
+def test_half_a_record_is_quoted_in_the_failed_trial_without_its_escapes(
+    outcome_of: OutcomeOf,
+) -> None:
+    (record,) = outcome_of(print_half_a_record).load().latest.values()
     assert (record.status, record.reason) == (Status.FAILED, "bad-answer")
     assert record.detail is not None
     assert '{"type":"result","id":"' in record.detail
@@ -44,11 +54,9 @@ def test_half_a_record_is_quoted_without_its_escapes(bench: Bench, lied_to: Lied
     assert len(record.detail) < 250
 
 
-def test_a_test_without_a_last_word_quotes_what_came_instead(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(conversation, "CONTROLLER_SLACK_S", 0.1)
-
+@pytest.mark.agents
+@pytest.mark.usefixtures("passing_clock")
+def test_a_trial_without_a_last_record_quotes_the_line_that_came_instead() -> None:
     class Mute(Fake):
         last_skipped = r"'\x1b[2J\x00half of what'"
 

@@ -5,54 +5,72 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from draws import chance
 from fault_runs import Bench, bench
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
 from benchmarks.faults.locks import Contest, Hold, contend, holds_of, hosts_in, overlaps, settle
 
-__all__ = ["bench"]
-pytestmark = pytest.mark.alone
+__all__ = ["bench", "outcome_of"]
 
 SEED, CONTROLLERS = 27, 3
-Recorder = Callable[[str, object], None]
 
 
-def test_controllers_with_pairs_in_random_order_never_share_a_host(
-    bench: Bench, record_property: Recorder
-) -> None:
+def contend_for_hosts(bench: Bench) -> Seen:
     contest = Contest()
     with hosts_in(bench.folder, 3) as lock_of:
-        chance = random.Random(SEED)  # noqa: S311 - can be repeated
-        contenders = contend(bench, lock_of, CONTROLLERS, chance, batch=1)
+        contenders = contend(bench, lock_of, CONTROLLERS, chance(SEED), batch=1)
         settle(bench, lock_of, contenders, contest)
-    assert (contest.overlaps, contest.stuck, contest.bad) == ([], [], [])
-    assert contest.acquired >= CONTROLLERS
-    record_property("figure", "0 overlaps, 0 deadlocks")
-    record_property("n", f"{contest.acquired} acquisitions by {contest.runs} controllers")
-    record_property("seed", SEED)
+    return {
+        "lock_of": lock_of,
+        "runs": [contender.run for contender in contenders],
+        "stuck": contest.stuck,
+        "bad": contest.bad,
+        "acquired": contest.acquired,
+    }
 
 
-def test_who_does_not_wait_is_told_who_measures_and_ends_with_6(bench: Bench) -> None:
+@injects("lab", is_stored=False)
+def test_controllers_with_pairs_in_random_order_never_share_a_host(outcome_of: OutcomeOf) -> None:
+    outcome = outcome_of(contend_for_hosts)
+    for name in outcome["runs"]:
+        outcome.keep(name)
+    folders = [outcome.folder / name for name in outcome["runs"]]
+    holds = [hold for folder in folders for hold in holds_of(folder, outcome["lock_of"])]
+    assert overlaps(holds) == []
+    assert (outcome["stuck"], outcome["bad"]) == ([], [])
+    assert len(holds) >= outcome["acquired"] >= CONTROLLERS
+    acquisitions = f"{outcome['acquired']} acquisitions by {len(folders)} controllers"
+    outcome.figure("0 overlaps, 0 deadlocks", n=acquisitions, seed=SEED)
+
+
+def run_beside_another(bench: Bench) -> Seen:
     tests = "{test: stream, protocol: UDP, message_size: 256, rate: 8Mbit, duration: 3s}"
     bench.matrix(tests)
     first = bench.start("run", "matrix.yaml", "--into", "first", "--no-report", "--wait", "60")
     bench.wait_for('"kind":"attempt"', "first")
     second = bench.run("run", "matrix.yaml", "--into", "second", "--no-report")
-    assert second.returncode == 6
-    assert "first" in second.stderr.splitlines()[-1]
-    assert "Traceback" not in second.stderr
-    assert first.communicate(timeout=60)[1] is not None
-    assert first.returncode == 0
+    first.communicate(timeout=60)
+    return {"codes": [first.returncode, second.returncode], "stderr": second.stderr}
+
+
+@injects()
+def test_a_run_that_does_not_wait_for_a_host_names_the_run_there_and_ends_with_6(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(run_beside_another)
+    assert outcome["codes"] == [0, 6]
+    assert "first" in outcome["stderr"].splitlines()[-1]
+    assert "Traceback" not in outcome["stderr"]
+    outcome.keep("first")
     lock_of = {"server": "this machine", "client": "this machine"}
-    assert len(holds_of(bench.folder / "first", lock_of)) == 1
-    assert holds_of(bench.folder / "second", lock_of) == []
+    assert len(holds_of(outcome.folder / "first", lock_of)) == 1
+    assert holds_of(outcome.folder / "second", lock_of) == []
 
 
-def test_two_runs_on_a_host_at_once_would_be_seen() -> None:
+def test_two_runs_that_hold_a_host_at_once_are_found() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
     def hold(host: str, run: str, began_s: float, ended_s: float) -> Hold:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
 from fault_runs import Bench, bench, figures_of, wrong_ok
 from liars import COUNTED, PACED, LiedTo, lied_to
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
 from netlab.experiment.records import Status
 
-__all__ = ["bench", "lied_to"]
-
-pytestmark = pytest.mark.alone
+__all__ = ["bench", "lied_to", "outcome_of"]
 
 LIES = {
     "result.sent_messages": "its result has no sent_messages",
@@ -31,22 +27,29 @@ LIES = {
 """Lies about a result of the sending host, and what the record's detail says."""
 
 
-def test_each_is_a_failed_trial_with_the_key_and_what_came(
-    bench: Bench, lied_to: LiedTo, record_property: Callable[[str, object], None]
-) -> None:
-    sizes = [1000 + number for number in range(len(LIES) // 2)]
-    matrix = bench.matrix(PACED.replace("1000", str(sizes)), repeats="3", defaults=COUNTED)
+SIZES = [1000 + number for number in range(len(LIES) // 2)]
+
+
+def lie_about_results(bench: Bench, lied_to: LiedTo) -> Seen:
+    matrix = bench.matrix(PACED.replace("1000", str(SIZES)), repeats="3", defaults=COUNTED)
     bench.run("run", str(matrix), "--into", "clean", "--no-report")
     output = lied_to.run(matrix, *(f"@{lie}" for lie in LIES))
-    lied = lied_to.load()
+    return {"stderr": output, "report_code": bench.run("report", "out").returncode}
+
+
+@injects(is_stored=False)
+def test_each_false_record_is_a_failed_trial_that_names_the_key_and_its_value(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(lie_about_results)
+    lied = outcome.load()
     records = lied.records  # in the order of the trials: two rounds of lies, then one of truth
     for record, detail in zip(records, LIES.values(), strict=False):
         assert (record.status, record.reason) == (Status.FAILED, "bad-answer"), detail
         assert record.detail is not None and detail in record.detail
-        assert record.detail in output
+        assert record.detail in outcome["stderr"]
         assert list(figures_of(record)) == []
-    assert [record.status for record in records[len(LIES) :]] == [Status.OK] * len(sizes)
-    assert bench.run("report", "lied").returncode == 0
-    assert wrong_ok(bench.load("clean"), lied) == []
-    record_property("figure", f"{len(LIES)} of {len(LIES)} lies are failed trials")
-    record_property("n", len(LIES))
+    assert [record.status for record in records[len(LIES) :]] == [Status.OK] * len(SIZES)
+    assert outcome["report_code"] == 0
+    assert wrong_ok(outcome.load("clean"), lied) == []
+    outcome.figure(f"{len(LIES)} of {len(LIES)} lies are failed trials", n=len(LIES))

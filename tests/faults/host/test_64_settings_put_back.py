@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from pathlib import Path
+import dataclasses
 
-import pytest
+from draws import chance
 from fault_labs import lab_of
-from fault_runs import bench_in
+from fault_runs import Bench, bench
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from variant_ends import ENDS, TRIALS, SettingsLab, end_at
 
-from netlab.findings.analysis import load
-
-pytestmark = pytest.mark.needs("lab")
+__all__ = ["bench", "outcome_of"]
 
 SEED = 64
 RUN_S = 8.0
 """About as long as a run takes: ends come at a random moment of it."""
 
 
-def test_whatever_ends_a_run_its_settings_are_put_back(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    chance = random.Random(SEED)  # noqa: S311  (moments, no secrets)
-    with lab_of(sudo=True) as of, bench_in(tmp_path) as bench:
+def end_runs(bench: Bench) -> Seen:
+    moments = chance(SEED)
+    with lab_of(sudo=True) as of:
         lab = SettingsLab(of, bench)
         settings_before = lab.settings()
         whole = lab.start("whole")
         _, output = whole.communicate(timeout=60)
-        assert whole.returncode == 0, output
-        assert lab.settings() == settings_before
-        records = load(tmp_path / "whole").latest.values()
-        assert [record.status for record in records] == ["ok"] * TRIALS
-        states = {(record.values["client_state"], record.settings["variant"]) for record in records}
-        wanted = {variant for text, variant in states if "tcp_ecn = 1" in str(text)}
-        assert wanted == {"ecn=wanted offload=on", "ecn=wanted offload=off"}
-        without = {v for text, v in states if "generic-segmentation-offload: off" in str(text)}
-        assert without == {"ecn=found offload=off", "ecn=wanted offload=off"}
-        outcomes = {
-            name: end_at(lab, f"ended-{n}", end, chance.uniform(1.5, RUN_S), chance)
+        is_put_back = lab.settings() == settings_before
+        ends = {
+            name: end_at(lab, f"ended-{n}", end, moments.uniform(1.5, RUN_S), moments)
             for n, (name, end) in enumerate(ENDS.items())
         }
-    assert {name: o.complaint for name, o in outcomes.items() if o.complaint} == {}
-    changed_count = sum(outcome.was_changed for outcome in outcomes.values())
-    record_property(
-        "figure", f"{len(outcomes)} of {len(outcomes)} put back, {changed_count} changed"
+    return {
+        "code": whole.returncode,
+        "stderr": output,
+        "is_put_back": is_put_back,
+        "ends": {name: dataclasses.asdict(end) for name, end in ends.items()},
+    }
+
+
+@injects("lab", is_stored=False)
+def test_settings_that_a_run_changes_are_put_back_whatever_ends_the_run(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(end_runs)
+    assert outcome["code"] == 0, outcome["stderr"]
+    assert outcome["is_put_back"]
+    records = outcome.load("whole").latest.values()
+    assert [record.status for record in records] == ["ok"] * TRIALS
+    states = {(record.values["client_state"], record.settings["variant"]) for record in records}
+    wanted = {variant for text, variant in states if "tcp_ecn = 1" in str(text)}
+    assert wanted == {"ecn=wanted offload=on", "ecn=wanted offload=off"}
+    without = {v for text, v in states if "generic-segmentation-offload: off" in str(text)}
+    assert without == {"ecn=found offload=off", "ecn=wanted offload=off"}
+    ends = outcome["ends"]
+    assert {name: end["complaint"] for name, end in ends.items() if end["complaint"]} == {}
+    changed_count = sum(end["was_changed"] for end in ends.values())
+    outcome.figure(
+        f"{len(ends)} of {len(ends)} put back, {changed_count} changed", n=len(ends), seed=SEED
     )
-    record_property("n", str(len(outcomes)))
-    record_property("seed", str(SEED))

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
-import pytest
 from fault_labs import SERVER, lab_matrix, lab_of, lab_run, namespace_of
 from fault_runs import Bench, bench, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 from stops import meanwhile, take_down
 
 from netlab.experiment.interruptions import Cause, interruptions
 from netlab.experiment.records import Status
 
-__all__ = ["bench"]
-
-pytestmark = [pytest.mark.needs("lab"), pytest.mark.alone]
+__all__ = ["bench", "outcome_of"]
 
 TESTS = "{test: stream, protocol: TCP, message_size: 1448}"
 
 
-def test_the_trial_is_tried_again_and_fails(
-    bench: Bench, record_property: Callable[[str, object], None]
-) -> None:
+def cut_the_cable(bench: Bench) -> Seen:
     with lab_of() as lab:
         lab_matrix(bench, TESTS, duration="1s")
-        clean, _ = lab_run(bench, lab, "clean")
+        lab_run(bench, lab, "clean")
 
         def cut() -> None:
             bench.wait_for('"kind":"attempt"')
@@ -35,14 +30,22 @@ def test_the_trial_is_tried_again_and_fails(
         with meanwhile(cut):
             words = ("--into", "out", "--no-report", "--retries", "0", "--patience", "3")
             process = bench.run("run", "matrix.yaml", "--hosts", str(lab.hosts_file), *words)
-    assert process.returncode == 3, process.stderr
-    faulty = bench.load()
+    return {"code": process.returncode, "stderr": process.stderr}
+
+
+@injects("lab", is_stored=False)
+def test_a_trial_whose_cable_goes_down_for_good_fails_and_the_run_ends(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(cut_the_cable)
+    assert outcome["code"] == 3, outcome["stderr"]
+    faulty = outcome.load()
     first, *later_records = faulty.records
     (stop,) = interruptions(first)
     assert (first.status, stop.cause) == (Status.OK, Cause.CARRIER)
     assert first.values["receiver_closed_by_silence"] == 1
     assert [record.status for record in later_records] == [Status.FAILED]
-    (stands,) = faulty.latest.values()
-    assert stands.status is Status.FAILED
-    assert wrong_ok(clean, faulty) == []
-    record_property("figure", f"failed: {stands.reason}")
+    (latest,) = faulty.latest.values()
+    assert latest.status is Status.FAILED
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"failed: {latest.reason}")

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from fault_labs import CLIENT, SERVER, drop_into, lab_matrix, lab_of, lab_run, let_in
 from fault_runs import Bench, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-__all__ = ["bench"]
-pytestmark = [pytest.mark.alone, pytest.mark.needs("lab")]
+__all__ = ["bench", "outcome_of"]
 
 TESTS = "{test: stream, protocol: [TCP, UDP], message_size: 1200}"
 
 
-@pytest.mark.parametrize(
-    ("host", "blocked"),
-    [(SERVER, f"UDP {CLIENT}→{SERVER} is blocked"), (CLIENT, f"UDP {SERVER}→{CLIENT} is blocked")],
-)
-def test_udp_is_named_as_blocked_with_its_direction_and_measured_when_let_in(
-    bench: Bench, host: str, blocked: str
-) -> None:
+def drop_udp(bench: Bench, host: str) -> Seen:
     with lab_of(mtu=1279) as of:  # no IPv6: one pair of addresses to try
         lab_matrix(bench, TESTS)
-        clean, _ = lab_run(bench, of, "clean")
+        lab_run(bench, of, "clean")
         drop_into(of, host, "ipproto udp")
-        faulty, output = lab_run(bench, of, "out", code=3)
-        assert blocked in output
-        assert ", TCP passes" in output
-        assert by_status(faulty) == {"ok": 1, "failed": 1}
-        failed = next(record for record in faulty.latest.values() if record.status == "failed")
-        assert (failed.settings["protocol"], failed.reason) == ("UDP", "path-blocked")
-        assert blocked in str(failed.detail)
-        assert not [name for name in failed.values if "lost" in name or "throughput" in name]
-        assert wrong_ok(clean, faulty) == []
+        _, output = lab_run(bench, of, "out", code=3)
+        shutil.copytree(bench.folder / "out", bench.folder / "later")
         let_in(of, host)
-        second_run, _ = lab_run(bench, of, "out")
-        assert by_status(second_run) == {"ok": 2}
+        lab_run(bench, of, "later")
+    return {"stderr": output}
+
+
+@pytest.mark.parametrize(("host", "other"), [(SERVER, CLIENT), (CLIENT, SERVER)])
+@injects("lab", is_stored=False)
+def test_blocked_udp_is_named_with_its_direction_and_measured_when_let_in(
+    outcome_of: OutcomeOf, host: str, other: str
+) -> None:
+    outcome = outcome_of(drop_udp, host=host)
+    blocked = f"UDP {other}→{host} is blocked"
+    assert blocked in outcome["stderr"]
+    assert ", TCP passes" in outcome["stderr"]
+    faulty = outcome.load()
+    assert by_status(faulty) == {"ok": 1, "failed": 1}
+    failed = next(record for record in faulty.latest.values() if record.status == "failed")
+    assert (failed.settings["protocol"], failed.reason) == ("UDP", "path-blocked")
+    assert blocked in str(failed.detail)
+    assert not [name for name in failed.values if "lost" in name or "throughput" in name]
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    assert by_status(outcome.load("later")) == {"ok": 2}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Callable
 
-import pytest
 from fault_labs import CLIENT, lab_matrix, lab_of, lab_run, on
 from fault_runs import Bench, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-__all__ = ["bench"]
-pytestmark = [pytest.mark.alone, pytest.mark.needs("lab")]
+__all__ = ["bench", "outcome_of"]
 
 TESTS = """
   {test: stream, protocol: TCP, message_size: 8000},
@@ -22,39 +21,44 @@ TESTS = """
 """
 
 
-def test_cells_above_what_passes_are_refused_at_once_and_measured_when_it_is_mended(
-    bench: Bench, record_property: Callable[[str, object], None]
-) -> None:
+def let_longer_packets_vanish(bench: Bench) -> Seen:
     with lab_of(mtu=1279) as of:  # no IPv6: one pair of addresses to try
         lab_matrix(bench, TESTS, duration="500ms")
-        clean, _ = lab_run(bench, of, "clean")
+        lab_run(bench, of, "clean")
         on(of, CLIENT, "link set test mtu 9000")
         start_s = time.monotonic()
-        faulty, output = lab_run(bench, of, "out")
+        _, output = lab_run(bench, of, "out")
         took_s = time.monotonic() - start_s
-        refusals = [record for record in faulty.latest.values() if record.status == "impossible"]
-        kinds = [(record.test, record.settings["dont_fragment"]) for record in refusals]
-        assert sorted(kinds) == [("round_trip", False), ("stream", False), ("stream", True)]
-        search = next(
-            record for record in faulty.latest.values() if record.test == "payload_search"
-        )
-        # A virtual cable lets a tag of four bytes pass over the MTU of its other end.
-        mtu_bytes = search.values["path_mtu_bytes"]
-        assert mtu_bytes in (1279, 1283)
-        for record in refusals:
-            assert (record.reason, record.attempt) == ("path-mtu", 1)
-            assert record.settings["message_bytes"] == 8000
-            assert record.values["path_mtu_bytes"] == mtu_bytes
-            assert f"packets of up to {mtu_bytes} bytes pass" in str(record.detail)
-        assert by_status(faulty) == {"ok": 4, "impossible": 3}
-        assert "no router reports this limit" in output
-        assert wrong_ok(clean, faulty) == []
-        record_property("figure", f"{mtu_bytes} of 9000 bytes found; the run took {took_s:.1f} s")
+        shutil.copytree(bench.folder / "out", bench.folder / "later")
         on(of, CLIENT, "link set test mtu 1279")
-        second_run, _ = lab_run(bench, of, "out")
-        again = {record.cell for record in refusals}
-        assert {
-            cell for (cell, _), record in second_run.latest.items() if record.attempt > 1
-        } == again
-        # With DF a message of 8000 bytes is still too long: for its own interface now.
-        assert by_status(second_run) == {"ok": 6, "impossible": 1}
+        lab_run(bench, of, "later")
+    return {"stderr": output, "took_s": took_s}
+
+
+@injects("lab", is_stored=False)
+def test_cells_above_what_passes_are_refused_and_measured_when_the_path_is_mended(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(let_longer_packets_vanish)
+    faulty = outcome.load()
+    refusals = [record for record in faulty.latest.values() if record.status == "impossible"]
+    kinds = [(record.test, record.settings["dont_fragment"]) for record in refusals]
+    assert sorted(kinds) == [("round_trip", False), ("stream", False), ("stream", True)]
+    search = next(record for record in faulty.latest.values() if record.test == "payload_search")
+    # A virtual cable lets a tag of four bytes pass over the MTU of its other end.
+    mtu_bytes = search.values["path_mtu_bytes"]
+    assert mtu_bytes in (1279, 1283)
+    for record in refusals:
+        assert (record.reason, record.attempt) == ("path-mtu", 1)
+        assert record.settings["message_bytes"] == 8000
+        assert record.values["path_mtu_bytes"] == mtu_bytes
+        assert f"packets of up to {mtu_bytes} bytes pass" in str(record.detail)
+    assert by_status(faulty) == {"ok": 4, "impossible": 3}
+    assert "no router reports this limit" in outcome["stderr"]
+    assert wrong_ok(outcome.load("clean"), faulty) == []
+    outcome.figure(f"{mtu_bytes} of 9000 bytes found; the run took {outcome['took_s']:.1f} s")
+    later = outcome.load("later")
+    again = {record.cell for record in refusals}
+    assert {cell for (cell, _), record in later.latest.items() if record.attempt > 1} == again
+    # With DF a message of 8000 bytes is still too long: for its own interface now.
+    assert by_status(later) == {"ok": 6, "impossible": 1}

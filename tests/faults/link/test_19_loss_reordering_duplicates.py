@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from random import SystemRandom
 from typing import Any
 
-import pytest
+from draws import seeds
 from fault_runs import wrong_ok
 from labs import first_itself
 from made_parts import made_run
 from made_runs import made_plan
+from outcomes import Outcome, OutcomeOf, Seen, injects, outcome_of, record_text
 from paths import Path as Between
 from paths import hosts_on, record_of
 from relay import relaying
 
 from netlab.experiment.kinds import Stream
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, from_json
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
 from netlab.measurement.ends import Ends
 from netlab.store.plan import PlannedCell
 
-pytestmark = [pytest.mark.alone, pytest.mark.needs("namespaces")]
+__all__ = ["outcome_of"]
 
 MESSAGE_BYTES, RATE_PER_S = 500, 400.0
 SETUP = Stream(
@@ -47,20 +46,27 @@ COUNTS = {
 }
 
 
-def test_the_counters_are_the_relays_own_and_the_loss_is_the_paths(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    seed = SystemRandom().randrange(1 << 32)
-    record_property("seed", seed)
+def lose_and_repeat() -> Seen:
+    (seed,) = seeds(few=1, many=1)
     with first_itself(), hosts_on(Between(relay=True)) as ends:
-        clean, relay_counts = _run(ends, tmp_path, seed, {"client": {}, "server": {}})
-        assert relay_counts["missed"] == 0
-        (record,) = clean.latest.values()
-        assert all(
-            record.values[flow + name] == 0 for flow in FLOWS.values() for name in COUNTS.values()
-        )
-        assert not [finding for finding in clean.findings if finding.kind.startswith("lost")]
-        faulty, relay_counts = _run(ends, tmp_path, seed, SHARES)
+        clean = _trial(ends, seed, {"client": {}, "server": {}})
+        faulty = _trial(ends, seed, SHARES)
+    return {"seed": seed, "clean": clean, "faulty": faulty}
+
+
+@injects("namespaces", is_stored=False)
+def test_losses_repeats_and_overtakings_are_counted_for_each_way_as_the_path_made_them(
+    outcome_of: OutcomeOf, tmp_path: Path
+) -> None:
+    outcome = outcome_of(lose_and_repeat)
+    clean, relay_counts = _trial_of(outcome, "clean", tmp_path)
+    assert relay_counts["missed"] == 0
+    (record,) = clean.latest.values()
+    assert all(
+        record.values[flow + name] == 0 for flow in FLOWS.values() for name in COUNTS.values()
+    )
+    assert not [finding for finding in clean.findings if finding.kind.startswith("lost")]
+    faulty, relay_counts = _trial_of(outcome, "faulty", tmp_path)
     assert relay_counts["missed"] == 0
     (record,) = faulty.latest.values()
     counts = {
@@ -79,17 +85,21 @@ def test_the_counters_are_the_relays_own_and_the_loss_is_the_paths(
     assert placed == {"to server": Kind.LOST_ON_PATH, "to client": Kind.LOST_ON_PATH}
     assert wrong_ok(clean, faulty) == []
     words = ", ".join(f"{way}: {relay_counts[way]}" for way in FLOWS)
-    record_property("figure", f"6 of 6 counters the relay's own ({words})")
+    outcome.figure(f"6 of 6 counters the relay's own ({words})", seed=outcome["seed"])
 
 
-def _run(
-    ends: Ends, folder: Path, seed: int, shares: dict[str, dict[str, float]]
-) -> tuple[Analysis, dict[str, Any]]:
+def _trial(ends: Ends, seed: int, shares: dict[str, dict[str, float]]) -> dict[str, Any]:
     namespace = f"netlab-test-{os.getpid()}-router"
     with relaying(namespace, MESSAGE_BYTES, seed, **shares) as relay_counts:
         record = record_of("stream", SETUP, ends)
+    return {"record": record_text(record), "relay": relay_counts}
+
+
+def _trial_of(outcome: Outcome, name: str, folder: Path) -> tuple[Analysis, dict[str, Any]]:
+    record = from_json(outcome[name]["record"])
     assert record.status is Status.OK, record.detail
-    return _analysis(record, folder), relay_counts
+    (folder / name).mkdir()
+    return _analysis(record, folder / name), outcome[name]["relay"]
 
 
 def _analysis(record: Record, folder: Path) -> Analysis:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Callable
 
-import pytest
 from fault_labs import SERVER, lab_matrix, lab_of, lab_run, on
 from fault_runs import Bench, bench, by_status, wrong_ok
+from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-__all__ = ["bench"]
-pytestmark = [pytest.mark.alone, pytest.mark.needs("lab")]
+__all__ = ["bench", "outcome_of"]
 
 TESTS = """
   {test: stream, protocol: TCP, message_size: 1448},
@@ -22,39 +21,46 @@ TESTS = """
 NARROW_BYTES = 1100
 
 
-def test_cells_that_nothing_shortens_are_refused_with_the_length_and_the_others_measured(
-    bench: Bench, record_property: Callable[[str, object], None]
-) -> None:
+def narrow_the_path(bench: Bench) -> Seen:
     with lab_of(topology="router", mtu=1279) as of:  # no IPv6
         lab_matrix(bench, TESTS, duration="500ms")
-        clean, _ = lab_run(bench, of, "clean")
+        lab_run(bench, of, "clean")
         # The router's own end of the server's cable; nobody hears what the router has to say.
         on(of, "router", f"link set {SERVER} mtu {NARROW_BYTES}")
         on(of, "router", "rule add preference 10 iif lo ipproto icmp blackhole")
         start_s = time.monotonic()
-        silent, _ = lab_run(bench, of, "out")
+        lab_run(bench, of, "out")
         took_s = time.monotonic() - start_s
-        refusals = [record for record in silent.latest.values() if record.status == "impossible"]
-        assert {(record.test, record.settings["protocol"]) for record in refusals} == {
-            ("stream", "TCP"),
-            ("stream", "UDP"),
-            ("round_trip", "TCP"),
-        }
-        for record in refusals:
-            assert (record.reason, record.attempt) == ("path-mtu", 1)
-            assert record.values["path_mtu_bytes"] == NARROW_BYTES
-            assert record.settings["message_bytes"] in (1448, 1240)
-        assert by_status(silent) == {"ok": 4, "impossible": 4}
-        assert wrong_ok(clean, silent) == []
-        record_property("figure", f"4 of 8 cells refused; the run took {took_s:.1f} s")
+        shutil.copytree(bench.folder / "out", bench.folder / "later")
         # The router may say so now: TCP and what may be cut up go on in shorter packets.
         on(of, "router", "rule delete preference 10")
-        second_run, _ = lab_run(bench, of, "out")
-        last_refusals = [
-            record for record in second_run.latest.values() if record.status == "impossible"
-        ]
-        assert [(record.reason, record.settings["dont_fragment"]) for record in last_refusals] == [
-            ("path-mtu", True)
-        ]
-        assert "the sender's system knows this limit" in str(last_refusals[0].detail)
-        assert by_status(second_run) == {"ok": 7, "impossible": 1}
+        lab_run(bench, of, "later")
+    return {"took_s": took_s}
+
+
+@injects("lab", is_stored=False)
+def test_cells_that_no_router_shortens_are_refused_with_the_length_and_others_measured(
+    outcome_of: OutcomeOf,
+) -> None:
+    outcome = outcome_of(narrow_the_path)
+    silent = outcome.load()
+    refusals = [record for record in silent.latest.values() if record.status == "impossible"]
+    assert {(record.test, record.settings["protocol"]) for record in refusals} == {
+        ("stream", "TCP"),
+        ("stream", "UDP"),
+        ("round_trip", "TCP"),
+    }
+    for record in refusals:
+        assert (record.reason, record.attempt) == ("path-mtu", 1)
+        assert record.values["path_mtu_bytes"] == NARROW_BYTES
+        assert record.settings["message_bytes"] in (1448, 1240)
+    assert by_status(silent) == {"ok": 4, "impossible": 4}
+    assert wrong_ok(outcome.load("clean"), silent) == []
+    outcome.figure(f"4 of 8 cells refused; the run took {outcome['took_s']:.1f} s")
+    later = outcome.load("later")
+    last_refusals = [record for record in later.latest.values() if record.status == "impossible"]
+    assert [(record.reason, record.settings["dont_fragment"]) for record in last_refusals] == [
+        ("path-mtu", True)
+    ]
+    assert "the sender's system knows this limit" in str(last_refusals[0].detail)
+    assert by_status(later) == {"ok": 7, "impossible": 1}
