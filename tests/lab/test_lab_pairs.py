@@ -19,7 +19,7 @@ from netlab.experiment.records import Record
 from netlab.lab.options import LabOptions
 from netlab.store.reader import read
 
-pytestmark = [*needs_a_lab, pytest.mark.slow]
+pytestmark = needs_a_lab
 
 HOSTS = ("linux-a", "linux-b", "linux-c", "linux-d")
 MATRIX = """\
@@ -27,16 +27,20 @@ title: a star with two kinds of connection
 link: {rate: 20Mbit, mtu: 1500}
 pairings: {between: all, inside: false}
 parallel: true
-defaults: {duration: 400ms, network: [test, second]}
+defaults: {duration: 250ms, socket_buffer: auto}
 tests:
-  - {test: stream, protocol: UDP, message_size: 1472, rate: 4Mbit, socket_buffer: auto}
-  - {test: stream, protocol: TCP, message_size: 8KiB, congestion: cubic, socket_buffer: auto}
+  - {test: stream, protocol: UDP, message_size: 1472, rate: 4Mbit, network: test}
+  - test: stream
+    protocol: TCP
+    message_size: 8KiB
+    congestion: cubic
+    network: [test, second]
 """
 WAYS = """\
 title: one host over each of its connections, and itself
 pairings: {between: [linux-a@test, linux-a@second, linux-b]}
 parallel: true
-defaults: {duration: 200ms}
+defaults: {duration: 400ms}
 tests:
   - {test: stream, protocol: UDP, message_size: 1472, rate: 2Mbit, socket_buffer: auto}
 """
@@ -79,7 +83,7 @@ def records(star: lab.LabState, folder: Path, matrix: str, code: int = 0) -> lis
     """The last word of each trial of a run of ``matrix``."""
     (folder / "matrix.yaml").write_text(matrix)
     argv = [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"]
-    argv += ["--retries", "0", "--hosts", str(star.hosts_file)]
+    argv += ["--no-report", "--patience", "0", "--hosts", str(star.hosts_file)]
     process = subprocess.run(
         argv, cwd=folder, capture_output=True, text=True, timeout=180, check=False
     )
@@ -92,18 +96,17 @@ def found(star: lab.LabState, tmp_path_factory: pytest.TempPathFactory) -> list[
     return records(star, tmp_path_factory.mktemp("run"), MATRIX)
 
 
-def test_every_ordered_pair_is_measured_over_each_kind_of_connection(found: list[Record]) -> None:
+def test_every_ordered_pair_of_a_star_is_measured_over_each_network(found: list[Record]) -> None:
     cells = [(r.server, r.client, r.settings["network"], r.settings["protocol"]) for r in found]
     assert sorted(map(str, cells)) == sorted(
         str((*pair, network, protocol))
         for pair in permutations(HOSTS, 2)
-        for network in ("test", "second")
-        for protocol in ("TCP", "UDP")
+        for network, protocol in (("test", "TCP"), ("second", "TCP"), ("test", "UDP"))
     )
     assert {str(record.status) for record in found} == {"ok"}
 
 
-def test_pairs_that_wait_for_nobody_send_at_the_same_time_in_windows_of_their_own(
+def test_parallel_trials_without_a_common_window_overlap_in_time(
     star: lab.LabState, tmp_path: Path
 ) -> None:
     two_pairs = WAYS.replace(
@@ -121,7 +124,7 @@ def test_pairs_that_wait_for_nobody_send_at_the_same_time_in_windows_of_their_ow
     assert max(begins) < min(ends)
 
 
-def test_pairs_without_a_common_host_ran_in_one_window_and_no_host_twice(
+def test_trials_of_one_round_share_a_window_and_no_host(
     found: list[Record],
 ) -> None:
     rounds: dict[object, list[Record]] = {}
@@ -134,9 +137,21 @@ def test_pairs_without_a_common_host_ran_in_one_window_and_no_host_twice(
         assert len({str(sorted(r.settings.items())) for r in round_records}) == 1
 
 
-def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_from_another(
+def test_no_pair_of_a_star_exceeds_the_ceiling_of_the_cable_of_its_network(
     found: list[Record],
 ) -> None:
+    shares = shares_of_cables(found)
+    assert {network: len(network_shares) for network, network_shares in shares.items()} == {
+        "test": 12,
+        "second": 12,
+    }
+    for network_shares in shares.values():
+        # What a short warm-up left in the queue comes on top.
+        assert 0.5 < max(network_shares) < 1.05, shares
+
+
+def shares_of_cables(found: list[Record]) -> dict[str, list[float]]:
+    """Network → throughput of its TCP cells as shares of what its cables carry."""
     shares: dict[str, list[float]] = {}
     for record in found:
         if record.settings["protocol"] == "TCP":
@@ -145,11 +160,15 @@ def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_fr
             ceiling = {"test": 20e6, "second": 8e6}[network] * 1448 / 1538
             value = float(str(record.values["throughput_bit_per_s"]))
             shares.setdefault(network, []).append(value / ceiling)
-    assert {network: len(network_shares) for network, network_shares in shares.items()} == {
-        "test": 12,
-        "second": 12,
-    }
-    for network, network_shares in shares.items():
+    return shares
+
+
+@pytest.mark.night
+def test_every_pair_of_a_star_reaches_the_ceiling_of_the_cable_of_its_network(
+    star: lab.LabState, tmp_path: Path
+) -> None:
+    matrix = MATRIX.replace("duration: 250ms", "duration: 400ms")
+    for network, network_shares in shares_of_cables(records(star, tmp_path, matrix)).items():
         # A machine that computes other things only takes from a figure: the best trial stands for
         # the cable.
         quartile = statistics.quantiles(network_shares, n=4)[2]
@@ -158,25 +177,23 @@ def test_each_kind_of_connection_carries_what_its_cable_does_and_nobody_takes_fr
         assert min(network_shares) > 0.65, (network, network_shares)
 
 
-def test_every_datagram_that_is_due_at_the_offered_rate_is_sent_or_skipped_and_none_is_lost(
+def test_datagrams_due_at_the_offered_rate_are_sent_or_counted_as_skipped(
     found: list[Record],
 ) -> None:
-    """A busy machine skips some, and sends the first or the last a little late."""
+    """A busy machine skips some, and sends the first or the last one late."""
     paced = [record.values for record in found if record.settings["protocol"] == "UDP"]
-    assert len(paced) == 24
-    deficits = []
+    assert len(paced) == 12
     for record_values in paced:
         values: Any = record_values
         span_s = (values["sender_last_send_ns"] - values["sender_first_send_ns"]) / 1e9
         due = span_s * 4e6 / (8 * 1472) + 1
-        deficits.append(due - values["sent_messages"] - values["sender_skipped_messages"])
-        assert abs(deficits[-1]) < 0.1 * due
-        assert values["receiver_total_messages"] == values["sent_messages"]
-        assert values["lost_messages"] == 0
-    assert abs(statistics.median(deficits)) <= 1, deficits
+        counted = values["sent_messages"] + values["sender_skipped_messages"]
+        assert abs(due - counted) < 0.1 * due
+        received = values["receiver_total_messages"]
+        assert received == values["sent_messages"] - values["lost_messages"]
 
 
-def test_one_host_over_each_of_its_connections_and_with_itself(
+def test_a_host_is_measured_over_each_of_its_networks_and_with_itself(
     star: lab.LabState, tmp_path: Path
 ) -> None:
     pair_records = {r.pairing: r for r in records(star, tmp_path, WAYS)}
@@ -192,7 +209,7 @@ def test_one_host_over_each_of_its_connections_and_with_itself(
     assert inside == {pairing for pairing in pair_records if pairing.count("linux-a") != 1}
 
 
-def test_a_pair_that_crosses_two_networks_fails_by_itself_and_the_others_are_measured(
+def test_a_pair_across_two_networks_fails_as_wrong_path_and_others_are_measured(
     star: lab.LabState, tmp_path: Path
 ) -> None:
     pair_records = {r.pairing: r for r in records(star, tmp_path, CROSSING, code=3)}
@@ -222,9 +239,9 @@ def unequal() -> Iterator[lab.LabState]:
         lab.down(name)
 
 
-@pytest.mark.sampled(most=1)
+@pytest.mark.night
 @pytest.mark.parametrize("together", [True, False])
-def test_pairs_have_one_rate_that_holds_for_all_where_they_search_together_and_else_each_its_own(
+def test_pairs_that_search_together_find_one_rate_and_other_pairs_each_their_own(
     unequal: lab.LabState, tmp_path: Path, together: bool
 ) -> None:
     pair_records = searched(unequal, tmp_path, together=together)

@@ -14,7 +14,7 @@ from benchmarks.cost.set_up import kept_connection, netlab_costs, timed_ms
 from netlab import lab
 from netlab.lab.options import LabOptions
 
-pytestmark = [*needs_a_lab, pytest.mark.night]
+pytestmark = [*needs_a_lab, pytest.mark.week]
 
 NAME = f"s{os.getpid()}"
 ROUNDS = 4

@@ -18,7 +18,7 @@ from netlab.lab.options import LabOptions
 pytestmark = [
     *needs_a_lab,
     pytest.mark.needs("two-cpus", "iperf3", "iperf2", "nuttcp", "netperf"),
-    pytest.mark.night,
+    pytest.mark.week,
 ]
 
 RATE_BIT_PER_S = 20e6
