@@ -114,7 +114,7 @@ def test_an_agent_whose_output_is_full_reads_few_further_requests(netprobe: Path
         until = time.monotonic() + PATIENCE_S
         while agent.poll() is None and time.monotonic() < until:
             try:
-                byte_count += os.write(agent.stdin.fileno(), b"f facts\n" * 100)
+                byte_count += os.write(agent.stdin.fileno(), b"f clock\n" * 100)
             except (BlockingIOError, BrokenPipeError):
                 time.sleep(0.05)
         assert agent.poll() == 0
