@@ -19,6 +19,7 @@ from netlab.store.reader import read
 pytestmark = [
     *needs_a_lab,
     pytest.mark.needs("windows-hosts"),
+    pytest.mark.night,
 ]
 
 NAME = f"v{os.getpid()}"
@@ -55,13 +56,13 @@ def routed() -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-def test_a_windows_host_is_reached_through_the_router(routed: lab.LabState) -> None:
+def test_a_linux_host_reaches_a_windows_host_through_the_router(routed: lab.LabState) -> None:
     assert [host.name for host in routed.hosts] == ["linux-a", "windows-a"]
     assert "2 to a router" in routed.as_text()
     assert " via " in inside(routed, 0, "ip", "route", "get", routed.hosts[1].addresses[0])
 
 
-def test_both_directions_carry_what_the_router_forwards(
+def test_tcp_from_and_to_a_windows_host_carries_the_rate_of_the_router(
     routed: lab.LabState, tmp_path: Path
 ) -> None:
     (tmp_path / "matrix.yaml").write_text(MATRIX)

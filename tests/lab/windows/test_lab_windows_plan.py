@@ -31,7 +31,7 @@ def a_plan(**wish: object) -> LabPlan:
     return make_plan(options, Path("/run/netlab/x"), routes=(), taken_slots=())
 
 
-def test_two_linux_hosts_keep_the_direct_cable_and_more_hosts_get_a_switch() -> None:
+def test_two_linux_hosts_have_a_direct_cable_and_more_hosts_a_switch() -> None:
     direct = a_plan()
     assert direct.switch is None and len(direct.cables) == 1
     plan = a_plan(windows=2, rate=1e8)
@@ -43,13 +43,13 @@ def test_two_linux_hosts_keep_the_direct_cable_and_more_hosts_get_a_switch() -> 
     assert plan_from_json(json.loads(json.dumps(plan.as_json()))) == plan
 
 
-def test_a_plan_of_before_there_were_windows_hosts_can_still_be_taken_down() -> None:
+def test_a_lab_plan_without_the_fields_of_windows_hosts_is_still_read() -> None:
     plain = json.loads(json.dumps(a_plan().as_json()))
     del plain["switch"], plain["options"]["windows"]
     assert plan_from_json(plain) == a_plan()
 
 
-def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
+def test_a_lab_of_a_newer_netlab_keeps_its_slot_and_its_plan_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path)
@@ -69,7 +69,7 @@ def test_a_lab_of_a_newer_netlab_is_left_alone_and_its_slot_not_taken(
         state.read_plan(tmp_path / "newer")
 
 
-def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() -> None:
+def test_a_lab_has_at_most_4_windows_hosts_with_accounts_of_its_own() -> None:
     plan = a_plan(windows=4)
     assert len({host.uid for host in plan.hosts}) == 6
     second_plan = make_plan(LabOptions("other", windows=4), Path("/x"), routes=(), taken_slots=(0,))
@@ -79,7 +79,7 @@ def test_four_windows_hosts_are_the_most_and_their_accounts_stay_the_labs_own() 
             LabOptions(windows=wrong).check()
 
 
-def test_up_without_wine_makes_nothing_and_says_what_to_install(
+def test_lab_up_without_wine_makes_nothing_and_names_the_packages(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
@@ -94,7 +94,7 @@ def test_up_without_wine_makes_nothing_and_says_what_to_install(
     assert not state.ROOT.exists()
 
 
-def test_the_doctor_names_what_is_missing_with_the_command_that_installs_it(
+def test_the_doctor_prints_missing_parts_with_their_install_commands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lack = programs.Missing(("wine64",), ("wine64",))
@@ -110,7 +110,7 @@ def test_the_doctor_names_what_is_missing_with_the_command_that_installs_it(
     ]
 
 
-def test_the_check_of_a_windows_machine_is_six_cells_for_the_inventory_of_its_page(
+def test_the_matrix_windows_check_has_six_cells_for_the_documented_inventory(
     tmp_path: Path,
 ) -> None:
     matrix = load_matrix(ROOT / "matrices" / "windows-check.yaml")
@@ -133,7 +133,7 @@ def a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return wine.CACHE
 
 
-def test_a_template_is_made_once_and_what_a_killed_one_left_goes(
+def test_a_wine_template_is_made_once_and_remains_of_old_ones_are_removed(
     a_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (a_cache / "half-made-x" / "drive_c").mkdir(parents=True)
@@ -147,7 +147,7 @@ def test_a_template_is_made_once_and_what_a_killed_one_left_goes(
     assert [entry.name for entry in a_cache.iterdir()] == ["wine-template-wine-9-new"]
 
 
-def test_an_older_template_stays_while_a_lab_is_up_that_may_stand_on_it(
+def test_an_old_wine_template_stays_while_a_lab_with_windows_hosts_is_up(
     a_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = a_cache / "wine-template-wine-8-old"
@@ -164,7 +164,7 @@ def test_an_older_template_stays_while_a_lab_is_up_that_may_stand_on_it(
     assert not old.exists()
 
 
-def test_a_template_that_fails_leaves_no_half_of_itself(
+def test_a_failed_wine_template_leaves_no_files(
     a_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(prefix: Path) -> None:
