@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from commands import Commands, commands
+from draws import drawn
 
 from benchmarks.faults.folder_creation import create_at_once
 from netlab.store.lock import WriterLock
 
 __all__ = ["commands"]
 
-CREATIONS = 8
+CREATIONS = drawn(few=3, many=8)
 MATRIX = """\
 title: t
 hosts: {a: {local: true}, b: {local: true}}
