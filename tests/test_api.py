@@ -146,10 +146,10 @@ tests:
 def test_latency_under_load_of_real_probes_accounts_for_every_request() -> None:
     Path("load.yaml").write_text(UNDER_LOAD)
     run = netlab.run("load.yaml", into="loaded", quiet=True)
-    assert [record.status for record in run.records] == ["ok", "ok"], [
-        e.detail for e in run.records
-    ]
-    for record in run.records:
+    # A busy machine may stop the data of a trial, which is then measured again.
+    records = list({record.cell: record for record in run.records}.values())
+    assert [record.status for record in records] == ["ok", "ok"], [e.detail for e in records]
+    for record in records:
         values = record.values
         trips, lost_trips = values["trip_ns"], values["lost_trips"]
         assert isinstance(trips, list | tuple)
@@ -165,10 +165,10 @@ def test_latency_under_load_of_real_probes_accounts_for_every_request() -> None:
         assert times == sorted(times)
         assert values["load_close_ns"] - values["load_open_ns"] == 2_000_000_000  # type: ignore[operator]
         assert values["increase_ns"] == values["loaded_rtt_p50_ns"] - values["idle_rtt_p50_ns"]  # type: ignore[operator]
-    both_ways, udp = run.records
+    both_ways, udp = records
     assert both_ways.values["to_server_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
     assert both_ways.values["to_client_throughput_bit_per_s"] > 1e6  # type: ignore[operator]
     assert both_ways.values["idle_connections"] == pytest.approx(10, abs=1)
     assert "idle_connections" not in udp.values
     assert udp.values["throughput_bit_per_s"] < 10.5e6  # type: ignore[operator]
-    assert run.frame["increase_ns"].tolist() == [e.values["increase_ns"] for e in run.records]
+    assert run.frame["increase_ns"].tolist() == [e.values["increase_ns"] for e in records]

@@ -275,7 +275,7 @@ def test_a_run_finds_forbidden_congestion_controls_before_its_trials_and_at_each
 
     def by_status() -> dict[Status, set[int]]:
         attempts: dict[Status, set[int]] = {}
-        for record in lied_to.load("out").stored.latest.values():
+        for record in lied_to.bench.load("out").stored.latest.values():
             attempts.setdefault(record.status, set()).add(record.attempt)
         return attempts
 
@@ -283,7 +283,7 @@ def test_a_run_finds_forbidden_congestion_controls_before_its_trials_and_at_each
     assert by_status() == {Status.OK: {1}, Status.IMPOSSIBLE: {1}}
     records = [
         record
-        for record in lied_to.load("out").stored.latest.values()
+        for record in lied_to.bench.load("out").stored.latest.values()
         if record.status is Status.IMPOSSIBLE
     ]
     assert {record.settings.get("direction") for record in records} == {"client-sends", None}
