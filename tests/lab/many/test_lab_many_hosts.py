@@ -68,6 +68,7 @@ def many() -> Iterator[lab.LabState]:
 
 
 @pytest.mark.needs("lab")
+@pytest.mark.night
 def test_a_lab_with_28_hosts_measures_between_its_first_and_last_host(
     many: lab.LabState, tmp_path: Path
 ) -> None:

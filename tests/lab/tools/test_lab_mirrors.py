@@ -74,6 +74,7 @@ def test_each_mirror_is_measured_or_has_a_reason(lab_state: lab.LabState, tmp_pa
     assert running() == []
 
 
+@pytest.mark.night
 def test_a_mirror_program_ends_with_its_killed_controller(
     lab_state: lab.LabState, tmp_path: Path
 ) -> None:
