@@ -53,7 +53,13 @@ def ended(argv: list[str], folder: Path, **more: str) -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.parametrize("lacking", LACKING)
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        name if name == "compiler" else pytest.param(name, marks=pytest.mark.night)
+        for name in LACKING
+    ],
+)
 def test_a_missing_build_tool_is_named_with_the_command_to_install(
     lacking: str, installed: Path, tmp_path: Path
 ) -> None:

@@ -21,11 +21,18 @@ pytestmark = pytest.mark.lab
 
 Agents = tuple[Agent, Agent]
 
+UDP_TO_NOBODY = (
+    "x ask to=127.0.0.1:9 peer=echo message=64 proto=udp",
+    "connect-refused",
+    None,
+)
+"""Which wine does not tell."""
+
 
 def test_an_agent_answers_each_bad_request_with_one_error_and_its_word(netprobe: Path) -> None:
     """One agent for all bad lines: it lives on after each."""
     with Agent(netprobe) as agent:
-        for line, word, key in BAD_LINES:
+        for line, word, key in [*BAD_LINES, UDP_TO_NOBODY]:
             name = f"b{secrets.token_hex(4)}"
             has_id = line.startswith("x ")
             request = name + line[1:] if has_id else line

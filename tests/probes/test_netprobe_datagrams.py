@@ -20,14 +20,18 @@ __all__ = ["agents", "cable", "netprobe"]
 
 
 def over(
-    cable: tuple[str, str], netprobe: Path, *words: str, mirror: tuple[str, ...] = ()
+    cable: tuple[str, str],
+    netprobe: Path,
+    *words: str,
+    mirror: tuple[str, ...] = (),
+    deadline_s: float = 8,
 ) -> tuple[Reply, Reply]:
     """The last records of an asker in the second namespace and of its mirror in the first."""
     environment = os.environ | {"NETPROBE_TOKEN": TOKEN}
     start = ("ip", "netns", "exec")
     with subprocess.Popen(
         [*start, cable[0], netprobe, "mirror", "proto=udp", "bind=10.9.7.1", "port=5001",
-         "deadline=8", *words, *mirror],
+         f"deadline={deadline_s}", *words, *mirror],
         stdout=subprocess.PIPE, env=environment, text=True,
     ) as mirroring:  # fmt: skip
         assert mirroring.stdout is not None
@@ -44,7 +48,7 @@ def test_a_request_over_the_path_mtu_is_refused_with_the_mtu(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     asker_record, _ = over(
-        cable, netprobe, "message=1373", "response=16", "dont_fragment=1", "count=3"
+        cable, netprobe, "message=1373", "response=16", "dont_fragment=1", "count=3", deadline_s=0.5
     )
     assert asker_record["error"] == "message-too-long"
     assert asker_record["path_mtu_bytes"] == 1400
