@@ -11,7 +11,7 @@ import pytest
 from draws import NIGHT, drawn
 from hypothesis import HealthCheck, Phase, settings
 
-pytest_plugins = ["kinds", "guard", "runners", "packages"]
+pytest_plugins = ["kinds", "guard", "runners", "packages", "browsers", "lab_scenarios"]
 
 if TYPE_CHECKING:
     from made_parts import Make

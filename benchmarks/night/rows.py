@@ -28,7 +28,12 @@ class Row:
 def _tests(name: str, folders: str, most_min: int) -> Row:
     """The tests of the night in these folders, with many draws."""
     command = f"env NETLAB_NIGHT={{seed}} {PYTEST} {folders} --kinds night"
-    return Row(name, command, (*PRODUCT, *folders.split(), "tests/support", "tests/made"), most_min)
+    return Row(
+        name,
+        command,
+        (*PRODUCT, *folders.split(), "tests/support", "tests/played", "tests/made"),
+        most_min,
+    )
 
 
 def _benchmark(name: str, module: str, most_min: int, words: str = "") -> Row:

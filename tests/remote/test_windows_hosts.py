@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 import sshd
-from folders import SUPPORT
+from folders import PLAYED
 from played_agents import PlayedAgents, played
 from sshd import Sshd, make_key, needs_sshd, public
 
@@ -27,7 +27,7 @@ from netlab.version import VERSION
 
 __all__ = ["played"]
 
-FAKE_AGENT = SUPPORT / "fake_agent.py"
+FAKE_AGENT = PLAYED / "fake_agent.py"
 BINARY = b"MZ\x90\x00 no program, and it holds the build f00dcafef00dcafe"
 
 SAID = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folders import SUPPORT
+from folders import PLAYED
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +32,7 @@ from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 
-FAKE_CLOCK = SUPPORT / "fake_clock.py"
+FAKE_CLOCK = PLAYED / "fake_clock.py"
 
 
 def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: Any) -> Reading:

@@ -76,7 +76,7 @@ def netlab(folder: Path, *words: str, **env: str) -> Ended:
     """``netlab words…`` in a folder, without a terminal."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     code = _main(folder, words, out, err, {"TERM": "xterm"} | env)
-    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]
     return Ended(code, *texts)
 
 
@@ -100,5 +100,5 @@ def netlab_with_screen(folder: Path, columns: int, *words: str, **env: str) -> t
             os.fdopen(os.dup(screen.end), "w", encoding="utf-8") as original,
         ):
             code = _main(folder, words, out, stream, {"TERM": "xterm"} | env, original)
-        text = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        text = out.buffer.getvalue().decode()
         return Ended(code, text, ""), screen.written()

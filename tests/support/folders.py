@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
 MADE = ROOT / "tests" / "made"
 SUPPORT = ROOT / "tests" / "support"
+PLAYED = ROOT / "tests" / "played"
 INJECTION = ROOT / "tests" / "injection"
 REPORTS = ROOT / "reports"
 MATRICES = ROOT / "matrices"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -87,7 +87,7 @@ class Picture:
         return own | {f"column/{name}": data for name, data in narrow.items()}
 
 
-def drawn_each(jobs: Iterator[Job]) -> Iterator[Picture]:
+def drawn_each(jobs: Iterable[Job]) -> Iterator[Picture]:
     """Draw charts, each in the width of its job.
 
     The next job is read only when the jobs before are drawn. ``style`` is entered once for

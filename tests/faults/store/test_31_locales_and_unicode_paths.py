@@ -73,7 +73,7 @@ def files_of_script(folder: Path, env: Mapping[str, str]) -> Mapping[str, bytes]
     command = [sys.executable, "-c", SCRIPT, *words]
     process = subprocess.run(
         command,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | env,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         check=False,
         timeout=120,
         capture_output=True,

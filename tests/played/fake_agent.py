@@ -9,7 +9,7 @@ that are no record between any two), ``huge`` (a line of 1 MiB before each recor
 one `clock`), ``slow`` (50 ms an answer), ``old`` (another version),
 ``other`` (another protocol), ``no-machine`` and ``no-network`` (without these ids), ``no-undo``
 (without an undo log),
-``dies`` (ends with 3 on `clock`). tests/support/played_agents.py plays it in this process.
+``dies`` (ends with 3 on `clock`). tests/played/played_agents.py plays it in this process.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class AdvancedClock(Clock):
             self._pass_to_next()
             return (self._now_ns - before_ns) / 1e9
 
-    def call_later(self, seconds: float, call: Callable[[], None]) -> _Due:
+    def call_later(self, seconds: float, call: Callable[[], object]) -> _Due:
         """Arrange a call. The thread that lets time pass makes the call; it can be cancelled."""
         return self._add(seconds, call, ends_wait=False)
 
@@ -205,7 +205,7 @@ def advanced(*, by_hand: bool = False) -> Iterator[AdvancedClock]:
         yield new_clock
 
 
-def call_later(seconds: float, call: Callable[[], None]) -> None:
+def call_later(seconds: float, call: Callable[[], object]) -> None:
     """Arrange a call with the clock of the test."""
     assert isinstance(clock.current, AdvancedClock)
     clock.current.call_later(seconds, call)
