@@ -158,7 +158,7 @@ def store(outcome: Outcome, stored: Path) -> None:
             entries = [entry for entry in entries if entry["kind"] in ("journal", "record")]
         for entry in entries:
             thin(entry, is_clean=into.name == "clean")
-        texts = (json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in entries)
+        texts = (json.dumps(entry, separators=(",", ":")) for entry in entries)
         (into / "journal.jsonl").write_bytes(b"".join(map(encode_line, texts)))
 
 

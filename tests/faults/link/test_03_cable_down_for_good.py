@@ -33,7 +33,7 @@ def cut_the_cable(bench: Bench) -> Seen:
     return {"code": process.returncode, "stderr": process.stderr}
 
 
-@injects("lab", is_stored=False)
+@injects("lab")
 def test_a_trial_whose_cable_goes_down_for_good_fails_and_the_run_ends(
     outcome_of: OutcomeOf,
 ) -> None:

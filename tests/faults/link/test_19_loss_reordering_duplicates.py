@@ -54,7 +54,7 @@ def lose_and_repeat() -> Seen:
     return {"seed": seed, "clean": clean, "faulty": faulty}
 
 
-@injects("namespaces", is_stored=False)
+@injects("namespaces")
 def test_losses_repeats_and_overtakings_are_counted_for_each_way_as_the_path_made_them(
     outcome_of: OutcomeOf, tmp_path: Path
 ) -> None:
