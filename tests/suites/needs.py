@@ -222,6 +222,7 @@ FIXTURES = {
     "start_in_own_network": ("namespaces",),
     "wires": ("namespaces",),
     "runner": ("emulation",),
+    "every_runner": ("emulation",),
     "wine": ("emulation", "wine"),
     "four_hosts": ("lab", "windows-hosts"),
 }

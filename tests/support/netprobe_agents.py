@@ -36,6 +36,15 @@ def build() -> Path:
     return PROBES / "build" / ("netprobe-sanitize" if SANITIZED else "netprobe")
 
 
+def asked(*command: Path | str) -> dict[str, object]:
+    """The one record that a request by hand prints."""
+    words = [str(word) for word in command]
+    process = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
+    record = json.loads(process.stdout)
+    assert isinstance(record, dict)
+    return record
+
+
 class Agent:
     """One ``netprobe agent``; its records, sorted by id as they come."""
 
