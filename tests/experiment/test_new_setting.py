@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from folders import MADE, ROOT, SUPPORT
+from folders import MADE, PLAYED, ROOT, SUPPORT
 
 pytestmark = pytest.mark.lab
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.lab
 @pytest.fixture(scope="module")
 def seen() -> Any:
     """What became of ``gap: 7``: see ``made_setting.py``."""
-    paths = os.pathsep.join([str(ROOT), str(MADE), str(SUPPORT)])
+    paths = os.pathsep.join([str(ROOT), str(MADE), str(PLAYED), str(SUPPORT)])
     command = [sys.executable, str(MADE / "made_setting.py")]
     process = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, check=False
