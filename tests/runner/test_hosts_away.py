@@ -13,7 +13,7 @@ from netlab.findings.analysis import Analysis
 
 __all__ = ["bench", "site"]
 
-pytestmark = [pytest.mark.alone, sshd.needs_sshd]
+pytestmark = sshd.needs_sshd
 
 WORDS = ("run", "matrix.yaml", "--no-report", "--into", "out")
 MATRIX = """\

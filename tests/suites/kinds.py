@@ -43,6 +43,8 @@ LOCKING = (
     "test_installers",
     "test_repeat",
     "test_concurrent",
+    "test_hosts_away",
+    "test_local_cluster",
 )
 """Files whose tests run netlab on this machine, one after the other: a run takes its lock."""
 FIRST = (

@@ -13,7 +13,7 @@ import pytest
 from netlab.experiment.records import Status
 from netlab.findings.analysis import load
 
-pytestmark = [pytest.mark.needs("distributed", "cc", "linux"), pytest.mark.alone]
+pytestmark = [pytest.mark.needs("distributed", "cc", "linux")]
 
 MATRIX = """
 title: workers here
