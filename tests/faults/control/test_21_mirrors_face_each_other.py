@@ -68,7 +68,10 @@ def test_a_mirror_answers_each_forged_request_once_and_no_answer_of_another_mirr
             answers.append(agent.next(name, "result", "error"))
         datagram_count = udp_datagrams() - old_count
     assert [answer["type"] for answer in answers] == ["result", "result"], answers
-    assert (answers[0]["received_messages"], answers[0]["answered_messages"]) == (REQUESTS, REQUESTS)
+    assert (answers[0]["received_messages"], answers[0]["answered_messages"]) == (
+        REQUESTS,
+        REQUESTS,
+    )
     assert (answers[1]["received_messages"], answers[1]["answered_messages"]) == (0, 0)
     assert answers[1]["foreign_messages"] == REQUESTS
     assert answers[0]["response_bytes"] <= answers[0]["message_bytes"]
