@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 import sshd
 from fault_runs import Bench, at, bench
 from sshd import Site, free_port, make_key, site
