@@ -46,16 +46,15 @@ Seen = dict[str, Any]
 """What an injection saw beside the run folders, as JSON has it."""
 
 
-def injects(*needs: str, is_stored: bool = True) -> pytest.MarkDecorator:
+def injects(*needs: str) -> pytest.MarkDecorator:
     """Judge what is stored in CI, and at night what the fault leaves then.
 
     This mark is the one next to the function: docs/scripts/reliability.py leaves out its cases
-    whose identifiers begin with ``recorded``. ``is_stored=False``: no night has recorded it yet.
+    whose identifiers begin with ``recorded``.
     """
     marks = [pytest.mark.night, pytest.mark.alone]
     marks += [pytest.mark.needs(*needs)] if needs else []
-    injected = pytest.param("injected", marks=marks)
-    sources = ["recorded", injected] if is_stored else [injected]
+    sources = ["recorded", pytest.param("injected", marks=marks)]
     return pytest.mark.parametrize("outcome_of", sources, indirect=True)
 
 

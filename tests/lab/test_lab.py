@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import inside, needs_a_lab, ssh, wait_until, wire_mbit_per_s
+from labs import inside, needs_a_lab_at_rest, ssh, wait_until, wire_mbit_per_s
 
 from netlab import lab
 from netlab.errors import UsageError
@@ -47,7 +47,7 @@ def awakened(of: lab.LabState) -> Iterator[bool]:
 
 
 class TestALab:
-    pytestmark = needs_a_lab
+    pytestmark = needs_a_lab_at_rest
 
     def test_two_labs_can_be_up_at_once_with_different_addresses(
         self, two_labs: tuple[lab.LabState, lab.LabState]

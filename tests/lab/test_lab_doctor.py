@@ -23,6 +23,7 @@ from netlab.lab import doctor, programs, quota
 DOCTOR = (sys.executable, "-m", "netlab", "lab", "doctor")
 COMMAND = re.compile(r"(sudo (apt-get|dnf|sysctl|modprobe|mount|netlab)|docker run) \S+")
 needs_root = pytest.mark.needs("namespaces")
+pytestmark = pytest.mark.beside
 
 
 def told(*words: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from labs import needs_a_lab, ssh, traces, wait_until
+from labs import needs_a_lab_at_rest, ssh, traces, wait_until
 
 from netlab import lab
 from netlab.errors import HostError, UsageError
@@ -26,7 +26,7 @@ def a_plan() -> LabPlan:
 
 
 class TestTheEndOfALab:
-    pytestmark = needs_a_lab
+    pytestmark = needs_a_lab_at_rest
 
     def test_lab_down_removes_namespaces_interfaces_processes_and_files(
         self, tmp_path: Path

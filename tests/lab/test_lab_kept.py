@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from labs import needs_a_lab, ssh
+from labs import needs_a_lab_at_rest, ssh
 
 from netlab import lab
 from netlab.cli import cli
@@ -42,7 +42,7 @@ def what_is_pinned(of: lab.LabState) -> dict[str, tuple[str, str | None, tuple[s
 
 
 class TestInALab:
-    pytestmark = needs_a_lab
+    pytestmark = needs_a_lab_at_rest
 
     @pytest.fixture(autouse=True)
     def gone(self, place: Path) -> Iterator[None]:

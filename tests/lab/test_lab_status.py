@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from labs import needs_a_lab, ssh, wait_until
+from labs import needs_a_lab_at_rest, ssh, wait_until
 
 from netlab import lab
 from netlab.cli import cli
 from netlab.lab import programs, state
 from netlab.lab.options import LabOptions
 
-pytestmark = needs_a_lab
+pytestmark = needs_a_lab_at_rest
 NAME = f"e{os.getpid()}"
 PASSWD = Path("/etc/passwd")
 

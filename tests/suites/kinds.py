@@ -45,8 +45,17 @@ LOCKING = (
     "test_concurrent",
     "test_hosts_away",
     "test_local_cluster",
+    "test_lab",
+    "test_lab_end",
+    "test_lab_kept",
+    "test_lab_status",
+    "test_lab_doctor",
+    "test_lab_sudo",
+    "test_lab_claims",
+    "test_lab_windows",
 )
-"""Files whose tests run netlab on this machine, one after the other: a run takes its lock."""
+"""Files whose tests run netlab on this machine, which takes its lock, or bring a lab up and down:
+one after the other."""
 FIRST = (
     *LOCKING,
     "test_build",
@@ -89,9 +98,13 @@ def kind_of(item: pytest.Item) -> Kind:
 
 
 def is_alone(item: pytest.Item) -> bool:
-    """Whether a test measures something that other load would falsify."""
-    marked = item.get_closest_marker("alone") is not None
-    return marked or any(needs.NEEDS[name].alone for name in needs.needs_of(item))
+    """Whether a test measures something that other load would falsify: it is marked ``alone``, or
+    has a need of such tests and is not marked ``beside``."""
+    if item.get_closest_marker("alone"):
+        return True
+    if item.get_closest_marker("beside"):
+        return False
+    return any(needs.NEEDS[name].alone for name in needs.needs_of(item))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -72,6 +72,10 @@ def test_lab(): pass
 @pytest.mark.needs("lab")
 def test_measuring(): pass
 
+@pytest.mark.beside
+@pytest.mark.needs("lab")
+def test_not_measuring(): pass
+
 @pytest.fixture
 def cable(): pass
 
@@ -91,7 +95,7 @@ def test_a_test_has_one_kind_and_measures_alone_or_does_not(session: Path) -> No
         ("--kinds", "unit"): ["test_unit"],
         ("--kinds", "unit,agents"): ["test_unit", "test_agents"],
         ("--kinds", "demo"): ["test_demo"],
-        ("--kinds", "lab", "--alone", "no"): ["test_of_root", "test_lab"],
+        ("--kinds", "lab", "--alone", "no"): ["test_of_root", "test_lab", "test_not_measuring"],
         ("--kinds", "lab", "--alone", "yes"): ["test_measuring", "test_over_a_cable"],
         ("--kinds", "night"): ["test_night"],
         ("--kinds", "week"): ["test_week"],

@@ -28,6 +28,8 @@ from netlab.remote.connect import connect
 from netlab.remote.ssh import SshTransport
 
 needs_a_lab = [pytest.mark.needs("lab")]
+needs_a_lab_at_rest = [*needs_a_lab, pytest.mark.beside]
+"""Nothing is measured in it."""
 
 
 @contextmanager
@@ -184,6 +186,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 # ---- Windows hosts -------------------------------------------------------------------------------
 
 needs_wine = [*needs_a_lab, pytest.mark.needs("windows-hosts")]
+needs_wine_at_rest = [*needs_wine, pytest.mark.beside]
 WINDOWS_LAB = f"w{os.getpid()}"
 SOURCE = SUPPORT / "lab_program.c"
 RATE_BIT_PER_S = 20e6

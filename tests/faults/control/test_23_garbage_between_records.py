@@ -42,7 +42,7 @@ def print_half_a_record(bench: Bench, lied_to: LiedTo) -> Seen:
     return {}
 
 
-@injects(is_stored=False)
+@injects()
 def test_half_a_record_is_quoted_in_the_failed_trial_without_its_escapes(
     outcome_of: OutcomeOf,
 ) -> None:

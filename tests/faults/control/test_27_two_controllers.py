@@ -32,7 +32,7 @@ def contend_for_hosts(bench: Bench) -> Seen:
     }
 
 
-@injects("lab", is_stored=False)
+@injects("lab")
 def test_controllers_with_pairs_in_random_order_never_share_a_host(outcome_of: OutcomeOf) -> None:
     outcome = outcome_of(contend_for_hosts)
     for name in outcome["runs"]:

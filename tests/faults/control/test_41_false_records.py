@@ -37,7 +37,7 @@ def lie_about_results(bench: Bench, lied_to: LiedTo) -> Seen:
     return {"stderr": output, "report_code": bench.run("report", "out").returncode}
 
 
-@injects(is_stored=False)
+@injects()
 def test_each_false_record_is_a_failed_trial_that_names_the_key_and_its_value(
     outcome_of: OutcomeOf,
 ) -> None:

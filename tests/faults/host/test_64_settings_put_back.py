@@ -37,7 +37,7 @@ def end_runs(bench: Bench) -> Seen:
     }
 
 
-@injects("lab", is_stored=False)
+@injects("lab")
 def test_settings_that_a_run_changes_are_put_back_whatever_ends_the_run(
     outcome_of: OutcomeOf,
 ) -> None:

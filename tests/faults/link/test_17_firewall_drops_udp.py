@@ -27,7 +27,7 @@ def drop_udp(bench: Bench, host: str) -> Seen:
 
 
 @pytest.mark.parametrize(("host", "other"), [(SERVER, CLIENT), (CLIENT, SERVER)])
-@injects("lab", is_stored=False)
+@injects("lab")
 def test_blocked_udp_is_named_with_its_direction_and_measured_when_let_in(
     outcome_of: OutcomeOf, host: str, other: str
 ) -> None:

@@ -35,7 +35,7 @@ def let_longer_packets_vanish(bench: Bench) -> Seen:
     return {"stderr": output, "took_s": took_s}
 
 
-@injects("lab", is_stored=False)
+@injects("lab")
 def test_cells_above_what_passes_are_refused_and_measured_when_the_path_is_mended(
     outcome_of: OutcomeOf,
 ) -> None:

@@ -41,7 +41,7 @@ def cut_the_cable(bench: Bench) -> Seen:
     return {"stderr": output}
 
 
-@injects("lab", is_stored=False)
+@injects("lab")
 def test_a_trial_whose_cable_was_down_is_measured_again_and_the_finding_says_how_long(
     outcome_of: OutcomeOf,
 ) -> None:

@@ -38,7 +38,7 @@ def narrow_the_path(bench: Bench) -> Seen:
     return {"took_s": took_s}
 
 
-@injects("lab", is_stored=False)
+@injects("lab")
 def test_cells_that_no_router_shortens_are_refused_with_the_length_and_others_measured(
     outcome_of: OutcomeOf,
 ) -> None:

@@ -17,7 +17,7 @@ from netlab.lab import programs
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import make_plan
 
-pytestmark = [*needs_a_lab, pytest.mark.needs("setpriv")]
+pytestmark = [*needs_a_lab, pytest.mark.beside, pytest.mark.needs("setpriv")]
 
 NAME = f"sudo-{os.getpid()}"
 CAP_NET_ADMIN = 1 << 12

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from folders import DOCS
-from labs import inside, needs_a_lab, ssh, wait_until
+from labs import inside, needs_a_lab_at_rest, ssh, wait_until
 
 from netlab import lab
 from netlab.lab import programs, state
@@ -55,7 +55,7 @@ def routed() -> Iterator[lab.LabState]:
 
 
 class TestAHost:
-    pytestmark = needs_a_lab
+    pytestmark = needs_a_lab_at_rest
 
     def test_folders_that_a_lab_host_writes_to_are_in_memory(self, pair: lab.LabState) -> None:
         mounts = [line.split() for line in ssh(pair, "linux-a", "cat /proc/mounts").splitlines()]
@@ -174,7 +174,7 @@ def sent(of: lab.LabState, by: int, to: int, *packets: int) -> tuple[list[int], 
 
 
 class TestTheWay:
-    pytestmark = needs_a_lab
+    pytestmark = needs_a_lab_at_rest
 
     def test_a_switch_of_a_lab_drops_packets_that_are_too_long_without_a_report(
         self, star: lab.LabState

@@ -17,7 +17,7 @@ from labs import (
     argv,
     files,
     inside,
-    needs_wine,
+    needs_wine_at_rest,
     programs_of,
     started,
     traces,
@@ -33,7 +33,7 @@ from netlab.lab.options import LabOptions
 
 
 class TestAWindowsHost:
-    pytestmark = needs_wine
+    pytestmark = needs_wine_at_rest
 
     def test_commands_on_a_windows_host_run_in_cmd_as_an_ordinary_account(
         self, four_hosts: lab.LabState
@@ -153,7 +153,7 @@ class TestAWindowsHost:
 
 
 class TestTheEnd:
-    pytestmark = needs_wine
+    pytestmark = needs_wine_at_rest
 
     def test_lab_down_removes_processes_and_mounts_of_windows_hosts(self) -> None:
         name = f"{NAME}-2"
