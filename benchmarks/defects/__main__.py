@@ -74,19 +74,26 @@ RECORDER = """
 import json, os, pathlib, pytest
 
 FOLDER = pathlib.Path({folder!r})
-SECONDS = {{}}
+SECONDS, FAILED = {{}}, []
 
 def pytest_runtest_logstart(nodeid, location):
     (FOLDER / "current").write_text(nodeid)
 
 def pytest_runtest_logreport(report):
     SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0) + report.duration
+    if report.failed:
+        FAILED.append(report.nodeid)
+
+def pytest_collectreport(report):
+    if report.failed:
+        FAILED.append(report.nodeid)
 
 def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
         path = FOLDER / "seconds.json"
         old = json.loads(path.read_text()) if path.exists() else {{}}
         path.write_text(json.dumps(old | SECONDS))
+        (FOLDER / "failed.json").write_text(json.dumps(FAILED))
 """
 
 
@@ -188,33 +195,47 @@ def hits(site: Site, seconds: dict[str, float]) -> dict[int, list[str]]:
     }
 
 
+def first_failure(site: Site, tests: list[str], limit_s: float, words: list[str]) -> str:
+    """The first of these tests that fails; empty if none does."""
+    begin, failed = time.monotonic(), site.folder / "failed.json"
+    for first in range(0, len(tests), 400):
+        failed.unlink(missing_ok=True)
+        (site.folder / "tests.txt").write_text("\n".join(tests[first : first + 400]))
+        left_s = max(1.0, limit_s - (time.monotonic() - begin))
+        try:
+            process = site.pytest("-x", f"@{site.folder / 'tests.txt'}", *words, limit_s=left_s)
+        except subprocess.TimeoutExpired:
+            return "not over in time"
+        if process.returncode != 0:
+            names = json.loads(failed.read_text()) if failed.exists() else []
+            return names[0] if names else (process.stdout.splitlines() or ["ended"])[-1]
+    return ""
+
+
 def tried(
     site: Site, one: Located, tests: list[str], limit_s: float, words: list[str]
 ) -> dict[str, Any]:
-    """Plant one defect and run the tests, at most this long; what came of it."""
+    """Plant one defect and run the tests, at most this long; what came of it.
+
+    A test that fails without the defect as well has not found it.
+    """
     before = one.path.read_text("utf-8")
     outcome: dict[str, Any] = {"number": one.defect.number, "tests": len(tests), "found_by": ""}
     if not tests:
         return outcome | {"result": "no test"}
-    begin = time.monotonic()
-    try:
-        one.path.write_text(one.plant(before), "utf-8")
-        if one.path.suffix == ".c" and not site.build():
-            return outcome | {"result": "does not compile"}
-        arguments = site.folder / "tests.txt"
-        for first in range(0, len(tests), 400):
-            arguments.write_text("\n".join(tests[first : first + 400]))
-            left_s = limit_s - (time.monotonic() - begin)
-            process = site.pytest("-x", f"@{arguments}", *words, limit_s=max(1.0, left_s))
-            if process.returncode != 0:
-                lines = process.stdout.splitlines()
-                failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-                by = failed[0].split(" - ")[0] if failed else (lines or ["ended"])[-1]
-                return outcome | {"result": "found", "found_by": by}
-    except subprocess.TimeoutExpired:
-        return outcome | {"result": "found", "found_by": "not over in time"}
-    finally:
-        one.path.write_text(before, "utf-8")
+    while tests:
+        try:
+            one.path.write_text(one.plant(before), "utf-8")
+            if one.path.suffix == ".c" and not site.build():
+                return outcome | {"result": "does not compile"}
+            by = first_failure(site, tests, limit_s, words)
+        finally:
+            one.path.write_text(before, "utf-8")
+            if one.path.suffix == ".c":
+                site.build()
+        if not by or by not in tests or not first_failure(site, [by], limit_s, words):
+            return outcome | {"found_by": by, "result": "found" if by else "missed"}
+        tests = [test for test in tests if test != by]
     return outcome | {"result": "missed"}
 
 

@@ -68,24 +68,37 @@ NIGHT = (
 )
 
 WEEK = (
-    Row("tests of the week", f"{PYTEST} --kinds week", (*PRODUCT, "tests"), 90),
-    Row("mutants", "make mutants", ("netlab", "tests", "pyproject.toml"), 120),
+    Row(
+        "tests of the week", f"{PYTEST} --kinds week", (*PRODUCT, "tests/lab", "tests/support"), 90
+    ),
+    Row(
+        "mutants",
+        "make mutants",
+        ("netlab", "tests/stats", "tests/findings", "tests/compare", "tests/support"),
+        120,
+    ),
+    Row("planted defects", "make defects", (*PRODUCT, "tests", "benchmarks/defects"), 300),
     Row(
         "fuzzing, five minutes a target",
         "make fuzz FUZZ_SECONDS=300",
         ("netlab", "tests/fuzz", "tests/imports/samples"),
         150,
     ),
-    Row("speed beside other tools", "make benchmarks", (*PRODUCT, "benchmarks"), 60),
-    _benchmark("planted causes", "truths.truths", 600),
-    _benchmark("kills and faults at random", "faults.chaos", 120),
-    _benchmark("signals at random moments", "faults.interrupts", 60),
+    Row("speed beside other tools", "make benchmarks", (*PRODUCT, "benchmarks"), 90),
+    _benchmark(
+        "planted causes",
+        "truths.truths",
+        180,
+        "--seed {seed} --into build/truths --runs 1 --clean 20 --mixtures 10",
+    ),
+    _benchmark("kills and faults at random", "faults.chaos", 60, "--kills 100 --runs 30"),
+    _benchmark("signals at random moments", "faults.interrupts", 40, "--times 100 --others 30"),
     _benchmark("contended locks", "faults.locks", 30),
     _benchmark("settings that are put back", "faults.put_back", 40),
     _benchmark("contended folders", "faults.folder_creation", 15),
     _benchmark("kills of workers", "faults.cluster_kills", 60),
-    _benchmark("histories", "truth.history", 60),
-    _benchmark("agreement with other tools", "peers.agreement", 90),
+    _benchmark("histories", "truth.history", 60, "--histories 20"),
+    _benchmark("agreement with other tools", "peers.agreement", 60, "--cells 30"),
     _benchmark("a year of records", "cost.records", 120),
     _benchmark("many hosts", "cost.many_hosts", 30),
     _benchmark("a thousand simulated hosts", "cost.simulated_hosts", 30),

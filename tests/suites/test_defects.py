@@ -132,3 +132,29 @@ def test_the_comparison_fails_if_a_defect_found_before_is_missed_after(
     output = capsys.readouterr().out
     assert "1 were found before and are missed after" in output
     assert "number=1" in output
+
+
+@pytest.mark.lab
+def test_a_test_that_fails_without_the_defect_as_well_does_not_find_it(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "netlab").mkdir(parents=True)
+    (tree / "netlab" / "times.py").write_text("def ns(us):\n    return us * 1000\n")
+    (tree / "test_times.py").write_text(
+        "from netlab.times import ns\n\n"
+        "def test_red(): assert ns(0) == 1\n"
+        "def test_zero(): assert ns(0) == 0\n"
+        "def test_one(): assert ns(1) == 1000\n"
+    )
+    (tree / "pytest.ini").write_text("[pytest]\n")
+    recorder = planting.RECORDER.format(folder=str(tmp_path))
+    (tmp_path / "defect_recorder.py").write_text(recorder)
+    (one,) = defects.locate(tree, [*defects.draw(tree, 1, "seed")])
+    assert one.place.kind == "unit dropped"
+    site = planting.Site(tree, tmp_path)
+    results = []
+    for names in (["test_red", "test_zero"], ["test_red", "test_zero", "test_one"], []):
+        tests = [f"test_times.py::{name}" for name in names]
+        outcome = planting.tried(site, one, tests, 60, [])
+        results.append((outcome["result"], outcome["found_by"]))
+    assert results == [("missed", ""), ("found", "test_times.py::test_one"), ("no test", "")]
+    assert "* 1000" in one.path.read_text()
