@@ -190,7 +190,7 @@ def test_offered_sent_and_received_rates_are_listed_with_loss_and_jitter() -> No
     assert place(sheet, "a → b", "offered, Mbit/s").value == 50.0
 
 
-def test_rows_of_offered_rates_name_the_sender_and_with_several_setups_the_setup() -> None:
+def test_rows_of_offered_rates_name_sender_and_receiver_and_settings_that_differ() -> None:
     udp: dict[str, Value] = {"protocol": "UDP", "rate_bit_per_s": 5e7}
     sizes: list[dict[str, Value]] = [{**udp, "message_bytes": size} for size in (64, 1472)]
     values = {"sent_bit_per_s": 4.99e7}
@@ -272,7 +272,7 @@ def test_rates_within_one_machine_make_no_pair_over_the_cable_look_slow() -> Non
     assert all("with others" not in text.lower() for _, text in sheet.footnotes)
 
 
-def test_pairings_by_letters_have_no_pair_section_and_named_pairs_no_table_of_means() -> None:
+def test_only_pairings_by_letter_are_in_the_tables_and_they_have_no_pair_section() -> None:
     letters, names = reading("LL", 90.0), reading("a+b", 90.0)
     assert part([letters], LINK, imported=False) is None
     assert in_tables([letters, names]) == [letters]

@@ -106,7 +106,7 @@ def test_both_directions_of_one_pair_are_added_up() -> None:
     assert places["together, Mbit/s"].value == pytest.approx(181)
 
 
-def test_rounds_of_pairings_by_letters_are_named_with_their_settings() -> None:
+def test_a_round_of_pairings_by_letter_is_labelled_with_pairings_and_settings() -> None:
     small = {"message_bytes": 64}
     assert row([reading("LL", 9.0), reading("WW", 8.0)])[0] == "LL with WW, UDP 1472"
     assert row([reading("LL", 9.0), reading("WW", 8.0, settings=small)])[0] == (

@@ -12,7 +12,7 @@ from netlab.report.forked_text import forked_text
 pytestmark = pytest.mark.lab
 
 
-def test_a_forked_process_makes_the_text_from_the_state_at_the_fork() -> None:
+def test_a_text_made_in_a_forked_process_describes_the_state_before_the_fork() -> None:
     state = {"half": "\udc80", "who": str(os.getpid())}
     with forked_text(lambda: f"{state} {os.getpid()}", worth_it=True) as result:
         state_text = str(state)
@@ -23,7 +23,7 @@ def test_a_forked_process_makes_the_text_from_the_state_at_the_fork() -> None:
 
 
 @pytest.mark.parametrize("can_copy", [False, True])
-def test_the_process_itself_makes_the_text_if_a_fork_is_impossible_or_not_worth_it(
+def test_the_text_is_made_without_a_fork_if_forking_is_impossible_or_not_worthwhile(
     monkeypatch: pytest.MonkeyPatch, can_copy: bool
 ) -> None:
     monkeypatch.setattr(room, "_CAN_COPY", can_copy)
@@ -39,7 +39,9 @@ def test_an_error_in_the_forked_process_is_raised_in_the_parent() -> None:
         result()
 
 
-def test_no_forked_process_remains_after_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_forked_process_remains_after_an_error_in_the_parent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     if not room._CAN_COPY:
         pytest.skip("no process is copied on this system")
     children, fork = [], os.fork

@@ -48,7 +48,7 @@ def translations(language: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_a_catalogue_has_exactly_the_texts_of_the_reports(language: str) -> None:
+def test_a_translation_catalogue_has_exactly_the_texts_of_the_reports(language: str) -> None:
     script = runpy.run_path(str(ROOT / "docs" / "scripts" / "messages.py"))
     assert (FOLDER / f"{language}.po").read_bytes() == script["updated"](language), "make messages"
 

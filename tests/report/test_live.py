@@ -225,7 +225,7 @@ def test_watching_ends_when_the_writer_has_ended_although_trials_remain(folder: 
 
 
 @pytest.mark.usefixtures("light")
-def test_watching_waits_for_a_run_that_nobody_writes_yet(tmp_path: Path) -> None:
+def test_watching_a_run_continues_until_a_writer_has_started_and_ended(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder.open_for_writing(path, made_plan()):
         pass

@@ -38,7 +38,7 @@ def reading(protocol: str, mss_bytes: int | None, **settings: Any) -> Reading:
     ("protocol", "size", "mss_bytes"),
     [("TCP", 0, 1428), ("TCP", 64, 9000), ("TCP", 64, 0), ("UDP", 70_000, None), ("UDP", -1, None)],
 )
-def test_a_message_that_no_cable_carries_is_reported_with_the_reason_of_the_arithmetic(
+def test_a_message_that_no_link_can_carry_is_reported_with_the_reason(
     protocol: Any, size: int, mss_bytes: int | None, mtu_bytes: int, ip_version: Any
 ) -> None:
     link = Link(1e8, mtu_bytes)

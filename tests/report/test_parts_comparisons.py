@@ -31,7 +31,7 @@ RECEIVE: dict[str, Any] = {
 }
 
 
-def test_a_comparison_states_20_percent_for_short_and_twice_for_long_messages(make: Make) -> None:
+def test_a_comparison_states_round_trips_as_percent_longer_or_as_twice_as_long(make: Make) -> None:
     part = compare(make(*round_trip_run(5)), **RECEIVE)
     (sheet,) = part.sheets
     short = place(sheet, "UDP 18, mean round trip", "in words").text
@@ -116,7 +116,9 @@ def test_two_pairings_can_be_compared(make: Make) -> None:
     assert place(part.sheets[0], "UDP 18", "in words").text.startswith("50 % longer")
 
 
-def test_a_comparison_without_matching_cells_states_that_no_cells_differ(make: Make) -> None:
+def test_a_comparison_of_a_setting_that_the_run_never_varied_has_a_sentence_and_no_table(
+    make: Make,
+) -> None:
     part = compare(
         make(*scattered([100], [200])),
         baseline={"udp_checksum": True},

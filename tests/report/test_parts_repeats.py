@@ -59,7 +59,9 @@ def test_a_run_without_repeats_has_no_sections_on_repeats_and_drift(make: Make) 
     assert drift.part(trials) is None
 
 
-def test_frames_of_a_stream_are_counted_as_payload_without_gaps_and_with_gaps(make: Make) -> None:
+def test_the_rate_of_a_stream_is_given_for_payload_for_frames_and_for_frames_with_gaps(
+    make: Make,
+) -> None:
     cell = planned("stream", message_bytes=1472, count=1000, duration_s=None)
     values = {"throughput_bit_per_s": 95e6, "elapsed_ns": 123_957_895, "sent_messages": 1000}
     run = make(
@@ -97,7 +99,9 @@ def test_only_a_cell_whose_mean_stayed_imprecise_after_all_trials_is_named(make:
     assert "3 to 4, until the 95 % interval is within 1 % of the mean" in page
 
 
-def test_cells_given_as_imprecise_are_counted_in_the_section_on_repeats(make: Make) -> None:
+def test_the_section_on_repeats_counts_cells_that_reached_the_most_allowed_trials(
+    make: Make,
+) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 2), [result(cell, n, of_round_trips([1000] * 9)) for n in (1, 2)])
     part = repeats.part(readings(run), LINK, imported=False, never_tight=[cell.key])
@@ -105,7 +109,7 @@ def test_cells_given_as_imprecise_are_counted_in_the_section_on_repeats(make: Ma
     assert any("1 cell reached the most trials allowed" in text for text in part.paragraphs)
 
 
-def test_rows_of_repeats_with_equal_values_are_all_listed(make: Make) -> None:
+def test_values_that_are_equal_in_all_repeats_are_still_listed(make: Make) -> None:
     cell = planned("round_trip")
     values = of_round_trips([1000] * 9, client_user_ns=0, client_system_ns=0)
     run = make(plan_of([cell], 2), [result(cell, n, values) for n in (1, 2)])
@@ -113,7 +117,7 @@ def test_rows_of_repeats_with_equal_values_are_all_listed(make: Make) -> None:
     assert {"user time, client, s", "system time, client, s", "lost messages"} <= set(labels)
 
 
-def test_drift_is_drawn_as_a_line_that_rises_over_the_run(make: Make) -> None:
+def test_rising_round_trips_are_drawn_as_a_rising_line_of_drift(make: Make) -> None:
     cell = planned("round_trip")
     records = [result(cell, n, of_round_trips([1000 * (100 + n)] * 9)) for n in range(1, 6)]
     (strip,) = part_of(make(plan_of([cell], 5), records), "over-time").charts

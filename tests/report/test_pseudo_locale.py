@@ -83,7 +83,7 @@ def texts(noun: Any, place: str) -> Iterator[tuple[str, str]]:
                 yield from texts(getattr(noun, field.name), f"{place}.{field.name}")
 
 
-def test_no_text_of_a_chart_bypasses_the_catalogue(written: Written) -> None:
+def test_no_text_of_a_chart_bypasses_the_translation_catalogue(written: Written) -> None:
     report = written.report
     of_tables, _left_out = charts(report.layout, report.run.plan.link)
     every = [*of_tables, *(chart for part in report.parts for chart in part.charts)]
@@ -110,7 +110,7 @@ def is_cut(text: str, page_texts: set[str]) -> bool:
     )
 
 
-def test_no_text_of_the_page_bypasses_the_catalogue(written: Written) -> None:
+def test_no_text_of_the_page_bypasses_the_translation_catalogue(written: Written) -> None:
     page = Visible()
     page.feed(written.page)
     noted = noted_of(written.run) | {written.run.plan.matrix_text.strip()} | written.requested
@@ -125,7 +125,7 @@ def test_no_text_of_the_page_bypasses_the_catalogue(written: Written) -> None:
     assert len(page_texts) > 50
 
 
-def test_no_text_of_an_opened_cell_bypasses_the_catalogue(written: Written) -> None:
+def test_no_text_of_an_opened_cell_bypasses_the_translation_catalogue(written: Written) -> None:
     words = [
         (place, text)
         for cell in cells_of_page(written.page)
@@ -136,7 +136,9 @@ def test_no_text_of_an_opened_cell_bypasses_the_catalogue(written: Written) -> N
     assert omissions(words, written.names) == {}
 
 
-def test_no_text_of_the_latex_and_markdown_files_bypasses_the_catalogue(written: Written) -> None:
+def test_no_text_of_the_latex_and_markdown_files_bypasses_the_translation_catalogue(
+    written: Written,
+) -> None:
     # Typography may replace a straight apostrophe of a name.
     names = written.names | {name.replace("'", "’") for name in written.names}
     for file, texts_in in (("tables.tex", texts_of_latex), ("tables.md", texts_of_markdown)):

@@ -144,7 +144,7 @@ def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def test_every_table_heading_of_the_page_has_a_scope(several: Analysis) -> None:
+def test_every_table_heading_of_the_page_has_a_scope_attribute(several: Analysis) -> None:
     page = page_of(several)
     assert len(page.all("th")) > 50
     assert {heading.get("scope") for heading in page.all("th")} == {"col", "colgroup", "row"}

@@ -88,7 +88,7 @@ def seed_run(tmp_path: Path, **settings: Any) -> Analysis:
     return made(tmp_path, values_of, **settings)
 
 
-def test_a_search_table_has_rate_share_line_rate_bound_and_limit_per_frame_size(
+def test_the_table_of_a_search_gives_each_frame_size_its_rate_line_rate_and_limit(
     tmp_path: Path,
 ) -> None:
     part = part_of(seed_run(tmp_path))
@@ -120,7 +120,7 @@ def test_the_chart_of_throughput_searches_shows_the_theoretical_maximum(tmp_path
         assert values_of is not None and most is not None and values_of <= most
 
 
-def test_a_rate_of_pairs_searched_together_is_stated_and_one_of_a_pair_alone_is_marked(
+def test_pairs_searched_together_are_stated_and_a_rate_searched_alone_has_a_footnote(
     tmp_path: Path,
 ) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
@@ -184,7 +184,9 @@ def test_a_search_without_a_result_for_the_device_is_blank_with_its_reason(
     assert share.lines[0].points == ((0.0, None), (1.0, None), (2.0, 30.0))
 
 
-def test_losses_are_listed_by_offered_rate_without_losses_of_the_tester(tmp_path: Path) -> None:
+def test_losses_are_listed_by_offered_rate_and_blank_if_they_do_not_concern_the_device(
+    tmp_path: Path,
+) -> None:
     more: dict[str, Value] = {
         "loss_line_share": [1.0, 0.9, 0.8, 0.7],
         "loss_sent_frames": [1000, 900, 800, 700],
@@ -228,7 +230,7 @@ WATCHED: dict[str, Value] = {
 }
 
 
-def test_the_limit_of_a_search_names_the_host_its_busiest_core_and_drops_by_place(
+def test_a_search_names_the_limiting_host_and_its_busiest_core_and_lists_drops_by_place(
     tmp_path: Path,
 ) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
@@ -253,7 +255,7 @@ def test_the_limit_of_a_search_names_the_host_its_busiest_core_and_drops_by_plac
     assert all(line.points[1][1] is None for line in cpu.lines)
 
 
-def test_round_trips_are_listed_by_load_and_bursts_with_frames_waiting_in_the_device(
+def test_a_search_lists_round_trips_per_load_and_the_length_of_bursts_per_frame_size(
     tmp_path: Path,
 ) -> None:
     latency: dict[str, Value] = {
@@ -297,7 +299,7 @@ def test_round_trips_are_listed_by_load_and_bursts_with_frames_waiting_in_the_de
     assert any("RFC 9004" in text for text in part.paragraphs)
 
 
-def test_a_share_of_a_line_rate_that_the_link_exceeds_has_a_footnote(tmp_path: Path) -> None:
+def test_a_search_has_a_footnote_if_the_link_is_not_the_stated_one(tmp_path: Path) -> None:
     values_of: dict[int, dict[str, Value] | None] = {
         1518: of_search(1518, 1.0, "line rate", link_paced=False)
     }
@@ -317,7 +319,7 @@ def test_the_search_section_states_trial_times_shorter_than_the_standard(tmp_pat
     assert any("Some of these times were shorter" in text for text in paragraphs)
 
 
-def test_a_failed_search_with_a_rate_is_refused(tmp_path: Path) -> None:
+def test_a_record_of_a_failed_search_that_contains_a_rate_is_refused(tmp_path: Path) -> None:
     assert "upper_frames_per_s".endswith(HEADLINE_ENDINGS)
     cell = planned("throughput_search", frame_bytes=64)
     keys: dict[str, Any] = {"status": Status.FAILED, "reason": "tester-bound"}

@@ -27,6 +27,6 @@ def test_a_mean_has_the_decimals_that_its_interval_justifies() -> None:
     assert texts(columns, ("138.11", "12.95"), ("123.64", "")) == [["138", "13"], ["124", ""]]
 
 
-def test_ratios_words_and_tiny_figures_keep_their_digits() -> None:
+def test_rounding_a_table_leaves_ratios_texts_and_tiny_figures_unchanged() -> None:
     assert texts(("ratio", "in words"), ("0.713", "29 % shorter")) == [["0.713", "29 % shorter"]]
     assert texts(("%",), ("1000.00",), ("0.0029",)) == [["1000"], ["0.0029"]]

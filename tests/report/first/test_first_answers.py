@@ -133,7 +133,7 @@ def test_an_answer_leads_to_the_slowest_cell() -> None:
     assert values[udp.cells[0]] == min(value for value in rates if value is not None)
 
 
-def test_a_search_answer_names_the_smallest_frame_at_line_rate_and_the_share_below(
+def test_the_answer_of_a_search_states_the_smallest_frame_at_line_rate_and_shares_below_it(
     tmp_path: Path,
 ) -> None:
     cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
@@ -149,7 +149,7 @@ def test_a_search_answer_names_the_smallest_frame_at_line_rate_and_the_share_bel
     assert line.cells[0] == cells[64].key
 
 
-def test_a_search_with_one_share_at_every_frame_size_is_answered_once(tmp_path: Path) -> None:
+def test_a_search_with_equal_shares_at_all_frame_sizes_has_a_single_answer(tmp_path: Path) -> None:
     cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
     records = [result(cell, 1, {"line_share": 0.8, "limit": "device"}) for cell in cells.values()]
     (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))

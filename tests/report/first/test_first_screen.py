@@ -334,7 +334,9 @@ def test_a_click_on_a_column_head_sorts_a_table_and_typed_text_filters_another(
     assert tab.run(f"{visible}.length") == 1
 
 
-def test_the_corner_of_a_scrolled_table_covers_the_columns_below(browser: Browser) -> None:
+def test_the_corner_of_a_table_scrolled_sideways_stays_in_front_of_its_columns(
+    browser: Browser,
+) -> None:
     tab = opened(browser, "lab-report", PHONE)
     over = tab.run(
         "(() => { const box = document.querySelector('#pairing-1 .wide');"

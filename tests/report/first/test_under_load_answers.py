@@ -46,7 +46,7 @@ def sentences_of(
     return [line.sentence for line in under_load.answers(readings(run))]
 
 
-def test_the_answer_states_what_round_trips_rise_to_under_which_load(make: Make) -> None:
+def test_the_answer_states_how_far_round_trips_rise_and_under_which_load(make: Make) -> None:
     cell = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
     assert sentences_of(make, [cell], under_load_records(cell, [123.0])) == [
         "Under load round trips rise from 0.10 ms to 123 ms (LL, UDP up, 90.00 Mbit/s)"

@@ -92,7 +92,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield with_segments(REPORTS / "engines-lab", tmp_path)
 
 
-def test_figures_of_each_cell_in_a_large_report_equal_those_of_the_frame(written: Written) -> None:
+def test_figures_of_each_cell_in_a_large_report_equal_those_of_the_data_frame(
+    written: Written,
+) -> None:
     frame = written.whole.frame
     lines = [*csv.DictReader((written.folder / CELLS).read_text("utf-8").splitlines())]
     ok = frame[frame["status"] == "ok"]
@@ -134,7 +136,7 @@ def test_a_large_report_shows_every_section_and_the_findings_of_the_whole_run(
     assert not (written.folder / "tables.csv").exists()
 
 
-def test_no_text_of_a_large_report_bypasses_the_catalogue(written: Written) -> None:
+def test_no_text_of_a_large_report_bypasses_the_translation_catalogue(written: Written) -> None:
     whole = written.whole
     values = (value for cell in whole.plan.cells for value in cell.settings.values())
     page = Visible()

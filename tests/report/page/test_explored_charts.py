@@ -77,7 +77,7 @@ SQUARE = HeatMap(
 )
 
 
-def test_strips_and_maps_are_interactive_but_bar_charts_and_backward_lines_are_not() -> None:
+def test_time_charts_and_heat_maps_are_interactive_but_bars_and_backward_lines_are_not() -> None:
     strip = Strip("s", "S", "minutes", (Panel("LL", "%", (Curve("", 0, ((0.0, 1.0),)),)),))
     back = chart_of(name="back", lines=(Curve("", 0, ((2.0, 1.0), (1.0, 1.0))),))
     data = unpacked(packed_charts([strip, SQUARE, back, chart_of(as_bars=True)]))
@@ -87,7 +87,7 @@ def test_strips_and_maps_are_interactive_but_bar_charts_and_backward_lines_are_n
     assert packed_charts([back]) == ""
 
 
-def test_packed_data_of_a_strip_hold_its_named_bands() -> None:
+def test_packed_data_of_a_chart_over_time_hold_its_named_bands() -> None:
     panels = (Panel("round trip", "ms", (Curve("", 0, ((0.0, 1.0),)),)),)
     strip = Strip("s", "S", "seconds", panels, (Band(0.5, 2.1234567, "idle"),), from_zero=True)
     (chart_data,) = unpacked(packed_charts([strip])).values()

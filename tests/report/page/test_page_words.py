@@ -57,7 +57,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_undrawn(load(folder), pseudo())
 
 
-def test_titles_axes_and_statuses_of_a_cell_come_from_the_catalogue(page: Path) -> None:
+def test_titles_axes_and_statuses_of_a_cell_come_from_the_translation_catalogue(page: Path) -> None:
     (cell, *_) = cells_of_page(page.read_text("utf-8"))
     own = {"chart title", "chart x", "line", "status", "ends"}
     own_texts = [text for place, text in texts_of_cell(cell) if place in own]
@@ -95,7 +95,7 @@ def test_the_page_script_has_no_words_of_its_own() -> None:
     assert {literal for literal in words if PROSE.search(literal)} == CODE
 
 
-def test_the_page_script_asks_for_exactly_the_words_that_the_page_has() -> None:
+def test_the_page_contains_exactly_the_translated_words_that_its_script_uses() -> None:
     calls = CALLS.findall(script_text())
     assert {literal for call in calls for literal in call if literal} == set(
         json.loads(script_words(Wording()))
@@ -136,7 +136,7 @@ def test_a_date_is_written_in_the_format_of_the_language(tmp_path: Path) -> None
     assert f"{day}.{month}.{year}" in pseudo().text(period)
 
 
-def test_markup_in_a_catalogue_is_escaped_on_the_page(tmp_path: Path) -> None:
+def test_markup_in_a_translation_catalogue_is_escaped_on_the_page(tmp_path: Path) -> None:
     class Hostile(Pseudo):
         def gettext(self, message: str) -> str:
             return '"><script>' + message

@@ -68,7 +68,7 @@ def test_the_repeat_command_on_the_page_measures_its_cell_again_and_no_other_cel
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_repeat_command_is_copied_or_selected_if_the_clipboard_refuses_the_copy(
+def test_the_copy_button_copies_the_repeat_command_or_selects_it_if_copying_is_refused(
     browser: Browser, measured: Path
 ) -> None:
     tab = opened(browser, measured, 0)

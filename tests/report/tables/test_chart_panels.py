@@ -47,7 +47,7 @@ def test_a_line_label_names_what_varies_and_the_title_what_does_not() -> None:
     assert chart.panels == ()
 
 
-def test_lines_with_equal_words_keep_their_labels() -> None:
+def test_a_chart_with_equal_missing_or_unmatched_line_labels_is_left_unchanged() -> None:
     same = chart_of(line(1.0, words=("LL",)), line(2.0, words=("LL",)))
     without = chart_of(Curve("one", 0, ((1.0, 1.0),)), Curve("other", 1, ((1.0, 1.0),)))
     unequal = chart_of(line(1.0, words=("LL",)), line(1.0, words=("WL", "spinning")))
@@ -95,7 +95,7 @@ def test_lines_near_the_ceiling_are_also_shown_as_shares_of_the_ceiling() -> Non
     assert "shares of the wire ceiling" in chart.alt
 
 
-def test_intervals_are_shown_as_shares_and_fit_on_the_axis() -> None:
+def test_confidence_intervals_are_converted_to_shares_of_the_ceiling_and_fit_on_the_axis() -> None:
     wide = replace(line(48.0, 93.0), half_widths=(1.0, 9.0))
     chart = with_shares(chart_of(wide))
     assert chart.shares[0].half_widths == (2.0, 9.0)

@@ -129,6 +129,6 @@ def test_a_table_of_times_below_a_millisecond_is_in_microseconds() -> None:
     assert align_digits(times(0.0)).columns == ("increase, ms",)
 
 
-def test_a_table_keeps_its_unit_if_a_heading_cannot_name_another() -> None:
+def test_a_table_keeps_its_unit_if_a_column_heading_cannot_be_given_another_unit() -> None:
     table = replace(times(0.5), columns=("at line rate, ms",))
     assert align_digits(table) == table

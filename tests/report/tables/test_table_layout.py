@@ -33,7 +33,7 @@ def test_automatic_buffers_are_a_table_row_below_the_sizes() -> None:
     assert [row.label for row in table.lines][:3] == ["16 KiB", "64 KiB", "auto"]
 
 
-def test_other_settings_that_vary_give_a_table_per_combination_named_in_its_title() -> None:
+def test_each_combination_of_further_settings_has_a_table_whose_title_names_the_settings() -> None:
     tables = tables_of(
         *(
             reading(buffer=buffer, streams=streams, congestion=congestion)
@@ -73,7 +73,7 @@ def test_streams_in_both_directions_have_a_table_column_per_direction_and_no_sum
     assert "110" not in plain(table)
 
 
-def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None:
+def test_one_way_streams_and_streams_in_both_directions_have_separate_overviews() -> None:
     flows = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
     one_way = [reading(direction=way) for way in ("client-sends", "server-sends")]
     first, second = overviews(lay_out([*one_way, reading(direction="both", flows=flows)]))
@@ -85,7 +85,7 @@ def test_combinations_with_other_columns_have_an_overview_of_their_own() -> None
     assert not first.footnotes
 
 
-def test_directions_that_vary_have_tables_of_their_own() -> None:
+def test_one_way_streams_and_streams_in_both_directions_have_separate_tables() -> None:
     flows = {"to_server_": FlowReading(throughput_bit_per_s=1e6), "to_client_": FlowReading()}
     tables = tables_of(
         reading(direction="client-sends"), reading(direction="both", flows=flows, status="ok")

@@ -90,7 +90,7 @@ def test_terminal_tables_contain_no_escape_sequence() -> None:
     assert "word" in plain(table)
 
 
-def test_the_methods_state_whose_figures_other_tools_report() -> None:
+def test_the_methods_section_states_that_figures_of_iperf3_were_printed_by_the_tool() -> None:
     plain, by_tool = reading(94), reading(94, engine="iperf3")
     (sentence,) = [
         text for text in methods((plain, by_tool), None, source=None) if "iperf3" in text
@@ -99,7 +99,7 @@ def test_the_methods_state_whose_figures_other_tools_report() -> None:
     assert not any("the tool" in text for text in methods((plain,), None, source=None))
 
 
-def test_the_methods_name_pairings_whose_server_opened_the_connection() -> None:
+def test_the_methods_section_names_pairings_whose_server_opens_the_connection() -> None:
     reverse_reading = reading(94, pairing="WL", flow={"connected_by": "server"})
     plain = reading(94, pairing="LW", flow={"connected_by": "client"})
     (sentence,) = [
