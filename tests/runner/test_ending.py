@@ -134,7 +134,7 @@ def test_a_signal_that_a_weak_reference_callback_swallows_is_raised_again(
     assert child.communicate(timeout=60) == (f"{output}\n", "")
 
 
-def test_a_swallowed_signal_that_returns_during_its_handling_is_not_lost() -> None:
+def test_a_swallowed_signal_raised_again_during_its_handling_is_not_lost() -> None:
     """As on a busy machine, where the delay is over before the hook has ended."""
     text = SWALLOWS.format(watch="interruptible()", name="SIGINT")
     hasty = "import netlab.runner.ending\nnetlab.runner.ending.AGAIN_S = 2e-6\n"

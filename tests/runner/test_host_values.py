@@ -21,7 +21,7 @@ def said(values: HostValues, **settings: object) -> list[str]:
     return [*wrong_values(cell, ENDS, {"s": values, "c": values})]  # type: ignore[arg-type]
 
 
-def test_unknown_values_of_a_host_make_no_setting_of_a_cell_wrong() -> None:
+def test_a_setting_is_not_wrong_if_the_values_of_the_host_are_unknown() -> None:
     assert said(HostValues(), congestion="cubik", interface="e9", server_cpu=99) == []
 
 
@@ -42,13 +42,13 @@ def test_a_refused_congestion_control_is_reported_with_the_command_that_allows_i
     assert said(has, congestion="reno") == []
 
 
-def test_the_server_needs_the_interface_of_a_cell_in_which_the_server_connects() -> None:
+def test_a_cell_in_which_the_server_connects_needs_its_interface_at_the_server() -> None:
     has = HostValues.of({"addresses": "eth1=10.0.0.1/24"}, {})
     (sentence,) = said(has, interface="eth2", opening="server-connects")
     assert sentence.startswith("s has no interface `eth2` ")
 
 
-def test_the_client_needs_the_interface_that_a_cell_names() -> None:
+def test_the_client_must_have_the_interface_that_a_cell_names() -> None:
     has = HostValues.of({"addresses": "lo=127.0.0.1/8,eth1=10.0.0.1/24,eth1=fd00::1/64"}, {})
     assert said(has, interface="eth1") == []
     assert said(has, interface="eth2") == [

@@ -222,7 +222,7 @@ def kept_from(setup: TestSettings, **values: HostValues) -> Unmeasured | None:
         ("both", {"client", "server"}),
     ],
 )
-def test_only_the_sending_end_must_be_allowed_its_congestion_control(
+def test_only_the_sending_end_needs_permission_for_the_congestion_control(
     direction: Literal["client-sends", "server-sends", "both"], whom: set[str]
 ) -> None:
     setup = Stream(protocol="TCP", message_bytes=64, congestion="cubic", direction=direction)

@@ -210,7 +210,9 @@ def test_run_with_redo_measures_a_cell_again_and_prints_its_record_as_json(copie
 
 
 @pytest.mark.lab
-def test_resume_with_redo_measures_the_named_cell_and_no_missing_one(copied: Path) -> None:
+def test_resume_with_redo_measures_only_the_named_cell_even_if_another_cell_is_missing(
+    copied: Path,
+) -> None:
     key, lost_key = (cell.key for cell in load(copied / "out").plan.cells[:2])
     journal = copied / "out" / "journal.jsonl"
     journal_lines = [
@@ -287,7 +289,7 @@ def test_a_second_run_on_a_host_is_refused_with_the_holder_of_the_host(paused: P
 
 
 @pytest.mark.lab
-def test_a_signal_ends_a_run_during_a_pause_that_its_first_line_states(paused: Paused) -> None:
+def test_a_signal_ends_a_run_during_the_pause_between_two_trials(paused: Paused) -> None:
     assert paused.exit_code == 130
     assert "10 min between trials" in paused.stderr
     assert paused.records == 1
@@ -297,7 +299,9 @@ def test_a_signal_ends_a_run_during_a_pause_that_its_first_line_states(paused: P
 
 
 @pytest.mark.lab
-def test_a_run_with_until_resumes_after_sigkill_with_the_same_decisions(tmp_path: Path) -> None:
+def test_a_run_that_repeats_until_precise_resumes_after_sigkill_with_the_same_decisions(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "matrix.yaml").write_text(TWO_CELLS)
     words = ("run", "matrix.yaml", *INTO, "--set", UNTIL, "--wait", "60")
     with subprocess.Popen(

@@ -44,7 +44,7 @@ def test_a_trial_with_too_much_steal_is_measured_again_after_all_others(
     assert bench.counted == {"ok": 20}
 
 
-def test_a_trial_with_steal_in_every_attempt_is_left_after_its_tries_and_reported(
+def test_a_trial_with_steal_in_every_attempt_is_reported_after_the_allowed_attempts(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = QUIET
@@ -59,7 +59,7 @@ def test_a_trial_with_steal_in_every_attempt_is_left_after_its_tries_and_reporte
     assert bench.run(FakePool()) == []
 
 
-def test_a_run_cut_while_it_measures_trials_again_resumes_with_the_remaining_ones(
+def test_a_run_cut_while_it_measures_trials_again_resumes_with_the_remaining_trials(
     bench: Bench,
 ) -> None:
     bench.text = QUIET

@@ -70,7 +70,7 @@ def test_a_trial_interrupted_by_a_cable_is_measured_again_after_all_others(
     assert bench.run(Interrupted()) == []
 
 
-def test_a_trial_interrupted_in_three_attempts_is_left_and_reported(
+def test_a_trial_interrupted_in_three_attempts_is_not_tried_again_and_is_reported(
     bench: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.text = REPEATED

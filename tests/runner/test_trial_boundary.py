@@ -127,7 +127,9 @@ def test_a_link_in_place_of_a_traceback_file_is_replaced(tmp_path: Path) -> None
     assert victim.read_text() == "mine"
 
 
-def test_a_record_with_a_value_that_no_journal_may_hold_becomes_a_bad_answer(bench: Bench) -> None:
+def test_a_record_with_an_invalid_value_is_stored_as_failed_with_reason_bad_answer(
+    bench: Bench,
+) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, values={"elapsed_ns": float("nan")})))
     bad, good = bad_and_good(bench)
     assert {(str(record.status), record.reason) for record in bad} == {("failed", "bad-answer")}
@@ -135,7 +137,7 @@ def test_a_record_with_a_value_that_no_journal_may_hold_becomes_a_bad_answer(ben
     assert good == {"ok"}
 
 
-def test_a_record_with_a_setting_that_no_journal_may_hold_becomes_a_defect(
+def test_a_record_with_an_invalid_setting_is_stored_as_failed_with_reason_internal(
     bench: Bench,
 ) -> None:
     bench.run(BadPool(spoil=lambda record: replace(record, settings={"rate": float("nan")})))

@@ -36,7 +36,7 @@ def test_the_cluster_option_takes_a_scheduler_or_a_number_of_local_workers(
         "tls://user@host:1", "host:8786", "tls://host:٣",
     ],
 )  # fmt: skip
-def test_other_words_for_the_cluster_option_are_refused_with_the_possible_ones(words: str) -> None:
+def test_an_invalid_value_of_the_cluster_option_is_refused_with_the_valid_forms(words: str) -> None:
     with pytest.raises(UsageError, match="neither tls://HOST:PORT, nor local:N"):
         cluster_address(words, insecure=True)
 

@@ -103,7 +103,7 @@ def test_hosts_of_a_full_mesh_are_spread_evenly_over_the_workers(
     assert {counts.count(address) for address in stage.client.sites} == {4}
 
 
-def test_a_host_whose_site_has_no_worker_is_away_with_the_command_that_helps(
+def test_a_host_whose_site_has_no_worker_is_reported_with_the_command_that_starts_a_worker(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(worker, monkeypatch, a=("north",))

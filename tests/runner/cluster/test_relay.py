@@ -63,7 +63,9 @@ def test_a_worker_reports_its_version_and_begins_a_session_once(worker: LoopWork
     assert worker.resident is before
 
 
-def test_an_agent_over_a_relay_is_the_agent_of_the_worker(worker: LoopWorker) -> None:
+def test_a_relay_connects_to_the_agent_that_the_worker_has_already_started(
+    worker: LoopWorker,
+) -> None:
     own = worker.resident.open(HOST, print)
     agent = relayed(worker, worker.relay())
     assert agent.hello["pid"] == own.hello["pid"]
@@ -73,7 +75,9 @@ def test_an_agent_over_a_relay_is_the_agent_of_the_worker(worker: LoopWorker) ->
     assert abs(offset.offset_ns) <= offset.bound_ns + own.clock_offset().bound_ns
 
 
-def test_an_error_of_a_probe_over_a_relay_has_the_words_of_the_probe(worker: LoopWorker) -> None:
+def test_an_error_of_a_probe_has_the_same_text_over_a_relay_as_at_the_worker(
+    worker: LoopWorker,
+) -> None:
     own = worker.resident.open(HOST, print)
     agent = relayed(worker, worker.relay())
     errors = []
@@ -128,7 +132,9 @@ def test_a_killed_program_over_a_relay_ends_at_the_worker(worker: LoopWorker) ->
     assert process.read() == b""
 
 
-def test_a_lost_worker_loses_its_hosts(worker: LoopWorker) -> None:
+def test_the_hosts_of_a_lost_worker_are_gone_and_its_programs_are_disconnected(
+    worker: LoopWorker,
+) -> None:
     worker.resident.open(HOST, print)
     relay = worker.relay()
     agent = relayed(worker, relay)
@@ -152,7 +158,9 @@ def test_a_worker_that_does_not_know_the_run_reports_the_reason(worker: LoopWork
     assert "it was restarted, or did not hear from the run" in str(relay.why_lost)
 
 
-def test_a_probe_ends_with_the_channel_of_the_run_and_not_of_a_worker(worker: LoopWorker) -> None:
+def test_a_probe_ends_when_the_run_closes_its_channel_but_not_when_a_worker_does(
+    worker: LoopWorker,
+) -> None:
     own = worker.resident.open(HOST, print)
     pid = own.hello["pid"]
     of_worker = relayed(worker, worker.relay("worker-1"))
@@ -175,7 +183,7 @@ def test_a_run_that_falls_silent_leaves_no_probe_at_a_worker(
         sessions.resident_of(worker.run)
 
 
-def test_a_worker_that_falls_silent_loses_its_programs_but_no_host(
+def test_programs_of_a_silent_worker_are_ended_but_the_agents_of_hosts_continue(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = worker.resident.open(HOST, print)
@@ -210,7 +218,9 @@ def test_output_of_a_program_that_nobody_reads_waits_at_the_worker(
     assert max(sizes) < 1 << 18  # the rest waited in the program's pipe
 
 
-def test_a_host_that_the_worker_has_not_opened_is_gone(worker: LoopWorker) -> None:
+def test_a_relay_to_a_host_without_an_agent_at_the_worker_ends_with_the_reason(
+    worker: LoopWorker,
+) -> None:
     process = worker.relay(SPINE).start("elsewhere", None)
     assert process.read() == b"" and not process.is_connected()
     assert process.stderr_tail() == "elsewhere: its worker has no agent there"

@@ -103,7 +103,7 @@ def never_passed(*results: Preflight) -> tuple[PathChecks, list[str]]:
     return ways, messages
 
 
-def test_a_path_that_never_passed_is_checked_again_later_and_is_open_then(
+def test_a_path_that_was_blocked_from_the_start_is_checked_again_and_used_once_it_is_open(
     clock_by_hand: AdvancedClock,
 ) -> None:
     ways, messages = never_passed(SHUT, PASSES)
@@ -116,7 +116,7 @@ def test_a_path_that_never_passed_is_checked_again_later_and_is_open_then(
     assert messages == ["LL: TCP passes now"]
 
 
-def test_a_path_that_never_passed_is_checked_again_twice_and_no_more(
+def test_a_path_that_was_blocked_from_the_start_is_checked_again_exactly_twice(
     clock_by_hand: AdvancedClock,
 ) -> None:
     ways, messages = never_passed(SHUT, SHUT, SHUT)
@@ -133,7 +133,7 @@ def test_a_path_that_never_passed_is_checked_again_twice_and_no_more(
     assert messages == []
 
 
-def test_a_run_waits_for_a_path_that_never_passed_unless_patience_is_zero() -> None:
+def test_a_run_waits_for_a_path_blocked_from_the_start_unless_its_patience_is_zero() -> None:
     ways, _ = never_passed(SHUT)
     assert ways.next_asks_s([CELL], 0.0) == [None]
     assert ways.next_asks_s([CELL], 600.0) == [FIRST_LOOK_S]

@@ -70,7 +70,7 @@ def test_a_run_waits_for_an_unplugged_cable_and_measures_after_its_return(
     assert measured(pool).status is Status.OK
 
 
-def test_a_failed_trial_on_a_path_that_passes_packets_is_no_cut_path(pool: HostPool) -> None:
+def test_a_failed_trial_does_not_mark_a_path_as_cut_if_packets_still_pass(pool: HostPool) -> None:
     pool.check_path_again(failed("connect-timeout"), CELL)
     assert not pool.is_away(CELL)
     assert pool.reason_left(CELL) is None

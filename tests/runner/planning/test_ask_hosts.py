@@ -161,7 +161,7 @@ def test_the_plan_reports_a_host_that_is_away_and_keeps_its_cells(tmp_path: Path
 
 
 @pytest.mark.lab
-def test_plan_asks_the_hosts_unless_it_is_offline(
+def test_the_plan_command_asks_the_hosts_unless_the_option_offline_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The local agent answers; port 9 of the loopback does not."""
@@ -180,7 +180,7 @@ def test_plan_asks_the_hosts_unless_it_is_offline(
 
 
 @given(st.frozensets(st.sampled_from(sorted(LINUX))))
-def test_lacking_capabilities_are_the_demanded_ones_that_a_host_does_not_offer(
+def test_a_cell_lacks_exactly_the_demanded_capabilities_that_the_host_does_not_offer(
     server_words: frozenset[str],
 ) -> None:
     cell = next(iter(expand(load_matrix(LAB_REPORT))))

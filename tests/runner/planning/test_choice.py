@@ -45,7 +45,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell, ...]:
         ((), {"LL", "WL", "nas+laptop"}, {"stream", "round_trip"}),
     ],
 )
-def test_only_selects_cells_by_names_lists_and_wildcards_of_pairings_and_tests(
+def test_the_option_only_selects_cells_by_names_lists_and_wildcards_of_pairings_and_tests(
     cells: tuple[Cell, ...], words: tuple[str, ...], pairings: set[str], tests: set[str]
 ) -> None:
     selection = chosen_of(cells, words)
@@ -55,7 +55,7 @@ def test_only_selects_cells_by_names_lists_and_wildcards_of_pairings_and_tests(
 
 
 @pytest.mark.parametrize("word", ["XX", "w*w", "rond_trip"])
-def test_an_unknown_word_of_only_is_refused_with_the_possible_ones(
+def test_an_unknown_word_of_the_option_only_is_refused_with_the_possible_words(
     cells: tuple[Cell, ...], word: str
 ) -> None:
     with pytest.raises(
@@ -65,7 +65,9 @@ def test_an_unknown_word_of_only_is_refused_with_the_possible_ones(
     assert ("did you mean `round_trip`" in str(error.value)) == (word == "rond_trip")
 
 
-def test_redo_takes_cell_keys_pairings_tests_and_the_word_failed(cells: tuple[Cell, ...]) -> None:
+def test_the_option_redo_accepts_cell_keys_pairings_tests_and_the_word_failed(
+    cells: tuple[Cell, ...],
+) -> None:
     first, second = cells[0], cells[1]
 
     def record(cell: Cell, status: Status) -> Record:
@@ -100,6 +102,6 @@ def test_redo_takes_cell_keys_pairings_tests_and_the_word_failed(cells: tuple[Ce
         redo_of(["nonsense"], cells, latest)
 
 
-def test_only_narrows_a_shipped_matrix(tmp_path: Path) -> None:
+def test_the_option_only_selects_cells_of_a_shipped_matrix_by_a_wildcard(tmp_path: Path) -> None:
     matrix_cells = expand(load_matrix(MATRICES / "lab-report.yaml"))
     assert len(chosen_of(matrix_cells, ["l*"])) == len(matrix_cells) / 2

@@ -63,7 +63,7 @@ def test_an_inventory_that_has_hosts_for_no_pairing_is_refused(tmp_path: Path) -
         possible_of(cells, inventory)
 
 
-def test_two_systems_of_one_machine_are_no_pairing(tmp_path: Path) -> None:
+def test_two_operating_systems_of_one_machine_cannot_form_a_pairing(tmp_path: Path) -> None:
     entries = "".join(
         f"  {os}: {{ssh: a@192.0.2.9, os: {os}, machine: nas, addresses: {{t: 198.51.100.9}}}}\n"
         for os in "LW"

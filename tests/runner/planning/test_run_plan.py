@@ -71,7 +71,7 @@ def test_the_plan_as_text_lists_every_cell_key_if_asked() -> None:
     assert not any(cell.key in plan_text(plan, with_cells=False) for cell in plan.cells)
 
 
-def test_only_and_set_narrow_the_plan() -> None:
+def test_the_options_only_and_set_change_the_cells_trials_and_time_of_the_plan() -> None:
     plan_data = plan_json(plan_of(REPORT, None, ["LL"], {"duration": "1s", "repeats": "2"}))
     assert (plan_data["cells"], plan_data["trials"]) == (104, 208)
     assert 208 < plan_data["seconds"] < 215
@@ -108,7 +108,7 @@ def test_the_inventory_decides_which_pairings_of_the_plan_run_at_the_same_time(
     assert "any two pairings share a host" in text
 
 
-def test_the_plan_gives_no_time_for_a_count_without_a_link_rate() -> None:
+def test_the_plan_gives_no_time_for_trials_limited_by_count_if_the_link_rate_is_unknown() -> None:
     plan = plan_of(LOOPBACK, None, (), {"count": "1000"})
     plan_data = plan_json(plan)
     assert (plan_data["trials_of_unknown_length"], plan_data["trials_at_link_rate"]) == (12, 0)
@@ -135,7 +135,7 @@ def test_the_plan_computes_the_time_of_counted_trials_from_the_link_rate() -> No
     assert "1 router between the hosts" in text
 
 
-def test_the_least_time_of_counted_trials_agrees_with_the_measured_times_of_a_document() -> None:
+def test_the_computed_least_time_of_trials_agrees_with_the_times_of_the_nettest_document() -> None:
     """100,000 took 63.8 s there, 637.6 us each; the cables alone are less, and most of it."""
     matrix = load_matrix(MATRICES / "nettest.yaml")
     least = least_s(expand(matrix)[0].setup, matrix.link)
@@ -154,7 +154,7 @@ def cell_of(setup: TestSettings) -> Cell:
     return Cell(pairing="LL", test="", setup=setup)
 
 
-def test_outstanding_requests_take_the_time_of_the_busier_direction_or_of_the_mirror() -> None:
+def test_outstanding_requests_need_as_long_as_the_busier_direction_or_the_mirror() -> None:
     settings: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "response_bytes": 18}
     settings |= {"duration_s": None, "count": 1000}
     long_s, short_s = 1000 * 8 * 1538 / 1e8, 1000 * 8 * 84 / 1e8
@@ -167,7 +167,7 @@ def test_outstanding_requests_take_the_time_of_the_busier_direction_or_of_the_mi
     assert hold_s == pytest.approx(10)
 
 
-def test_the_least_time_includes_the_handshakes_of_connections_and_the_sizes_of_a_search() -> None:
+def test_the_least_time_counts_handshakes_of_connections_and_message_sizes_of_a_sweep() -> None:
     settings: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
     connect = least_s(Connect(**settings), link())
     round_trip = least_s(RoundTrip(protocol="TCP", **settings), link())
@@ -286,7 +286,7 @@ def test_the_plan_reports_a_search_without_a_line_rate(tmp_path: Path) -> None:
     assert "time of 1 trial is not known: set the line rate with `link`" in plan_text(plan)
 
 
-def test_the_plan_of_a_matrix_with_until_gives_the_least_and_the_most_trials() -> None:
+def test_the_plan_gives_the_least_and_most_trials_if_cells_are_repeated_until_precise() -> None:
     plan = plan_of(LOOPBACK, None, (), {"until": "{within: 2.5 %, at_least: 5, at_most: 20}"})
     plan_data = plan_json(plan)
     assert (plan_data["trials_at_least"], plan_data["trials"]) == (60, 240)
@@ -303,7 +303,7 @@ def test_the_plan_of_a_matrix_with_until_gives_the_least_and_the_most_trials() -
     assert "About 34.2 s, 2 min 17 s if every trial is needed" in text
 
 
-def test_the_plan_states_which_steal_causes_a_further_attempt() -> None:
+def test_the_plan_states_how_much_steal_causes_a_further_attempt() -> None:
     plan = plan_of(LOOPBACK, None, (), {"quiet": "{steal: 0.5 %, tries: 4}"})
     assert plan_json(plan)["quiet"] == {"steal": 0.005, "tries": 4}
     assert "takes more than 0.5 % of a host's CPU time" in plan_text(plan)
@@ -311,7 +311,7 @@ def test_the_plan_states_which_steal_causes_a_further_attempt() -> None:
     assert "quiet" not in plan_json(plan_of(LOOPBACK, None))
 
 
-def test_the_plan_states_scale_pauses_and_comparisons() -> None:
+def test_the_plan_states_the_scale_of_counts_the_pauses_and_the_comparisons() -> None:
     text = plan_text(plan_of(MATRICES / "nettest.yaml", None, (), {"scale": "0.01"}))
     assert "Scaled: every `count` is multiplied by 0.01 (at least 1)" in text
     assert "a pause of 3 s between two rounds" in text

@@ -42,7 +42,7 @@ def test_init_lists_the_network_of_most_hosts_first() -> None:
     assert [network.network for network in shared_networks(HOSTS)] == [MANAGED, CABLE]
 
 
-def test_init_names_the_chosen_network_test_and_leaves_a_lone_host_out() -> None:
+def test_init_gives_the_name_test_to_addresses_of_the_chosen_network() -> None:
     networks = shared_networks(HOSTS)
     hosts = {host.name: host.addresses for host in with_addresses(HOSTS, networks[::-1])}
     assert hosts == {

@@ -217,7 +217,9 @@ CASES: dict[str, tuple[str, tuple[str, ...], int, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_wrong_input_gives_its_own_message_and_exit_code(tmp_path: Path, case: str) -> None:
+def test_each_kind_of_wrong_input_has_its_own_message_and_exit_code(
+    tmp_path: Path, case: str
+) -> None:
     text, words, code, pattern = CASES[case]
     exit_code, message = said_to(tmp_path, text, *words)
     assert re.search(pattern, message), message
@@ -237,7 +239,9 @@ def test_a_correct_matrix_is_accepted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
-def test_unicode_line_separators_in_a_matrix_are_letters(tmp_path: Path, sign: str) -> None:
+def test_a_unicode_line_separator_in_a_matrix_does_not_end_a_line(
+    tmp_path: Path, sign: str
+) -> None:
     code, message = said_to(
         tmp_path, changed("title: t", f"title: a{sign}b # c\nrepeats: 2"), *PLAN
     )

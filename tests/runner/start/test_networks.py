@@ -68,7 +68,7 @@ def test_several_common_networks_are_named_with_the_option_that_selects_one() ->
     )
 
 
-def test_an_address_of_the_host_is_recognised_and_a_foreign_one_is_not() -> None:
+def test_an_address_of_the_host_is_recognised_and_a_foreign_address_is_not() -> None:
     assert has_address({"addresses": SERVER}, "192.0.2.5")
     assert has_address({"addresses": SERVER}, "127.0.0.1")
     assert not has_address({"addresses": SERVER}, "10.0.0.2")

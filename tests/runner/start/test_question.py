@@ -35,7 +35,9 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def test_the_matrix_of_a_question_contains_its_hosts_and_link_unchanged(tmp_path: Path) -> None:
+def test_the_matrix_made_for_netlab_measure_contains_its_hosts_and_link_unchanged(
+    tmp_path: Path,
+) -> None:
     file = written(tmp_path, matrix_text(Question(), SERVER, CLIENT, Link(1e9, 9000), 4))
     assert load_inventory(file).hosts == (SERVER, CLIENT)
     matrix = load_matrix(file)
@@ -44,13 +46,13 @@ def test_the_matrix_of_a_question_contains_its_hosts_and_link_unchanged(tmp_path
     assert (cell.pairing, cell.setup.protocol) == ("nas+win-1", "TCP")
 
 
-def test_the_matrix_of_a_question_contains_its_mirror(tmp_path: Path) -> None:
+def test_the_matrix_made_for_netlab_measure_contains_its_mirror(tmp_path: Path) -> None:
     mirror = Host(name="echo", os="X", mirror=Mirror("192.0.2.7", 7))
     text = matrix_text(Question(latency=True), mirror, CLIENT, None, 4)
     assert load_inventory(written(tmp_path, text)).hosts[0] == mirror
 
 
-def test_the_matrix_of_a_question_names_this_machine_once(tmp_path: Path) -> None:
+def test_the_matrix_made_for_netlab_measure_names_this_machine_once(tmp_path: Path) -> None:
     text = matrix_text(Question(), HERE, HERE, None, 4)
     assert text.count("local: true") == 1
     (cell,) = expand(load_matrix(written(tmp_path, text)))
@@ -58,7 +60,9 @@ def test_the_matrix_of_a_question_names_this_machine_once(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("seed", seeds(10, 200))
-def test_every_question_becomes_a_matrix_of_one_cell(tmp_path: Path, seed: int) -> None:
+def test_the_matrix_made_for_netlab_measure_has_one_cell_with_the_requested_settings(
+    tmp_path: Path, seed: int
+) -> None:
     draw = Random(seed)  # noqa: S311
     latency = draw.random() < 0.3
     udp = draw.random() < 0.5
@@ -93,7 +97,9 @@ def test_every_question_becomes_a_matrix_of_one_cell(tmp_path: Path, seed: int) 
     assert setup.rate_bit_per_s == (None if question.rate is None else 5e6)
 
 
-def test_a_question_with_more_than_64_streams_receives_by_blocking(tmp_path: Path) -> None:
+def test_netlab_measure_with_more_than_64_streams_uses_blocking_receive_calls(
+    tmp_path: Path,
+) -> None:
     for streams, way in ((64, "adaptive"), (65, "blocking")):
         text = matrix_text(Question(streams=streams), SERVER, CLIENT, None, 4)
         (cell,) = expand(load_matrix(written(tmp_path, text)))
