@@ -109,7 +109,7 @@ def test_an_error_in_a_matrix_is_raised_with_its_place() -> None:
         ({"server": "no such host"}, "no such host"),
     ],
 )
-def test_a_question_with_an_invalid_value_is_a_usage_error(
+def test_netlab_measure_with_an_invalid_value_is_a_usage_error(
     question: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(UsageError, match=sentence):

@@ -164,7 +164,7 @@ def test_the_documented_tables_of_findings_are_current(
     assert page == findings_table["updated"](page), "run `make docs`"
 
 
-def test_every_kind_of_finding_has_a_section_and_a_condition_in_its_row() -> None:
+def test_every_kind_of_finding_states_a_section_and_a_condition() -> None:
     assert [kind for kind in Kind if not (kind.section and kind.condition)] == []
 
 

@@ -27,7 +27,7 @@ def test_the_page_on_extending_has_a_section_for_each_thing_that_people_add() ->
     assert SECTIONS.keys() == MOST_FILES.keys()
 
 
-def test_the_code_on_the_page_about_extending_is_what_tests_run() -> None:
+def test_each_code_example_on_the_page_about_extending_occurs_in_the_repository() -> None:
     for section, place in RUN_BY.items():
         run = flat((ROOT / place).read_text("utf-8"))
         pieces = re.findall(r"```python\n(.*?)```", SECTIONS[section], re.DOTALL)

@@ -106,7 +106,7 @@ def test_each_import_that_a_contract_forbids_breaks_this_contract(tmp_path: Path
         assert f"{module_of(name)} -> {imported}" in output
 
 
-def test_each_contract_of_imports_has_a_planted_import() -> None:
+def test_each_import_contract_is_tested_with_a_forbidden_import() -> None:
     assert {name.partition(":")[0] for name in CONTRACTS} == PLANTED.keys()
 
 

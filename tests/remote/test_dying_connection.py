@@ -87,7 +87,7 @@ def test_a_jump_host_that_refuses_with_invalid_text_is_named(refusing: StallingS
     transport.close()
 
 
-def test_a_host_that_refuses_with_invalid_text_hides_no_other_host(
+def test_other_hosts_are_reported_although_one_host_refuses_with_invalid_text(
     refusing: StallingServer,
 ) -> None:
     inspection = inspect(reached(refusing))

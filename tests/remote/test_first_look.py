@@ -104,7 +104,7 @@ def test_every_posix_shell_opens_the_agent_with_one_command(
     ["exec cat", "echo no shell here; exit 1", "exec sleep 20", "exec head -c 1000 /dev/zero"],
     ids=["it repeats", "it refuses", "it waits", "it says something else"],
 )
-def test_a_host_that_does_not_answer_the_first_look_is_asked_step_by_step(
+def test_a_host_that_does_not_answer_the_combined_first_command_is_asked_step_by_step(
     site: Site, asked: list[str], monkeypatch: pytest.MonkeyPatch, login: str
 ) -> None:
     monkeypatch.setattr(first_look, "LOOK_S", 0.5)
@@ -115,7 +115,9 @@ def test_a_host_that_does_not_answer_the_first_look_is_asked_step_by_step(
     assert cached(server).read_bytes() == local_probe().read_bytes()
 
 
-def test_a_probe_last_used_on_another_day_gets_a_new_date(site: Site, asked: list[str]) -> None:
+def test_an_installed_probe_last_used_on_another_day_gets_a_new_file_date(
+    site: Site, asked: list[str]
+) -> None:
     server = site.server()
     opened(server)
     os.utime(cached(server), (1e9, 1e9))
@@ -133,7 +135,9 @@ def test_a_probe_in_a_folder_that_others_may_write_to_is_not_used(site: Site) ->
     assert opened(server).probe_path.startswith(str(site.folder / "fallback"))
 
 
-def test_a_windows_host_gets_no_first_look(site: Site, asked: list[str]) -> None:
+def test_the_combined_first_command_is_not_sent_to_a_windows_host(
+    site: Site, asked: list[str]
+) -> None:
     host = host_at(site.server())
     object.__setattr__(host, "os", "W")
     assert first_look.first_look(host, None, FOLDER, 1) is None  # type: ignore[arg-type]
@@ -180,7 +184,7 @@ def seen(
         *("another's folder", "a link to a folder", "a link", "not to be started", "longer"),
     ],
 )
-def test_the_first_look_accepts_a_probe_only_with_the_right_owner_mode_and_content(
+def test_an_installed_probe_is_accepted_only_with_the_right_owner_mode_and_content(
     look: Callable[[], FirstLook], holds: bool
 ) -> None:
     assert look().holds(PATH, len(BINARY), DIGEST) is holds

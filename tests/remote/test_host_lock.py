@@ -79,7 +79,7 @@ def test_a_run_without_an_id_is_not_recognised_as_the_holder_of_a_lock() -> None
     assert not LockOwner("", "c3d4", "out").is_this_run(str(LockOwner("", "eeee", "out")))
 
 
-def test_a_lock_is_waited_for_if_the_run_has_patience_with_its_holder() -> None:
+def test_a_run_with_patience_waits_until_the_lock_of_a_host_is_free() -> None:
     busy_agent = agent("left", 3.0)
     holders: list[str] = []
 
@@ -94,7 +94,7 @@ def test_a_lock_is_waited_for_if_the_run_has_patience_with_its_holder() -> None:
     assert set(cast(Locked, busy_agent).asked) == {f"lock {OURS}"}
 
 
-def test_a_locked_host_without_patience_is_refused_with_its_holder() -> None:
+def test_without_patience_a_locked_host_is_refused_and_the_error_states_who_measures_it() -> None:
     with pytest.raises(LockedError, match=r"^left is measured by Ada; wait"):
         lock_host(agent("left", 60), OURS, give_up_s=0.0, patience=lambda *_: 0.0)
     with pytest.raises(LockedError, match=r"^left is measured by another run; wait"):

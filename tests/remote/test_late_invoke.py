@@ -26,7 +26,7 @@ def test_paramiko_is_imported_without_invoke() -> None:
     assert printed("print('invoke' in sys.modules)") == "False\n"
 
 
-def test_a_program_that_imports_invoke_itself_gets_the_real_module() -> None:
+def test_a_program_that_imports_invoke_gets_the_real_module() -> None:
     pytest.importorskip("invoke")
     assert printed("import invoke\nprint(hasattr(invoke, 'task'))") == "True\n"
 

@@ -75,7 +75,7 @@ def test_a_host_block_of_the_ssh_configuration_continues_after_an_include(ssh: P
     assert (of("other").user, of("third").user) == ("carol", "ada")
 
 
-def test_circular_includes_of_an_ssh_configuration_end(ssh: Path) -> None:
+def test_an_ssh_configuration_that_includes_itself_is_read(ssh: Path) -> None:
     (ssh / "config").write_text("Include config\nHost rack\n  User bob\n")
     assert of("rack").user == "bob"
 

@@ -161,7 +161,7 @@ def test_an_ssh_agent_that_closes_its_socket_is_named_in_the_error() -> None:
     ours.close()
 
 
-def test_words_of_an_ssh_server_stay_on_one_line(home: Path) -> None:
+def test_error_texts_of_an_ssh_server_are_shortened_and_printed_on_one_line(home: Path) -> None:
     assert in_words(SSHException("no\nlinux-b: fit")) == "no linux-b: fit"
     assert len(in_words(SSHException("x" * 5000))) == 200
     ours, its = socket.socketpair()
@@ -182,7 +182,7 @@ class NoKeys(paramiko.ServerInterface):
         return "password\nlinux-b: fit"
 
 
-def test_login_methods_that_an_ssh_server_offers_stay_on_one_line(home: Path) -> None:
+def test_login_methods_offered_by_an_ssh_server_are_printed_on_one_line(home: Path) -> None:
     make_key(home / ".ssh" / "id_ed25519")
     key = paramiko.ECDSAKey.generate()
     with socket.create_server(("127.0.0.1", 0)) as listener:

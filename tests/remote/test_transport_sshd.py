@@ -127,7 +127,9 @@ class TestLogin:
 
 
 class TestConfiguration:
-    def test_a_host_name_of_an_included_ssh_configuration_is_followed(self, site: Site) -> None:
+    def test_host_settings_of_an_included_ssh_configuration_are_used_for_the_login(
+        self, site: Site
+    ) -> None:
         server = site.server()
         key = site.key.rename(site.ssh / "another")
         Path(f"{site.key}.pub").rename(site.ssh / "another.pub")
@@ -139,7 +141,7 @@ class TestConfiguration:
         )
         log_in(alias("rack-7"))
 
-    def test_jump_hosts_are_passed_in_their_order(self, site: Site) -> None:
+    def test_a_host_behind_two_jump_hosts_is_reached_through_both(self, site: Site) -> None:
         first, second, last = site.server(), site.server(), site.server()
         (site.ssh / "config").write_text(
             f"Host *\n  HostName 127.0.0.1\n  User {sshd.USER}\n"

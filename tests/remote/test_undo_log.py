@@ -60,7 +60,7 @@ def opened(netprobe: Path, notes: Notes) -> Iterator[Opener]:
     ],
 )
 @pytest.mark.lab
-def test_a_program_of_an_agent_ends_with_its_exit_code_signal_and_output(
+def test_the_agent_reports_the_exit_code_signal_and_output_of_a_program(
     opened: Opener, script: str, expected: Any
 ) -> None:
     ended = run_to_end(opened(), ("sh", "-c", script), 1.0)
@@ -125,7 +125,7 @@ def test_an_undo_command_that_fails_stays_in_the_undo_log(
 
 
 @pytest.mark.lab
-def test_an_undo_command_that_outlives_its_answer_is_ended(
+def test_an_undo_command_without_an_answer_in_time_is_ended_and_can_be_tried_again(
     opened: Opener, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netlab.remote.programs.program.ENDS_S", 0.2)
@@ -172,7 +172,7 @@ def test_a_probe_without_an_undo_log_registers_nothing(played: PlayedAgents) -> 
 
 
 @pytest.mark.lab
-def test_leftovers_are_listed_as_they_were_registered(
+def test_undo_commands_left_by_ended_agents_are_listed_as_they_were_registered(
     netprobe: Path, opened: Opener, notes: Notes
 ) -> None:
     began_ns = time.time_ns()
@@ -193,7 +193,7 @@ def test_leftovers_are_listed_as_they_were_registered(
     assert {leftover.file for leftover in listing.entries} == set(map(str, notes.files()))
 
 
-def test_leftovers_of_one_file_stay_in_order_although_the_clock_was_set() -> None:
+def test_undo_commands_left_in_one_file_stay_in_order_although_the_clock_was_set() -> None:
     def entry(name: str, second: int) -> Leftover:
         return Leftover(name, name[0], written_wall_ns=second * 10**9)
 
@@ -223,7 +223,7 @@ def told(of: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.agents
-def test_a_valid_leftover_record_is_accepted(played: PlayedAgents) -> None:
+def test_a_valid_record_of_a_leftover_undo_command_is_accepted(played: PlayedAgents) -> None:
     (leftover,) = leftovers(played.greeted(scripted={"leftovers": [LEFTOVER, LEFTOVERS]})).entries
     assert (leftover.words, leftover.deadline_s) == (("true", "x"), 20.0)
 
@@ -248,7 +248,7 @@ def test_a_valid_leftover_record_is_accepted(played: PlayedAgents) -> None:
         ("type", "output", "it answered `leftovers` with `output`"),
     ],
 )
-def test_an_invalid_leftover_record_is_refused_with_its_key(
+def test_an_invalid_record_of_a_leftover_undo_command_is_refused_with_its_key(
     played: PlayedAgents, key: str, value: Any, words: str
 ) -> None:
     agent = played.greeted(scripted={"leftovers": [told(LEFTOVER, key, value), LEFTOVERS]})
@@ -267,7 +267,7 @@ def test_an_invalid_leftover_record_is_refused_with_its_key(
         ("elsewhere", 1.5, "its leftovers has elsewhere 1.5"),
     ],
 )
-def test_an_invalid_end_of_a_list_of_leftovers_is_refused_with_its_key(
+def test_an_invalid_last_record_of_a_list_of_undo_commands_is_refused_with_its_key(
     played: PlayedAgents, key: str, value: Any, words: str
 ) -> None:
     agent = played.greeted(scripted={"leftovers": [LEFTOVER, told(LEFTOVERS, key, value)]})
@@ -322,7 +322,7 @@ def test_an_invalid_start_record_of_an_undo_command_is_refused(played: PlayedAge
         undo(agent, "1f1142ebb697033b-1", 5.0)
 
 
-def test_an_endless_list_of_leftovers_is_refused() -> None:
+def test_an_endless_list_of_leftover_undo_commands_is_refused() -> None:
     answers = Answers("leftovers", {})
     record = {"type": "leftover", "id": "1", "file": "f", "damaged": 1}
     believed = [answers.checked(record, 0.0) for _ in range(TEST_RECORDS_AT_ONCE)]

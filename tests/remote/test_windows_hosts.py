@@ -109,7 +109,7 @@ def test_a_windows_host_on_arm_is_recognised() -> None:
     assert system.ask(host(), transport) == Platform("W", "aarch64", Shell.CMD)
 
 
-def test_a_host_of_another_system_than_the_inventory_names_is_recognised() -> None:
+def test_the_operating_system_of_a_host_is_recognised_although_the_inventory_is_wrong() -> None:
     posix = SAID[Shell.POSIX].replace(b"Windows_NT AMD64", b"")
     transport, commands = answering({system.ECHO: posix, system.UNAME: b"Linux x86_64\n"})
     assert system.ask(host(), transport) == Platform("L", "x86_64")
@@ -280,7 +280,7 @@ def test_netlab_hosts_shows_power_plan_and_timer_resolution_of_a_windows_host(
 
 @pytest.mark.agents
 @pytest.mark.parametrize(("names", "same"), [(("A", "B"), False), (("A", "A"), True)])
-def test_copies_of_one_windows_disk_are_one_host_only_if_their_names_are_equal(
+def test_two_windows_hosts_cloned_from_one_disk_are_one_host_only_if_their_names_are_equal(
     played: PlayedAgents, names: tuple[str, str], same: bool
 ) -> None:
     agents = [played.greeted("no-network", os="W", hostname=name) for name in names]

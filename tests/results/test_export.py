@@ -34,9 +34,7 @@ def folder_with_detail(path: Path, detail: str) -> Path:
     return path / "run"
 
 
-def test_a_csv_export_has_the_rows_and_columns_of_the_frame_with_blanks_for_missing_values() -> (
-    None
-):
+def test_a_csv_export_has_the_data_frame_of_the_run_with_blanks_for_missing_values() -> None:
     data = export(FIXTURE, "csv")
     rows = rows_of(data)
     assert list(rows[0]) == list(load(FIXTURE).frame.columns)

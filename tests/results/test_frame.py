@@ -43,7 +43,9 @@ def row_of(path: Path, values: Mapping[str, Value]) -> Mapping[Any, Any]:
     return run_of(path, made_record(values=values)).frame.iloc[0].to_dict()
 
 
-def test_the_frame_has_one_row_per_planned_trial_in_the_order_of_the_plan(tmp_path: Path) -> None:
+def test_the_data_frame_has_one_row_per_planned_trial_in_the_order_of_the_plan(
+    tmp_path: Path,
+) -> None:
     run = run_of(tmp_path, made_record(WL, 2), made_record(LL, 1), plan=made_plan())
     assert list(zip(run.frame["cell"], run.frame["trial"], strict=True)) == [
         (cell.key, trial) for cell in (LL, LL_LARGE, WL, WL_LARGE) for trial in (1, 2)
@@ -60,7 +62,7 @@ def test_a_pending_trial_is_a_row_with_its_settings_and_no_figure(tmp_path: Path
     assert row["server"] is pd.NA
 
 
-def test_the_last_attempt_at_a_trial_is_its_row_in_the_frame(tmp_path: Path) -> None:
+def test_the_last_attempt_at_a_trial_is_its_row_in_the_data_frame(tmp_path: Path) -> None:
     failed = made_record(status=Status.FAILED, reason="no-peer", errno=110, detail="nobody came")
     again = made_record(attempt=2)
     run = run_of(tmp_path, failed, again)
@@ -86,7 +88,7 @@ def test_an_impossible_trial_is_a_row_with_its_reason_and_no_number(tmp_path: Pa
     assert pd.isna(frame["throughput_bit_per_s"].mean())
 
 
-def test_documented_columns_come_first_in_the_frame_with_their_dtypes(tmp_path: Path) -> None:
+def test_documented_columns_come_first_in_the_data_frame_with_their_dtypes(tmp_path: Path) -> None:
     for run in (run_of(tmp_path), load(FIXTURES / "run-v1")):
         assert list(run.frame.columns[: len(COLUMNS)]) == list(COLUMNS)
         for name, column in COLUMNS.items():
@@ -141,7 +143,7 @@ def test_values_of_the_probes_follow_the_documented_columns_sorted_by_name(tmp_p
     assert frame["sender_snd_mss"].isna().sum() == 3
 
 
-def test_the_frame_stores_too_large_integers_as_text_and_mixed_numbers_as_floats() -> None:
+def test_the_data_frame_stores_too_large_integers_as_text_and_mixed_numbers_as_floats() -> None:
     frame = make_frame([{"x_bytes": 2**63}, {"x_bytes": 1}, {"y_ns": 0.5}, {"y_ns": 3}])
     assert list(frame["x_bytes"][:2]) == [str(2**63), "1"]
     assert list(frame["y_ns"][2:]) == [0.5, 3.0]
@@ -184,7 +186,7 @@ def test_a_run_lists_its_sessions_facts_and_damaged_journal_lines() -> None:
     assert [damage.line for damage in run.damage] == [10]
 
 
-def test_a_recorded_run_of_format_version_1_gives_the_same_frame() -> None:
+def test_a_recorded_run_of_format_version_1_is_still_read_as_a_data_frame() -> None:
     frame = load(FIXTURES / "run-v1").frame
     assert list(frame["status"]) == ["ok", "ok", "impossible", "pending"]
     assert list(frame["throughput_bit_per_s"].dropna()) == [48561234.5, 48600000.5]

@@ -35,7 +35,7 @@ def is_refused(values: dict[str, Any]) -> bool:
 
 
 @given(st.dictionaries(st.sampled_from(_NAMES), _VALUES))
-def test_values_are_refused_together_if_and_only_if_one_is_refused_alone(
+def test_several_values_are_refused_exactly_if_one_of_them_alone_is_refused(
     values: dict[str, Any],
 ) -> None:
     is_refused_alone = any(is_refused({name: value}) for name, value in values.items())
@@ -57,7 +57,7 @@ def test_a_list_fits_its_column_if_and_only_if_each_of_its_values_fits(
     assert list_fits(values, kind) is all(map(fits, values))
 
 
-def test_columns_read_by_name_equal_those_of_the_rows_for_every_recorded_run() -> None:
+def test_columns_of_a_recorded_run_read_by_name_equal_the_columns_built_from_its_rows() -> None:
     for folder in sorted(file.parent for file in REPORTS.glob("*/run.json")):
         if NIGHT is None and folder.name in ("lab-report-lab", "udp-mirror-lab-pinned"):
             continue  # those with the most values

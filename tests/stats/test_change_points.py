@@ -24,7 +24,9 @@ def with_step(seed: int, change: float = -0.02, at: int = 200, **more: object) -
 
 @needs_ruptures
 @pytest.mark.parametrize("drift", DRIFTS)
-def test_a_step_of_2_percent_is_the_only_change_point_and_within_5_runs(drift: str) -> None:
+def test_a_step_of_2_percent_is_the_only_change_point_and_is_found_within_5_runs(
+    drift: str,
+) -> None:
     (point,) = course_of(with_step(2, drift=drift).figures).change_points
     assert abs(point.index - 200) <= 5
     assert point.change_share == pytest.approx(-0.02, abs=0.004)

@@ -108,7 +108,7 @@ def test_the_verdict_of_a_comparison_agrees_with_its_confidence_intervals(
         assert (result.verdict == "same within the margin") == within
 
 
-def test_a_difference_as_large_as_the_smallest_ratio_is_detected_in_four_of_five_draws() -> None:
+def test_a_difference_of_the_smallest_detectable_ratio_is_found_in_four_of_five_draws() -> None:
     draw, draws = chance(3), drawn(200, 1000)
     scatter, n, different = 0.01, 8, 0
     # What t asks of eight trials a side, by the true scatter.
@@ -337,7 +337,7 @@ def test_a_difference_without_scatter_stays_different_among_many_comparisons() -
     assert {result.p_together for result in together[1:]} == {1.0}
 
 
-def test_comparisons_that_cannot_tell_do_not_count_among_many_comparisons() -> None:
+def test_comparisons_with_the_verdict_cannot_tell_do_not_weaken_other_comparisons() -> None:
     """Side by side with a hundred that tell nothing one is what it is by itself."""
     difference = compare(
         [1.0] * 4, [math.exp(logarithm) for logarithm in (1, 2, 3, 4)], paired=True
@@ -351,7 +351,7 @@ def test_comparisons_that_cannot_tell_do_not_count_among_many_comparisons() -> N
     assert judged_together([cannot]) == (cannot,)
 
 
-def test_the_smallest_ratio_among_comparisons_uses_the_level_of_one_more_rejection() -> None:
+def test_among_comparisons_the_detectable_ratio_assumes_one_more_rejected_comparison() -> None:
     """Of four, one is rejected: 0.05 x 2 / 4; of two, both are: 0.05 and no more."""
     difference = compare(
         [1.0] * 5, [math.exp(logarithm) for logarithm in (9, 10, 11, 10, 10)], paired=True
@@ -375,7 +375,7 @@ def test_the_smallest_ratio_among_comparisons_uses_the_level_of_one_more_rejecti
         assert result.smallest_ratio == pytest.approx(nothing.smallest_ratio)
 
 
-def test_a_comparison_rejected_exactly_at_the_requested_rate_stays_different() -> None:
+def test_a_p_value_exactly_at_the_false_discovery_rate_still_gives_the_verdict_different() -> None:
     """t = 2.5 / 0.6455 on 3 degrees: p = 0.0305 by itself, among two with a p of 1 twice that."""
     difference = compare(
         [1.0] * 4, [math.exp(logarithm) for logarithm in (1, 2, 3, 4)], paired=True

@@ -83,7 +83,7 @@ def test_intervals_refuse_a_confidence_outside_0_to_1(confidence: float) -> None
             call()
 
 
-def test_the_half_width_share_is_relative_to_the_absolute_mean() -> None:
+def test_the_relative_half_width_of_an_interval_uses_the_absolute_mean() -> None:
     # t(0.975, 2) = 4.302653, s = 1, n = 3: 4.302653 / 3^0.5 = 2.484138.
     assert half_width_share([9.0, 10.0, 11.0]) == pytest.approx(0.2484138, rel=1e-6)
     assert half_width_share([-9.0, -10.0, -11.0]) == pytest.approx(0.2484138, rel=1e-6)

@@ -67,7 +67,7 @@ def test_random_bytes_in_a_journal_give_damage_and_no_line(data: bytes) -> None:
     assert bool(damage) == bool(data.strip(b"\n"))
 
 
-def test_a_line_of_300000_line_starts_is_one_damage() -> None:
+def test_a_journal_line_with_300000_line_beginnings_counts_as_one_damage() -> None:
     # Work that grew with the square of the length would take hours.
     lines, damage = decode(b'00000000 {"a":' * 300_000)
     assert lines == ()

@@ -59,7 +59,9 @@ def test_changing_a_series_that_was_read_does_not_change_the_record() -> None:
 @pytest.mark.parametrize(
     ("series", "counts"), [([0, 2**64 - 1], True), ([-1], False), ([0.5], False), ([True], False)]
 )
-def test_only_series_of_whole_numbers_from_0_on_are_counts(series: list[Any], counts: bool) -> None:
+def test_counts_are_returned_only_for_series_of_whole_numbers_from_0_upwards(
+    series: list[Any], counts: bool
+) -> None:
     counts_of_x = packed_values({"x": series}).counts("x")
     assert (counts_of_x is not None) is counts and packed_values({}).counts("x") is None
     assert counts_of_x is None or [*counts_of_x] == series

@@ -45,7 +45,7 @@ def test_a_run_folder_returns_the_plan_records_and_notes_that_were_written(tmp_p
     ]
 
 
-def test_a_plan_with_a_stop_rule_and_own_repeats_of_a_cell_is_read_back(
+def test_a_plan_with_a_stop_rule_and_a_cell_with_its_own_repeats_is_read_back(
     tmp_path: Path,
 ) -> None:
     until = StopRule(within=0.025, confidence=0.9, at_least=3, at_most=7)
@@ -200,7 +200,7 @@ def test_the_next_attempt_follows_an_attempt_that_an_interrupted_run_began(tmp_p
         assert folder.next_attempt(WL.key, 2) == 1
 
 
-def test_an_attempt_with_a_note_in_vain_is_finished(tmp_path: Path) -> None:
+def test_an_attempt_that_was_noted_as_in_vain_counts_as_finished(tmp_path: Path) -> None:
     with open_folder(tmp_path / "run") as folder:
         folder.append(made_record(LL, 1))
         folder.note("attempt", cell=LL.key, trial=1, attempt=2)
@@ -233,7 +233,9 @@ def test_a_record_that_is_not_in_the_plan_is_refused(tmp_path: Path) -> None:
         assert folder.records == ()
 
 
-def test_a_writer_holds_only_the_values_that_rules_need_in_memory(tmp_path: Path) -> None:
+def test_a_writer_holds_only_those_values_in_memory_that_decide_about_further_trials(
+    tmp_path: Path,
+) -> None:
     rule_values = {"throughput_bit_per_s": 1e6, "receiver_host_steal_share": 0.01}
     long: dict[str, Value] = {"receiver_interval_bytes": [1] * 1000, "receiver_congestion": "cubic"}
     record = made_record(values=rule_values | long)

@@ -46,7 +46,7 @@ def test_a_run_folder_refuses_another_matrix_and_names_the_differences(tmp_path:
     open_folder(tmp_path / "run").close()
 
 
-def test_a_run_can_be_resumed_with_the_same_matrix_under_another_text(tmp_path: Path) -> None:
+def test_a_run_can_be_resumed_with_an_equal_matrix_whose_text_differs(tmp_path: Path) -> None:
     open_folder(tmp_path / "run").close()
     content = json.loads(json.dumps(CONTENT)) | {"pairings": ("LL", "WL")}
     open_folder(tmp_path / "run", made_plan(content=content, matrix_text="# another\n")).close()

@@ -113,7 +113,7 @@ def test_asking_for_the_status_does_not_lock_out_a_writer(tmp_path: Path) -> Non
         open_folder(tmp_path).close()
 
 
-def test_the_status_counts_cells_that_are_measured_until_tight(
+def test_the_status_counts_cells_that_are_repeated_until_their_mean_is_precise(
     tmp_path: Path,
 ) -> None:
     until = StopRule(within=0.025, confidence=0.95, at_least=4, at_most=5)

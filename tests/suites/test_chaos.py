@@ -55,7 +55,7 @@ def test_the_benchmark_of_kills_counts_trials_without_a_result_and_repeated_tria
     assert (repeat_toll.lost, len(repeat_toll.twice)) == ([], 1)
 
 
-def test_the_benchmark_of_kills_allows_only_journals_to_grow() -> None:
+def test_the_benchmark_of_kills_accepts_longer_journals_and_reports_other_file_changes() -> None:
     old_files = {"run.json": b"plan", "journal.jsonl": b"one\n", "matrix.yaml": b""}
     assert changes(old_files, old_files | {"journal.jsonl": b"one\ntwo\n"}, "run") == []
     assert changes(old_files, old_files | {"journal.jsonl": b"One\ntwo\n"}, "run") == [
@@ -67,13 +67,13 @@ def test_the_benchmark_of_kills_allows_only_journals_to_grow() -> None:
     ]
 
 
-def test_chaos_faults_excuse_only_reasons_of_the_closed_list() -> None:
+def test_each_chaos_fault_excuses_only_known_reasons_and_never_an_internal_error() -> None:
     for fault in chaos_faults.FAULTS:
         assert fault.reasons <= REASONS.keys()
         assert not fault.reasons & {"internal", "locked", "unknown-error"}
 
 
-def test_a_chaos_fault_explains_only_its_own_reasons_during_and_shortly_after_it() -> None:
+def test_a_chaos_fault_explains_only_failures_with_its_reasons_and_near_its_time() -> None:
     cable = next(
         fault for fault in chaos_faults.FAULTS if fault.deed is chaos_faults.pull_test_cable
     )

@@ -46,7 +46,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_each_kind_of_defect_has_its_place_in_python_code() -> None:
+def test_places_for_planted_defects_are_found_in_python_code() -> None:
     found = {(place.kind, place.pattern) for place in python_sites.places(SOURCE)}
     assert found >= {
         ("check dropped", "if self.closed"),
@@ -63,7 +63,7 @@ def test_each_kind_of_defect_has_its_place_in_python_code() -> None:
     }
 
 
-def test_each_kind_of_defect_has_its_place_in_the_code_of_the_probe() -> None:
+def test_places_for_planted_defects_are_found_in_c_code() -> None:
     assert {(place.kind, place.pattern) for place in c_sites.places(C_SOURCE)} >= {
         ("check negated", "if (!test->on) {"),
         ("call dropped", "listen(test->socket);"),
@@ -86,7 +86,7 @@ def test_a_planted_defect_alters_its_statement_alone(tree: Path) -> None:
     ast.parse(marked)
 
 
-def test_a_defect_is_located_anew_in_code_that_moved_and_is_gone_with_its_pattern(
+def test_a_planted_defect_is_found_in_a_renamed_file_but_not_after_its_code_changed(
     tree: Path,
 ) -> None:
     file = tree / "netlab" / "one" / "closing.py"
@@ -106,7 +106,7 @@ def test_the_same_seed_draws_the_same_defects_of_every_package(tree: Path) -> No
     assert len([*defects.locate(tree, drawn)]) == len(drawn)
 
 
-def test_the_list_has_at_least_sixty_defects_that_the_code_has_places_for() -> None:
+def test_at_least_sixty_listed_defects_can_be_planted_in_the_code() -> None:
     listed = defects.read()
     located = [*defects.locate(ROOT, listed)]
     assert len(located) >= 60

@@ -90,7 +90,7 @@ def test_week(): pass
 """
 
 
-def test_a_test_has_one_kind_and_measures_alone_or_does_not(session: Path) -> None:
+def test_pytest_selects_tests_by_their_kind_and_by_whether_they_measure(session: Path) -> None:
     rows = {
         ("--kinds", "unit"): ["test_unit"],
         ("--kinds", "unit,agents"): ["test_unit", "test_agents"],
@@ -105,7 +105,7 @@ def test_a_test_has_one_kind_and_measures_alone_or_does_not(session: Path) -> No
         assert re.findall(r"^test_made\.py::(\w+)$", output, re.MULTILINE) == names
 
 
-def test_an_unknown_kind_ends_the_session_with_its_name(session: Path) -> None:
+def test_pytest_refuses_an_unknown_kind_of_tests_and_prints_its_name(session: Path) -> None:
     status, _, output = ended(session, CHOSEN, "--kinds", "unit,units")
     assert status == pytest.ExitCode.USAGE_ERROR
     assert "--kinds: 'units' is none of unit, agents" in output
@@ -135,7 +135,7 @@ def test_of_the_lab(): time.sleep(0.001)
 """
 
 
-def test_a_unit_that_starts_a_program_opens_a_socket_or_sleeps_fails(session: Path) -> None:
+def test_a_unit_test_that_starts_a_program_opens_a_socket_or_sleeps_fails(session: Path) -> None:
     status, counts, output = ended(session, GUARDED)
     assert (status, counts["failed"], counts["passed"]) == (1, 6, 3), output
     assert "a test of the kind 'unit' must not: started python" in output
@@ -159,7 +159,7 @@ def test_of_a_kernel(): pass
 """
 
 
-def test_a_missing_need_skips_a_test_and_in_ci_fails_it_if_a_package_has_it(
+def test_a_test_with_a_missing_requirement_is_skipped_but_fails_in_ci_if_it_can_be_installed(
     session: Path,
 ) -> None:
     status, counts, output = ended(session, MISSING)
@@ -176,7 +176,9 @@ def test_any_other_skip_fails_the_session_in_ci(session: Path) -> None:
     assert ended(session, text, NETLAB_CI="1")[0] == 1
 
 
-def test_an_unknown_need_ends_the_session_with_its_name(session: Path) -> None:
+def test_pytest_refuses_a_test_with_an_unknown_requirement_and_prints_its_name(
+    session: Path,
+) -> None:
     text = "import pytest\n\n@pytest.mark.needs('luck')\ndef test_of_luck(): pass\n"
     status, _, output = ended(session, text)
     assert status == pytest.ExitCode.USAGE_ERROR
@@ -195,7 +197,7 @@ def test_who(number):
 """
 
 
-def test_one_process_runs_all_files_that_take_the_lock(session: Path) -> None:
+def test_all_test_files_that_lock_the_host_run_in_the_same_process(session: Path) -> None:
     names = ["test_run", "test_shipped_matrices", "test_mirrors", *(f"test_{n}" for n in "abc")]
     for name in names:
         (session / f"{name}.py").write_text(WHO)
@@ -212,11 +214,11 @@ def test_one_process_runs_all_files_that_take_the_lock(session: Path) -> None:
     assert len(set.union(*processes.values())) == 2
 
 
-def test_each_file_that_takes_the_lock_exists() -> None:
+def test_each_test_file_that_is_listed_for_scheduling_exists() -> None:
     assert [name for name in kinds.FIRST if not list(TESTS.rglob(f"{name}.py"))] == []
 
 
-def test_each_need_that_a_package_meets_names_the_package() -> None:
+def test_each_installable_requirement_of_a_test_states_how_to_meet_it() -> None:
     ways = (
         "apt-get install",
         "pip install",
@@ -233,7 +235,9 @@ def test_each_need_that_a_package_meets_names_the_package() -> None:
     assert unsaid == []
 
 
-def test_the_night_draws_new_cases_that_its_seed_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nightly_tests_draw_new_random_cases_and_an_equal_seed_draws_equal_cases(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(draws, "NIGHT", None)
     assert (draws.drawn(3, 50), draws.seeds(3, 50)) == (3, [0, 1, 2])
     by_day = draws.chance(7).random()

@@ -82,7 +82,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_count_reads_the_fate_and_the_change_of_each_mutant(folder: Path) -> None:
+def test_each_mutant_is_read_with_its_outcome_and_whether_it_changes_only_a_text(
+    folder: Path,
+) -> None:
     (meta,) = folder.rglob("*.meta")
     mutants_by_name = {
         mutant.name.rpartition(".")[2]: mutant for mutant in mutants.mutants_of(meta, folder)
@@ -102,7 +104,9 @@ def test_the_count_reads_the_fate_and_the_change_of_each_mutant(folder: Path) ->
     }
 
 
-def test_the_score_leaves_out_sentences_and_counts_a_timeout_as_killed(folder: Path) -> None:
+def test_the_mutation_score_leaves_out_mutants_of_texts_and_counts_a_timeout_as_killed(
+    folder: Path,
+) -> None:
     (meta,) = folder.rglob("*.meta")
     area_mutants = list(mutants.mutants_of(meta, folder))
     assert mutants.row("area", area_mutants) == ["area", "7", "3", "1", "1", "2", "0", "50.0"]
@@ -111,7 +115,7 @@ def test_the_score_leaves_out_sentences_and_counts_a_timeout_as_killed(folder: P
 
 
 @pytest.mark.parametrize(("survive", "status"), [(0, 0), (3, 0), (4, 1)])
-def test_the_count_fails_below_97_percent_and_prints_each_survivor(
+def test_a_mutation_score_below_97_percent_fails_and_each_surviving_mutant_is_printed(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -138,7 +142,7 @@ def test_the_count_fails_below_97_percent_and_prints_each_survivor(
     assert ("NOT MET" in output) == (status == 1)
 
 
-def test_the_count_of_a_folder_without_mutants_fails(
+def test_counting_mutants_fails_in_a_folder_without_mutants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["mutants.py", "--folder", str(tmp_path)])

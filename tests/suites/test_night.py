@@ -34,7 +34,7 @@ def ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 @pytest.mark.lab
-def test_each_row_of_the_night_is_written_with_its_result_and_only_failed_rows_run_again(
+def test_the_nightly_page_has_the_result_of_each_check_and_only_failed_checks_run_again(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ended(monkeypatch) == 1
@@ -50,7 +50,7 @@ def test_each_row_of_the_night_is_written_with_its_result_and_only_failed_rows_r
     assert "prints: " in capsys.readouterr().out
 
 
-def test_a_row_of_the_night_is_valid_until_one_of_its_files_changes(
+def test_a_passed_nightly_check_is_valid_until_one_of_its_files_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     passed = night.Outcome("prints", "passed: 7", "0.0", "2026-11-28", "abc", "digest")
@@ -62,17 +62,17 @@ def test_a_row_of_the_night_is_valid_until_one_of_its_files_changes(
     assert not night.is_valid(passed, PRINTS)
 
 
-def test_the_digest_of_a_row_depends_on_its_files_alone() -> None:
+def test_a_digest_of_files_is_repeatable_and_differs_between_files() -> None:
     assert night.digest(["README.md"]) == night.digest(["README.md"])
     assert night.digest(["README.md"]) != night.digest(["LICENSE"])
 
 
 @pytest.mark.parametrize("row", [*NIGHT, *WEEK], ids=lambda row: row.name)
-def test_each_row_names_files_of_the_repository(row: Row) -> None:
+def test_each_nightly_or_weekly_check_names_only_existing_files(row: Row) -> None:
     assert [name for name in row.files if not (ROOT / name).exists()] == []
 
 
-def test_the_page_of_the_night_lists_only_rows_that_exist() -> None:
+def test_the_nightly_page_lists_only_checks_that_are_defined() -> None:
     text = night.PAGE.read_text("utf-8")
     for table, rows in night.TABLES.items():
         assert night.outcomes_of(text, table).keys() <= {row.name for row in rows}

@@ -43,7 +43,7 @@ def test_a_drawn_benchmark_run_does_not_depend_on_the_number_of_runs() -> None:
     assert few and all(every[planned_run.name] == planned_run for planned_run in few)
 
 
-def test_every_cause_is_drawn_at_each_strength_with_its_dial_in_range() -> None:
+def test_every_benchmark_cause_is_drawn_at_each_strength_within_its_allowed_range() -> None:
     planned_runs = few("3")
     counts = Counter(
         (p.cause, p.strength) for w in planned_runs for p in w.parts if len(w.parts) == 1

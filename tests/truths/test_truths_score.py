@@ -46,7 +46,7 @@ def test_wilson_intervals_match_the_published_table() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-def test_five_misses_of_240_prove_95_percent_and_six_misses_do_not() -> None:
+def test_five_misses_among_240_runs_prove_a_share_of_95_percent_and_six_misses_do_not() -> None:
     assert wilson(235, 240)[0] >= 0.95 > wilson(234, 240)[0]
     assert wilson(0, 100)[1] == pytest.approx(0.037, abs=5e-4)
 
@@ -84,7 +84,7 @@ def test_findings_that_name_a_cause_are_judged_wrong_in_a_clean_run() -> None:
     assert [statement.kind for statement in judgement.wrong] == ["outlier", "drift", "congestion"]
 
 
-def test_a_full_wire_finding_is_wrong_for_a_10_percent_effect_and_right_for_2_percent() -> None:
+def test_a_wire_ceiling_finding_is_judged_wrong_for_a_cable_10_percent_slower_but_not_2() -> None:
     full = [said("wire-ceiling", "note"), said("link-or-shaper", rates_bit_per_s=(90e6, 98e6))]
     kinds = [
         [statement.kind for statement in judge(planted("slower-cable", *at), full, CAUSES).wrong]

@@ -63,7 +63,7 @@ def assert_equal(frame: pd.DataFrame, run: Path) -> None:
 
 @needs_scan
 @pytest.mark.parametrize("lines", [None, 7, 10**6])
-def test_a_scan_of_many_runs_has_the_rows_and_columns_of_the_frame_of_each_run(
+def test_a_scan_of_many_runs_has_the_rows_and_columns_of_the_data_frame_of_each_run(
     runs: Path, lines: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if lines is not None:  # with segments, and with a rest behind them
@@ -105,7 +105,7 @@ def test_a_scan_reads_a_run_that_is_still_being_written_with_its_last_attempts(
 
 
 @needs_scan
-def test_a_scan_reads_the_journal_if_a_segment_is_truncated_and_names_the_segment(
+def test_a_scan_reads_the_journal_if_a_journal_segment_is_truncated_and_names_the_segment(
     runs: Path,
 ) -> None:
     run = runs / "nettest"
@@ -137,7 +137,7 @@ def test_a_scan_without_duckdb_states_how_to_install_duckdb(
 
 @pytest.mark.needs("pyarrow")
 @pytest.mark.parametrize("with_segments", [False, True])
-def test_a_parquet_export_has_the_rows_of_the_frame_and_stores_units(
+def test_a_parquet_export_has_the_rows_of_the_data_frame_and_stores_units(
     runs: Path, with_segments: bool
 ) -> None:
     import pyarrow.parquet as pq
@@ -161,7 +161,7 @@ def test_a_parquet_export_has_the_rows_of_the_frame_and_stores_units(
 
 @pytest.mark.needs("pyarrow", "dask")
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of dask, for pandas
-def test_dask_reads_a_parquet_export_and_the_segments_of_a_run(runs: Path) -> None:
+def test_dask_reads_a_parquet_export_and_the_journal_segments_of_a_run(runs: Path) -> None:
     import dask.dataframe as dd
 
     run = runs / "nettest"

@@ -77,7 +77,7 @@ def text_of(record: object) -> str:
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
-def test_a_recorded_run_with_segments_reads_as_without_segments(
+def test_a_recorded_run_with_journal_segments_reads_the_same_as_without_segments(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -92,7 +92,7 @@ def test_a_recorded_run_with_segments_reads_as_without_segments(
     assert told(read_checked(path)) == before
 
 
-def test_segments_do_not_change_what_is_read_of_a_run_with_retries_and_damage(
+def test_journal_segments_do_not_change_what_is_read_of_a_run_with_retries_and_damage(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored, status = read_checked(run), status_of(run, RUN_CHECK).as_dict()
@@ -118,7 +118,7 @@ def test_segments_do_not_change_what_is_read_of_a_run_with_retries_and_damage(
         assert attempts == [3, 1, 5, 1]
 
 
-def test_records_after_the_last_segment_are_read_from_the_journal(run: Path) -> None:
+def test_records_after_the_last_journal_segment_are_read_from_the_journal(run: Path) -> None:
     whole(run)
     with open_run(run) as folder:
         folder.append(made_record(WL, 1, attempt=5))
@@ -134,7 +134,9 @@ def test_records_after_the_last_segment_are_read_from_the_journal(run: Path) -> 
     assert status_of(run, RUN_CHECK).as_dict() == state.as_dict()
 
 
-def test_segments_are_private_to_their_owner_and_leave_the_journal_unchanged(run: Path) -> None:
+def test_journal_segments_are_private_to_their_owner_and_leave_the_journal_unchanged(
+    run: Path,
+) -> None:
     journal = (run / "journal.jsonl").read_bytes()
     assert whole(run) == 1
     (segment,) = (run / "segments").iterdir()
@@ -144,7 +146,7 @@ def test_segments_are_private_to_their_owner_and_leave_the_journal_unchanged(run
     assert whole(run) == 0
 
 
-def test_a_short_journal_gets_no_segment(run: Path) -> None:
+def test_no_journal_segment_is_made_of_a_short_journal(run: Path) -> None:
     assert compact(run) == 0
     assert not (run / "segments").exists()
 
@@ -183,7 +185,7 @@ def damaged_page(segment: Path) -> None:
         (no_segment, "it is not a segment of netlab"),
     ],
 )
-def test_a_bad_segment_is_reported_and_its_records_are_read_from_the_journal(
+def test_a_bad_journal_segment_is_reported_and_its_records_are_read_from_the_journal(
     run: Path, damage: object, clause: str
 ) -> None:
     assert callable(damage)
@@ -201,7 +203,7 @@ def test_a_bad_segment_is_reported_and_its_records_are_read_from_the_journal(
     assert [str(place) for place in read_checked(run).damage if "segment" in str(place)] == []
 
 
-def test_a_segment_is_not_used_after_the_journal_was_cut_or_changed(run: Path) -> None:
+def test_a_journal_segment_is_not_used_after_the_journal_was_cut_or_changed(run: Path) -> None:
     whole(run)
     journal = run / "journal.jsonl"
     data = journal.read_bytes()
@@ -212,7 +214,7 @@ def test_a_segment_is_not_used_after_the_journal_was_cut_or_changed(run: Path) -
     assert len(read_checked(run).damage) == 4
 
 
-def test_a_record_that_was_changed_in_the_journal_after_its_segment_is_an_error(run: Path) -> None:
+def test_a_record_changed_in_the_journal_after_its_segment_was_made_is_an_error(run: Path) -> None:
     whole(run)
     journal = run / "journal.jsonl"
     journal.write_bytes(
@@ -222,7 +224,9 @@ def test_a_record_that_was_changed_in_the_journal_after_its_segment_is_an_error(
         _ = read_checked(run).latest[LL.key, 1]
 
 
-def test_a_link_in_place_of_the_segments_folder_is_refused(run: Path, tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_folder_of_journal_segments_is_refused(
+    run: Path, tmp_path: Path
+) -> None:
     whole(run)
     (run / "segments").rename(tmp_path / "elsewhere")
     (run / "segments").symlink_to(tmp_path / "elsewhere")
@@ -230,7 +234,7 @@ def test_a_link_in_place_of_the_segments_folder_is_refused(run: Path, tmp_path: 
         read_checked(run)
 
 
-def test_without_pyarrow_netlab_reads_the_journal_and_makes_no_segments(
+def test_without_pyarrow_netlab_reads_the_journal_and_makes_no_journal_segments(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = told(read_checked(run))

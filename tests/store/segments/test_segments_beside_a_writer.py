@@ -49,7 +49,9 @@ def wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_segments_made_during_writing_do_not_change_what_is_read_of_the_run(tmp_path: Path) -> None:
+def test_journal_segments_made_during_writing_do_not_change_what_is_read_of_the_run(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run"
     with open_run(path) as folder:
         folder.append(made_record(LL, 1))
@@ -67,7 +69,7 @@ def test_segments_made_during_writing_do_not_change_what_is_read_of_the_run(tmp_
     assert told(read_checked(path)) == with_segments
 
 
-def test_a_segment_leaves_out_a_line_that_is_not_complete(tmp_path: Path) -> None:
+def test_a_journal_segment_leaves_out_an_incomplete_line(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with open_run(path) as folder:
         folder.append(made_record(LL, 1))
@@ -83,7 +85,7 @@ def test_a_segment_leaves_out_a_line_that_is_not_complete(tmp_path: Path) -> Non
     assert covered_bytes(path) == len(longer)
 
 
-def test_only_one_process_makes_the_segments_of_a_run(tmp_path: Path) -> None:
+def test_only_one_process_makes_the_journal_segments_of_a_run(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with open_run(path) as folder:
         folder.append(made_record(LL, 1))
@@ -94,7 +96,7 @@ def test_only_one_process_makes_the_segments_of_a_run(tmp_path: Path) -> None:
     assert compact(path, least_bytes=1, least_lines=1) == 1
 
 
-def test_a_session_that_ends_lets_another_process_make_the_segments(
+def test_journal_segments_are_made_at_the_end_of_a_session_if_the_journal_is_long_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -108,7 +110,7 @@ def test_a_session_that_ends_lets_another_process_make_the_segments(
     wait_until(lambda: covered_bytes(path) == (path / "journal.jsonl").stat().st_size)
 
 
-def test_a_process_for_segments_that_cannot_start_is_reported(
+def test_a_process_for_journal_segments_that_cannot_start_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -120,7 +122,7 @@ def test_a_process_for_segments_that_cannot_start_is_reported(
     assert "no segments were made of the journal, which is complete: " in sentence
 
 
-def test_a_long_session_makes_segments_while_the_run_continues(
+def test_a_long_session_makes_journal_segments_while_the_run_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
@@ -138,7 +140,7 @@ def test_a_long_session_makes_segments_while_the_run_continues(
     assert len(list(read_checked(path).records)) == 3
 
 
-def test_killing_the_process_for_segments_does_not_change_what_is_read_of_the_run(
+def test_killing_the_process_for_journal_segments_does_not_change_what_is_read_of_the_run(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "run"
