@@ -226,7 +226,7 @@ def test_an_installed_windows_probe_is_used_again_and_a_damaged_one_is_replaced(
 
 
 @needs_sshd
-def test_a_slow_first_start_of_a_windows_probe_is_waited_for_and_reported(
+def test_netlab_waits_for_a_slow_first_start_of_a_windows_probe_and_reports_the_wait(
     windows: Callable[..., Sshd], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = windows(Shell.POWERSHELL, "slow")

@@ -153,7 +153,7 @@ def test_trials_alone_or_within_one_machine_have_no_section_on_concurrent_trials
     assert part([reading("a+b", 90.0, values={"common_window_open_ns": None})]) is None
 
 
-def test_the_section_on_concurrent_trials_states_how_exactly_the_window_is_known() -> None:
+def test_the_section_on_concurrent_trials_states_the_uncertainty_of_the_common_window() -> None:
     (sentence,) = section_of([reading("a+b", 90.0), reading("c+d", 80.0)]).paragraphs
     assert "2 trials in 1 round, up to 2 flows at once" in sentence
     assert "known to within 30.00 µs" in sentence

@@ -147,7 +147,7 @@ def test_no_report_is_made_during_a_run_that_measures_with_this_machine(
 
 
 @pytest.mark.usefixtures("light")
-def test_no_page_is_written_before_the_run_has_named_its_hosts(tmp_path: Path) -> None:
+def test_no_page_is_written_before_the_run_has_recorded_its_hosts(tmp_path: Path) -> None:
     with RunFolder.open_for_writing(tmp_path / "run", made_plan()) as folder:
 
         def happens(nap: int) -> None:

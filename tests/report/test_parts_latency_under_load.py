@@ -73,7 +73,7 @@ def test_two_trials_of_a_load_have_no_interval_and_a_footnote_states_why(make: M
     assert (cell_place.value, "Fewer than 3 trials" in why(sheet, cell_place)) == (None, True)
 
 
-def test_a_percentile_among_lost_requests_is_blank_with_a_footnote(make: Make) -> None:
+def test_a_percentile_that_falls_among_lost_requests_is_blank_with_a_footnote(make: Make) -> None:
     sheet = part_with(make, under_load_values(losing(trips(), 50))).sheets[0]
     late = place(sheet, "TCP up", "loaded, 99 %, ms")
     assert late.value is None
@@ -273,7 +273,7 @@ def test_the_distribution_of_round_trips_ends_below_100_percent_after_losses(mak
         assert xs == sorted(set(xs))
 
 
-def test_several_loads_are_drawn_in_a_panel_each_with_a_line_per_phase(make: Make) -> None:
+def test_each_of_several_loads_is_drawn_in_its_own_panel_with_a_line_per_phase(make: Make) -> None:
     chart = part_of(two_loads(make), NAME).charts[-1]
     assert isinstance(chart, Chart)
     assert [panel.title for panel in chart.panels] == ["TCP up", "TCP down"]

@@ -280,7 +280,7 @@ def test_without_scatter_the_degrees_of_freedom_come_from_the_smaller_side() -> 
     assert compare([5.0] * 4, [5.0] * 7, paired=False).degrees == 3
 
 
-def test_a_comparison_that_cannot_tell_still_states_its_margin_and_confidence() -> None:
+def test_a_comparison_with_the_verdict_cannot_tell_states_its_margin_and_confidence() -> None:
     result = compare([100.0], [90.0, 90.0], paired=False, margin=0.1, confidence=0.9)
     assert (result.n, result.margin, result.confidence) == (1, 0.1, 0.9)
     assert result.ratio == pytest.approx(0.9)

@@ -88,7 +88,9 @@ def test_an_answer_without_netprobe_names_the_tools_only_if_there_are_several(
     assert "iperf3" not in line
 
 
-def test_an_answer_without_a_known_link_states_the_rates_of_other_tools(tmp_path: Path) -> None:
+def test_if_the_link_is_unknown_an_answer_states_the_rates_that_other_tools_measured(
+    tmp_path: Path,
+) -> None:
     figures: Figures = {
         (None, "UDP", 64): 48.9,
         (None, "UDP", 1472): 95.7,

@@ -298,7 +298,9 @@ def test_a_comparison_on_the_first_screen_leads_to_its_own_table(
         assert line.partition(":")[0].strip() == caption.partition(":")[0].strip()
 
 
-def test_a_blank_of_the_heat_map_is_hatched_and_names_its_reason(browser: Browser) -> None:
+def test_a_heat_map_place_without_a_result_is_hatched_and_states_that_it_has_no_value(
+    browser: Browser,
+) -> None:
     tab = opened(browser, "lab-report", DESK)
     blanks = tab.run(
         "[...document.querySelectorAll('#picture-1 .on-wide .blank-spot > title')]"

@@ -130,7 +130,7 @@ def test_a_point_far_below_the_ceiling_is_a_gap_and_the_note_names_its_line() ->
         assert all(low <= share <= high for share in percents)
 
 
-def test_each_panel_has_the_shares_of_its_own_lines() -> None:
+def test_each_panel_shows_only_its_own_lines_as_shares_of_the_ceiling() -> None:
     every = lines_of(("LL", "WL", "LW"), ("to client", "to server"))
     close = [replace(curve, points=((1.0, 45.0 + curve.place), (2.0, None))) for curve in every]
     chart = with_shares(in_panels(chart_of(*close)))

@@ -79,7 +79,7 @@ class Stage:
         return dict(self.controllers._places)
 
 
-def test_hosts_are_given_to_workers_of_their_site_and_a_pair_to_one_worker(
+def test_a_host_is_assigned_to_a_worker_of_its_site_and_a_pair_of_one_site_to_one_worker(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(worker, monkeypatch, a=("north",), b=("north",), c=("south",))

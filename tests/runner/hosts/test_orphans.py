@@ -67,7 +67,7 @@ def ended_in_s(registry: Orphans, agent: Agent) -> float:
     return time.monotonic() - start_s
 
 
-def test_an_orphaned_agent_that_ended_is_not_waited_for_although_its_output_is_open(
+def test_netlab_does_not_wait_for_an_ended_orphaned_agent_although_its_output_is_open(
     transport: Transport,
 ) -> None:
     agent = agent_on(transport, NO_PROCESS)

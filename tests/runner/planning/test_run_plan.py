@@ -49,7 +49,9 @@ def test_the_plan_as_text_has_trials_time_link_and_sizes() -> None:
     assert "One trial at a time" in text
 
 
-def test_cells_that_their_engine_cannot_measure_take_no_time_and_are_named(tmp_path: Path) -> None:
+def test_the_plan_names_cells_that_their_engine_cannot_measure_and_counts_no_time_for_them(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "m.yaml").write_text(
         "pairings: [LL]\n"
         "tests:\n"
