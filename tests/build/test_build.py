@@ -200,7 +200,7 @@ def test_the_probe_for_the_system_of_this_machine_is_the_local_probe(
 @pytest.mark.night
 @needs_make
 @needs_mingw
-def test_mingw_builds_the_same_probe_twice_where_zig_is_missing(
+def test_without_zig_mingw_builds_identical_windows_probes_in_two_different_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_zig(monkeypatch)

@@ -58,7 +58,9 @@ def test_a_fresh_debian_that_cannot_be_made_leaves_no_file_and_no_mount(tmp_path
     assert str(scratch) not in Path("/proc/self/mounts").read_text()
 
 
-def test_the_making_of_a_fresh_debian_leaves_nothing_when_terminated(tmp_path: Path) -> None:
+def test_a_terminated_fresh_debian_script_leaves_no_child_process_and_no_file(
+    tmp_path: Path,
+) -> None:
     programs, scratch, fifo = tmp_path / "programs", tmp_path / "left", tmp_path / "begun"
     programs.mkdir()
     scratch.mkdir()

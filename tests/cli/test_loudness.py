@@ -65,7 +65,7 @@ def test_netlab_hosts_with_quiet_prints_only_unfit_hosts(tmp_path: Path) -> None
     assert (fit.returncode, fit.stdout, fit.stderr) == (0, "", "")
 
 
-def test_netlab_report_with_quiet_prints_its_path_and_with_verbose_its_times(
+def test_netlab_report_prints_only_the_pages_path_if_quiet_and_also_its_times_if_verbose(
     tmp_path: Path,
 ) -> None:
     shutil.copytree(REPORTS / "connection-kinds", tmp_path / "run")

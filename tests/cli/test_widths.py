@@ -88,7 +88,7 @@ def test_output_without_a_terminal_is_not_folded_and_has_no_colours(folder: Path
     assert "\x1b" not in process.stdout + process.stderr
 
 
-def test_the_variable_columns_overrides_the_width_of_the_terminal(folder: Path) -> None:
+def test_the_environment_variable_columns_overrides_the_width_of_the_terminal(folder: Path) -> None:
     output = on_terminal(folder, 200, *COMMANDS["status"], COLUMNS="50").decode()
     assert max(map(columns_of, output.replace("\r", "").splitlines())) <= 50
 

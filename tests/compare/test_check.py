@@ -52,7 +52,7 @@ def test_a_limit_is_met_only_if_every_trial_meets_the_limit(tmp_path: Path) -> N
         checked.raise_for_unmet()
 
 
-def test_a_trial_without_a_figure_cannot_be_judged_unless_another_trial_is_below(
+def test_a_failed_trial_leaves_a_limit_unjudged_unless_another_trial_misses_the_limit(
     tmp_path: Path,
 ) -> None:
     checked = check(streams(tmp_path / "a", (*STEADY[:4], None)))

@@ -54,7 +54,7 @@ def test_runs_with_different_settings_are_refused_with_the_difference(
     assert any(words.split(";", maxsplit=1)[0] in difference for difference in compared.differences)
 
 
-def test_netlab_compare_anyway_compares_common_cells_and_counts_the_other_cells(
+def test_the_option_anyway_compares_common_cells_and_counts_the_cells_of_only_one_run(
     tmp_path: Path,
 ) -> None:
     old = stream_run(tmp_path / "old", *((stream(size=n), STEADY) for n in (64, 576, 1448)))
@@ -110,7 +110,7 @@ some_cells = st.sets(st.integers(0, len(ALL) - 1), min_size=1)
 
 
 @given(some_cells, some_cells)
-def test_plans_agree_exactly_if_their_cells_are_equal_and_each_cell_is_in_one_pair(
+def test_plans_agree_exactly_if_their_cells_are_equal_and_no_cell_is_paired_twice(
     old_indices: set[int], new_indices: set[int]
 ) -> None:
     old, new = (

@@ -70,7 +70,7 @@ def test_a_slowdown_of_3_percent_is_found_in_all_its_cells_and_rarely_in_others(
     st.lists(st.floats(10, 1000), min_size=2, max_size=4),
     st.floats(1e-3, 1e3),
 )
-def test_a_verdict_ignores_the_scale_and_exchanged_sides_invert_the_ratio(
+def test_scaling_all_figures_keeps_the_ratio_and_exchanging_the_runs_inverts_the_ratio(
     old: list[float], new: list[float], scale: float
 ) -> None:
     def verdict_of(old: Sequence[float], new: Sequence[float]) -> Judged:

@@ -21,7 +21,9 @@ def test_the_page_for_users_of_other_tools_names_only_options_of_measure() -> No
     assert len(option_names) > 8
 
 
-def test_a_matrix_of_the_keys_on_the_page_for_users_of_other_tools_loads(tmp_path: Path) -> None:
+def test_the_settings_on_the_page_for_users_of_other_tools_make_a_valid_matrix(
+    tmp_path: Path,
+) -> None:
     keys = dict(re.findall(r"`([a-z_]+): ([^`\[{]+)`", TEXT))
     settings = {name: value for name, value in keys.items() if name not in ("test", "protocol")}
     of_stream = {

@@ -87,7 +87,7 @@ def test_a_throughput_search_passes_its_cpu_lists_to_the_streams_of_its_trials()
         ("receive: polling", "with more than 64 streams, a thread waits for several at once"),
     ],
 )
-def test_methods_that_more_than_64_streams_cannot_use_are_refused(
+def test_more_than_64_streams_with_batched_sending_or_polling_are_refused(
     load: Any, more: str, fault: str
 ) -> None:
     test = "  - test: stream\n    protocol: UDP\n    message_size: 64\n"

@@ -55,7 +55,9 @@ tests:
     assert "`exclude` this value for pairing XL" in fault
 
 
-def test_a_value_excluded_for_the_pairing_of_a_mirror_is_accepted(tmp_path: Path) -> None:
+def test_a_value_that_a_mirror_cannot_apply_is_accepted_if_excluded_for_its_pairing(
+    tmp_path: Path,
+) -> None:
     tests = """\
 tests:
   - test: round_trip
@@ -80,7 +82,9 @@ tests:
     assert all(fault.startswith("7:28: ") for fault in faults)
 
 
-def test_an_override_that_a_mirror_cannot_apply_is_refused_at_its_test(tmp_path: Path) -> None:
+def test_an_override_that_a_mirror_cannot_apply_is_refused_at_the_line_of_the_test(
+    tmp_path: Path,
+) -> None:
     tests = "tests:\n  - {test: round_trip, protocol: TCP, message_size: 64}\n"
     (fault,) = refused(tmp_path, tests, {"server_receive": "spinning"})
     assert fault.startswith("8:5: ")

@@ -53,7 +53,9 @@ def faults(tmp_path: Path, text: str) -> list[tuple[int, int, str, str]]:
     return [(fault.line, fault.column, fault.path, fault.message) for fault in raised.value.faults]
 
 
-def test_login_keys_ports_and_addresses_of_a_host_are_read(tmp_path: Path) -> None:
+def test_ssh_logins_keys_port_ranges_and_addresses_of_hosts_are_read_from_an_inventory(
+    tmp_path: Path,
+) -> None:
     hosts = inventory(tmp_path, LAB)
     host = hosts.host("bench-2")
     assert host.ssh == SshTarget("bench-2")
@@ -76,7 +78,9 @@ def test_an_address_that_a_host_lacks_is_reported_with_host_and_network(tmp_path
         host.address("x")
 
 
-def test_a_pairing_of_letters_takes_the_first_host_of_each_system(tmp_path: Path) -> None:
+def test_a_pairing_of_system_letters_selects_the_first_hosts_of_these_systems(
+    tmp_path: Path,
+) -> None:
     hosts = inventory(tmp_path, LAB)
     assert [host.name for host in hosts.pair("LL")] == ["bench-1", "bench-2"]
     assert [host.name for host in hosts.pair("WL")] == ["office", "bench-1"]

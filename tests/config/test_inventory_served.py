@@ -23,7 +23,7 @@ def inventory(folder: Path, text: str = HOSTS) -> Inventory:
     return load_inventory(folder / "hosts.yaml")
 
 
-def test_a_running_tool_server_has_its_address_and_by_default_the_tools_port(
+def test_a_tool_server_without_a_stated_port_has_the_default_port_of_its_tool(
     tmp_path: Path,
 ) -> None:
     hosts = inventory(tmp_path)
@@ -37,7 +37,9 @@ def test_a_running_tool_server_has_its_address_and_by_default_the_tools_port(
     }
 
 
-def test_a_host_that_only_serves_runs_no_agent_and_is_never_the_client(tmp_path: Path) -> None:
+def test_a_host_with_only_tool_servers_runs_no_agent_and_is_never_the_client(
+    tmp_path: Path,
+) -> None:
     hosts = inventory(tmp_path)
     assert not hosts.host("nas").has_agent
     assert [server.name for server, _ in hosts.candidates("XL")] == ["nas", "six"]
@@ -48,7 +50,7 @@ def test_a_host_that_only_serves_runs_no_agent_and_is_never_the_client(tmp_path:
         hosts.observing(["nas"])
 
 
-def test_a_host_that_only_serves_has_the_address_of_its_tool_servers(tmp_path: Path) -> None:
+def test_a_host_with_only_tool_servers_has_the_address_of_its_tool_servers(tmp_path: Path) -> None:
     hosts = inventory(tmp_path)
     assert hosts.host("nas").address("any") == "192.0.2.5"
     assert hosts.host("six").address(None, 6) == "2001:db8::5"
@@ -78,7 +80,7 @@ def test_an_invalid_tool_server_of_a_host_is_refused_at_its_place(
     assert message in fault.message
 
 
-def test_a_login_of_a_host_that_only_serves_is_refused(tmp_path: Path) -> None:
+def test_an_ssh_login_for_a_host_with_only_tool_servers_is_refused(tmp_path: Path) -> None:
     text = "hosts:\n  nas: {os: X, serves: {iperf3: 192.0.2.5}, ssh: somebody}\n"
     with pytest.raises(MatrixError, match="a host that only serves runs no agent and has no login"):
         inventory(tmp_path, text)

@@ -158,7 +158,7 @@ def test_a_rate_of_the_load_cancels_a_message_rate_of_the_defaults(load: Any) ->
     assert (setup.rate_bit_per_s, setup.message_rate_per_s) == (1e6, None)
 
 
-def test_rules_refer_to_settings_of_the_load_without_the_section_load(load: Any) -> None:
+def test_rules_name_settings_of_the_load_directly_and_not_within_a_section_load(load: Any) -> None:
     text = HEAD + (
         "    load: {protocol: [TCP, UDP], streams: [1, 4], direction: [client-sends, both]}\n"
         "    replace: [{when: {protocol: UDP}, with: {rate: 5Mbit}}]\n"
@@ -214,7 +214,9 @@ def test_a_wrong_override_of_latency_under_load_is_refused_with_a_reason(
     assert words in str(caught.value)
 
 
-def test_comparisons_refer_to_settings_of_the_load_without_the_section_load(load: Any) -> None:
+def test_comparisons_name_settings_of_the_load_directly_and_not_within_a_section_load(
+    load: Any,
+) -> None:
     text = HEAD + (
         "    load: {streams: [1, 4], congestion: [cubic, bbr]}\n"
         "compare:\n"

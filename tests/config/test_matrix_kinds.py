@@ -202,7 +202,7 @@ def test_the_matrix_nettest_has_the_documented_round_trips_and_streams() -> None
     assert (matrix.link.rate_bit_per_s, matrix.link.hops) == (1e8, 1)
 
 
-def test_the_matrix_udp_mirror_has_counts_by_message_size_and_two_comparisons() -> None:
+def test_the_matrix_udp_mirror_has_a_count_for_each_message_size_and_two_comparisons() -> None:
     matrix = load_matrix(ROOT / "matrices" / "udp-mirror.yaml")
     cells = expand(matrix)
     assert len(cells) == 8

@@ -26,7 +26,9 @@ def test_a_test_may_have_its_own_number_of_repeats(load: Any) -> None:
     assert everywhere.own_repeats == {}
 
 
-def test_the_rule_until_is_read_with_its_defaults_and_not_applied_to_own_repeats(load: Any) -> None:
+def test_the_rule_until_has_defaults_and_does_not_apply_to_tests_with_their_own_repeats(
+    load: Any,
+) -> None:
     matrix = load(ROUND_TRIPS + "until: {within: 2.5 %}\npause: 3s\n")
     assert matrix.until == StopRule(within=0.025, confidence=0.95, at_least=5, at_most=30)
     assert (matrix.repeats, matrix.pause_s) == (30, 3.0)
@@ -38,14 +40,14 @@ def test_the_rule_until_is_read_with_its_defaults_and_not_applied_to_own_repeats
     assert (own.until_of(cell), own.fewest_of(cell), own.repeats_of(cell)) == (None, 4, 4)
 
 
-def test_the_rule_quiet_is_read_or_overridden_and_is_no_part_of_the_content(load: Any) -> None:
+def test_the_rule_quiet_can_be_overridden_and_is_no_part_of_the_matrix_content(load: Any) -> None:
     plain, quiet = load(ROUND_TRIPS), load(ROUND_TRIPS + "quiet: {steal: 0.5 %}\n")
     assert (plain.quiet, quiet.quiet) == (None, StealRule(steal=0.005, tries=3))
     assert load(ROUND_TRIPS, quiet="{steal: 1 %, tries: 5}").quiet == StealRule(steal=0.01, tries=5)
     assert plain.content_hash == quiet.content_hash
 
 
-def test_an_override_of_repeats_cancels_until_and_an_override_of_until_cancels_repeats(
+def test_an_override_of_repeats_cancels_the_rule_until_of_the_matrix_and_vice_versa(
     load: Any,
 ) -> None:
     text = ROUND_TRIPS + "    repeats: 4\n"
@@ -56,7 +58,7 @@ def test_an_override_of_repeats_cancels_until_and_an_override_of_until_cancels_r
     assert {matrix.repeats_of(cell) for cell in expand(matrix)} == {30}
 
 
-def test_until_hops_and_repeats_are_part_of_the_content_but_pause_and_compare_are_not(
+def test_the_content_hash_depends_on_hops_repeats_and_the_rule_until_not_on_pause_or_compare(
     load: Any,
 ) -> None:
     plain = load(ROUND_TRIPS)

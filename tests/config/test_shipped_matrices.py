@@ -85,7 +85,9 @@ def test_a_run_of_the_matrix_nettest_measures_the_repeats_and_counts_of_each_tes
 
 
 @pytest.mark.lab
-def test_a_run_of_the_matrix_udp_mirror_times_the_stack_of_the_mirror(tmp_path: Path) -> None:
+def test_a_run_of_the_matrix_udp_mirror_measures_the_time_in_the_mirrors_network_stack(
+    tmp_path: Path,
+) -> None:
     run_records = records(tmp_path, "udp-mirror.yaml", "scale=0.01", "repeats=1")
     assert len(run_records) == 8
     assert {(str(r.status), r.reason) for r in run_records} == {("ok", None)}

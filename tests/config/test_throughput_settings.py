@@ -77,7 +77,9 @@ def test_every_setting_of_a_throughput_search_is_read_from_a_matrix(tmp_path: Pa
     )
 
 
-def test_pairings_by_name_may_search_together_in_a_parallel_matrix(tmp_path: Path) -> None:
+def test_parallel_pairings_of_named_hosts_may_run_their_throughput_searches_together(
+    tmp_path: Path,
+) -> None:
     text = "    frame_size: [64, 128]\n    together: [false, true]\nparallel: true\n"
     head = HEAD.replace("[LL]", "[a+b, c+d]")
     (tmp_path / "m.yaml").write_text(head + text)
@@ -101,7 +103,7 @@ def test_observed_hosts_are_read_and_are_no_part_of_the_matrix_content(tmp_path:
     assert plain.content_hash == observing.content_hash
 
 
-def test_an_observed_host_is_in_a_pairing_only_by_its_name() -> None:
+def test_a_pairing_includes_an_observed_host_only_if_the_pairing_names_the_host() -> None:
     hosts = tuple(Host(name=name, os="L", local=True) for name in ("a", "dut", "b"))
     inventory = Inventory("hosts.yaml", hosts, {}).observing(["dut"])
     server, client = inventory.pair("LL")

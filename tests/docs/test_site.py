@@ -112,7 +112,9 @@ def test_every_file_that_a_page_of_the_site_loads_exists(site: Path) -> None:
         assert dead_addresses == [], page
 
 
-def test_the_site_renders_lists_and_tables_without_a_blank_line_before(site: Path) -> None:
+def test_the_site_renders_lists_and_tables_that_follow_text_without_a_blank_line(
+    site: Path,
+) -> None:
     for text in TEXTS:
         if text.name == "README.md":
             continue

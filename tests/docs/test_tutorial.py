@@ -31,7 +31,7 @@ def test_the_tutorial_installs_netlab_with_the_commands_of_the_readme() -> None:
     assert [line for line in LINES if ".venv/bin" in line] == of_readme
 
 
-def test_every_line_of_the_tutorial_is_a_command_or_a_shown_answer() -> None:
+def test_every_code_line_of_the_tutorial_is_a_command_or_part_of_the_shown_output() -> None:
     answer = LINES[LINES.index(SAID) :][:9]
     rest = [line for line in LINES if line not in answer and line not in COMPLETIONS]
     assert [
@@ -81,7 +81,7 @@ def test_netlab_prints_a_completion_script_for_bash_zsh_and_fish(
 
 @pytest.mark.lab
 @pytest.mark.skipif(shutil.which("bash") is None, reason="this machine has no bash")
-def test_bash_completes_a_command_of_netlab_after_the_documented_line(
+def test_bash_completes_netlab_commands_once_the_documented_line_was_executed(
     surroundings: dict[str, str],
 ) -> None:
     (line,) = (completion.partition("#")[0] for completion in COMPLETIONS if "bash" in completion)

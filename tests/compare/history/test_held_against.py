@@ -48,7 +48,7 @@ def nightly(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (91.2, None, 3),
     ],
 )
-def test_netlab_check_compares_a_run_with_the_last_segment_of_its_history(
+def test_netlab_check_compares_a_run_with_its_history_since_the_last_change(
     nightly: Path,
     tmp_path: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
@@ -65,7 +65,7 @@ def test_netlab_check_compares_a_run_with_the_last_segment_of_its_history(
 
 
 @needs_ruptures
-def test_netlab_check_prints_the_expected_range_and_accepts_a_wider_limit(
+def test_netlab_check_prints_how_many_runs_set_the_expectation_and_accepts_a_wider_limit(
     nightly: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     run = write_run(tmp_path / "tonight", 30, [(STREAM, 89.0), (TRIPS, 94.0)])

@@ -57,7 +57,9 @@ def test_every_test_has_every_combination_of_states_unless_the_test_names_varian
     assert comparison.baseline["variant"] == "ecn=found offload=on"
 
 
-def test_a_known_command_of_a_variant_is_restored_to_the_value_found(tmp_path: Path) -> None:
+def test_a_variant_with_a_known_command_restores_the_setting_to_the_value_found_before(
+    tmp_path: Path,
+) -> None:
     read = matrix(tmp_path)
     wanted = (("gso", "off"), ("tso", "off"))
     assert read.variants["offload"]["off"].client == (
