@@ -164,7 +164,7 @@ def test_rules_that_match_no_cell_and_tests_without_cells_are_problems() -> None
     ]
 
 
-def test_a_cell_of_two_tests_is_a_problem_of_the_later_test() -> None:
+def test_a_cell_that_two_tests_produce_is_reported_as_a_problem_of_the_later_test() -> None:
     result = expansion(["LL"], [grid(), grid(protocol=("UDP",))])
     assert [(p.grid, p.kind) for p in result.problems] == [(1, "test")]
     assert len(result.cells) == 4
@@ -201,7 +201,7 @@ SHORT: dict[str, Any] = {"protocol": "UDP", "message_bytes": 15}
         (Connect(message_bytes=1, source_port=5000, close="orderly"), "source_port"),
     ],
 )
-def test_an_impossible_setup_is_reported_by_the_setting_at_fault(
+def test_the_fault_of_an_impossible_setup_names_the_setting_at_fault(
     setup: TestSettings, field: str
 ) -> None:
     assert [name for name, _ in faults_of(setup)] == [field]
@@ -336,7 +336,7 @@ def test_each_kind_of_test_has_readable_cell_keys() -> None:
 
 
 @pytest.mark.lab
-def test_a_cell_from_another_process_is_found_among_equal_cells() -> None:
+def test_an_unpickled_cell_is_found_in_a_set_of_equal_cells_in_another_process() -> None:
     cell = Cell(pairing="LL", test="stream", setup=Stream(protocol="TCP", message_bytes=64))
     assert cell in {cell}
     code = (

@@ -110,7 +110,7 @@ def test_each_direction_of_a_stream_has_its_own_interruption() -> None:
     assert flows == ["to_server_", "to_client_"]
 
 
-def test_a_window_closed_by_silence_is_an_interruption_even_if_the_gap_is_short() -> None:
+def test_a_trial_that_ended_in_silence_has_an_interruption_even_if_its_last_gap_is_short() -> None:
     assert only(gapped((3980, 71), receiver_closed_by_silence=1)) is not None
     assert only(gapped((3980, 71))) is None
     # Closed by silence, but by none that stands out: slow messages.
@@ -144,7 +144,7 @@ def test_a_gap_of_one_tcp_retransmission_time_out_is_no_interruption() -> None:
     assert only(gapped((1000, 305), settings=tcp, **RETRANSMITTED, **carrier)) is not None
 
 
-def test_gaps_between_tcp_windows_of_one_round_trip_are_no_interruption() -> None:
+def test_tcp_gaps_no_longer_than_a_round_trip_are_no_interruption() -> None:
     tcp = {"protocol": "TCP"}
     far: dict[str, Any] = {"sender_tcp_end_min_rtt_us": 600_000}
     every = [(600 * at, 580) for at in range(6)]
@@ -232,7 +232,7 @@ def test_a_gap_of_one_lost_request_is_loss_and_a_longer_gap_is_an_interruption()
     assert only(gapped((2000, 900), **loss_keys | {"lost_messages": 0})) is not None
 
 
-def test_a_stopped_mirror_is_proven_by_its_late_ticks_after_the_warm_up() -> None:
+def test_a_late_timer_of_the_mirror_after_the_warm_up_proves_that_the_mirror_was_stopped() -> None:
     late: dict[str, Any] = {"server_late_ticks": [3000 * MS, 1000 * MS], "lost_messages": 1}
     warm = {**ASKED, "warm_up_s": 1.0}
     interruption = only(gapped((2000, 1000), end="client", settings=warm, **late))
@@ -276,7 +276,7 @@ def test_retransmitted_bytes_excuse_a_gap_of_the_usual_tcp_time_out(
     assert (only(gap_record) is not None) == is_one
 
 
-def test_a_stopped_process_is_found_among_gaps_of_one_round_trip() -> None:
+def test_a_stopped_process_is_found_among_tcp_gaps_that_recur_every_round_trip() -> None:
     late: dict[str, Any] = {"sender_late_ticks": [2000 * MS, 1000 * MS]}
     gap_record = gapped(*EVERY_TRIP[:9], (2000, 1000), settings=TCP, **FAR, **late)
     interruption = only(gap_record)
@@ -289,7 +289,7 @@ def test_a_stopped_process_is_found_among_gaps_of_one_round_trip() -> None:
     assert asks_again(gap_record)
 
 
-def test_a_clock_step_makes_no_interruption_of_gaps_of_one_round_trip() -> None:
+def test_a_clock_step_does_not_turn_tcp_gaps_of_every_round_trip_into_an_interruption() -> None:
     step: dict[str, Any] = {"sender_wall_step_ns": 600 * MS}
     assert only(gapped(*EVERY_TRIP, settings=TCP, **FAR, **step)) is None
 
@@ -311,7 +311,7 @@ def test_a_suspension_without_gaps_is_an_interruption(end: str) -> None:
 
 
 @pytest.mark.parametrize("listed", [[1.7e308, 1.7e308], [2**63, 1], [-1, 2 * SECOND], ["a", 1], 5])
-def test_gap_values_that_are_no_times_are_ignored(listed: Any) -> None:
+def test_listed_gaps_with_invalid_times_are_ignored(listed: Any) -> None:
     assert only(gapped(receiver_gaps=listed)) is None
 
 

@@ -72,7 +72,7 @@ TIMEOUTS = st.floats(0.01, 10)
 
 
 @given(RATES, TIMEOUTS, st.sampled_from(["UDP", "TCP"]))
-def test_a_latency_under_load_test_without_fault_makes_round_trips_without_fault(
+def test_a_valid_latency_under_load_test_has_valid_settings_for_its_round_trips(
     rate: float, timeout_s: float, protocol: Any
 ) -> None:
     """And no request waits for another: all of a time-out may be under way."""
@@ -109,7 +109,7 @@ def test_a_latency_under_load_test_without_fault_makes_round_trips_without_fault
         ({"streams": 65, "receive": "polling"}, "receive", "a thread waits for several"),
     ],
 )
-def test_an_impossible_latency_under_load_is_reported_by_the_setting_at_fault(
+def test_the_fault_of_an_impossible_latency_under_load_test_names_the_setting_at_fault(
     settings: dict[str, Any], field: str, words: str
 ) -> None:
     ((fault, message),) = faults_of(LatencyUnderLoad(**settings))
@@ -139,7 +139,7 @@ def test_a_possible_latency_under_load_has_no_fault(settings: dict[str, Any]) ->
     ("direction", "client", "server"),
     [("client-sends", True, False), ("server-sends", False, True), ("both", True, True)],
 )
-def test_an_end_sends_messages_of_the_load_only_in_the_loads_direction(
+def test_client_and_server_send_load_messages_only_in_the_direction_of_the_load(
     direction: Any, client: bool, server: bool
 ) -> None:
     for protocol, messages in (
@@ -154,7 +154,7 @@ def test_an_end_sends_messages_of_the_load_only_in_the_loads_direction(
 # ---- what it demands of the hosts ----
 
 
-def test_latency_under_load_demands_streams_round_trips_and_connections_of_both_ends() -> None:
+def test_latency_under_load_requires_stream_trip_and_connect_capabilities_of_both_hosts() -> None:
     for role in ("server", "client"):
         demanded = {demand.capability for demand in demands(cell_of()) if demand.role == role}
         assert demanded >= {"stream", "round_trip", "connect", "tcp", "udp"}
@@ -178,7 +178,7 @@ def test_latency_under_load_demands_streams_round_trips_and_connections_of_both_
         ("poll", {"receive": "polling"}, "receive: polling"),
     ],
 )
-def test_a_missing_capability_is_reported_by_the_setting_that_needs_the_capability(
+def test_a_missing_capability_is_reported_with_the_setting_that_needs_the_capability(
     without: str, settings: dict[str, Any], phrase: str
 ) -> None:
     cell = cell_of(**settings)

@@ -76,7 +76,7 @@ def test_a_percentile_counts_lost_requests_as_longer_than_any_answer(
 
 
 @given(st.lists(st.integers(1, 50) | st.just(LOST), max_size=150))
-def test_a_trimmed_mean_is_of_the_lowest_95_percent_of_requests_or_absent_with_a_loss(
+def test_a_trimmed_mean_covers_the_fastest_95_percent_of_requests_and_needs_all_their_answers(
     values: list[int],
 ) -> None:
     answered = sorted(value for value in values if value != LOST)
@@ -108,7 +108,7 @@ def test_a_trimmed_mean_is_of_the_lowest_95_percent_of_requests_or_absent_with_a
         (list(range(1, 50)), 51, (None, None, None, None)),
     ],
 )
-def test_percentiles_and_trimmed_mean_of_few_and_of_lost_requests_are_as_by_hand(
+def test_percentiles_and_trimmed_means_of_few_or_lost_requests_match_a_manual_calculation(
     answered: list[int], losses: int, figures: tuple[float | None, ...]
 ) -> None:
     trips = PhaseTrips(answered, losses)
@@ -130,7 +130,7 @@ def test_a_request_belongs_to_the_phase_in_which_the_request_was_due(
 # ---- the figures of a trial ----
 
 
-def test_the_figures_of_all_three_phases_are_as_by_hand() -> None:
+def test_the_figures_of_all_three_phases_match_a_manual_calculation() -> None:
     figures = dict(
         phase_figures(every_100_ms({"idle": 10 * MS, "loaded": 60 * MS, "after": 12 * MS}), EDGES)
     )
@@ -287,7 +287,7 @@ def each_second(begin_s: int, end_s: int, ms: int) -> list[Trip]:
     return [Trip(at_s * S, ms * MS) for at_s in range(begin_s, end_s)]
 
 
-def test_the_responsiveness_of_an_example_is_as_by_hand() -> None:
+def test_the_responsiveness_of_an_example_matches_a_manual_calculation() -> None:
     """A load from 5 to 25 s. Connections with their request take 80 ms: 40 ms each of the two, so
     that Foreign is 1500; the load's own round trip is 100 ms: Loaded is 600. RPM is their mean.
     """

@@ -43,7 +43,7 @@ def test_a_new_setting_reaches_the_tests_within_searches(seen: Any) -> None:
     assert seen["searches"] == gaps
 
 
-def test_a_new_setting_has_its_column_and_its_label(seen: Any) -> None:
+def test_a_new_setting_has_its_column_in_the_table_and_a_label_for_each_value(seen: Any) -> None:
     assert seen["column"] == ["Int64", [7, 8, 1, 3, -1]]
     assert seen["described"] == ["byte", "asked for, and made up"]
     assert seen["labels"] == ["made-up gap 7 B", "made-up gap none at all"]

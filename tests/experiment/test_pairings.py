@@ -66,7 +66,7 @@ def test_a_pairing_that_does_not_name_two_hosts_is_refused(text: str) -> None:
         roles_of(text)
 
 
-def test_the_word_all_pairs_every_host_with_every_host_and_mirrors_only_as_server(
+def test_the_pairings_all_are_every_pair_of_hosts_with_mirrors_only_as_server(
     load: Any,
 ) -> None:
     matrix = load("all")
@@ -134,7 +134,7 @@ def test_a_wrong_choice_of_hosts_for_pairings_is_refused(
         ("{between: [guest@wifi, nas]}", "guest has no address in `wifi`; there are bridge, nat"),
     ],
 )
-def test_an_unknown_host_or_network_in_pairings_is_reported_with_the_known_ones(
+def test_an_unknown_host_or_network_in_pairings_is_reported_with_the_known_names(
     load: Any, pairings: str, fault: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -162,7 +162,7 @@ def test_a_network_in_a_role_takes_precedence_over_the_default_network(
     assert server.address(None) == "10.0.0.2"
 
 
-def test_a_host_uses_the_network_of_its_peers_role_if_the_host_has_an_address_there(
+def test_a_host_uses_the_network_named_for_its_peer_if_the_host_has_an_address_in_it(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "hosts.yaml"
@@ -189,7 +189,9 @@ def test_a_pairing_that_names_a_mirror_host_as_client_is_refused(inventory: Inve
     assert [host.name for host in inventory.pair("box+nas")] == ["box", "nas"]
 
 
-def test_a_pair_keeps_its_machines_and_shared_links_busy(inventory: Inventory) -> None:
+def test_a_pair_occupies_its_machines_and_the_shared_links_between_them(
+    inventory: Inventory,
+) -> None:
     assert kept_busy(inventory.pair("nas+desk")) == {"nas", "pc", "up (shared)", "hub (shared)"}
     assert kept_busy(inventory.pair("guest+desk")) == {"pc"}
     match = inventory.match("nas+guest@nat")

@@ -211,7 +211,7 @@ def test_frames_dropped_by_the_receiving_host_are_not_charged_to_the_device() ->
     assert sum(t.number == 61 and t.verdict == "tester-loss" for t in search.tries) == 3
 
 
-def test_own_drops_that_do_not_cover_the_loss_do_not_excuse_the_device() -> None:
+def test_drops_of_the_measuring_hosts_excuse_the_device_only_if_they_cover_the_whole_loss() -> None:
     criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     span_ns = 10**9
     assert judge([Counts(50_000, 49_990, span_ns, span_ns, 9)], criteria) == "lost"
@@ -224,7 +224,7 @@ def test_a_device_that_fails_at_the_lowest_rate_has_no_rate() -> None:
     assert (result.number, result.upper, result.limit) == (None, 1, "device")
 
 
-def test_the_worse_direction_decides_the_verdict_and_the_device_before_the_tester() -> None:
+def test_the_worst_direction_decides_a_verdict_and_device_faults_rank_above_tester_faults() -> None:
     criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     span_ns = 10**9
     fine = Counts(50_000, 50_000, span_ns, span_ns)

@@ -37,7 +37,7 @@ def over(rates: int, *, short: bool = False) -> Search:
     return Search.over(RateGrid(Fraction(1, rates)), short=short)
 
 
-def test_a_rate_search_tries_the_hinted_rate_two_steps_above_the_hint_and_then_the_middle() -> None:
+def test_a_rate_search_tries_the_hinted_rate_then_the_next_two_rates_then_the_middle() -> None:
     """A quarter of the line rate came out: 5 of 20, 6, 7, and then half-way from 7 to 20."""
     search, numbers = walked(over(20), ["lost", ("lost", 0.25), "passed", "passed", "passed"])
     assert numbers == [20, 20, 5, 6, 7]
@@ -81,7 +81,7 @@ def test_a_rate_search_continues_at_the_rate_that_a_slowing_sender_reached() -> 
 
 
 @pytest.mark.parametrize("share", [None, 1.0, 0.99])
-def test_a_slowing_sender_without_a_known_reached_rate_costs_one_step(
+def test_a_rate_search_goes_one_step_down_if_a_slowing_sender_shows_no_clearly_lower_rate(
     share: float | None,
 ) -> None:
     tired: list[Told] = [("generator-bound", share)] * 3
@@ -89,7 +89,7 @@ def test_a_slowing_sender_without_a_known_reached_rate_costs_one_step(
     assert search.next() == NextRate(19, True)
 
 
-def test_a_rate_search_skips_no_rates_because_of_the_rate_that_a_device_reached() -> None:
+def test_a_rate_search_goes_only_one_step_down_even_if_the_device_forwarded_only_half() -> None:
     search, _ = walked(over(20, short=True), ["passed", ("lost", 0.5), ("lost", 0.5)])
     assert search.next() == NextRate(19, True)
 
@@ -119,7 +119,7 @@ def test_the_lowest_rate_is_tried_at_full_length_before_the_search_reports_no_ra
     assert search.next() == SearchResult(None, 1, "device", True)
 
 
-def test_a_lowest_rate_that_passed_once_and_failed_twice_is_no_rate_and_not_monotone() -> None:
+def test_a_lowest_rate_that_fails_after_one_pass_gives_no_rate_and_a_search_not_monotone() -> None:
     search, numbers = walked(over(2), ["lost", "lost", "passed", "lost", "lost"])
     assert numbers == [2, 2, 1, 1, 1]
     assert search.next() == SearchResult(None, 1, "device", False)
@@ -159,7 +159,7 @@ def test_a_failed_try_below_the_result_makes_the_search_not_monotone(
         ("generator-bound", "generator-bound", 3),
     ],
 )
-def test_each_failing_verdict_ends_a_rate_after_its_number_of_tries_and_names_the_limit(
+def test_a_rate_is_ruled_out_after_two_device_failures_or_three_tester_failures(
     verdict: TryVerdict, limit: str, tries: int
 ) -> None:
     search, numbers = walked(over(1), [verdict] * tries)

@@ -82,7 +82,7 @@ def test_the_remaining_trials_of_a_shuffled_block_keep_their_order(
     ]
 
 
-def test_a_trial_of_a_common_search_brings_the_trials_of_its_partner_pairs() -> None:
+def test_a_remaining_trial_of_a_joint_search_adds_the_same_trials_of_its_partner_pairs() -> None:
     lone_cells, joint_cells = (
         [search(pairing, 64, together) for pairing in ("a+b", "c+d", "e+f")]
         for together in (None, True)
@@ -130,7 +130,7 @@ def test_pairings_without_a_common_host_share_a_round_only_in_a_parallel_schedul
     assert [len(round_.trials) for round_ in planned(trials)] == [1, 1, 1, 1]
 
 
-def test_trials_without_a_common_setup_fill_every_round_in_which_their_hosts_are_free() -> None:
+def test_trials_with_unequal_settings_share_a_round_unless_equal_settings_are_required() -> None:
     """The rest of a block in which one pair has had enough of what the other still needs."""
 
     def match_of(pairing: str) -> Match:

@@ -22,7 +22,7 @@ def rates(**settings: object) -> ThroughputSearch:
     return ThroughputSearch(**{"frame_bytes": 64, **settings})  # type: ignore[arg-type]
 
 
-def test_the_time_bounds_of_a_throughput_search_are_as_by_hand() -> None:
+def test_the_time_bounds_of_a_throughput_search_match_a_manual_calculation() -> None:
     # 10 rates: the line rate, and 4 that halve 10. The least: two trials of 60 s with 0.1 s before
     # each, 5 s between them. The most: each of 5 rates twice, 2 s for late frames, 9 pauses.
     bounds = bounds_of(rates(resolution=0.1), None)
@@ -31,7 +31,7 @@ def test_the_time_bounds_of_a_throughput_search_are_as_by_hand() -> None:
     assert bounds.most_s == pytest.approx(10 * 62.1 + 9 * 5)
 
 
-def test_the_time_bounds_of_a_throughput_search_with_short_trials_are_as_by_hand() -> None:
+def test_the_time_bounds_of_a_search_with_short_trials_match_a_manual_calculation() -> None:
     # One short trial and two that count; 9 short ones (the result passes once) and two that count.
     bounds = bounds_of(rates(resolution=0.1, search_duration_s=2.0), None)
     assert bounds is not None
@@ -39,7 +39,7 @@ def test_the_time_bounds_of_a_throughput_search_with_short_trials_are_as_by_hand
     assert bounds.most_s == pytest.approx(9 * 2 + 2 * 60 + 11 * 2.1 + 10 * 5)
 
 
-def test_the_time_bounds_of_frame_loss_and_latency_tests_are_as_by_hand() -> None:
+def test_the_time_bounds_of_frame_loss_and_latency_tests_match_a_manual_calculation() -> None:
     bare = bounds_of(rates(resolution=0.1), None)
     loss = bounds_of(rates(resolution=0.1, frame_loss=True), None)
     latency = bounds_of(rates(resolution=0.1, latency=True), None)
@@ -50,7 +50,7 @@ def test_the_time_bounds_of_frame_loss_and_latency_tests_are_as_by_hand() -> Non
     assert latency.most_s - bare.most_s == pytest.approx(4 * 67.5)
 
 
-def test_the_time_bounds_of_bursts_are_as_by_hand_and_unknown_without_a_line_rate() -> None:
+def test_the_time_bounds_of_bursts_match_a_manual_calculation_and_need_a_line_rate() -> None:
     bare = bounds_of(rates(resolution=0.1), GIGABIT)
     bursts = bounds_of(rates(resolution=0.1, back_to_back=50), GIGABIT)
     assert bare and bursts
@@ -66,7 +66,7 @@ def test_the_time_bounds_of_bursts_are_as_by_hand_and_unknown_without_a_line_rat
 
 @pytest.mark.parametrize("short", [None, 2.0])
 @pytest.mark.parametrize("steps", [10, 11, 16, 17, 100, 200])
-def test_a_device_with_one_limit_takes_no_more_and_no_fewer_tries_than_estimated(
+def test_a_device_with_one_limit_needs_a_number_of_tries_within_the_estimated_bounds(
     steps: int, short: float | None
 ) -> None:
     resolution = float(Fraction(1, steps))
@@ -88,7 +88,7 @@ def test_a_device_with_one_limit_takes_no_more_and_no_fewer_tries_than_estimated
         assert max(map(sum, try_counts)) >= sum(most) - 2
 
 
-def test_the_time_bounds_of_a_payload_search_are_as_by_hand() -> None:
+def test_the_time_bounds_of_a_payload_search_match_a_manual_calculation() -> None:
     # Of 65,492 sizes of UDP 16 halvings are left after two guesses, and a message cut up: 19 that
     # come to nothing, 0.5 s each, both ways. Then 14 to 16 streams of a second.
     udp = PayloadSearch(protocol="UDP", timeout_s=0.5, sweep=True)

@@ -44,19 +44,19 @@ def test_a_fixed_number_of_trials_is_never_judged_for_precision() -> None:
     assert progress_of(3, records(WILD)) == CellProgress(3, ended=True, precise=None)
 
 
-def test_the_fewest_trials_are_due_before_precision_is_judged() -> None:
+def test_a_cell_gets_its_smallest_number_of_trials_before_its_precision_is_judged() -> None:
     for count in range(5):
         assert progress_of(UNTIL, records(STEADY[:count])) == CellProgress(5, ended=False)
 
 
-def test_a_precise_cell_ends_early_and_an_imprecise_cell_ends_with_the_most_trials() -> None:
+def test_a_precise_cell_ends_early_and_an_imprecise_cell_at_the_largest_number_of_trials() -> None:
     assert progress_of(UNTIL, records(STEADY[:5])) == CellProgress(5, ended=True, precise=True)
     for count in range(5, 8):
         assert progress_of(UNTIL, records(WILD[:count])) == CellProgress(count + 1, ended=False)
     assert progress_of(UNTIL, records(WILD)) == CellProgress(8, ended=True, precise=False)
 
 
-def test_a_cell_ends_only_if_two_looks_in_a_row_are_precise() -> None:
+def test_a_cell_ends_only_if_it_is_precise_after_two_trials_in_a_row() -> None:
     # Over four it is not tight, over five it is, over six as well.
     values = [94.2, 100.0, 100.0, 100.0, 100.0, 100.0]
     until = StopRule(within=0.035, confidence=0.95, at_least=5, at_most=8)
@@ -184,6 +184,6 @@ def test_trials_without_a_result_or_without_known_steal_are_not_repeated() -> No
         assert not quiet.asks_again(record)
 
 
-def test_a_truth_value_is_not_taken_for_a_share_of_steal() -> None:
+def test_a_steal_share_recorded_as_true_does_not_repeat_the_trial() -> None:
     quiet = StealRule(steal=0.01, tries=3)
     assert not quiet.asks_again(made_record(values={"client_host_steal_share": True}))

@@ -65,7 +65,7 @@ def test_more_frames_received_than_sent_are_a_loss_of_zero() -> None:
     sent_ns=st.integers(0, 10**12),
     received_ns=st.integers(0, 10**12),
 )
-def test_the_queue_of_a_device_is_the_receiving_time_beyond_the_time_of_sender_and_line(
+def test_queueing_time_of_a_device_is_receiving_time_beyond_the_longer_of_sending_and_line_time(
     frames: int, line_per_s: int, sent_ns: int, received_ns: int
 ) -> None:
     counts = counted(frames, sent_span_ns=sent_ns, received_span_ns=received_ns)
@@ -87,7 +87,7 @@ def test_frames_received_exactly_at_the_line_rate_are_no_queue() -> None:
 @pytest.mark.parametrize(
     ("late_ns", "verdict"), [(0, "passed"), (5_000_000, "passed"), (5_000_001, "absorbed")]
 )
-def test_a_queue_may_grow_by_half_a_step_of_the_trial_and_not_by_a_nanosecond_more(
+def test_a_trial_passes_if_its_queueing_time_is_at_most_half_a_rate_step_of_its_duration(
     late_ns: int, verdict: TryVerdict
 ) -> None:
     criteria = Criteria(50_000, 100_000, step_share=0.01, duration_s=1.0)
@@ -104,7 +104,7 @@ def test_a_queue_may_grow_by_half_a_step_of_the_trial_and_not_by_a_nanosecond_mo
         (50_000, 0.0001, 49_950),
     ],
 )
-def test_a_sender_may_miss_its_rate_by_half_a_step_or_a_thousandth_and_no_frame_more(
+def test_a_sender_may_fall_short_of_its_rate_by_at_most_half_a_step_or_a_thousandth(
     offered_per_s: int, step_share: float, least_per_s: int
 ) -> None:
     criteria = Criteria(offered_per_s, 100_000, step_share, duration_s=1.0)
@@ -141,7 +141,7 @@ def test_the_least_of_several_values_is_unknown_if_one_value_is_unknown() -> Non
     assert least([None]) is None
 
 
-def test_the_forwarded_share_is_the_slower_directions_and_unknown_if_either_is_unknown() -> None:
+def test_the_forwarded_share_is_that_of_the_slower_direction_or_unknown_if_one_is_unknown() -> None:
     criteria = Criteria(50_000, 100_000, 0.01, 1.0)
     fast, slow = counted(50_001), counted(25_001)
     assert forwarded_share([fast, slow], criteria) == 0.25
@@ -152,7 +152,7 @@ FRAMES = st.integers(0, 1000)
 
 
 @given(st.lists(st.tuples(FRAMES, FRAMES), min_size=1, max_size=2))
-def test_own_drops_in_one_direction_never_excuse_the_loss_of_the_device_in_the_other(
+def test_drops_of_the_measuring_hosts_never_hide_a_loss_of_the_device_in_either_direction(
     ways: list[tuple[int, int]],
 ) -> None:
     """Of each direction what the device lost, and what our own hosts dropped."""
@@ -165,7 +165,7 @@ def test_own_drops_in_one_direction_never_excuse_the_loss_of_the_device_in_the_o
         assert [*excused] == losses
 
 
-def test_shared_drops_are_assigned_to_a_direction_only_as_far_as_certain() -> None:
+def test_drops_counted_for_both_directions_together_are_assigned_only_as_far_as_certain() -> None:
     assert shared_drops([0, 0], 7) == (7, 0)
     assert shared_drops([5], 3) == (3,)
     assert shared_drops([100, 50], 100) == (50, 0)

@@ -41,7 +41,7 @@ variants:
         ),
     ],
 )
-def test_a_known_variant_setting_changes_its_facts_and_another_command_may_change_any_fact(
+def test_a_known_variant_setting_may_change_only_its_own_facts_but_other_commands_any_fact(
     tmp_path: Path, state: str, facts: set[str]
 ) -> None:
     (tmp_path / "m.yaml").write_text(HEAD + state + "\n")
