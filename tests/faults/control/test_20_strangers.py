@@ -112,7 +112,7 @@ def call_on_the_ports(bench: Bench) -> Seen:
 
 
 @injects()
-def test_strangers_on_the_data_ports_are_counted_and_change_no_result(
+def test_messages_from_strangers_to_the_data_ports_are_counted_and_never_answered(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(call_on_the_ports)

@@ -43,7 +43,7 @@ def print_half_a_record(bench: Bench, lied_to: LiedTo) -> Seen:
 
 
 @injects()
-def test_half_a_record_is_quoted_in_the_failed_trial_without_its_escapes(
+def test_a_failed_trial_quotes_the_half_record_without_escape_sequences(
     outcome_of: OutcomeOf,
 ) -> None:
     (record,) = outcome_of(print_half_a_record).load().latest.values()

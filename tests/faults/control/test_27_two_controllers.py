@@ -57,7 +57,7 @@ def run_beside_another(bench: Bench) -> Seen:
 
 
 @injects()
-def test_a_run_that_does_not_wait_for_a_host_names_the_run_there_and_ends_with_6(
+def test_a_run_that_finds_its_host_busy_names_the_other_run_and_exits_with_code_6(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(run_beside_another)
@@ -70,7 +70,7 @@ def test_a_run_that_does_not_wait_for_a_host_names_the_run_there_and_ends_with_6
     assert holds_of(outcome.folder / "second", lock_of) == []
 
 
-def test_two_runs_that_hold_a_host_at_once_are_found() -> None:
+def test_the_overlap_check_finds_runs_that_hold_a_host_at_the_same_time() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
     def hold(host: str, run: str, began_s: float, ended_s: float) -> Hold:

@@ -40,7 +40,9 @@ def test_a_run_with_records_in_another_encoding_has_every_result_of_a_clean_run(
 
 
 @given(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp437"]), st.integers(1, 99))
-def test_records_are_read_whole_in_any_encoding_and_any_parts(encoding: str, part: int) -> None:
+def test_records_are_read_in_utf_8_utf_16_and_cp437_however_the_bytes_are_divided(
+    encoding: str, part: int
+) -> None:
     data = f"C:\\Users\\Ada> {LINE}\r\n".encode(encoding) * 3 + b"\0\n"
     reader = RecordReader()
     entries = [
@@ -49,7 +51,7 @@ def test_records_are_read_whole_in_any_encoding_and_any_parts(encoding: str, par
     assert [entry for entry in entries if isinstance(entry, dict)] == [RECORD] * 3
 
 
-def test_a_name_in_a_code_page_is_read_with_its_ascii_characters() -> None:
+def test_a_record_in_a_code_page_loses_only_its_characters_beyond_ascii() -> None:
     line = LINE.replace("Ethernet", "Büro").encode("cp437") + b"\r\n"
     (record,) = RecordReader().feed(line)
     assert isinstance(record, dict)

@@ -51,7 +51,7 @@ def freeze_the_connection(bench: Bench, site: Site, monkeypatch: pytest.MonkeyPa
 
 
 @injects("sshd")
-def test_a_run_makes_a_frozen_connection_anew_and_loses_no_trial(outcome_of: OutcomeOf) -> None:
+def test_a_run_replaces_a_frozen_connection_and_loses_no_trial(outcome_of: OutcomeOf) -> None:
     outcome = outcome_of(freeze_the_connection)
     assert outcome["counts"] == {"ok": TRIALS}
     assert outcome["probes_left"] == 0

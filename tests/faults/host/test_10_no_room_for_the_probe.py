@@ -50,7 +50,7 @@ def left(folder: Path) -> list[Path]:
 @needs_mounts
 @pytest.mark.parametrize("commands", [False, True], ids=["sftp", "commands"])
 @pytest.mark.parametrize("trouble", list(WORDS))
-def test_the_probe_is_put_into_the_next_folder_where_the_first_has_no_room(
+def test_a_probe_that_cannot_start_from_the_first_folder_is_copied_to_the_next_folder(
     site: Site, mounted: Callable[[Path, str], None], trouble: str, commands: bool
 ) -> None:
     server = site.server()
@@ -69,7 +69,7 @@ def test_the_probe_is_put_into_the_next_folder_where_the_first_has_no_room(
 
 @needs_mounts
 @pytest.mark.parametrize("trouble", list(WORDS))
-def test_where_no_folder_takes_the_probe_each_folder_is_named_with_its_reason(
+def test_if_the_probe_can_start_from_no_folder_the_error_names_each_folder_and_the_reason(
     site: Site,
     mounted: Callable[[Path, str], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -106,7 +106,7 @@ def fill_the_first_folder(bench: Bench, site: Site, mounted: Callable[[Path, str
 
 
 @injects("sshd", "root")
-def test_a_run_with_a_probe_in_the_next_folder_measures_the_figures_of_a_clean_run(
+def test_a_run_whose_first_probe_folder_is_full_measures_the_figures_of_a_clean_run(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(fill_the_first_folder)

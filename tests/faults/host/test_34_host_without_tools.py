@@ -27,7 +27,7 @@ def bare(tmp_path: Path) -> Path:
     return script(tmp_path / "netprobe", "chroot", "--userspec=31999:31999", str(root), "/netprobe")
 
 
-def test_every_kind_of_test_runs_in_a_root_that_holds_only_the_probe(
+def test_streams_round_trips_and_connections_run_in_a_root_file_system_with_only_the_probe(
     bare: Path, record_property: Callable[[str, object], None]
 ) -> None:
     with Agent(bare) as first_agent, Agent(bare) as second_agent:

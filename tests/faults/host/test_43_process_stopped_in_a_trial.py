@@ -67,7 +67,7 @@ def stop_probes_at_random(agents: tuple[Agent, Agent]) -> Seen:
 
 
 @injects()
-def test_stops_at_random_moments_are_found_with_the_end_that_was_stopped(
+def test_every_process_stop_at_a_random_moment_is_attributed_to_the_stopped_end(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(stop_probes_at_random)

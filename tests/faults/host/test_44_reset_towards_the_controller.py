@@ -98,7 +98,7 @@ def reset_the_connection(bench: Bench, site: Site, relay: Relay) -> Seen:
 
 
 @injects("sshd")
-def test_the_lock_of_the_runs_own_old_agent_is_taken_over_after_a_reset(
+def test_after_a_connection_reset_a_run_takes_over_the_lock_of_its_own_old_agent(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(reset_the_connection)

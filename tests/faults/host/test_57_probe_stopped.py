@@ -50,7 +50,7 @@ def stop_a_probe(bench: Bench, site: Site, monkeypatch: pytest.MonkeyPatch) -> S
 
 
 @injects("sshd")
-def test_a_silent_probe_of_the_runs_own_is_ended_and_its_lock_taken_over(
+def test_a_run_ends_its_own_silent_probe_and_takes_over_the_probes_lock(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(stop_a_probe)

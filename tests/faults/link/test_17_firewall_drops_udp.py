@@ -28,7 +28,7 @@ def drop_udp(bench: Bench, host: str) -> Seen:
 
 @pytest.mark.parametrize(("host", "other"), [(SERVER, CLIENT), (CLIENT, SERVER)])
 @injects("lab")
-def test_blocked_udp_is_named_with_its_direction_and_measured_when_let_in(
+def test_blocked_udp_is_reported_with_its_direction_and_measured_once_the_firewall_allows_it(
     outcome_of: OutcomeOf, host: str, other: str
 ) -> None:
     outcome = outcome_of(drop_udp, host=host)

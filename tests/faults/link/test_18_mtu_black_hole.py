@@ -36,7 +36,7 @@ def let_longer_packets_vanish(bench: Bench) -> Seen:
 
 
 @injects("lab")
-def test_cells_above_what_passes_are_refused_and_measured_when_the_path_is_mended(
+def test_cells_longer_than_the_path_mtu_are_refused_and_measured_once_the_path_is_repaired(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(let_longer_packets_vanish)

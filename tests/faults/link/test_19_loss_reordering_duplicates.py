@@ -55,7 +55,7 @@ def lose_and_repeat() -> Seen:
 
 
 @injects("namespaces")
-def test_losses_repeats_and_overtakings_are_counted_for_each_way_as_the_path_made_them(
+def test_loss_duplicates_and_reordering_are_counted_in_each_direction_as_the_relay_made_them(
     outcome_of: OutcomeOf, tmp_path: Path
 ) -> None:
     outcome = outcome_of(lose_and_repeat)

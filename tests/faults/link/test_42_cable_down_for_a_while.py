@@ -78,7 +78,7 @@ def cut_at_random() -> Seen:
 
 
 @injects("lab")
-def test_cuts_at_random_moments_are_all_found_and_clean_trials_have_none(
+def test_every_cable_cut_at_a_random_moment_is_found_and_clean_trials_have_no_interruption(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(cut_at_random)

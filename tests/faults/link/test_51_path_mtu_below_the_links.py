@@ -39,7 +39,7 @@ def narrow_the_path(bench: Bench) -> Seen:
 
 
 @injects("lab")
-def test_cells_that_no_router_shortens_are_refused_with_the_length_and_others_measured(
+def test_cells_above_an_unreported_path_mtu_are_refused_with_the_mtu_and_others_measured(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(narrow_the_path)

@@ -20,7 +20,7 @@ pytestmark = needs_sshd
     ],
     ids=["wrong", "locked"],
 )
-def test_a_key_that_is_not_taken_ends_a_run_after_at_most_one_attempt(
+def test_a_rejected_or_locked_key_ends_a_run_after_at_most_one_login_attempt(
     bench: Bench,
     site: Site,
     capfdbinary: pytest.CaptureFixture[bytes],

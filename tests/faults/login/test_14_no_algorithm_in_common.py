@@ -24,7 +24,7 @@ pytestmark = needs_sshd
     ],
     ids=["host key", "key exchange"],
 )
-def test_a_server_of_old_algorithms_is_named_with_what_it_offers_and_what_netlab_supports(
+def test_without_a_common_algorithm_the_error_names_what_the_server_and_netlab_support(
     bench: Bench,
     site: Site,
     capfdbinary: pytest.CaptureFixture[bytes],

@@ -25,7 +25,7 @@ exec sleep 60"""
 
 @needs_sshd
 @pytest.mark.parametrize("to_sftp", [MUTE, SOON_MUTE], ids=["from the start", "later"])
-def test_the_probe_is_copied_by_commands_once_where_the_sftp_server_is_mute(
+def test_the_probe_is_copied_once_by_shell_commands_if_the_sftp_server_does_not_answer(
     site: Site, monkeypatch: pytest.MonkeyPatch, to_sftp: str
 ) -> None:
     monkeypatch.setattr(sftp, "REPLY_S", 0.5)
@@ -69,7 +69,7 @@ def measure_with_mute_sftp(bench: Bench, site: Site, monkeypatch: pytest.MonkeyP
 
 
 @injects("sshd")
-def test_a_run_without_an_sftp_server_measures_the_figures_of_a_run_with_one(
+def test_a_run_with_a_silent_sftp_server_measures_the_figures_of_a_clean_run(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(measure_with_mute_sftp)

@@ -44,7 +44,7 @@ def test_a_run_measures_where_an_rc_file_prints_into_sftp_and_names_the_file(
 
 @needs_sshd
 @pytest.mark.parametrize("at_last", ["", "echo bye; echo"])
-def test_text_around_the_answers_of_commands_does_not_keep_the_probe_from_its_folder(
+def test_text_that_a_login_prints_around_command_output_does_not_prevent_copying_the_probe(
     site: Site, at_last: str
 ) -> None:
     server = site.server()
@@ -77,7 +77,7 @@ def ask_all(client: Sftp) -> None:
             ask("x")
 
 
-def test_random_answers_in_place_of_sftp_end_in_one_kind_of_error(
+def test_random_answers_of_an_sftp_server_raise_only_sftpbroken_or_oserror(
     record_property: Callable[[str, object], None],
 ) -> None:
     seed, n = 40, drawn(few=300, many=3000)
@@ -113,7 +113,7 @@ def test_a_folder_that_an_sftp_server_lists_without_end_is_given_up(
         Sftp(answering(answer), "far").older("x", 1)
 
 
-def test_the_words_of_an_sftp_refusal_are_put_on_one_line() -> None:
+def test_the_error_text_of_an_sftp_server_is_printed_on_one_line() -> None:
     words = b"no\nlinux-b: fit"
     status = struct.pack(">III", 1, 4, len(words)) + words
     answer = packet(2, struct.pack(">I", 3)) + packet(101, status)

@@ -26,7 +26,9 @@ def waits(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
 
 
 @pytest.mark.usefixtures("waits")
-def test_a_late_touch_of_the_key_logs_in_after_a_message_that_the_agent_waits(site: Site) -> None:
+def test_a_login_waits_for_a_late_touch_of_the_key_and_says_that_ssh_agent_has_not_signed(
+    site: Site,
+) -> None:
     server = site.server()
     key = make_key(site.folder / "held")
     (server.folder / "authorized").write_text(public(key))
@@ -59,7 +61,7 @@ def test_an_ssh_agent_that_never_signs_is_given_up_and_named(site: Site) -> None
 
 @pytest.mark.usefixtures("waits")
 @pytest.mark.parametrize("authorized", [True, False], ids=["authorized", "not authorized"])
-def test_an_ssh_agent_that_lists_no_keys_does_not_keep_key_files_from_logging_in(
+def test_a_login_with_a_key_file_succeeds_although_ssh_agent_never_lists_its_keys(
     site: Site, authorized: bool
 ) -> None:
     server = site.server()

@@ -46,7 +46,7 @@ def test_the_probe_is_copied_by_commands_over_a_single_session(site: Site) -> No
 
 
 @needs_sshd
-def test_a_second_program_beside_the_agent_of_a_single_session_is_refused_by_name(
+def test_the_error_for_a_second_program_over_a_single_ssh_session_names_maxsessions(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ssh, "FREED_S", 0.2)

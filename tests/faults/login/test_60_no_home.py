@@ -88,7 +88,7 @@ def start(place: Path) -> Iterator[Callable[[str, bool], Host]]:
 @needs_accounts
 @pytest.mark.parametrize("home", ["/nowhere/home", "/", "of root"])
 @pytest.mark.parametrize("commands", [False, True], ids=["sftp", "commands"])
-def test_a_login_without_a_home_of_its_own_has_its_probe_in_a_folder_of_its_own(
+def test_a_login_without_a_home_of_its_own_has_its_probe_in_its_own_fallback_folder(
     place: Path, start: Callable[[str, bool], Host], home: str, commands: bool
 ) -> None:
     if home == "of root":
@@ -139,7 +139,7 @@ class Squashed:
         return FileSeen(0o40700, 65534, 0)
 
 
-def test_a_share_that_gives_folders_to_nobody_is_refused_and_left_without_a_folder() -> None:
+def test_a_share_that_changes_the_owner_of_a_new_folder_is_refused_and_the_folder_removed() -> None:
     share = Squashed()
     with pytest.raises(OSError, match=r"\.cache/netlab belongs to another user"):
         deploy._put(share, ".cache/netlab", "netprobe", b"", os.geteuid())  # type: ignore[arg-type]

@@ -52,7 +52,7 @@ def refused_by(
     return raised.value
 
 
-def test_a_server_that_ends_the_connection_during_the_login_has_not_refused_the_key(
+def test_a_connection_that_ends_during_the_login_is_not_reported_as_a_refused_key(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = site.server()
@@ -69,7 +69,7 @@ def test_a_server_that_ends_the_connection_during_the_login_has_not_refused_the_
     assert "too many keys" not in str(error)
 
 
-def test_a_server_that_has_seen_too_many_keys_has_refused_the_login(
+def test_a_login_that_ends_after_too_many_keys_is_reported_as_a_refusal(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = site.server("MaxAuthTries 1")

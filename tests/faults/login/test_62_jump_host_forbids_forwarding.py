@@ -23,7 +23,7 @@ def reached_by(site: Site, jump: sshd.Sshd, port: int) -> None:
 
 
 @pytest.mark.parametrize("option", ["AllowTcpForwarding no", "PermitOpen 127.0.0.1:1"])
-def test_a_jump_host_that_forbids_forwarding_is_named_with_the_options_that_do_so(
+def test_the_error_about_a_jump_host_that_forbids_forwarding_names_the_responsible_options(
     site: Site, option: str
 ) -> None:
     jump, last = site.server(option), site.server()
@@ -38,7 +38,7 @@ def test_a_jump_host_that_forbids_forwarding_is_named_with_the_options_that_do_s
     assert "ChannelException" not in message
 
 
-def test_a_jump_host_that_cannot_reach_the_host_has_not_refused(site: Site) -> None:
+def test_an_unreachable_host_behind_a_jump_host_is_not_reported_as_a_refusal(site: Site) -> None:
     jump, last = site.server(), site.server()
     last.stop()
     reached_by(site, jump, last.port)

@@ -58,7 +58,7 @@ def test_a_run_stops_on_a_full_disk_and_is_resumed_on_a_larger_disk(outcome_of: 
 
 
 @pytest.mark.parametrize("name", ["write", "open", "mkdir"])
-def test_each_call_that_finds_the_disk_full_stops_a_run_with_a_sentence(
+def test_a_full_disk_at_any_write_open_or_mkdir_stops_a_run_with_an_error_message(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

@@ -16,7 +16,7 @@ from netlab.store.run_folder import read
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace", "write", "open"])
-def test_a_refused_call_of_the_disk_loses_no_acknowledged_record(
+def test_a_disk_error_in_any_fsync_replace_write_or_open_loses_no_acknowledged_record(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -33,7 +33,7 @@ def test_a_refused_call_of_the_disk_loses_no_acknowledged_record(
 
 
 @pytest.mark.parametrize("name", ["fsync", "write"])
-def test_a_refused_call_loses_no_acknowledged_record_that_is_synced_beside_the_next(
+def test_a_disk_error_loses_no_acknowledged_record_that_is_synced_while_the_next_is_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

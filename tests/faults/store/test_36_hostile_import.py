@@ -103,7 +103,7 @@ def test_a_hostile_table_or_file_of_facts_is_refused_at_little_cost(
     record_property("n", 1)
 
 
-def test_the_command_refuses_a_hostile_table_in_sentences_and_ends_with_2(
+def test_netlab_import_refuses_a_hostile_table_with_messages_and_exit_code_2(
     commands: Commands,
 ) -> None:
     for name in ("rows", "escapes", "1e308"):

@@ -37,7 +37,7 @@ def victim(commands: Commands) -> Path:
 
 
 @pytest.mark.parametrize("name", ["lock", "journal.jsonl", "run.json"])
-def test_a_run_into_a_folder_with_a_planted_link_ends_with_a_line(
+def test_a_run_into_a_folder_with_a_planted_link_ends_with_one_error_line(
     commands: Commands, victim: Path, name: str
 ) -> None:
     (commands.folder / "out").mkdir()
@@ -79,7 +79,7 @@ def unstartable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_probe_that_cannot_be_started_in_its_place_is_copied_into_the_cache_of_its_user(
+def test_a_probe_that_cannot_be_executed_in_its_place_is_copied_once_as_an_executable(
     unstartable: Path,
 ) -> None:
     copy = local._startable(unstartable)

@@ -66,7 +66,7 @@ def test_a_pipe_in_the_place_of_a_file_of_a_run_folder_is_refused(
 
 
 @pytest.mark.parametrize("name", [CHARTS, f"{CHARTS}/{COLUMN}"])
-def test_a_report_removes_no_pictures_of_a_folder_that_charts_links_to(
+def test_a_report_refuses_a_chart_folder_that_is_a_link_and_removes_no_picture_there(
     commands: Commands, out: Path, name: str
 ) -> None:
     photos = commands.home / "photos"
@@ -81,7 +81,9 @@ def test_a_report_removes_no_pictures_of_a_folder_that_charts_links_to(
     assert [entry.name for entry in photos.iterdir()] == ["holiday.png"]
 
 
-def test_files_of_a_report_take_the_place_of_links(commands: Commands, out: Path) -> None:
+def test_a_report_replaces_links_in_the_run_folder_and_leaves_their_targets_unchanged(
+    commands: Commands, out: Path
+) -> None:
     mine = commands.home / "thesis.html"
     mine.write_text("mine")
     for name in ("index.html", "tables.csv", "tables.tex"):
@@ -93,7 +95,7 @@ def test_files_of_a_report_take_the_place_of_links(commands: Commands, out: Path
     assert "<html" in (out / "index.html").read_text("utf-8")
 
 
-def test_the_watching_report_does_not_change_a_page_that_is_a_link(
+def test_netlab_report_watch_does_not_change_the_target_of_a_page_that_is_a_link(
     commands: Commands, out: Path
 ) -> None:
     mine = commands.home / "page.html"

@@ -29,7 +29,7 @@ tests: [{test: stream, protocol: UDP, message_size: 64}]
 
 @pytest.mark.lab
 @pytest.mark.parametrize("processes", [2, 4, 8])
-def test_one_of_the_controllers_that_create_a_run_folder_gets_the_folder(
+def test_exactly_one_of_several_controllers_that_create_a_run_folder_at_once_succeeds(
     tmp_path: Path, processes: int, record_property: Callable[[str, object], None]
 ) -> None:
     folders = [tmp_path / f"new-{number}" / "run" for number in range(CREATIONS)]
@@ -39,7 +39,7 @@ def test_one_of_the_controllers_that_create_a_run_folder_gets_the_folder(
     record_property("n", f"{CREATIONS} each")
 
 
-def test_a_run_into_a_folder_that_another_writes_to_names_the_process_and_ends_with_6(
+def test_a_run_into_a_folder_in_use_names_the_process_that_writes_and_exits_with_code_6(
     commands: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netlab.store.lock._PAUSE_S", 0)

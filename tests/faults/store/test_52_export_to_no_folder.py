@@ -10,7 +10,7 @@ from folders import FIXTURES
 __all__ = ["commands"]
 
 
-def test_an_export_to_a_missing_folder_is_one_line_that_names_the_folder(
+def test_an_export_to_a_missing_folder_prints_one_error_line_that_names_the_folder(
     commands: Commands,
 ) -> None:
     shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")

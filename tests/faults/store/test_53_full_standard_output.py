@@ -60,7 +60,7 @@ def end(bench: Bench, words: tuple[str, ...], fault: str) -> tuple[int, str]:
 
 @pytest.mark.lab
 @pytest.mark.parametrize("words", PRINTERS, ids=" ".join)
-def test_a_full_standard_output_ends_a_command_with_one_line_and_1(
+def test_a_command_with_a_full_standard_output_ends_with_an_error_line_and_exit_code_1(
     bench: Bench, out: Path, words: tuple[str, ...]
 ) -> None:
     code, output = end(bench, words, "full")
@@ -72,7 +72,7 @@ def test_a_full_standard_output_ends_a_command_with_one_line_and_1(
 @pytest.mark.lab
 @pytest.mark.parametrize("fault", ["unread", "closed"])
 @pytest.mark.parametrize("words", [("status", "out"), ("export", "out")], ids=" ".join)
-def test_an_unread_or_closed_standard_output_ends_a_command_with_one_line_and_1(
+def test_a_command_with_an_unread_or_closed_standard_output_ends_with_one_line_and_exit_code_1(
     bench: Bench, out: Path, words: tuple[str, ...], fault: str
 ) -> None:
     assert end(bench, words, fault) == (1, SENTENCES[fault] + "\n")
@@ -99,13 +99,15 @@ def run_with_closed_outputs(bench: Bench) -> Seen:
 
 
 @injects()
-def test_a_journal_does_not_take_the_place_of_a_closed_output(outcome_of: OutcomeOf) -> None:
+def test_a_run_with_closed_standard_outputs_leaves_an_undamaged_journal(
+    outcome_of: OutcomeOf,
+) -> None:
     outcome = outcome_of(run_with_closed_outputs)
     assert (outcome["code"], outcome["damage"]) == (0, 0)
     assert len(outcome.load().latest) == 2
 
 
-def test_an_export_to_a_full_output_file_is_one_line(commands: Commands) -> None:
+def test_an_export_to_a_full_output_file_prints_one_error_line(commands: Commands) -> None:
     shutil.copytree(FIXTURES / "run-v1", commands.folder / "out")
     process = commands.run("export", "out", "-o", "/dev/full")
     assert process.returncode == 1
