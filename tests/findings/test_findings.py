@@ -73,7 +73,7 @@ def test_a_sender_thread_that_never_leaves_its_cpu_is_limited_by_its_cpu_and_not
         (955_000_000, None, False),
     ],
 )
-def test_a_sender_on_its_cpu_waits_less_than_2_percent_for_a_cpu_and_for_anything_else(
+def test_a_sender_is_limited_by_its_cpu_if_each_kind_of_waiting_is_below_2_percent(
     thread_ns: int, delay_ns: int | None, bound: bool
 ) -> None:
     end = StreamEnd(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)

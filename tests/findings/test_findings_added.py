@@ -92,7 +92,7 @@ def test_a_second_kind_of_finding_with_a_used_name_is_refused() -> None:
     assert "too-even" not in [*Kind]
 
 
-def test_a_kind_of_finding_equals_its_name_and_copies_are_identical() -> None:
+def test_a_kind_of_finding_equals_its_name_as_text_and_survives_copying_and_pickling() -> None:
     assert Kind.ONE_WAY == "one-way" == str(Kind.ONE_WAY) == f"{Kind.ONE_WAY}"
     assert copy.deepcopy(Kind.ONE_WAY) is Kind.ONE_WAY
     assert pickle.loads(pickle.dumps(Kind.ONE_WAY)) is Kind.ONE_WAY  # noqa: S301
@@ -104,7 +104,7 @@ def test_a_kind_of_finding_without_a_sentence_is_stated_by_its_name() -> None:
     assert words.statement(finding(bare, first.group)) == "finding odd-thing"
 
 
-def test_every_name_in_the_sentences_of_findings_is_a_name_that_a_rule_writes() -> None:
+def test_every_placeholder_in_a_finding_sentence_is_a_name_that_the_rules_contain() -> None:
     """An unknown name in braces would drop the text silently."""
     rules = (ROOT / "netlab" / "findings").rglob("*.py")
     trees = [ast.parse(path.read_text("utf-8")) for path in rules]

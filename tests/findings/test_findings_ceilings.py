@@ -52,7 +52,7 @@ def test_a_fall_from_the_ceiling_names_its_cells_and_figures() -> None:
     }
 
 
-def test_a_fall_is_reported_with_the_wire_ceiling_of_its_last_cell() -> None:
+def test_a_fall_from_the_ceiling_is_reported_with_the_wire_ceiling_of_its_last_cell() -> None:
     small = {BUFFERS[6]: {"mss_bytes": 1000}}
     (finding,) = fall(column([*FULL, 80.0, 70.0, 75.0], effective=small))
     assert finding.evidence["ceiling_bit_per_s"] == pytest.approx(1e8 * 1000 / 1090)
@@ -76,7 +76,7 @@ def test_a_fall_is_reported_with_the_wire_ceiling_of_its_last_cell() -> None:
         ([*FULL, 70.0, 75.0, 89.4], 0),
     ],
 )
-def test_a_fall_needs_four_full_cells_followed_by_three_cells_far_below(
+def test_a_fall_from_the_ceiling_needs_four_cells_at_the_ceiling_and_then_three_far_below(
     mbit: Sequence[float | None], cell_count: int
 ) -> None:
     assert [len(finding.cells) for finding in fall(column(mbit))] == (
@@ -84,7 +84,7 @@ def test_a_fall_needs_four_full_cells_followed_by_three_cells_far_below(
     )
 
 
-def test_a_cell_is_full_at_exactly_98_percent_and_a_drop_of_five_scales_is_no_fall() -> None:
+def test_a_fall_needs_cells_at_98_percent_of_the_ceiling_and_a_drop_of_over_5_percent() -> None:
     link = Link(153_800_000.0, 1500)
     at = 0.98 * 144.8
     assert fall(column([144.0, 144.0, 144.0, at, 90.0, 90.0, 90.0], link=link)) != ()
@@ -94,7 +94,7 @@ def test_a_cell_is_full_at_exactly_98_percent_and_a_drop_of_five_scales_is_no_fa
     assert fall(column([140.0] * 4 + [132.9, 90.0, 90.0], link=slow)) != ()
 
 
-def test_scattering_full_cells_and_coarse_printed_figures_need_a_deeper_fall() -> None:
+def test_a_fall_must_be_deeper_if_the_full_cells_scatter_or_printed_figures_are_coarse() -> None:
     # Median 93.2, each 0.8 to 0.9 off it: 5 x 1.4826 x 0.8 are 5.93.
     scattered = [92.4, 92.4, 94.0, 94.1]
     assert fall(column([*scattered, 88.0, 70.0, 70.0])) == ()
@@ -107,14 +107,14 @@ def test_scattering_full_cells_and_coarse_printed_figures_need_a_deeper_fall() -
     assert fall(column([*FULL, 79.5, 70.0, 70.0, 70.0], effective=last)) == ()
 
 
-def test_a_fall_with_one_explained_cell_is_not_reported() -> None:
+def test_a_fall_from_the_ceiling_with_one_explained_cell_is_not_reported() -> None:
     run = column([*FULL, 80.0, 70.0, 75.0])
     for at in (4, 5, 6):
         assert fall(run, set(keys(at))) == ()
     assert len(fall(run, {*keys(0, 1, 2, 3), "another"})) == 1
 
 
-def test_a_fall_ignores_loopback_cells_and_needs_a_stated_link() -> None:
+def test_a_fall_from_the_ceiling_ignores_loopback_cells_and_needs_a_stated_link() -> None:
     mbit = [*FULL, 80.0, 70.0, 75.0]
     assert fall(column(mbit, link=None)) == ()
     assert fall(column(mbit, values={"same_host": True})) == ()
@@ -190,7 +190,7 @@ def test_tcp_above_the_ceiling_with_timestamps_is_reported_with_both_ceilings() 
         ([94.5, 94.5, 95.12], True, False),
     ],
 )
-def test_missing_timestamps_need_most_cells_above_one_ceiling_and_none_above_the_other(
+def test_missing_tcp_timestamps_are_reported_if_most_cells_exceed_the_ceiling_with_timestamps(
     mbit: Sequence[float], imported: bool, presence: bool
 ) -> None:
     assert bool(bare(mbit, imported=imported)) is presence
@@ -205,7 +205,7 @@ def test_missing_timestamps_need_most_cells_above_one_ceiling_and_none_above_the
         {"link": None},
     ],
 )
-def test_known_or_invisible_timestamps_give_no_finding(
+def test_timestamps_that_are_known_or_cannot_be_inferred_have_no_finding(
     more: Mapping[str, Any],
 ) -> None:
     assert bare([94.5] * 3, **more) == []
@@ -295,7 +295,7 @@ def test_each_ip_version_has_its_own_highest_ceiling_in_a_mixed_run_too(
             assert [finding.cells for finding in findings] == [(f"WL-{BUFFERS[0]}",)] * presence
 
 
-def test_known_message_sizes_missing_links_and_loopback_have_no_excess_over_every_ceiling() -> None:
+def test_known_sizes_loopback_and_missing_links_have_no_excess_over_every_ceiling() -> None:
     assert unknown([200.0], link=None) == []
     assert unknown([200.0], values={"same_host": True}) == []
     assert unknown([200.0], settings={"message_bytes": 64}) == []

@@ -151,7 +151,7 @@ def fewer(*columns: tuple[list[PlannedCell], list[Record]]) -> list[tuple[str, d
     return [(str(finding.group), dict(finding.evidence)) for finding in findings]
 
 
-def test_a_mean_over_fewer_cells_than_its_neighbours_names_the_missing_cells() -> None:
+def test_a_mean_over_fewer_cells_than_comparable_means_names_the_missing_cells() -> None:
     full_column, short_column = column("LL", [True] * 3), column("WL", [True, False, True])
     assert fewer(full_column, short_column) == [
         ("WL TCP 64", {"cells": 2, "most_cells": 3, "of_cells": 3})
@@ -258,7 +258,7 @@ def test_a_trial_without_a_duration_does_not_hide_a_later_trial_of_wrong_duratio
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (1, 1)
 
 
-def test_a_trial_may_take_its_time_out_longer_than_its_duration() -> None:
+def test_a_trial_may_exceed_its_duration_by_its_time_out() -> None:
     settings: dict[str, Value] = {"timeout_s": 2.0}
     assert timed({"LL": [12.2]}, settings=settings) == []
     assert len(timed({"LL": [12.201]}, settings=settings)) == 1

@@ -55,7 +55,9 @@ def test_the_offered_rate_is_read_in_payload_bits_per_second(
 
 
 @pytest.mark.parametrize(("answer", "spins"), [(1, True), (0, False), (2, False), (None, False)])
-def test_a_receiver_is_spinning_only_if_its_record_says_1(answer: Any, spins: bool) -> None:
+def test_a_receiver_counts_as_spinning_only_if_spin_is_1_in_its_record(
+    answer: Any, spins: bool
+) -> None:
     assert only(bare(), {"receiver_spin": answer}).receiver.spins is spins
 
 
@@ -96,7 +98,7 @@ COARSE: Mapping[str, Value] = {
         ({"receiver_coarse": None}, 0.0),
     ],
 )
-def test_the_error_of_a_coarse_throughput_adds_its_largest_receive_and_queue_change(
+def test_the_error_of_a_coarse_throughput_includes_the_largest_receive_and_the_queue_change(
     changes: dict[str, Any], share: float
 ) -> None:
     assert only(bare(), {**COARSE, **changes}).resolution_share == pytest.approx(share)

@@ -225,7 +225,7 @@ def test_missing_figures_make_no_outlier_of_the_other_figures(data: st.DataObjec
     )
 
 
-def test_the_recorded_kinds_of_connection_have_exactly_the_findings_about_one_bridge() -> None:
+def test_in_the_run_connection_kinds_only_one_bridge_exceeds_the_ceiling_or_is_asymmetric() -> None:
     run = load(FOLDER.parent / "connection-kinds")
     assert [str(finding.group) for finding in of_kind(run.findings, Kind.ABOVE_CEILING)] == [
         "linux+colinux-winpcap-bridge UDP"

@@ -55,7 +55,7 @@ def test_an_outlier_finding_states_the_mean_with_and_without_all_outliers() -> N
 
 
 @pytest.mark.parametrize(("figure", "kinds"), [(94.5, []), (94.4, []), (93.9, [Kind.OUTLIER])])
-def test_an_outlying_cell_deviates_by_more_than_six_scales(
+def test_a_cell_is_an_outlier_only_beyond_six_times_the_scatter_of_its_series(
     figure: float, kinds: list[Kind]
 ) -> None:
     # Six scales of 1 % of 100 are 6: from 94 to 106.
@@ -65,7 +65,7 @@ def test_an_outlying_cell_deviates_by_more_than_six_scales(
     assert [finding.kind for finding in above] == kinds
 
 
-def test_the_scale_of_printed_cells_is_at_least_three_steps_of_the_last_digit() -> None:
+def test_the_scatter_of_printed_cells_counts_as_at_least_three_steps_of_their_last_digit() -> None:
     figures = [1.0, 1.0, 1.0, 1.7, 1.0, 1.0, 1.0]
     assert len(on_axis(figures)) == 1
     # Six scales of three steps of 0.05 Mbit/s are 0.9 Mbit/s.
@@ -154,13 +154,13 @@ def test_outlying_trials_are_counted_and_the_first_outlying_trial_is_named() -> 
         ((100.0, 100.0, 50.0, 100.0, None), 0),
     ],
 )
-def test_an_outlying_trial_needs_five_trials_and_more_than_three_and_a_half_scales(
+def test_a_trial_is_an_outlier_only_among_five_trials_and_beyond_3_5_times_their_scatter(
     figures: Sequence[float | None], strays: int
 ) -> None:
     assert len(trials(figures)) == strays
 
 
-def test_the_scale_of_printed_trials_is_at_least_three_steps_of_the_last_digit() -> None:
+def test_the_scatter_of_printed_trials_counts_as_at_least_three_steps_of_their_last_digit() -> None:
     figures = [1.0, 1.0, 1.5, 1.0, 1.0]
     assert len(trials(figures)) == 1
     # Three and a half scales of three steps of 0.05 Mbit/s are 0.525 Mbit/s.

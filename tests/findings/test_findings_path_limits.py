@@ -120,14 +120,14 @@ def test_congestion_is_the_limit_of_busy_tcp_with_retransmissions(
         (None, 1_000, 0, False, False),
     ],
 )
-def test_loss_is_in_the_socket_from_half_of_the_loss_and_on_the_path_without_socket_drops(
+def test_loss_is_in_a_socket_that_dropped_half_of_it_and_on_the_path_without_socket_drops(
     sent_count: int | None, lost_count: int, drop_count: int | None, socket: bool, path: bool
 ) -> None:
     sample = udp(losses=Losses(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0))
     assert (receive_queue_drops(sample), path_loss(sample)) == (socket, path)
 
 
-def test_of_loss_in_two_places_the_place_with_more_drops_is_the_limit() -> None:
+def test_if_loss_occurs_in_two_places_the_place_with_more_drops_is_the_limit() -> None:
     losses = Losses(sent=4_000, lost=1_000, receive_queue=300, local=0)
     sample = udp(losses=losses, drops=replace(NONE_DROPPED, receiver_backlog=250))
     assert (receive_queue_drops(sample), host_drops(sample)) == (True, False)
@@ -204,7 +204,7 @@ def test_cells_of_another_tool_show_a_packet_rate_only_with_much_loss(
         (frames(100, 4_000), frames(200, 4_000), frames(400, 4_000, conditions="other")),
     ],
 )
-def test_few_sizes_a_small_span_another_rate_or_other_settings_show_no_packet_rate(
+def test_no_packet_rate_is_found_with_few_sizes_a_narrow_range_unequal_rates_or_other_settings(
     samples: tuple[StreamSample, ...],
 ) -> None:
     assert bound(*samples) == set()
@@ -221,7 +221,7 @@ def test_few_sizes_a_small_span_another_rate_or_other_settings_show_no_packet_ra
         {"ceiling_bit_per_s": None},
     ],
 )
-def test_sizes_with_uncountable_frames_or_another_bound_do_not_count_for_a_packet_rate(
+def test_fragmented_imported_loopback_or_paced_cells_do_not_count_for_a_packet_rate(
     changes: dict[str, Any],
 ) -> None:
     around = frames(200, 4_000), frames(800, 4_000)
@@ -237,14 +237,14 @@ def test_only_sizes_below_95_percent_of_the_wire_ceiling_count_for_a_packet_rate
     assert bound(*around, replace(at, ceiling_bit_per_s=1.6001e7)) == {"200", "475", "800"}
 
 
-def test_a_size_with_another_frame_rate_is_not_bound_by_the_packet_rate() -> None:
+def test_a_message_size_with_another_frame_rate_is_not_limited_by_the_packet_rate() -> None:
     alike = frames(100, 4_000), frames(200, 4_000), frames(400, 4_000)
     assert bound(*alike, frames(800, 3_000)) == {"100", "200", "400"}
     assert bound(frames(50, 9_000), *alike) == {"100", "200", "400"}
     assert bound(*alike, frames(800, 4_000)) == {"100", "200", "400", "800"}
 
 
-def test_a_size_with_another_frame_rate_in_between_refutes_a_packet_rate() -> None:
+def test_a_middle_message_size_with_another_frame_rate_refutes_a_packet_rate() -> None:
     parted = frames(100, 4_000), frames(200, 4_000), frames(300, 3_000), frames(400, 4_000)
     assert bound(*parted) == set()
 

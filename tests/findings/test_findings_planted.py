@@ -52,7 +52,7 @@ def test_an_outlying_trial_does_not_make_its_cell_an_outlier() -> None:
     st.sampled_from([0.02, 0.5, 0.9, 1.1, 3.0]),
     st.randoms(use_true_random=False),
 )
-def test_an_outlying_cell_is_found_at_every_position_and_no_step(
+def test_an_outlying_cell_at_any_position_gives_exactly_one_finding(
     place: int, factor: float, random: Random
 ) -> None:
     sizes = [(16 + 4 * at) * KIB for at in range(13)]
@@ -141,7 +141,7 @@ def test_udp_messages_longer_than_a_frame_are_reported_as_fragmented(
         (stream("UDP", 1473), {"values": {"same_host": True}}),
     ],
 )
-def test_tcp_short_messages_loopback_and_runs_without_a_link_are_not_fragmented(
+def test_no_fragmentation_is_reported_for_short_messages_tcp_loopback_or_missing_links(
     stream_settings: dict[str, Value], options: dict[str, Any]
 ) -> None:
     run = measured({16 * KIB: [90.0]}, asked=stream_settings, **options)

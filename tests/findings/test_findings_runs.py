@@ -82,7 +82,7 @@ def test_pairings_with_single_trials_are_compared_by_the_means_of_their_common_c
     )
 
 
-def test_each_two_pairings_have_one_single_trial_finding_per_protocol() -> None:
+def test_every_pair_of_pairings_has_one_single_trial_finding_for_each_common_protocol() -> None:
     comparisons = undecided(
         *(point(pairing, 10.0) for pairing in ("LL", "WL", "LW")),
         *(point(pairing, 10.0, protocol="UDP") for pairing in ("WL", "LW")),
@@ -106,7 +106,7 @@ def test_each_two_pairings_have_one_single_trial_finding_per_protocol() -> None:
         point("nas+pc", 10.0),
     ],
 )
-def test_single_trial_findings_compare_only_equal_cells_of_pairings_by_letters(
+def test_single_trial_findings_compare_only_equal_cells_of_pairings_by_system_letters(
     second_point: Any,
 ) -> None:
     assert undecided(point("LL", 10.0), second_point) == ()
@@ -252,7 +252,7 @@ def test_only_interfaces_of_hosts_that_measured_over_a_wire_are_checked() -> Non
     assert told_of_duplex(run_of(run.plan, nobody, notes)) == ["b"]
 
 
-def test_changed_facts_are_found_from_the_fact_notes_of_one_host_in_order() -> None:
+def test_changed_facts_are_found_by_comparing_the_fact_notes_of_each_host_in_order() -> None:
     notes = [
         note("a", facts={"kernel": "1"}),
         note("b", facts={"kernel": "5"}),

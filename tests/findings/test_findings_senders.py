@@ -232,7 +232,7 @@ def test_a_core_that_a_probe_thread_may_keep_busy_is_not_called_saturated(
         (None, None, False),
     ],
 )
-def test_a_sender_sent_enough_at_98_percent_of_the_ceiling_or_of_the_offered_rate(
+def test_sending_at_98_percent_of_the_ceiling_or_of_the_offered_rate_counts_as_enough(
     ceiling: float | None, offered_rate: float | None, enough: bool
 ) -> None:
     sample = udp(
@@ -253,7 +253,7 @@ def test_a_sender_sent_enough_at_98_percent_of_the_ceiling_or_of_the_offered_rat
         (4_000, None, False),
     ],
 )
-def test_any_loss_is_a_limit_if_enough_was_sent_and_otherwise_loss_above_5_percent(
+def test_any_loss_is_a_limit_if_the_sender_sent_enough_and_otherwise_only_loss_above_5_percent(
     sent_count: int, lost_count: int | None, limit: bool
 ) -> None:
     sample = udp(sent=sent_count, losses=Losses(sent=sent_count, lost=lost_count))

@@ -93,7 +93,7 @@ def test_series_are_separated_by_the_settings_that_differ_within_one_test() -> N
     assert [name for name, _ in groups[0][0].conditions] == ["streams", "tags", "nagle"]
 
 
-def test_series_with_a_number_and_an_equal_looking_text_setting_are_separate() -> None:
+def test_a_number_and_the_same_digits_as_text_in_a_setting_make_separate_series() -> None:
     assert len(grouped(cell("a", x=1), cell("b", x="1"))) == 2
     assert len(grouped(cell("a", x=1), cell("b", x=1))) == 1
 
@@ -185,7 +185,7 @@ def test_a_point_of_a_series_is_marked_as_paced_and_as_within_one_host() -> None
     assert point_of([{"same_host": False}, {}]).same_host is False
 
 
-def test_the_printed_step_of_a_point_is_the_coarsest_step_of_its_throughputs() -> None:
+def test_the_print_resolution_of_a_point_is_the_coarsest_among_its_throughputs() -> None:
     steps: list[dict[str, Value]] = [
         {"printed_step_bit_per_s": 1e4},
         {"printed_step_bit_per_s": 10**5},

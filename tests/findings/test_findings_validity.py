@@ -50,7 +50,7 @@ def test_a_figure_above_the_ceiling_is_reported_with_both_figures() -> None:
         (1499, 1500, True, False),
     ],
 )
-def test_a_path_mtu_is_smaller_only_over_a_wire_with_both_mtus_known(
+def test_a_smaller_path_mtu_is_recognized_only_over_a_wire_and_if_both_mtus_are_known(
     path: int | None, link: int | None, same_host: bool, smaller: bool
 ) -> None:
     sample = udp(path_mtu_bytes=path, link_mtu_bytes=link, same_host=same_host)
@@ -106,7 +106,7 @@ def test_a_clock_that_was_set_is_reported_with_its_largest_step_and_cells() -> N
 
 
 @pytest.mark.parametrize("steps_ms", [(-900, 600), (600, -900), (-900, 1, 600)])
-def test_of_clock_steps_in_one_cell_the_largest_in_either_direction_is_reported(
+def test_the_largest_clock_step_of_a_cell_is_reported_whatever_its_direction(
     steps_ms: tuple[int, ...],
 ) -> None:
     trials = [udp(sender=end(clock_step_ns=step_ms * MS)) for step_ms in steps_ms]
@@ -244,7 +244,7 @@ def test_each_cpu_governor_that_follows_the_load_counts_as_power_saving(governor
     assert saving({"host": "a", "facts": {"governor": governor}}) == [("a", {"governor": governor})]
 
 
-def test_a_power_saving_fact_without_a_host_has_a_finding_without_a_host() -> None:
+def test_a_power_saving_fact_of_an_unnamed_host_gives_a_finding_without_a_host_name() -> None:
     assert saving({"facts": {"interface_eee": "active"}}) == [("", {"interface_eee": "active"})]
 
 

@@ -16,7 +16,7 @@ from netlab.findings.distance import model
 paths = st.builds(LongPath, st.floats(1e-5, 2), st.floats(1e4, 1e11))
 
 
-def test_the_target_model_computes_window_run_length_and_rate_of_a_long_fast_path() -> None:
+def test_the_target_model_computes_the_window_the_run_length_and_the_rate_of_a_path() -> None:
     target = LongPath(0.05, 1e9)
     assert model.needed_bytes(target) == 6_250_000
     assert model.window_packets(target, 1448) == 4317
@@ -69,7 +69,7 @@ def losses(packets: int, share: float, draw: Random) -> int:
 @pytest.mark.parametrize(
     ("times", "wrong"), [(0.25, "too many"), (1, "too many"), (4, "few enough"), (10, "few enough")]
 )
-def test_the_loss_test_of_the_target_model_is_wrong_in_at_most_8_percent_of_draws(
+def test_the_loss_test_of_the_target_model_is_wrong_in_at_most_8_percent_of_random_cases(
     times: float, wrong: str
 ) -> None:
     draw = chance(f"{times}")

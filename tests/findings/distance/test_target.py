@@ -230,7 +230,7 @@ def test_loopback_parallel_and_paced_streams_have_no_target_finding(
     assert made(tmp_path / "a", LongPath(0.05, 1e9), tcp(9000, **values), **settings) == []
 
 
-def test_over_drawn_paths_no_target_passes_or_fails_wrongly(tmp_path: Path) -> None:
+def test_on_random_paths_a_target_never_passes_or_fails_wrongly(tmp_path: Path) -> None:
     """The truth is known: what a window within the bounds of the buffers really carries."""
     draw = chance(7)
     wrong = []

@@ -76,7 +76,7 @@ def test_the_delay_that_each_host_adds_is_recovered_exactly() -> None:
 
 
 @pytest.mark.parametrize("both_ways", [True, False])
-def test_in_drawn_meshes_far_hosts_are_named_and_hardly_any_other_host(both_ways: bool) -> None:
+def test_in_random_meshes_far_hosts_are_named_and_other_hosts_only_rarely(both_ways: bool) -> None:
     rng, n = chance(3), drawn(20, 150)
     wrong = missed = 0
     for seed in range(n):

@@ -110,7 +110,7 @@ STATIONARY: dict[str, Callable[[random.Random, int], list[float]]] = {
 
 
 @pytest.mark.parametrize("kind", STATIONARY)
-def test_drawn_series_without_a_period_have_hardly_any_periodic_dips(kind: str) -> None:
+def test_random_series_without_a_period_rarely_have_periodic_dips(kind: str) -> None:
     rng, number = chance(kind), drawn(30, 300)
     all_dips = [
         periodic_dips(STATIONARY[kind](rng, rng.choice([40, 100, 300]))) for _ in range(number)
@@ -118,7 +118,7 @@ def test_drawn_series_without_a_period_have_hardly_any_periodic_dips(kind: str) 
     assert sum(dips is not None for dips in all_dips) <= number // 75
 
 
-def test_drawn_periodic_dips_are_found_with_their_period() -> None:
+def test_nearly_all_random_periodic_dips_are_found_with_their_period() -> None:
     rng, number = chance(2), drawn(25, 200)
     missed = wrong = 0
     for seed in range(number):

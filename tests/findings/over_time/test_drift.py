@@ -93,7 +93,7 @@ def test_a_change_below_1_percent_or_a_single_jump_is_no_drift() -> None:
     assert findings_of(run(12, 10, lambda block: 1.0 if block < 8 else 0.9)) == []
 
 
-def test_four_blocks_are_only_consistent_with_drift_and_two_blocks_have_no_finding() -> None:
+def test_a_trend_is_consistent_with_drift_over_four_blocks_and_not_reported_over_two() -> None:
     (finding,) = findings_of(run(12, 4, lambda block: 1 - 0.02 * block))
     assert finding.kind is Kind.CONSISTENT_WITH_DRIFT
     assert "consistent with drift, but 4 blocks are too few to prove it" in statement(finding)
@@ -137,7 +137,7 @@ def test_imported_runs_have_no_drift_and_no_first_trial_finding() -> None:
     assert list(first_trials(analysis, series, imported=True)) == []
 
 
-def test_drawn_runs_without_drift_hardly_ever_have_a_drift_or_first_trial_finding() -> None:
+def test_random_runs_without_drift_rarely_have_a_drift_or_first_trial_finding() -> None:
     rng, number = chance(11), drawn(30, 400)
     wrong: list[Sequence[Finding]] = []
     for seed in range(number):
@@ -163,7 +163,7 @@ def test_drawn_runs_without_drift_hardly_ever_have_a_drift_or_first_trial_findin
     assert len(wrong) <= max(3, number // 25)
 
 
-def test_drawn_drifts_are_found_with_their_direction() -> None:
+def test_nearly_all_random_drifts_are_found_with_their_direction() -> None:
     rng, number = chance(12), drawn(15, 100)
     missed = 0
     for seed in range(number):

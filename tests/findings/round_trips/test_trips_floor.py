@@ -129,7 +129,7 @@ def test_the_floor_of_a_round_trip_over_a_router_counts_both_cables(tmp_path: Pa
     assert "take 488 µs on 2 links of 100 Mbit/s in series" in said(run, KIND)
 
 
-def test_drawn_round_trips_have_a_floor_warning_exactly_if_shorter_than_the_floor(
+def test_random_round_trips_have_a_floor_warning_exactly_if_shorter_than_the_floor(
     tmp_path: Path,
 ) -> None:
     rng, number = chance(11), drawn(60, 300)

@@ -105,7 +105,7 @@ def test_a_cpu_quota_that_throttles_every_trial_is_reported_without_a_comparison
     )
 
 
-def test_drawn_trials_have_a_cpu_wait_finding_exactly_if_waiting_slowed_the_trial(
+def test_random_trials_have_a_cpu_wait_finding_exactly_if_waiting_for_a_cpu_slowed_the_trial(
     tmp_path: Path,
 ) -> None:
     """Some trials are longer by their waits, others are slow for another reason."""

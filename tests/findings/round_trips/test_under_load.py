@@ -167,7 +167,7 @@ def test_a_standing_queue_adds_at_least_5_ms_and_half_of_the_idle_round_trip(
         (2500, 51, False),
     ],
 )
-def test_losses_under_load_are_reported_from_5_and_from_10_times_the_idle_losses(
+def test_losses_under_load_are_reported_from_5_losses_and_10_times_the_share_before_the_load(
     loaded_losses: int, idle_losses: int, *, presence: bool
 ) -> None:
     findings = findings_of(trial(loaded_losses=loaded_losses, idle_losses=idle_losses))
@@ -182,7 +182,7 @@ def test_losses_under_load_are_reported_from_5_and_from_10_times_the_idle_losses
     idle_losses=st.integers(0, 500) | st.integers(0, 3),
     link=st.booleans(),
 )
-def test_drawn_trials_under_load_have_each_finding_exactly_if_its_rule_holds(
+def test_random_trials_under_load_have_each_finding_exactly_if_its_rule_holds(
     *,
     idle_us: int,
     increase_us: int,

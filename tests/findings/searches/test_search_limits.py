@@ -75,7 +75,7 @@ def is_right(finding: Finding, truth: Truth) -> bool:
     return True
 
 
-def test_for_drawn_devices_few_search_findings_are_wrong_or_missing() -> None:
+def test_for_random_devices_at_most_2_percent_of_search_findings_are_wrong_or_missing() -> None:
     random, number = draws.chance(20), draws.drawn(40, 400)
     right, wrong, misses = Counter[str](), [], Counter[str]()
     for _ in range(number):

@@ -134,7 +134,9 @@ def test_all_attempts_are_listed_if_data_stopped_in_the_last_attempt_too(tmp_pat
     )
 
 
-def test_a_trial_measured_again_without_a_stop_is_a_note_with_all_attempts(tmp_path: Path) -> None:
+def test_a_trial_measured_again_without_interruption_is_a_note_with_all_its_attempts(
+    tmp_path: Path,
+) -> None:
     cell = stream(duration_s=4.0)
     run = run_with(
         tmp_path / "run",

@@ -168,7 +168,7 @@ def test_throughput_above_the_offered_rate_is_reported_as_delayed_messages(tmp_p
         (replace(PACED, settings={**PACED.settings, "engine": "iperf3"}), paced(863, 0, mbit=10.6)),
     ],
 )
-def test_a_small_excess_an_unpaced_stream_or_another_tool_has_no_delayed_messages_finding(
+def test_no_delayed_messages_are_reported_for_small_excesses_unpaced_streams_or_other_tools(
     tmp_path: Path, cell: PlannedCell, trial: dict[str, Value]
 ) -> None:
     assert sentences_of(run(tmp_path, cell, trial)) == []

@@ -163,7 +163,7 @@ def test_imports_above_the_wire_ceiling_are_reported_and_loopback_figures_are_no
     assert list(above_ceiling([cell("netperf", 1.05, same_host=True), cell("", 0.99)])) == []
 
 
-def test_each_explained_way_of_counting_is_a_remark_of_some_tool() -> None:
+def test_every_way_of_counting_that_findings_explain_is_a_remark_of_at_least_one_tool() -> None:
     base: dict[str, Any] = {"message_bytes": 1472, "duration_s": 2.0, "warm_up_s": 1.0}
     remarks = {
         remark
@@ -231,7 +231,7 @@ def expected(samples: Sequence[StreamSample]) -> dict[str, tuple[Kind, str]]:
     return causes
 
 
-def test_in_drawn_mixes_each_cell_above_the_ceiling_has_the_cause_that_its_link_shows() -> None:
+def test_in_random_mixes_of_tools_each_cell_above_the_ceiling_is_reported_with_its_cause() -> None:
     dice, mixes = draws.chance(7), draws.drawn(100, 2000)
     kinds: dict[Kind, int] = defaultdict(int)
     for _ in range(mixes):

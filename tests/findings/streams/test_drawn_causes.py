@@ -19,7 +19,7 @@ def warnings_of(run: DrawnRun) -> list[Finding]:
 
 
 @pytest.mark.parametrize("draw", CAUSES, ids=lambda draw: draw(Random(0)).cause)  # noqa: S311
-def test_in_drawn_runs_the_limit_is_named_and_no_wrong_limit(
+def test_in_random_runs_a_wrong_limit_is_never_named_and_the_right_limit_rarely_missed(
     draw: Callable[[Random], DrawnRun],
 ) -> None:
     counts: Counter[str] = Counter()

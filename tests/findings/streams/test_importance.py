@@ -20,7 +20,7 @@ def test_the_limit_that_cost_most_throughput_comes_first() -> None:
     assert leading_kinds([limit(link, 0.1, 6), limit(starved, 0.4, 1)]) == (link, starved)
 
 
-def test_leading_kinds_put_warnings_by_rank_before_notes() -> None:
+def test_leading_kinds_of_findings_list_warnings_by_importance_before_notes() -> None:
     stop = finding(Kind.DATA_STOPPED, Group("LL"))
     outlier = finding(Kind.OUTLIER, Group("LL"))
     note = finding(Kind.WIRE_CEILING, Group("LL"))

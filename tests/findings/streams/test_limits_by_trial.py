@@ -113,7 +113,7 @@ def test_cpu_waits_are_no_limit_if_six_trials_show_no_cost_of_waiting() -> None:
         (2e7, 1e8, None),
     ],
 )
-def test_a_link_step_is_a_standard_rate_below_the_stated_link_rate(
+def test_a_slower_link_is_recognized_only_at_a_standard_rate_below_the_stated_rate(
     rate: float, link_rate: float, step: float | None
 ) -> None:
     assert step_of(rate, link_rate) == step
@@ -159,7 +159,7 @@ def test_equal_link_limits_in_both_directions_are_one_finding() -> None:
         {"framing": None},
     ],
 )
-def test_flows_paced_loopback_and_imported_streams_give_no_slower_link_finding(
+def test_no_slower_link_is_reported_for_both_ways_paced_loopback_or_imported_streams(
     changes: dict[str, Any],
 ) -> None:
     limit_findings = limits([replace(sample, **changes) for sample in trials(0.5, 0.5, 0.5)])
@@ -185,7 +185,7 @@ def test_retransmissions_with_a_standing_queue_are_a_link_limit_and_not_congesti
         assert {finding.kind for finding in limits(samples)} == {kind}
 
 
-def test_the_bytes_of_a_message_follow_each_way_of_accounting() -> None:
+def test_the_counted_bytes_of_a_message_depend_on_the_way_of_accounting() -> None:
     frames = framing("UDP", 128)
     sizes = [frames.counted_bytes(accounting) for accounting in Accounting]
     assert sizes == [156 + 38, 156 + 18, 156 + 14, 156]

@@ -63,7 +63,7 @@ def lossy(socket: int | None = 0, **changes: Any) -> StreamSample:
         (lossy(same_host=True), Kind.LOSS_NOT_PLACED, ""),
     ],
 )
-def test_loss_is_placed_where_half_of_the_loss_was_dropped_or_on_the_path_without_drops(
+def test_loss_is_attributed_to_the_place_that_dropped_half_of_it_or_without_drops_to_the_path(
     sample: StreamSample, kind: Kind, host: str
 ) -> None:
     place = placed(sample)
@@ -94,7 +94,7 @@ def test_a_few_unhandled_frames_per_second_are_not_counted_as_lost_messages(
     assert place.kind is kind
 
 
-def test_a_path_loss_finding_mentions_the_few_frames_that_hosts_dropped() -> None:
+def test_a_finding_of_loss_on_the_path_mentions_few_frames_dropped_by_hosts() -> None:
     (finding,) = lost([lossy(receiver_interface=7, between_s=10.0)])
     assert "lost on the path" in statement(finding)
     few_frames = "and the 7 frames that they dropped may belong to other protocols"

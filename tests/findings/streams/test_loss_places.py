@@ -13,7 +13,7 @@ from loss_cases import CAUSES, Case, Judged, drawn, judged, routed, table
 pytestmark = [pytest.mark.alone, pytest.mark.needs("namespaces")]
 
 
-def test_between_namespaces_no_cause_of_loss_is_reported_at_a_wrong_place(tmp_path: Path) -> None:
+def test_no_loss_between_namespaces_is_reported_at_a_wrong_place(tmp_path: Path) -> None:
     cases: list[Judged] = []
     with first_itself(), routed() as ends:
         for cause in CAUSES:
@@ -23,7 +23,7 @@ def test_between_namespaces_no_cause_of_loss_is_reported_at_a_wrong_place(tmp_pa
 
 
 @pytest.mark.night
-def test_between_namespaces_at_most_a_quarter_of_drawn_losses_is_reported_without_a_place(
+def test_between_namespaces_at_most_a_quarter_of_random_losses_is_reported_without_a_place(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     draws, cases = chance("places of loss"), list[Judged]()

@@ -90,7 +90,7 @@ def test_the_gap_to_the_plateau_is_the_share_of_time_without_data() -> None:
 @pytest.mark.parametrize(
     ("end", "kind"), [("sender", Kind.SENDER_STARVED), ("receiver", Kind.RECEIVER_STARVED)]
 )
-def test_pauses_at_full_rate_with_cpu_waits_are_a_starved_host_and_no_slower_link(
+def test_pauses_with_cpu_waits_in_a_stream_at_full_rate_are_reported_as_a_starved_host(
     end: str, kind: Kind
 ) -> None:
     """All trials at one rate, as behind a link of 90 %."""
@@ -98,7 +98,7 @@ def test_pauses_at_full_rate_with_cpu_waits_are_a_starved_host_and_no_slower_lin
     assert (finding.kind, len(finding.trials)) == (kind, 3)
 
 
-def test_of_a_slower_link_and_cpu_waits_the_larger_cost_is_named() -> None:
+def test_if_a_slower_link_and_cpu_waits_both_cost_throughput_the_larger_cost_is_named() -> None:
     (link,) = limits(trials(0.6, [0.56, 0.55, 0.54], receiver=waiting(0.14)))
     assert link.kind is Kind.LINK_OR_SHAPER
     assert link.evidence["rate_limit_bit_per_s"] == pytest.approx(60e6, rel=0.002)
