@@ -141,8 +141,6 @@ def made_site(origin: Path, folder: Path) -> Site:
     for name in (".git", ".venv"):  # some tests look for what the checkout has beside its files
         if (origin / name).exists():
             (tree / name).symlink_to((origin / name).resolve())
-    (folder / "defect_hits.py").write_text(HITS.format(folder=str(folder)))
-    (folder / "defect_recorder.py").write_text(RECORDER.format(folder=str(folder)))
     site = Site(tree, folder)
     if not site.build():
         raise SystemExit(f"the probe of {tree} cannot be built")
@@ -245,6 +243,8 @@ def try_all(arguments: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     exists = (folder / "tree").exists()
     site = Site(folder / "tree", folder) if exists else made_site(arguments.tree, folder)
+    (folder / "defect_hits.py").write_text(HITS.format(folder=str(folder)))
+    (folder / "defect_recorder.py").write_text(RECORDER.format(folder=str(folder)))
     located = [*defects.locate(site.tree, defects.read())]
     gone = {defect.number for defect in defects.read()} - {one.defect.number for one in located}
     print(f"located {len(located)}, gone: {sorted(gone)}", flush=True)

@@ -92,7 +92,7 @@ def without_the_answer(port: int) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("size", [2, 15, 16])
-def test_a_receiver_whose_hello_stays_unanswered_knows_its_sender_by_the_messages(
+def test_a_receiver_whose_hello_is_never_answered_recognises_its_sender_by_the_messages(
     agents: Agents, size: int
 ) -> None:
     receiver, sender = agents

@@ -92,7 +92,7 @@ def test_an_agent_refuses_a_port_in_use_and_takes_the_next_of_a_range(netprobe: 
                 assert first < third["port"] <= first + 200
 
 
-def test_hello_names_protocol_process_cpus_clock_and_build(netprobe: Path) -> None:
+def test_the_hello_record_names_protocol_process_cpus_clock_step_and_build(netprobe: Path) -> None:
     with Agent(netprobe) as agent:
         hello = agent.ask("hello")
         assert hello["protocol"] == 1

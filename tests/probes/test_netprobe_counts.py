@@ -14,7 +14,7 @@ pytestmark = pytest.mark.lab
 Agents = tuple[Agent, Agent]
 
 
-def test_a_stopped_sender_of_a_fixed_number_reports_what_it_sent(agents: Agents) -> None:
+def test_a_sender_stopped_before_its_last_message_reports_how_many_it_sent(agents: Agents) -> None:
     running_trial = open_trial(agents, proto="udp", message=100, count=1_000_000, message_rate=2000)
     time.sleep(0.3)
     running_trial.sender.ask("stop", test=running_trial.sample)
@@ -75,7 +75,7 @@ def test_a_receiver_does_not_wait_for_messages_that_its_socket_dropped(
     assert min(drains["as it is"]) < min(drains["asked"])
 
 
-def test_a_receiver_of_all_messages_does_not_wait(agents: Agents) -> None:
+def test_a_receiver_that_has_every_message_does_not_wait_for_more(agents: Agents) -> None:
     receive: dict[str, object] = {"drain": 30}
     running_trial = open_trial(
         agents, proto="udp", message=100, count=50, message_rate=500, receive=receive

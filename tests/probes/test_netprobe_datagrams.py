@@ -159,7 +159,7 @@ def test_the_time_in_the_network_stack_includes_the_hold_of_the_mirror(agents: A
 
 @pytest.mark.alone
 @pytest.mark.night
-def test_a_mirror_with_stamps_spins_on_request(agents: Agents) -> None:
+def test_a_mirror_that_times_its_network_stack_spins_on_request(agents: Agents) -> None:
     slow: dict[str, Any] = {"message_rate": 50, "seconds": 0.5}
     sleeping, spinning = (
         done(agents, proto="udp", message=64, ask=slow, mirror={"stamps": 1, **more}).mirrored
@@ -181,7 +181,9 @@ def test_a_mirror_reports_the_time_in_its_network_stack_over_a_cable(
     assert mirror_record["stack_sum_ns"] < asker_record["rtt_sum_ns"]
 
 
-def test_a_mirror_without_stamps_reports_nothing_of_its_network_stack(agents: Agents) -> None:
+def test_a_mirror_that_does_not_time_its_network_stack_reports_no_stack_time(
+    agents: Agents,
+) -> None:
     mirror_record = done(agents, proto="udp", message=64, count=20).mirrored
     assert not [key for key in mirror_record if key.startswith("stack_")]
 

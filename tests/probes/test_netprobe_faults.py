@@ -202,7 +202,9 @@ def test_strangers_on_a_udp_port_are_neither_answered_nor_counted(
     assert receiver_record["peer_port"] == sender_record["local_port"]
 
 
-def test_a_receiver_waits_for_a_slow_preface(agents: Agents) -> None:
+def test_a_receiver_waits_for_a_connection_preface_that_arrives_byte_by_byte(
+    agents: Agents,
+) -> None:
     receiver, _ = agents
     listening = receiver.start("receive", bind="127.0.0.1", token=TOKEN, count=40, message=100)
     ready = receiver.next(listening)
@@ -346,7 +348,9 @@ def in_namespace(netprobe: Path, script: str) -> list[str]:
 
 
 @pytest.mark.needs("root", "unshare")
-def test_a_sender_reports_no_buffers_for_a_datagram_over_its_send_buffer(netprobe: Path) -> None:
+def test_a_sender_reports_the_error_no_buffers_for_a_datagram_over_its_send_buffer(
+    netprobe: Path,
+) -> None:
     lines = in_namespace(
         netprobe,
         "@PROBE@ receive proto=udp message=64512 port=5001 deadline=1 >/dev/null & sleep 0.3;"

@@ -112,7 +112,7 @@ def test_facts_count_pause_frames_only_where_the_card_counts_them(
 
 
 @pytest.mark.needs("root")
-def test_the_stamp_filter_of_a_card_is_restored_after_the_last_mirror(
+def test_the_timestamp_filter_of_a_card_is_restored_after_the_last_mirror(
     faulty_probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two mirrors use the card; the second to end puts it back."""

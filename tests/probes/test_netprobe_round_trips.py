@@ -25,7 +25,7 @@ __all__ = ["agents", "netprobe"]
         ("udp", "ask", "127.0.0.1"),
     ],
 )
-def test_either_end_of_round_trips_listens_over_each_protocol(
+def test_either_end_of_round_trips_can_listen_over_each_protocol(
     agents: Agents, protocol: str, listener: str, address: str
 ) -> None:
     outcome = done(
@@ -104,7 +104,7 @@ def test_a_round_trip_includes_the_hold_of_the_mirror(agents: Agents) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_paced_asker_sends_all_requests_and_counts_from_their_due_times(
+def test_a_paced_asker_sends_all_requests_and_times_round_trips_from_the_due_times(
     agents: Agents, protocol: str
 ) -> None:
     asker_record = done(

@@ -58,7 +58,7 @@ def check_accounts(outcome: Trial, protocol: str) -> None:
         ("udp", "send", "127.0.0.1"),
     ],
 )
-def test_either_end_of_a_stream_listens_over_each_protocol(
+def test_either_end_of_a_stream_can_listen_over_each_protocol(
     agents: Agents, protocol: str, listener: str, address: str
 ) -> None:
     outcome = trial(

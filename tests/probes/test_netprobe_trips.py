@@ -264,7 +264,7 @@ class Deaf:
             self._stop.wait(self.deaf_s)
 
 
-def test_an_unanswered_connection_is_lost_where_connections_are_listed(agents: Agents) -> None:
+def test_an_unanswered_connection_counts_as_lost_if_connections_are_listed(agents: Agents) -> None:
     """The fourth finds the queue of the listener full for longer than it waits, 5 s. An asker that
     lists none ends by it."""
     keys: dict[str, Any] = {"kind": "connect", "peer": "echo", "message": 64, "seconds": 8}

@@ -25,7 +25,7 @@ FREE = (
 SYSTEMS = {"windows": ("windows", "x86_64"), "mingw": ("windows", "x86_64")}
 
 
-def test_hello_lists_what_the_probe_can_do_on_its_system(runner: Runner) -> None:
+def test_the_hello_record_lists_what_the_probe_can_do_on_its_system(runner: Runner) -> None:
     with runner.agent() as agent:
         hello = agent.ask("hello")
     system, processor = SYSTEMS.get(runner.name, ("linux", None))

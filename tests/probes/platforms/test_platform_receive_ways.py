@@ -82,7 +82,7 @@ def test_every_byte_of_a_tcp_stream_arrives_in_each_way_of_waiting(runner: Runne
 @pytest.mark.alone
 @pytest.mark.night
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_an_adaptive_receiver_blocks_where_polling_brings_no_more(
+def test_an_adaptive_receiver_blocks_if_polling_does_not_raise_the_throughput(
     linux: Runner, protocol: str
 ) -> None:
     """Of a stream that is paced either way brings what is sent."""

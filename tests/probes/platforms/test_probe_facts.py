@@ -38,7 +38,7 @@ def facts(probe: Path, *words: str, within: tuple[str, ...] = ()) -> dict[str, o
     return record
 
 
-def test_facts_equal_what_the_system_says_of_itself(probe: Path) -> None:
+def test_host_facts_equal_the_values_that_the_operating_system_reports(probe: Path) -> None:
     answer = facts(probe)
     assert set(answer) <= set(re.findall(r"`([a-z][a-z0-9_]+)`", section("`facts`")))
     proc = Path("/proc/sys")

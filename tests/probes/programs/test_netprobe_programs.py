@@ -123,7 +123,9 @@ def test_a_program_has_the_locale_c_and_no_token_in_its_environment(
     assert not [line for line in lines if line.startswith("NETPROBE_TOKEN=") or "de_DE" in line]
 
 
-def test_a_program_has_default_signals_no_input_and_its_own_process_group(agent: Agent) -> None:
+def test_a_program_has_default_signal_handling_and_its_own_process_group_but_no_input(
+    agent: Agent,
+) -> None:
     line = "pwd; cat; sed -n '/^Sig[BI]/p' /proc/self/status; ps -o pgid= -p $$; echo $$"
     lines = ended(agent, shell(agent, line)).texts[1].split()
     assert lines[0] == "/"

@@ -92,7 +92,7 @@ def test_xdp_frames_bypass_the_queueing_discipline_of_the_interface(
     assert receiver_record["throughput_bit_per_s"] > 1.5 * 8e6
 
 
-def test_a_message_larger_than_a_frame_is_too_long_for_xdp_and_capture(
+def test_the_methods_xdp_and_capture_refuse_a_message_larger_than_a_frame(
     cable: tuple[str, str], netprobe: Path
 ) -> None:
     words = ("count=20", "message=1373")

@@ -50,7 +50,7 @@ def test_messages_at_a_low_rate_leave_no_gap(agents: Agents) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_stopped_receiver_has_one_gap_and_one_late_tick_of_the_same_time(
+def test_a_stopped_receiver_reports_one_gap_and_an_equally_long_pause_of_its_thread(
     agents: Agents, protocol: str
 ) -> None:
     with stopped(agents[0].process.pid, 0.5, 0.4):
@@ -65,7 +65,7 @@ def test_a_stopped_receiver_has_one_gap_and_one_late_tick_of_the_same_time(
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_stopped_sender_has_a_late_tick_and_its_receiver_a_gap(
+def test_a_stopped_sender_reports_a_pause_of_its_thread_and_its_receiver_reports_a_gap(
     agents: Agents, protocol: str
 ) -> None:
     with stopped(agents[1].process.pid, 0.5, 0.4):
@@ -78,7 +78,9 @@ def test_a_stopped_sender_has_a_late_tick_and_its_receiver_a_gap(
 
 
 @pytest.mark.parametrize("end", [0, 1])
-def test_short_pauses_of_a_process_are_summed_up_without_a_gap(agents: Agents, end: int) -> None:
+def test_short_pauses_of_a_process_are_added_up_but_not_reported_as_gaps(
+    agents: Agents, end: int
+) -> None:
     running_trial = open_trial(agents, proto="udp", message=1448, seconds=1.5, message_rate=2000)
     for _ in range(8):
         time.sleep(0.05)

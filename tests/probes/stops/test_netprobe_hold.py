@@ -30,7 +30,7 @@ def shortest_ns(agents: Agents, hold_s: float, **keys: Any) -> int:
 @pytest.mark.parametrize(
     "keys", [{"proto": "udp"}, {"proto": "tcp", "nodelay": 1}, {"kind": "connect"}], ids=str
 )
-def test_a_hold_of_half_a_millisecond_lengthens_round_trips_by_that_time(
+def test_a_mirror_that_holds_requests_for_500_us_lengthens_round_trips_by_500_us(
     agents: Agents, keys: dict[str, Any]
 ) -> None:
     """To 20 us, by the shortest with the hold and without it, in turns."""

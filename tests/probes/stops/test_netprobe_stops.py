@@ -58,14 +58,18 @@ def test_a_receiver_reports_a_gap_while_either_process_is_stopped(stops: Stops) 
         assert len(record["gaps"]) == 2 * len(record["gap_queue_full"])
 
 
-def test_a_stopped_receiver_has_a_late_tick_at_its_gap(stops: Stops) -> None:
+def test_a_stopped_receiver_reports_a_pause_of_its_thread_at_the_time_of_its_gap(
+    stops: Stops,
+) -> None:
     at_ns, long_ns = late_tick(stops.receiver.received)
     assert long_ns >= LEAST_NS
     assert abs(at_ns - longest(stops.receiver.received["gaps"])[0]) < LEAST_NS
     assert late_tick(stops.receiver.sent)[1] < LEAST_NS
 
 
-def test_a_stopped_sender_has_a_late_tick_at_the_gap_of_its_receiver(stops: Stops) -> None:
+def test_a_stopped_sender_reports_a_pause_of_its_thread_at_the_gap_of_its_receiver(
+    stops: Stops,
+) -> None:
     at_ns, long_ns = late_tick(stops.sender.sent)
     assert long_ns >= LEAST_NS
     assert abs(at_ns - longest(stops.sender.received["gaps"])[0]) < LEAST_NS

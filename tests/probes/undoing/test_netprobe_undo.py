@@ -120,7 +120,7 @@ def leftovers_by_hand(netprobe: Path) -> list[Reply]:
     return records
 
 
-def test_a_stopped_undo_leaves_its_entry(netprobe: Path, notes: Notes) -> None:
+def test_an_undo_entry_remains_if_its_undo_is_stopped(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
         entry = guard(agent, "sh", "-c", f"[ -e '{notes.state}/go' ] && exit 0; echo up; sleep 60")
         name = agent.start("undo", entry=entry)
@@ -193,7 +193,7 @@ def test_an_entry_registered_without_an_agent_stays_until_it_is_undone(
     assert notes.files() == []
 
 
-def test_an_agent_has_at_most_64_entries_and_600_seconds_of_deadlines(
+def test_an_agent_accepts_at_most_64_undo_entries_and_600_seconds_of_deadlines_together(
     netprobe: Path, notes: Notes
 ) -> None:
     with Agent(netprobe) as agent:

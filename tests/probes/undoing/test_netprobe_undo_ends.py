@@ -22,7 +22,7 @@ KILLS = drawn(few=25, many=100)
 
 
 @pytest.mark.parametrize("way", ["quit", "input", "lease", "TERM", "KILL", "SEGV", "HUP"])
-def test_an_ended_agent_leaves_its_entries_undone_in_reverse_order(
+def test_undo_entries_of_an_agent_that_ends_are_undone_in_reverse_order(
     netprobe: Path, notes: Notes, way: str
 ) -> None:
     agent = Agent(netprobe, *(["lease_s=0.3"] if way == "lease" else []))
@@ -199,7 +199,9 @@ def test_an_agent_ends_its_programs_before_it_undoes_its_entries(
     assert notes.lines()[-1] == "undone"
 
 
-def test_a_killed_keeper_is_replaced_with_the_next_entry(netprobe: Path, notes: Notes) -> None:
+def test_a_killed_keeper_is_replaced_when_the_next_entry_is_registered(
+    netprobe: Path, notes: Notes
+) -> None:
     agent = Agent(netprobe)
     guard(agent, *notes.command(1))
     first = keeper_of(agent)
