@@ -141,7 +141,9 @@ def zig(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @needs_make
-def test_the_probe_of_another_system_is_built_once_for_each_state_of_the_sources(zig: Path) -> None:
+def test_the_probe_of_another_system_is_built_once_for_each_version_of_the_sources(
+    zig: Path,
+) -> None:
     messages: list[str] = []
     first = probe_for("W", "AMD64", messages.append)
     assert (first.name, first.parent.parent) == ("netprobe.exe", zig / "build" / "windows-x86_64")

@@ -76,7 +76,9 @@ def test_netlab_report_prints_only_the_pages_path_if_quiet_and_also_its_times_if
     assert verbose.stdout.endswith("report: run/index.html\n")
 
 
-def test_netlab_check_with_quiet_prints_only_the_verdict_as_an_error(tmp_path: Path) -> None:
+def test_netlab_check_with_quiet_prints_an_unmet_verdict_only_to_standard_error(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "expect.yaml").write_text("expect: [{throughput: {at_least: 1Gbit}}]\n")
     words = ("check", str(REPORTS / "lab-report"), "--expect", "expect.yaml")
     quiet, plain = netlab(tmp_path, *words, "-q"), netlab(tmp_path, *words)

@@ -114,7 +114,7 @@ def test_trials_of_one_block_are_compared_in_pairs_without_their_common_drift(
     assert back.ratio == pytest.approx(1 / 1.02)
 
 
-def test_netlab_compare_names_an_axis_as_in_a_matrix_and_its_values_as_printed(
+def test_netlab_compare_accepts_the_name_of_an_axis_in_a_matrix_and_its_values_as_printed(
     tmp_path: Path,
 ) -> None:
     cells = [(stream(socket_buffer_bytes=n), STEADY) for n in (None, 65536, 16384)]

@@ -94,7 +94,7 @@ def test_several_gaps_are_one_interruption_that_starts_at_the_longest_gap() -> N
     )
 
 
-def test_an_interruption_counts_gaps_beyond_the_listed_gaps() -> None:
+def test_an_interruption_counts_all_gaps_and_not_only_the_gaps_listed_in_the_record() -> None:
     interruption = only(gapped((0, 200), receiver_gap_count=12, receiver_gap_total_ns=2 * SECOND))
     assert interruption is not None
     assert (interruption.gaps, interruption.stopped_ns) == (12, 2 * SECOND)

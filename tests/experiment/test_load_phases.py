@@ -186,7 +186,7 @@ def test_phase_figures_match_their_definitions_for_any_round_trips(trips: list[T
         assert figures["increase_ns"] == figures["loaded_rtt_p50_ns"] - figures["idle_rtt_p50_ns"]
 
 
-def test_each_phase_has_the_count_losses_median_and_longest_of_its_connections() -> None:
+def test_each_phase_has_the_number_losses_median_and_longest_time_of_its_connections() -> None:
     connections = [
         *(Trip(0, 3 * MS), Trip(1 * S, 5 * MS)),
         *(Trip(4 * S, 40 * MS), Trip(5 * S, None), Trip(7 * S, 90 * MS)),

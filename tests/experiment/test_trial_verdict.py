@@ -77,7 +77,7 @@ def test_queueing_time_of_a_device_is_receiving_time_beyond_the_longer_of_sendin
     )
 
 
-def test_frames_received_exactly_at_the_line_rate_are_no_queue() -> None:
+def test_frames_received_exactly_at_the_line_rate_do_not_count_as_a_queue() -> None:
     million_at_line_rate = counted(1_000_001, sent_span_ns=1, received_span_ns=10 * SECOND_NS)
     assert million_at_line_rate.queue_ns(100_000) == 0
     assert counted(1, sent_span_ns=0, received_span_ns=0).queue_ns(100_000) == 0
