@@ -51,14 +51,16 @@ def test_a_thread_is_starved_if_waiting_for_a_cpu_took_more_than_5_percent_of_th
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.05, False), (0.0501, True), (None, False)])
-def test_steal_counts_above_5_percent_of_the_cpu_time(share: float | None, verdict: bool) -> None:
+def test_a_thread_suffers_from_steal_if_steal_is_above_5_percent_of_the_cpu_time(
+    share: float | None, verdict: bool
+) -> None:
     assert robbed(end(steal_share=share)) is verdict
 
 
 @pytest.mark.parametrize(
     ("delay_ns", "verdict"), [(None, True), (187_500_000, True), (187_500_001, False)]
 )
-def test_steal_does_not_count_if_the_cpu_wait_is_over_three_times_as_long(
+def test_a_thread_does_not_suffer_from_steal_if_its_cpu_wait_is_over_three_times_as_long(
     delay_ns: int | None, verdict: bool
 ) -> None:
     """Three times a sixteenth of a second's window."""
@@ -73,7 +75,7 @@ def test_steal_does_not_count_if_the_cpu_wait_is_over_three_times_as_long(
         (robbed, {"steal_share": 0.9}),
     ],
 )
-def test_quota_cpu_waits_and_steal_count_only_in_windows_of_at_least_200_ms(
+def test_quotas_cpu_waits_and_steal_are_judged_only_in_windows_of_at_least_200_ms(
     rule: Callable[[StreamEnd], bool], changes: dict[str, Any]
 ) -> None:
     assert rule(end(window_ns=LEAST_WINDOW_NS, **changes)) is True
@@ -93,7 +95,7 @@ def test_quota_cpu_waits_and_steal_count_only_in_windows_of_at_least_200_ms(
         (None, None, False),
     ],
 )
-def test_a_thread_wants_a_cpu_if_running_and_waiting_fill_95_percent_of_the_window(
+def test_a_thread_needs_a_whole_cpu_if_running_and_waiting_fill_95_percent_of_the_window(
     thread_ns: int | None, delay_ns: int | None, wants: bool
 ) -> None:
     assert wants_cpu(end(thread_ns=thread_ns, run_queue_delay_ns=delay_ns)) is wants
@@ -128,7 +130,7 @@ def test_a_cpu_wait_counts_if_the_wait_explains_half_of_the_missing_throughput(
     assert costs(halved, end(**(NOTHING | changes))) is half
 
 
-def test_of_overlapping_cpu_waits_the_longest_counts_and_not_the_sum() -> None:
+def test_the_cost_of_overlapping_cpu_waits_is_the_longest_wait_and_not_the_sum() -> None:
     halved = udp(throughput_bit_per_s=CEILING / 2)
     waiting_end = end(
         run_queue_delay_ns=200 * MS, steal_share=0.2, quota_periods=10, throttled_periods=2
@@ -161,7 +163,7 @@ def test_without_a_known_ceiling_a_cpu_wait_must_fill_half_of_the_window(
         ({"queue_full_share": 0.9, "sender": end(window_ns=LEAST_WINDOW_NS - 1)}, True),
     ],
 )
-def test_a_receiver_is_behind_if_its_queue_is_full_in_most_of_at_least_eight_looks(
+def test_a_receiver_falls_behind_if_most_of_at_least_eight_samples_find_its_queue_full(
     changes: dict[str, Any], behind: bool
 ) -> None:
     assert receiver_behind(udp(**changes)) is behind
@@ -202,7 +204,7 @@ def closed(limited_us: int, waits: int) -> StreamSample:
         (udp(queue_full_share=0.6), True),
     ],
 )
-def test_a_receiver_is_held_up_by_a_closed_window_drops_a_busy_thread_or_a_full_queue(
+def test_a_receiver_is_held_up_by_drops_or_a_closed_window_or_a_busy_thread_or_a_full_queue(
     sample: Any, held_up: bool
 ) -> None:
     assert receiver_held_up(sample) is held_up

@@ -77,7 +77,7 @@ def test_each_limit_of_a_stream_is_found_by_its_evidence(kind: Kind) -> None:
     assert kind in (Kind.WIRE_CEILING, Kind.NOT_DETERMINED) or shown_by(kind, finding.evidence)
 
 
-def test_every_kind_of_limit_is_planted_by_a_test() -> None:
+def test_the_planted_limits_and_the_limits_tested_elsewhere_cover_every_kind() -> None:
     more_kinds = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE, *OF_LINKS}
     assert PLANTED.keys() | more_kinds == CALLED.keys()
 
@@ -142,7 +142,7 @@ def test_a_stream_at_the_wire_ceiling_has_no_other_limit(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", BELOW)
-def test_a_window_of_a_tenth_of_a_second_shows_no_limit_of_a_host(kind: Kind) -> None:
+def test_a_window_of_100_ms_shows_only_limits_by_loss_drops_or_other_traffic(kind: Kind) -> None:
     of_path = (
         *(Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS, Kind.OTHER_TRAFFIC),
         *(Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS),
@@ -277,7 +277,7 @@ def test_a_sender_limited_by_its_cpu_is_named_instead_of_a_packet_rate() -> None
     }
 
 
-def test_cells_with_different_settings_do_not_show_one_packet_rate() -> None:
+def test_cells_with_different_settings_give_no_common_packet_rate_limit() -> None:
     mixed = at_rate(4_000, (64, 128)) + at_rate(4_000, (256,), conditions="other")
     assert Kind.PACKET_RATE not in {finding.kind for finding in limits(mixed)}
 

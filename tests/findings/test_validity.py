@@ -84,7 +84,7 @@ def test_senders_with_different_congestion_controls_are_named() -> None:
     assert "a: bbr; b: cubic" in statement(finding)
 
 
-def test_requested_or_unknown_congestion_controls_are_not_reported_as_different() -> None:
+def test_different_congestion_controls_give_no_finding_if_one_is_requested_or_unknown() -> None:
     samples = [of_sender("a", "bbr"), of_sender("b", "cubic", congestion_asked=True)]
     assert doubts(samples) == ()
     assert doubts([of_sender("a", "bbr"), of_sender("b", None)]) == ()
@@ -117,7 +117,7 @@ def test_a_clock_that_is_off_in_only_half_of_the_trials_is_not_reported() -> Non
     assert doubts([late, right]) == ()
 
 
-def test_other_load_is_a_note_if_other_load_is_not_the_limit() -> None:
+def test_other_load_that_is_not_the_limit_is_reported_as_a_note() -> None:
     waits = replace(IDLE, host="b", run_queue_delay_ns=80_000_000)
     full = udp(throughput_bit_per_s=0.99 * CEILING, sender=waits)
     finding = only(doubts([full]))

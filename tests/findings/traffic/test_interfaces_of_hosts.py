@@ -15,7 +15,7 @@ GOOD = {
 }
 
 
-def test_each_interface_that_a_host_used_over_a_wire_is_checked_against_the_link() -> None:
+def test_every_wired_interface_that_a_host_used_is_checked_against_the_link() -> None:
     slow = {**GOOD, "route_interface": "eth1", "interface_speed_bit_per_s": 10_000_000}
     half = {**GOOD, "route_interface": "eth2", "interface_duplex": "half"}
     again = {**slow, "route_interface": "eth0"}

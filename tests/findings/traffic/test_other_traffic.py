@@ -131,7 +131,7 @@ def test_the_sentence_about_other_traffic_states_rate_host_and_direction() -> No
         {"settings": {**record_of_wire(FULL, 1).settings, "count": 1000}},
     ],
 )
-def test_round_trips_failed_trials_loopback_and_counted_streams_show_no_other_traffic(
+def test_only_successful_streams_of_a_set_time_between_two_hosts_show_other_traffic(
     changes: dict[str, Any],
 ) -> None:
     assert others_of(record_of_wire(FULL, 1), LINK)
@@ -159,7 +159,7 @@ def test_a_seldom_updated_interface_counter_shows_no_other_traffic_in_a_short_wi
     assert others_of(replace(record, values=seldom), LINK) == ()
 
 
-def test_both_directions_of_a_stream_both_ways_are_not_other_traffic() -> None:
+def test_the_own_data_of_a_stream_in_both_directions_is_not_other_traffic() -> None:
     assert others_of(both_ways(PLAIN), LINK) == ()
     (traffic,) = others_of(both_ways(FULL), LINK)
     assert (traffic.host, traffic.receiving) == ("linux-b", True)
@@ -225,7 +225,7 @@ def test_packets_of_the_stream_that_a_filter_drops_are_not_other_traffic() -> No
     assert report_count > len(drawn_seeds) / 20
 
 
-def test_the_likely_share_of_other_traffic_counts_only_the_direction_of_the_data() -> None:
+def test_the_likely_share_of_other_traffic_counts_only_the_direction_of_the_stream() -> None:
     for place in PLACES:
         share = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
         against = place in [("linux-a", True), ("linux-b", False)]
