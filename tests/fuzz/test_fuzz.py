@@ -34,7 +34,7 @@ def test_each_fuzz_corpus_is_small_and_has_several_files() -> None:
         assert max(sizes) < fuzzing.LENGTH_MOST, name
 
 
-def test_a_seed_draws_the_same_fuzz_inputs_again() -> None:
+def test_the_same_seed_draws_the_same_fuzz_inputs() -> None:
     first, second = (islice(fuzzing.inputs("matrix", 7), 100) for _ in range(2))
     assert list(first) == list(second)
     assert len(set(islice(fuzzing.inputs("matrix", 8), 100))) > 90

@@ -94,7 +94,7 @@ def test_an_ethr_log_with_an_error_gives_a_failure_and_no_figure(tmp_path: Path)
         import_ethr((path,), tmp_path / "run")
 
 
-def test_ethr_logs_without_traffic_or_of_pings_give_no_figure() -> None:
+def test_ethr_logs_without_traffic_give_a_reason_and_the_times_of_pings_are_left_out() -> None:
     silent = CLIENT.replace('"95.2M"', '"0"').replace('"94.1M"', '"0"')
     assert parse_ethr(silent, "x")[0].reason == "no-traffic"
     lines = [line for line in SERVER.splitlines(True) if "INFO" not in line]
@@ -105,7 +105,7 @@ def test_ethr_logs_without_traffic_or_of_pings_give_no_figure() -> None:
 
 
 @pytest.mark.parametrize("rate", ["NaN", "-94.1M", "1e308", "9" * 400, "94.1MB", "--  "])
-def test_the_ethr_importer_leaves_out_and_names_a_rate_that_is_not_a_valid_number(
+def test_the_ethr_importer_leaves_out_an_invalid_rate_and_says_so(
     rate: str,
 ) -> None:
     (result, *_) = parse_ethr(CLIENT.replace("95.2M", rate), "x")
@@ -147,7 +147,7 @@ def test_the_ethr_importer_names_a_last_line_that_is_cut() -> None:
     piece=st.text(max_size=20) | st.sampled_from(["1e308", "NaN", "-1", "\n", "\\ud800", "{}"]),
     doubled=st.booleans(),
 )
-def test_a_mutated_ethr_log_is_refused_or_gives_figures_exactly_without_a_reason(
+def test_a_mutated_ethr_log_is_refused_or_gives_either_figures_or_a_reason(
     text: str, begin: int, length: int, piece: str, doubled: bool
 ) -> None:
     end = begin + length

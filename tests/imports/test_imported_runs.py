@@ -183,7 +183,7 @@ def test_netlab_import_takes_a_facts_file_and_its_report_prints_the_facts(tmp_pa
 
 
 @pytest.mark.parametrize("name", ["lab-report", "nettest", "connection-kinds"])
-def test_the_facts_files_of_recorded_documents_are_in_their_runs(name: str) -> None:
+def test_the_run_of_a_recorded_document_contains_the_facts_of_its_facts_file(name: str) -> None:
     folder = ROOT / "reports" / name
     statement, run = read_stated(folder / "facts.yaml"), load(folder)
     assert stated_facts_of(run.plan) == statement

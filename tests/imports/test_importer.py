@@ -122,7 +122,7 @@ def test_a_blank_in_the_table_becomes_a_record_with_a_reason_and_no_value(
         (("LL", "TCP", 64), 13, []),
     ],
 )
-def test_each_column_of_the_imported_lab_report_has_its_own_number_of_values(
+def test_columns_of_the_imported_lab_report_have_the_expected_number_of_values_and_blanks(
     lab_report: Analysis, column: Column, n: int, blank_buffers_kib: list[int]
 ) -> None:
     rows = column_of(lab_report, column)
@@ -148,7 +148,9 @@ def test_imported_pairings_name_the_server_first(lab_report: Analysis) -> None:
     assert min(measured(lab_report, ("LW", "TCP", 65536))) > Decimal("94.928")
 
 
-def test_the_import_stores_outliers_and_steps_as_they_are_printed(lab_report: Analysis) -> None:
+def test_the_import_keeps_outliers_and_sudden_steps_of_the_document_unchanged(
+    lab_report: Analysis,
+) -> None:
     values = measured(lab_report, ("WL", "UDP", 1500))
     assert values[-1] == Decimal("1.89")
     assert statistics.median(values) == Decimal("92.375")

@@ -74,7 +74,7 @@ def test_a_malformed_machine_option_of_netlab_import_is_refused(word: str, fault
 @pytest.mark.parametrize(
     ("settings", "values"), [({"speed": 1}, {}), ({}, {"speed": 1}), ({}, {"rtt_mean_ns": 1.0})]
 )
-def test_a_name_that_is_not_a_column_of_the_test_is_not_written_to_a_run(
+def test_a_setting_or_value_without_a_column_is_refused_and_no_run_is_written(
     settings: dict[str, int], values: dict[str, float], tmp_path: Path
 ) -> None:
     (tmp_path / "table.csv").touch()

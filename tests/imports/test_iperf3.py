@@ -207,7 +207,7 @@ JSON = st.recursive(
         ]
     ),
 )
-def test_an_iperf3_output_with_any_json_in_one_place_has_throughput_or_a_reason(
+def test_an_iperf3_output_with_one_replaced_json_value_has_either_throughput_or_a_reason(
     part: Any, path: str
 ) -> None:
     document = json.loads(sample("iperf3-tcp-bidir.client.json"))

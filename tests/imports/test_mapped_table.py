@@ -98,7 +98,9 @@ def test_a_number_of_a_mapped_table_has_the_unit_of_its_column_or_its_own_unit(
     assert "printed_mbit_per_s" not in run.records[0].values
 
 
-def test_the_map_in_the_documentation_reads_a_table_with_its_headings(tmp_path: Path) -> None:
+def test_the_documented_example_of_a_column_map_reads_a_table_with_its_headings(
+    tmp_path: Path,
+) -> None:
     page = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text(encoding="utf-8")
     section = page.partition("### A table of any form\n")[2]
     example = section.partition("```yaml\n")[2].partition("```")[0]
@@ -232,7 +234,7 @@ def test_a_mapped_udp_message_above_the_largest_datagram_is_refused(tmp_path: Pa
         )
 
 
-def test_a_too_large_udp_message_is_refused_if_the_protocol_follows_the_size(
+def test_a_too_large_udp_message_is_refused_if_the_protocol_column_comes_after_the_size(
     tmp_path: Path,
 ) -> None:
     columns = STREAMS.replace("values:\n  protocol: TCP\n", "  protocol: Remark\n")
@@ -261,7 +263,7 @@ UNITS = {
     decimal=st.sampled_from([".", ","]),
     own=st.booleans(),
 )
-def test_every_unit_separator_and_decimal_mark_gives_the_exact_rate(
+def test_a_rate_is_read_exactly_with_every_unit_column_separator_and_decimal_mark(
     tmp_path_factory: pytest.TempPathFactory,
     number: Decimal,
     unit: str,

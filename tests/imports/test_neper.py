@@ -296,7 +296,7 @@ def test_a_cut_neper_output_gives_no_figure_that_the_whole_output_lacks(name: st
     | st.text(max_size=8),
     is_double=st.booleans(),
 )
-def test_a_mutated_neper_output_is_refused_or_gives_figures_exactly_without_a_reason(
+def test_a_mutated_neper_output_is_refused_or_gives_either_figures_or_a_reason(
     name: str, at: float, length: int, piece: str, is_double: bool
 ) -> None:
     text = sample(name)

@@ -119,7 +119,7 @@ def test_a_netperf_udp_output_gives_each_setting_and_figure(tmp_path: Path) -> N
     }
 
 
-def test_netperf_csv_keys_are_read_without_the_latencies_of_send_calls() -> None:
+def test_netperf_csv_output_is_read_and_latencies_of_send_calls_are_left_out() -> None:
     test = result("omni-csv.csv")
     assert test.settings == {
         "protocol": "TCP",
@@ -194,7 +194,7 @@ def test_netperf_units_of_bits_are_decimal_and_units_of_bytes_are_binary(
     assert test.values["throughput_bit_per_s"] == 94.14 * factor
 
 
-def test_requested_buffers_pace_and_service_of_netperf_become_settings() -> None:
+def test_requested_buffer_sizes_send_rate_and_dscp_of_netperf_become_settings() -> None:
     requests = "".join(f"{key}_SIZE_REQ=131072\n" for key in ("LSS", "LSR", "RSS", "RSR"))
     more = "LOCAL_INTERVAL_BURST=10\nLOCAL_INTERVAL_USECS=1000\nLOCAL_SOCKET_TOS=0xb8\n"
     text = sample("omni-keyval.txt").replace("LSS_SIZE_REQ=-1\n", requests) + more
@@ -290,7 +290,7 @@ def test_text_that_is_not_a_netperf_output_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("name", ["tcp-stream.txt", "udp-stream.txt", "omni-csv.csv"])
-def test_a_cut_netperf_output_gives_its_whole_figures_or_a_reason(name: str) -> None:
+def test_a_cut_netperf_output_is_refused_or_gives_a_reason_or_all_figures(name: str) -> None:
     text, whole = sample(name), result(name)
     for end in range(len(text.rstrip())):
         try:
@@ -307,7 +307,7 @@ def test_a_cut_netperf_output_gives_its_whole_figures_or_a_reason(name: str) -> 
     piece=st.one_of(st.sampled_from(["", "nan", "-1e308", "9" * 30, "\0", "\n\n"]), st.text()),
     copies=st.integers(0, 3),
 )
-def test_a_mutated_netperf_output_is_refused_or_gives_figures_exactly_without_a_reason(
+def test_a_mutated_netperf_output_is_refused_or_gives_either_figures_or_a_reason(
     name: str, start: float, length: int, piece: str, copies: int
 ) -> None:
     text = (SAMPLES / name).read_text(encoding="utf-8")

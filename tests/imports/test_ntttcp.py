@@ -135,7 +135,7 @@ def test_a_fault_in_an_ntttcp_output_states_its_line_and_column() -> None:
     piece=st.text(max_size=20) | st.sampled_from(["1e308", "NaN", "-1", "<", "&lt;", "]]>"]),
     doubled=st.booleans(),
 )
-def test_a_mutated_ntttcp_output_is_refused_or_gives_figures_exactly_without_a_reason(
+def test_a_mutated_ntttcp_output_is_refused_or_gives_either_figures_or_a_reason(
     text: str, begin: int, length: int, piece: str, doubled: bool
 ) -> None:
     end = begin + length

@@ -59,7 +59,7 @@ def test_the_throughput_of_a_reverse_nuttcp_test_matches_the_clients_interface()
     assert "direction" not in result.settings
 
 
-def test_a_nuttcp_parse_output_gives_each_figure(tmp_path: Path) -> None:
+def test_the_nuttcp_importer_reads_each_figure_of_the_output_format_parse(tmp_path: Path) -> None:
     run = imported(tmp_path, "nuttcp-parse.txt", names={"server": "nas"})
     (record,) = run.records
     assert record.settings == {"protocol": "UDP"}
@@ -171,14 +171,14 @@ def test_the_nuttcp_importer_names_three_unread_lines_and_counts_the_others() ->
     assert len(result.unread) == 4 and "97 more" in result.unread[-1]
 
 
-def test_the_nuttcp_importer_refuses_long_lines_of_one_character() -> None:
+def test_the_nuttcp_importer_refuses_very_long_meaningless_lines() -> None:
     # Work that grew with the square of the length would take hours.
     digits = ("1" * 4000 + "\n") * 500 + (" " * 4000 + "\n") * 200
     with pytest.raises(MatrixError):
         parse_nuttcp(digits + ("x =" * 1000 + "\n") * 200, "x")
 
 
-def test_the_nuttcp_importer_takes_names_of_hosts() -> None:
+def test_the_nuttcp_importer_accepts_host_names_as_an_option() -> None:
     option = IMPORTER.options[0]
     assert option.convert is not None and option.convert(("server=nas",)) == {"server": "nas"}
 
@@ -187,7 +187,7 @@ PIECES = st.sampled_from(["", " ", "\n", "\0", "-", "NaN", "1e308", "9" * 400, "
 
 
 @given(name=st.sampled_from(NAMES), data=st.data())
-def test_a_mutated_nuttcp_output_is_refused_or_has_throughput_exactly_without_a_reason(
+def test_a_mutated_nuttcp_output_is_refused_or_gives_either_throughput_or_a_reason(
     name: str, data: st.DataObject
 ) -> None:
     text = sample(name)

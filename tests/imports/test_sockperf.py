@@ -69,7 +69,7 @@ def test_sockperf_throughput_becomes_a_sent_rate_that_matches_the_wire() -> None
     assert (result.reason, result.test) == (None, "stream")
 
 
-def test_the_answers_under_load_from_sockperf_match_the_clients_interface() -> None:
+def test_the_answer_rate_of_sockperf_under_load_matches_the_clients_interface() -> None:
     result = result_of(sample("sockperf-ul.txt"))
     answers = int(truth("sockperf-ul.txt")["client_interface_received_bytes"]) // (
         64 + UDP_FRAME_BYTES
@@ -253,7 +253,7 @@ def test_a_sockperf_output_without_its_last_line_end_gives_the_same_figures() ->
     | st.text(max_size=8),
     is_double=st.booleans(),
 )
-def test_a_mutated_sockperf_output_is_refused_or_gives_figures_exactly_without_a_reason(
+def test_a_mutated_sockperf_output_is_refused_or_gives_either_figures_or_a_reason(
     name: str, at: float, length: int, piece: str, is_double: bool
 ) -> None:
     text = sample(name)

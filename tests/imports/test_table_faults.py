@@ -105,7 +105,7 @@ def test_a_fault_names_the_columns_that_a_table_lacks() -> None:
     )
 
 
-def test_columns_in_any_order_quotes_spaces_and_windows_line_ends_are_accepted(
+def test_a_table_with_reordered_columns_quotes_spaces_and_windows_line_ends_is_accepted(
     tmp_path: Path,
 ) -> None:
     text = 'mbit_per_s, "protocol",pairing,socket_buffer_bytes,message_bytes\r\n'
