@@ -111,7 +111,7 @@ class TestALab:
         numbers = ssh(two_labs[0], "linux-a", "cd /proc && echo [0-9]*").split()
         assert "1" in numbers and len(numbers) < 10
 
-    def test_lab_hosts_have_ipv4_and_ipv6_no_forwarding_and_no_saved_tcp_metrics(
+    def test_lab_hosts_have_their_addresses_but_neither_ipv4_forwarding_nor_saved_tcp_metrics(
         self, two_labs: tuple[lab.LabState, lab.LabState]
     ) -> None:
         for lab_state in two_labs:

@@ -158,7 +158,9 @@ def test_the_doctor_names_each_missing_kernel_module_with_its_modprobe_command(
         assert load in remedies[piece]
 
 
-def test_missing_control_groups_are_named_with_the_command_that_brings_them(tmp_path: Path) -> None:
+def test_missing_control_groups_are_reported_with_the_command_that_provides_them(
+    tmp_path: Path,
+) -> None:
     nothing, old, new = tmp_path / "nothing", tmp_path / "old", tmp_path / "new"
     for folder in (nothing, old / "cpu", new):
         folder.mkdir(parents=True)

@@ -117,7 +117,7 @@ class TestTheEndOfALab:
         "moment",
         ["plan.json", "namespace", "test", "linux-a.process", "linux-b.process", "complete"],
     )
-    def test_lab_down_removes_what_a_killed_lab_up_made(self, moment: str) -> None:
+    def test_lab_down_removes_all_traces_of_a_lab_up_that_was_killed(self, moment: str) -> None:
         folder = state.folder_of(NAME)
         options = f"lab.LabOptions(name={NAME!r}, rate=1e8)"
         script = f"from netlab import lab; lab.up({options}); import time; time.sleep(60)"

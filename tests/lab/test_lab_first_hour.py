@@ -178,7 +178,7 @@ def test_netlab_measure_prints_a_figure_each_second_and_then_the_limit(
     ],
     ids=["latency", "both", "udp-reverse-ipv6"],
 )
-def test_netlab_measure_answers_for_latency_both_directions_reverse_udp_and_ipv6(
+def test_netlab_measure_prints_figures_for_latency_both_directions_and_reverse_udp_over_ipv6(
     cable: lab.LabState, home: Path, options: tuple[str, ...], pattern: str
 ) -> None:
     words = ("measure", "linux-a", "linux-b", "--hosts", str(cable.hosts_file), "--seconds", "1")

@@ -43,7 +43,7 @@ def allowed() -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-def test_accounts_of_a_lab_with_frames_have_only_the_right_to_raw_frames(
+def test_accounts_of_a_lab_that_allows_raw_frames_have_no_other_capability(
     allowed: lab.LabState,
 ) -> None:
     for host in ("linux-a", "linux-b"):

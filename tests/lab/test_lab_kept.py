@@ -96,7 +96,7 @@ class TestInALab:
         assert {row[0] for row in mine.values()}.isdisjoint(row[0] for row in theirs.values())
         assert what_is_pinned(lab.up(LabOptions(name=NAME))) == mine
 
-    def test_lab_up_refuses_a_saved_key_that_is_a_link_until_it_is_forgotten(
+    def test_lab_up_refuses_a_saved_key_that_is_a_link_until_lab_down_forgets_the_key(
         self, place: Path, tmp_path: Path
     ) -> None:
         lab.up(LabOptions(name=NAME))
@@ -115,7 +115,7 @@ class TestInALab:
         lab_state = lab.up(LabOptions(name=NAME))
         assert ssh(lab_state, "linux-b", "hostname") == "linux-b"
 
-    def test_lab_up_warns_if_the_disk_refuses_the_keys(
+    def test_lab_up_warns_if_the_keys_cannot_be_saved(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "file").touch()
@@ -232,7 +232,7 @@ def test_saved_keys_are_not_written_through_a_linked_folder(
         assert (tmp_path / "elsewhere" / "id").exists()
 
 
-def test_a_lab_takes_its_saved_addresses_and_avoids_those_of_other_labs() -> None:
+def test_a_lab_reuses_its_saved_addresses_and_avoids_the_saved_addresses_of_other_labs() -> None:
     kept_places = {NAME: (5, "10.219.5.0/24"), OTHER: (0, "198.19.0.0/24")}
     assert a_plan(places=kept_places).place == (5, "10.219.5.0/24")
     assert a_plan("third", places=kept_places).place == (1, "198.19.1.0/24")

@@ -78,7 +78,7 @@ def test_a_server_behind_a_firewall_connects_to_the_client_in_every_direction(
 
 
 @pytest.mark.night
-def test_open_server_connects_lets_a_server_behind_a_firewall_connect(
+def test_the_setting_server_connects_lets_a_server_behind_a_firewall_connect(
     walled: lab.LabState, tmp_path: Path
 ) -> None:
     run, _ = measured(walled, tmp_path, "server-connects")

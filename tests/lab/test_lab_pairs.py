@@ -241,7 +241,7 @@ def unequal() -> Iterator[lab.LabState]:
 
 @pytest.mark.night
 @pytest.mark.parametrize("together", [True, False])
-def test_pairs_that_search_together_find_one_rate_and_other_pairs_each_their_own(
+def test_pairs_find_a_common_rate_if_they_search_together_and_their_own_rates_otherwise(
     unequal: lab.LabState, tmp_path: Path, together: bool
 ) -> None:
     pair_records = searched(unequal, tmp_path, together=together)

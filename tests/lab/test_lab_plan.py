@@ -95,7 +95,7 @@ def test_a_star_has_one_cable_per_host_in_each_of_two_separate_networks() -> Non
         assert len(set(addresses)) == 12
 
 
-def test_a_star_takes_two_hosts_and_a_router_takes_windows_hosts() -> None:
+def test_a_star_may_have_two_hosts_and_a_router_may_have_windows_hosts() -> None:
     star = a_plan(topology="star")
     assert star == plan_from_json(json.loads(json.dumps(star.as_json())))
     assert [cable.ends[1].namespace for cable in star.cables] == [star.switch] * 2
@@ -137,7 +137,7 @@ def test_a_router_sends_into_a_slow_cable_at_the_rate_of_the_cable() -> None:
     assert [fast_cable.shape_at(end)[0] for end in fast_cable.ends] == [1e8, 4e7]
 
 
-def test_lab_up_takes_rates_mtus_and_quotas_of_single_hosts(
+def test_lab_up_accepts_rates_mtus_and_quotas_for_single_hosts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[LabOptions] = []
@@ -310,7 +310,7 @@ def test_the_table_of_the_shaper_has_a_slot_for_every_frame_length() -> None:
         assert numbers.limit_bytes == 20 * frame_bytes
 
 
-def test_the_shaper_rounds_frames_of_the_largest_mtu_to_4_bytes_at_most() -> None:
+def test_the_shaper_counts_frame_lengths_in_steps_of_4_bytes_at_an_mtu_of_65000() -> None:
     assert shape_of(1e9, 65535, 1000).table_slots == 16384
     assert step_bytes(shape_of(1e9, 32000, 1000)) == 2
     assert step_bytes(shape_of(1e9, 65000, 1000)) == 4

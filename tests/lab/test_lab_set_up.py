@@ -28,7 +28,7 @@ def cable() -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-def test_a_cell_takes_less_extra_time_than_an_empty_command_over_open_ssh(
+def test_a_cell_costs_less_extra_time_than_an_empty_command_over_an_open_ssh_connection(
     cable: lab.LabState, tmp_path: Path
 ) -> None:
     """In rounds of seven cells and then seven times `true`: what delays one delays the other."""

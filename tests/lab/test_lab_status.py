@@ -60,7 +60,9 @@ def test_lab_hosts_keep_their_accounts_when_etc_passwd_is_replaced(pair: lab.Lab
     assert status().code == 0
 
 
-def test_lab_status_names_a_host_that_refuses_logins_and_the_repair(pair: lab.LabState) -> None:
+def test_lab_status_names_a_host_that_refuses_logins_and_states_how_to_repair_it(
+    pair: lab.LabState,
+) -> None:
     sshd_process = state.read_started(pair.folder / "linux-b.process")
     assert sshd_process is not None
     keys = "/run/netlab-host/authorized_keys"

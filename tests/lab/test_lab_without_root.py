@@ -73,7 +73,9 @@ def test_the_limit_on_cpu_sleep_is_skipped_if_its_device_is_missing(tmp_path: Pa
     assert device.read_bytes() == bytes(4)
 
 
-def test_the_allowed_congestion_controls_are_widened_and_restored(tmp_path: Path) -> None:
+def test_the_machines_allowed_congestion_controls_are_extended_and_later_restored(
+    tmp_path: Path,
+) -> None:
     kernel, root = tmp_path / "kernel", tmp_path / "root"
     kernel.mkdir()
     root.mkdir()

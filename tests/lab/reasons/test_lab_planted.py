@@ -67,7 +67,7 @@ def test_processes_of_a_lab_host_get_only_their_cpu_quota(
     assert "linux-a" in planted.as_text() and "20 % of a CPU" in planted.as_text()
 
 
-def test_one_host_of_a_star_has_a_slower_cable_and_another_a_smaller_mtu(
+def test_a_star_applies_a_slower_rate_and_a_smaller_mtu_only_to_the_named_hosts(
     planted: lab.LabState,
 ) -> None:
     plain = planted.as_json()["hosts"]

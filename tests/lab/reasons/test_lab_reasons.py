@@ -140,7 +140,7 @@ def cable() -> Iterator[lab.LabState]:
         yield of
 
 
-def test_the_findings_separate_a_trial_without_a_free_cpu_from_trials_at_the_wire(
+def test_the_findings_distinguish_a_starved_sender_from_trials_at_the_wire_ceiling(
     cable: lab.LabState, tmp_path: Path
 ) -> None:
     """A busy program of a higher priority shares the sender's CPU until the first trial ends."""

@@ -64,7 +64,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-def test_a_search_names_the_device_at_small_frames_and_the_link_at_large_frames(
+def test_a_search_finds_one_frame_rate_at_small_frames_and_the_line_rate_at_large_frames(
     limited: lab.LabState, tmp_path: Path
 ) -> None:
     run = run_matrix(limited, tmp_path, MATRIX, timeout_s=300)

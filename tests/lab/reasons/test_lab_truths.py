@@ -30,9 +30,7 @@ def cable() -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_a_gross_planted_cause_is_named_in_the_findings(
-    cable: Site, tmp_path: Path, name: str
-) -> None:
+def test_the_findings_name_a_strong_planted_cause(cable: Site, tmp_path: Path, name: str) -> None:
     causes = {name: CAUSES[name]}
     planned_runs = drawn(causes, "1", runs=1, clean=0, mixtures=0, strengths=("gross",))
     assert [part.cause for planned_run in planned_runs for part in planned_run.parts] == [name]

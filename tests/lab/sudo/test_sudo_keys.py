@@ -43,7 +43,7 @@ def machine() -> dict[Path, str]:
     return keys
 
 
-def test_no_sysctl_that_sudo_in_a_lab_accepts_changes_the_machine() -> None:
+def test_the_sysctls_that_sudo_in_a_lab_accepts_leave_the_machine_unchanged() -> None:
     """Every one is changed in a new network namespace, with all rights of root."""
     before = machine()
     process = subprocess.run(

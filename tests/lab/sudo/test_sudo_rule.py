@@ -185,7 +185,7 @@ def test_the_sudo_rule_refuses_other_commands_in_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("line", WHOLE.values(), ids=WHOLE)
-def test_the_sudo_rule_refuses_words_with_line_ends_odd_bytes_or_too_much_length(
+def test_the_sudo_rule_refuses_words_that_are_too_long_or_have_line_ends_or_odd_bytes(
     line: list[str],
 ) -> None:
     assert re.fullmatch(r"[ -~]{10,250}[^.]", refusal_of(line))
@@ -220,7 +220,7 @@ STARTS: tuple[list[str], ...] = (
 )
 
 
-def test_the_sudo_rule_accepts_only_those_random_words_that_its_pattern_allows() -> None:
+def test_the_sudo_rule_accepts_random_command_lines_only_if_they_match_its_pattern() -> None:
     """Some lines begin as an allowed command does, so that enough of them are accepted."""
     draw = chance(20)
     words_to_draw = ALPHABET.split()

@@ -62,7 +62,7 @@ class TestAHost:
         kinds = {words[1]: words[2] for words in mounts}
         assert {kinds[place] for place in ("/home", "/run", "/var/log")} == {"tmpfs"}
 
-    def test_lab_hosts_ask_for_no_ipv6_router_and_send_single_frames(
+    def test_lab_hosts_solicit_no_ipv6_router_and_send_no_packet_of_several_segments(
         self, pair: lab.LabState
     ) -> None:
         for host in (0, 1):
@@ -71,7 +71,7 @@ class TestAHost:
             link = inside(pair, host, "ip", "-d", "-j", "link", "show", "dev", "test")
             assert json.loads(link)[0]["gso_max_segs"] == 1
 
-    def test_lab_hosts_share_the_kernel_clock_and_cpu_counters_of_the_machine(
+    def test_lab_hosts_share_the_kernel_the_clock_and_the_cpu_counters_of_the_machine(
         self, pair: lab.LabState
     ) -> None:
         assert ssh(pair, "linux-a", "uname -r") == os.uname().release

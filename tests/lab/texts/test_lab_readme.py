@@ -139,7 +139,7 @@ assert len(run.frame) == 416
 """
 
 
-def test_the_readme_names_the_python_calls_that_its_commands_are_tested_with() -> None:
+def test_the_python_code_that_the_readme_names_is_part_of_its_test() -> None:
     (sentence,) = re.findall(r"In Python [^\n]*", TEXT)
     for word in ('run = netlab.load("run1")', "run.summary()", "run.plot()", "run.frame"):
         assert f"`{word}`" in sentence

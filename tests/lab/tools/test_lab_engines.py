@@ -215,13 +215,13 @@ def check_end(of: lab.LabState, folder: Path, engine: str, number: signal.Signal
 
 @night
 @pytest.mark.parametrize("engine", TOOLS_OF_STREAMS)
-def test_a_tool_ends_with_its_killed_controller(
+def test_a_tool_ends_when_its_controller_is_killed(
     engine: str, lab_state: lab.LabState, tmp_path: Path
 ) -> None:
     check_end(lab_state, tmp_path, engine, signal.SIGKILL)
 
 
-def test_a_tool_ends_with_its_interrupted_controller(
+def test_a_tool_ends_when_its_controller_is_interrupted(
     lab_state: lab.LabState, tmp_path: Path
 ) -> None:
     check_end(lab_state, tmp_path, "iperf3", signal.SIGINT)

@@ -75,7 +75,7 @@ def test_each_mirror_is_measured_or_has_a_reason(lab_state: lab.LabState, tmp_pa
 
 
 @pytest.mark.night
-def test_a_mirror_program_ends_with_its_killed_controller(
+def test_a_mirror_program_ends_when_its_controller_is_killed(
     lab_state: lab.LabState, tmp_path: Path
 ) -> None:
     text = MATRIX.replace("count: 300", "duration: 30s").replace(", missing]", "]")

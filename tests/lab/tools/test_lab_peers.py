@@ -42,7 +42,7 @@ def cable() -> Iterator[Cable]:
 
 @pytest.mark.parametrize("case", [UDP, TCP], ids=str)
 @pytest.mark.parametrize("tool", [*WAYS, *RIVALS], ids=lambda tool: tool.name)
-def test_the_benchmark_reads_from_each_tool_the_throughput_of_the_wire(
+def test_the_benchmark_reads_the_throughput_of_the_wire_from_each_tool(
     tool: Tool[Case, Reading], case: Case, cable: Cable
 ) -> None:
     reading = tool.measure(case, cable)

@@ -181,7 +181,7 @@ class TestTheEnd:
             ),
         ],
     )
-    def test_lab_down_removes_what_a_killed_lab_up_with_windows_hosts_made(
+    def test_lab_down_removes_all_traces_of_a_killed_lab_up_with_windows_hosts(
         self, moment: str
     ) -> None:
         wine.template(lambda _: None)

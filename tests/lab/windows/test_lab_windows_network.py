@@ -88,7 +88,7 @@ def transfer(of: lab.LabState, pairing: str, port: int) -> float:
 class TestTheNetworkOfFourHosts:
     pytestmark = needs_wine
 
-    def test_tcp_of_every_pairing_carries_all_bytes_at_most_at_the_rate_of_the_cables(
+    def test_tcp_of_every_pairing_delivers_all_bytes_and_is_no_faster_than_the_cables(
         self, four_hosts: lab.LabState
     ) -> None:
         for number, pairing in enumerate(("LL", "WL", "LW", "WW")):
@@ -96,7 +96,7 @@ class TestTheNetworkOfFourHosts:
 
     @pytest.mark.night
     @pytest.mark.parametrize("pairing", ["LL", "WL", "LW", "WW"])
-    def test_tcp_of_every_pairing_fills_its_cables_within_2_percent(
+    def test_tcp_of_every_pairing_reaches_the_rate_of_the_cables_within_2_percent(
         self, four_hosts: lab.LabState, pairing: str
     ) -> None:
         full_rate = pytest.approx(RATE_MBIT_PER_S, rel=0.02)

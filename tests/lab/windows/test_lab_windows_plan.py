@@ -49,7 +49,7 @@ def test_a_lab_plan_without_the_fields_of_windows_hosts_is_still_read() -> None:
     assert plan_from_json(plain) == a_plan()
 
 
-def test_a_lab_of_a_newer_netlab_keeps_its_slot_and_its_plan_is_refused(
+def test_a_lab_plan_from_a_newer_netlab_is_refused_but_its_slot_stays_taken(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path)
@@ -110,7 +110,7 @@ def test_the_doctor_prints_missing_parts_with_their_install_commands(
     ]
 
 
-def test_the_matrix_windows_check_has_six_cells_for_the_documented_inventory(
+def test_the_windows_check_matrix_has_six_cells_and_fits_the_documented_inventory(
     tmp_path: Path,
 ) -> None:
     matrix = load_matrix(ROOT / "matrices" / "windows-check.yaml")
@@ -133,7 +133,7 @@ def a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return wine.CACHE
 
 
-def test_a_wine_template_is_made_once_and_remains_of_old_ones_are_removed(
+def test_a_wine_template_is_made_only_once_and_leftovers_of_old_templates_are_removed(
     a_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (a_cache / "half-made-x" / "drive_c").mkdir(parents=True)
