@@ -28,7 +28,7 @@ def test_the_clock_is_the_monotonic_clock_of_the_system() -> None:
         lambda: clock.wait_futures([Future[None]()], 60),
     ],
 )
-def test_a_passing_clock_ends_each_wait_at_its_time_limit(
+def test_the_self_advancing_test_clock_ends_each_wait_at_its_time_limit(
     passing_clock: AdvancedClock, wait: Callable[[], object]
 ) -> None:
     before_s = clock.monotonic()
@@ -36,7 +36,7 @@ def test_a_passing_clock_ends_each_wait_at_its_time_limit(
     assert clock.monotonic() - before_s == pytest.approx(60)
 
 
-def test_a_passing_clock_makes_arranged_calls_in_the_order_of_their_times(
+def test_the_self_advancing_test_clock_makes_scheduled_calls_in_the_order_of_their_times(
     passing_clock: AdvancedClock,
 ) -> None:
     items: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -53,7 +53,7 @@ def test_a_passing_clock_makes_arranged_calls_in_the_order_of_their_times(
     assert clock.monotonic() - before_s == pytest.approx(9)
 
 
-def test_a_passing_clock_ends_a_wait_as_soon_as_an_arranged_call_meets_its_condition(
+def test_the_self_advancing_test_clock_ends_a_wait_when_a_scheduled_call_meets_its_condition(
     passing_clock: AdvancedClock,
 ) -> None:
     before_s = clock.monotonic()
@@ -64,7 +64,7 @@ def test_a_passing_clock_ends_a_wait_as_soon_as_an_arranged_call_meets_its_condi
     assert clock.wait_futures([done], 0)
 
 
-def test_a_clock_by_hand_ends_only_waits_whose_time_limit_has_passed(
+def test_the_manual_test_clock_ends_only_waits_whose_time_limit_has_passed(
     clock_by_hand: AdvancedClock,
 ) -> None:
     items: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -83,7 +83,7 @@ def test_a_clock_by_hand_ends_only_waits_whose_time_limit_has_passed(
         assert not wait.result()
 
 
-def test_a_clock_by_hand_ends_a_wait_as_soon_as_another_thread_meets_its_condition(
+def test_the_manual_test_clock_ends_a_wait_when_another_thread_meets_its_condition(
     clock_by_hand: AdvancedClock,
 ) -> None:
     items: queue.SimpleQueue[str] = queue.SimpleQueue()

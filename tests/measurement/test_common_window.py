@@ -95,7 +95,7 @@ def test_a_sender_that_starts_after_the_window_opens_has_no_common_window() -> N
     assert record.values["common_window"] is False
 
 
-def test_agents_that_reconnected_are_measured_without_the_older_common_window() -> None:
+def test_agents_that_reconnected_do_not_use_a_common_window_from_before() -> None:
     window = common_window([UDP, UDP], agents(0, 0))
     record, requests = measured(window, agents(0, 0))
     assert all("window_open_ns" not in keys for _, _, keys in requests)

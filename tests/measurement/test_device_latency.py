@@ -82,7 +82,7 @@ def test_the_longest_burst_lasts_two_seconds_at_the_line_rate(
         (lambda load: counts(load, 0, at=0.5), "generator-bound"),
     ],
 )
-def test_bursts_that_the_test_hosts_spoil_give_no_figure_of_the_device(
+def test_bursts_limited_by_the_test_hosts_give_no_figure_of_the_device(
     device: Callable[[OfferedLoad], Counts], limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert back_to_back(bench(device, monkeypatch), 3, 0.4) == {"back_to_back_limit": limit}

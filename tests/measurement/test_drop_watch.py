@@ -68,7 +68,7 @@ def test_drops_during_a_stream_are_reported_by_host_and_place() -> None:
     }
 
 
-def test_drops_of_a_backlog_that_two_hosts_share_are_reported_only_if_zero() -> None:
+def test_the_drop_count_of_a_backlog_shared_by_two_hosts_is_stored_only_if_zero() -> None:
     later = CABLE | {"softnet_dropped_packets": 8}
     counts = watched(Agent(CABLE, later), Agent(CABLE, CABLE))
     assert "client_softnet_dropped_frames" not in counts

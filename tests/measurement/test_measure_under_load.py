@@ -23,7 +23,7 @@ def aborted(world: World) -> set[str]:
 # ---- a trial that goes well ----
 
 
-def test_the_figures_of_a_latency_under_load_trial_are_as_by_hand() -> None:
+def test_the_figures_of_a_latency_under_load_trial_equal_those_computed_by_hand() -> None:
     record = World().run()
     assert record.status is Status.OK, record.detail
     values = record.values
@@ -44,7 +44,7 @@ def test_the_figures_of_a_latency_under_load_trial_are_as_by_hand() -> None:
     assert values["server_answered_messages"] == 10
 
 
-def test_phase_edges_are_counted_from_the_first_request() -> None:
+def test_the_times_of_the_phases_under_load_are_counted_from_the_first_request() -> None:
     values = World().run().values
     assert values["idle_open_ns"] == 250 * MS
     assert values["load_open_ns"] == 2250 * MS

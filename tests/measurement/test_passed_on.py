@@ -80,7 +80,7 @@ def timed(search: ThroughputSearch) -> None:
         (ThroughputSearch, timed, (device_latency, "exchange_of", carry), OWN),
     ],
 )
-def test_the_tests_within_a_search_have_every_setting_shared_with_the_search(
+def test_the_tests_within_a_search_use_the_settings_of_the_search(
     kind: type[Any],
     stage: Callable[[Any], None],
     seam: tuple[Any, str, Any],

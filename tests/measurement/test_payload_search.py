@@ -140,7 +140,7 @@ def test_a_payload_search_tries_both_directions_and_the_client_always_connects()
     assert openings[-2:] == [("server", "ask", "listen"), ("client", "mirror", "connect")]
 
 
-def test_a_deadline_of_a_udp_probe_fails_the_payload_search() -> None:
+def test_a_payload_search_fails_if_a_udp_request_ends_at_its_deadline() -> None:
     record, _, _ = run(trial_of(), client={"answer": udp_path(1472, word="deadline")})
     assert (record.status, record.reason) == (Status.FAILED, "deadline")
 
@@ -193,7 +193,7 @@ def test_messages_that_the_interface_drops_are_stored_with_the_evidence_dropped(
     assert record.values["path_mtu_evidence"] == "dropped"
 
 
-def test_a_tcp_segment_that_passes_is_the_payload() -> None:
+def test_the_payload_equals_the_mss_if_a_full_tcp_segment_passes() -> None:
     path = tcp_path(1448, 1448)
     record, requests, _ = run(
         trial_of(protocol="TCP"), client={"answer": path}, server={"answer": path}
@@ -220,7 +220,7 @@ def test_a_tcp_payload_search_tries_shorter_segments_after_a_lost_segment() -> N
     assert values["to_client_path_mtu_evidence"] == "mss"
 
 
-def test_a_tcp_segment_that_a_router_report_shortens_gives_the_shorter_payload() -> None:
+def test_a_router_report_that_shortens_tcp_segments_gives_the_shorter_payload() -> None:
     record, _, _ = run(
         trial_of(protocol="TCP"),
         client={"answer": tcp_path(1448, 1348, reduced_mss=1348)},
@@ -327,7 +327,7 @@ def test_fragments_that_do_not_arrive_are_stored_as_not_passing() -> None:
     assert record.values["payload_bytes"] == 1472
 
 
-def test_whether_fragments_pass_stays_unknown_after_another_fault() -> None:
+def test_the_record_does_not_state_whether_fragments_pass_after_another_fault() -> None:
     path = cutting_path(1472)
 
     def answer(verb: str, keys: dict[str, Any]) -> dict[str, Any] | None:
@@ -340,7 +340,7 @@ def test_whether_fragments_pass_stays_unknown_after_another_fault() -> None:
 
 
 @given(st.integers(576, 9000), st.sampled_from([4, 6]))
-def test_the_message_sizes_of_a_sweep_include_the_edges_of_the_second_and_third_frame(
+def test_a_sweep_has_both_message_sizes_around_the_step_to_a_second_and_to_a_third_frame(
     mtu: int, version: Any
 ) -> None:
     mtu = max(mtu, 1280) if version == 6 else mtu

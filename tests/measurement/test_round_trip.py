@@ -43,7 +43,7 @@ def keys_by_verb(requests: list[Asked]) -> dict[str, dict[str, Any]]:
     return {verb: keys for _, verb, keys in requests if verb != "stop"}
 
 
-def test_the_mirror_listens_the_client_asks_and_the_clients_result_stops_the_mirror() -> None:
+def test_the_mirror_listens_first_and_is_stopped_after_the_result_of_the_client() -> None:
     record, requests, live = run(trial_of())
     assert [(name, verb) for name, verb, _ in requests] == [
         ("server", "mirror"),
@@ -153,7 +153,7 @@ def test_the_deadline_of_the_mirror_is_later_than_that_of_the_client() -> None:
         ({"count": 1_000_000}, 10_000, 10_000),
     ],
 )
-def test_the_deadline_of_counted_round_trips_fits_their_number(
+def test_the_deadline_of_round_trips_grows_with_their_requested_number(
     settings: dict[str, Any], least_s: float, most_s: float
 ) -> None:
     setup = RoundTrip(protocol="UDP", message_bytes=18, duration_s=None, **settings)
@@ -169,7 +169,7 @@ def test_round_trips_over_tcp_have_no_time_out_and_set_congestion_control_at_bot
     assert record.values["congestion_chosen"] is True
 
 
-def test_a_mirror_that_cannot_choose_congestion_control_is_stored_as_not_chosen() -> None:
+def test_the_record_states_that_a_mirror_could_not_choose_its_congestion_control() -> None:
     record, requests, _ = run(
         trial_of(protocol="TCP", congestion="cubic"), server={"capabilities": "tcp"}
     )
@@ -185,7 +185,7 @@ def test_round_trips_are_measured_even_if_the_mirror_cannot_time_its_stack() -> 
     assert record.values["stack_timed"] is False
 
 
-def test_a_connect_trial_sends_the_set_closing_and_the_client_opens_the_connections() -> None:
+def test_a_connect_trial_passes_on_the_setting_close_and_the_client_opens_the_connections() -> None:
     record, requests, _ = run(connect_trial_of(close="orderly"), connected_by={"TCP": "server"})
     keys = keys_by_verb(requests)
     assert (keys["ask"]["kind"], keys["ask"]["close"]) == ("connect", "orderly")

@@ -99,7 +99,7 @@ def test_a_server_that_connects_for_tcp_still_listens_for_udp() -> None:
     assert record.values["connected_by"] == "client"
 
 
-def test_one_side_connects_both_flows_of_a_trial() -> None:
+def test_one_side_opens_the_connections_of_both_directions_of_a_stream() -> None:
     record, _, _ = run(trial_of(direction="both"), connected_by={"TCP": "server"})
     assert record.values["to_server_connected_by"] == "server"
     assert record.values["to_client_connected_by"] == "server"
@@ -167,7 +167,7 @@ def test_the_stream_test_of_the_remaining_host_is_aborted_after_a_lost_host() ->
     assert requests[-1] == ("server", "stop", {"test": "server1", "abort": 1})
 
 
-def test_an_aborted_stream_test_that_does_not_end_is_waited_for_no_longer_than_its_limit(
+def test_the_wait_for_an_aborted_stream_test_ends_at_its_time_limit(
     passing_clock: AdvancedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Fake, "_stop", lambda *_: None)
@@ -219,7 +219,7 @@ def test_the_congestion_control_is_sent_only_to_the_sender() -> None:
     assert record.values["congestion_chosen"] is True
 
 
-def test_a_sender_that_cannot_choose_congestion_control_is_stored_as_not_chosen() -> None:
+def test_the_record_states_that_a_sender_could_not_choose_its_congestion_control() -> None:
     record, requests, _ = run(
         trial_of(congestion="cubic"), client={"capabilities": "stream,tcp,udp"}
     )

@@ -225,7 +225,7 @@ def test_a_client_of_a_tool_that_ends_early_is_started_again(
         ("sleep 0.2; kill -9 $$", "iperf3's server was ended by signal 9"),
     ],
 )
-def test_an_ended_server_of_a_tool_is_the_reason_after_at_most_two_starts_of_the_client(
+def test_a_trial_fails_with_the_message_of_a_tools_server_that_ends_early(
     server: str, words: str, measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     starts = tmp_path / "starts"

@@ -110,7 +110,9 @@ def _level(text: str) -> Any:
 
 
 @pytest.mark.parametrize("case", cases("commands.txt"), ids=lambda case: case[0])
-def test_each_setup_gives_the_recorded_command_lines_of_its_tool(case: list[str]) -> None:
+def test_the_settings_of_a_trial_give_the_recorded_command_lines_of_the_tool(
+    case: list[str],
+) -> None:
     tool, setup = case_of(case[0])
     assert refusal(tool, setup) is None
     keys = ",".join(STREAM_KEYS if isinstance(setup, Stream) else ROUND_TRIP_KEYS)
@@ -246,7 +248,7 @@ ROUND_TRIPS: tuple[tuple[str, str, RoundTrip, bool], ...] = (
 
 
 @pytest.mark.parametrize(("name", "case", "setup", "has_more"), ROUND_TRIPS)
-def test_round_trips_of_a_tool_have_their_full_length_and_percentiles(
+def test_the_round_trips_of_a_tool_are_whole_and_their_percentiles_are_in_order(
     name: str, case: str, setup: RoundTrip, has_more: bool
 ) -> None:
     result = recorded(name, case, setup)
@@ -268,14 +270,14 @@ def test_round_trips_of_a_tool_have_their_full_length_and_percentiles(
 
 
 @pytest.mark.parametrize("name", ["iperf3", "sockperf"])
-def test_a_refused_connection_of_a_tool_is_the_reason(name: str) -> None:
+def test_a_refused_connection_of_a_tool_is_reported_as_the_reason(name: str) -> None:
     setup = round_trip() if name == "sockperf" else stream()
     result = recorded(name, "refused", setup)
     assert (result.reason, result.values) == ("connect-refused", {})
     assert "refused" in str(result.detail)
 
 
-def test_an_error_line_of_netperf_is_the_detail() -> None:
+def test_an_error_line_of_netperf_is_reported_as_the_detail_of_the_failure() -> None:
     result = recorded("netperf", "refused", stream())
     assert (result.reason, result.values) == ("unknown-error", {})
     assert "could not establish the control connection" in str(result.detail)

@@ -61,7 +61,7 @@ def measured(ends: Ends, mirror: NamedMirror) -> Record:
 
 
 @pytest.mark.night
-def test_a_hold_of_100_us_in_a_stack_without_a_probe_is_measured_within_10_us(
+def test_a_delay_of_100_us_in_the_network_stack_of_a_mirror_is_measured_within_10_us(
     tun_echo: File,
 ) -> None:
     """The shortest time at the stack's own interface, which has the least of the interface's own
@@ -88,7 +88,7 @@ def test_a_hold_of_100_us_in_a_stack_without_a_probe_is_measured_within_10_us(
     assert medians[100] - medians[0] == pytest.approx(100, abs=10), medians
 
 
-def test_the_stack_time_of_every_round_trip_is_captured_at_the_interface_of_the_route(
+def test_every_round_trip_has_a_stack_time_captured_at_the_interface_of_the_route(
     tun_echo: File,
 ) -> None:
     """Without ``interface``: that of the route to the client. Every round trip is seen there too,

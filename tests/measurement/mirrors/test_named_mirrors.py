@@ -82,7 +82,9 @@ def echo_that_runs() -> Iterator[int]:
             thread.join()
 
 
-def test_a_mirror_that_already_runs_is_measured_without_a_program(shared_loopback: Ends) -> None:
+def test_a_mirror_that_already_runs_is_measured_without_starting_a_program(
+    shared_loopback: Ends,
+) -> None:
     with echo_that_runs() as port:
         record = measured(shared_loopback, NamedMirror("own", address="127.0.0.1", port=port))
     assert record.status is Status.OK, record.detail
@@ -107,7 +109,9 @@ def test_a_mirror_program_that_ends_at_once_is_reported_with_its_last_line(
     assert record.detail == "server: mirror-failed: own ended (exit code 3): out of order"
 
 
-def test_a_mirror_program_that_ends_in_mid_trial_is_the_reason(shared_loopback: Ends) -> None:
+def test_a_trial_fails_as_mirror_failed_if_the_mirror_program_ends_during_the_trial(
+    shared_loopback: Ends,
+) -> None:
     """One answer for the first request, and ten of the 50."""
     record = measured(shared_loopback, NamedMirror("own", (*ECHO, "11")))
     assert (record.status, record.reason) == (Status.FAILED, "mirror-failed")

@@ -30,7 +30,7 @@ def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[Tria
     return TrialRunner(setup, nothing, nothing, nothing, line), rates
 
 
-def test_a_single_trial_faster_than_the_line_is_repeated_without_a_schedule(
+def test_one_trial_faster_than_the_line_rate_is_repeated_without_pacing_by_the_sender(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runner, rates = runner_of(monkeypatch, [True, False])
@@ -39,7 +39,7 @@ def test_a_single_trial_faster_than_the_line_is_repeated_without_a_schedule(
     assert (runner.link_paces, runner.other_link) == (True, False)
 
 
-def test_after_two_trials_faster_than_the_line_a_schedule_sets_the_rate(
+def test_after_two_trials_faster_than_the_line_rate_the_sender_paces_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runner, rates = runner_of(monkeypatch, [True, True])

@@ -140,7 +140,7 @@ def test_a_throughput_search_over_a_device_without_a_limit_ends_at_the_line_rate
     assert values["line_rate_from"] == "link"
 
 
-def test_a_throughput_search_does_not_take_the_long_queue_of_a_device_for_throughput() -> None:
+def test_a_throughput_search_does_not_mistake_the_long_queue_of_a_device_for_throughput() -> None:
     record = searched(Device(forwards=0.4, queue_frames=10_000))
     assert record.values["line_share"] == 0.4
     assert set(verdicts_of(record)) == {"absorbed", "passed"}
@@ -181,7 +181,7 @@ def test_a_search_whose_sender_reaches_no_rate_fails_as_tester_bound() -> None:
     assert "frames_per_s" not in record.values
 
 
-def test_a_sender_on_a_link_faster_than_the_line_rate_gets_a_schedule_after_two_trials() -> None:
+def test_a_sender_on_a_link_faster_than_the_line_rate_paces_itself_after_two_trials() -> None:
     device = Device(forwards=0.8, link=2.0)
     record = searched(device)
     assert (record.values["line_share"], record.values["link_paced"]) == (0.8, False)
@@ -193,7 +193,7 @@ def test_a_sender_on_a_link_faster_than_the_line_rate_gets_a_schedule_after_two_
 
 
 @pytest.mark.parametrize(("starts", "most_ms"), [({}, 1500), ({"client": 0}, 1800)])
-def test_a_sender_half_a_second_later_than_its_load_is_stopped(
+def test_a_sender_is_stopped_half_a_second_after_the_planned_end_of_its_load(
     starts: dict[str, int], most_ms: int
 ) -> None:
     """A load with a start lies 0.3 s ahead."""

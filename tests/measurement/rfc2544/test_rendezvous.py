@@ -33,7 +33,7 @@ def at_once(
         return [future.result(timeout=10) for future in [executor.submit(acted, n) for n in names]]
 
 
-def test_each_pair_of_a_common_search_receives_its_own_result_first_and_one_common_time() -> None:
+def test_each_pair_of_a_common_search_receives_all_results_with_its_own_result_first() -> None:
     def act(participant: Participant) -> Any:
         return [participant.meet((participant.name, number)) for number in range(50)]
 
@@ -46,14 +46,14 @@ def test_each_pair_of_a_common_search_receives_its_own_result_first_and_one_comm
         assert len({meeting.over_ns for meeting in meetings}) == 1
 
 
-def test_a_pair_that_leaves_a_common_search_before_the_first_meeting_is_left_out() -> None:
+def test_a_common_search_continues_without_a_pair_that_leaves_before_the_first_meeting() -> None:
     def act(participant: Participant) -> Any:
         return None if participant.name == "c+d" else participant.meet(participant.name).said
 
     assert at_once(Rendezvous(NAMES), act) == [("a+b", "e+f"), None, ("e+f", "a+b")]
 
 
-def test_a_pair_that_leaves_a_common_search_later_fails_the_search_of_the_other_pairs() -> None:
+def test_a_common_search_fails_for_all_pairs_if_one_leaves_after_the_first_meeting() -> None:
     def act(participant: Participant) -> Any:
         participant.meet(1)
         return None if participant.name == "e+f" else participant.meet(2)

@@ -45,7 +45,7 @@ def test_both_directions_of_a_load_start_at_one_moment_despite_different_clocks(
 
 
 @pytest.mark.parametrize(("word", "raises"), [("no-traffic", False), ("pair-gone", True)])
-def test_a_failed_frame_loss_test_leaves_the_found_rate_unless_a_pair_left(
+def test_a_failed_frame_loss_test_does_not_fail_the_search_unless_a_pair_left(
     word: str, raises: bool
 ) -> None:
     def trial(_share: Fraction, *, full: bool) -> TrialResult:
@@ -69,7 +69,7 @@ def line(ends: Ends, **settings: Any) -> tuple[float, str]:
 
 
 @pytest.mark.agents
-def test_the_line_rate_is_that_of_the_test_else_of_the_matrix_else_of_the_interface() -> None:
+def test_the_line_rate_comes_from_the_test_or_else_the_matrix_or_else_the_interface() -> None:
     facts = {"interface_speed_bit_per_s": 10_000_000_000}
     server, client = Fake("server", []), Fake("client", [], facts_=facts)
     own = Ends(cast(Agent, server), cast(Agent, client), same_host=False)

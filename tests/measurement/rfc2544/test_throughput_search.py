@@ -141,7 +141,7 @@ class TestRouters:
             assert values["frames_per_s"] == frames_per_s(LINE_BIT_PER_S, 1518)
             assert values["line_rate_from"] == "link"
 
-    def test_a_throughput_search_does_not_take_a_long_queue_of_a_router_for_throughput(
+    def test_a_throughput_search_does_not_mistake_a_long_queue_of_a_router_for_throughput(
         self,
     ) -> None:
         """A queue of 10,000 frames loses none in a trial of 1 s, but forwards no more."""
@@ -231,7 +231,7 @@ def test_a_throughput_search_stores_the_effective_settings_of_both_ends(observed
 
 
 @needs_namespaces[0]
-def test_a_throughput_search_stores_the_load_of_every_host_in_every_trial(
+def test_a_throughput_search_stores_the_cpu_load_of_every_host_in_every_trial(
     observed: Record,
 ) -> None:
     values: Any = observed.values
@@ -326,7 +326,9 @@ class TestTesters:
             numbers: Any = values["trial_verdict"]
             assert not {"lost", "absorbed"} & {VERDICTS[number] for number in numbers}
 
-    def test_the_sender_paces_a_line_rate_below_that_of_its_link(self) -> None:
+    def test_the_sender_paces_itself_if_the_stated_line_rate_is_below_that_of_its_link(
+        self,
+    ) -> None:
         with routed(**limited()) as ends:
             slower = LINE_BIT_PER_S / 2
             record = search(ends, frame_bytes=1518, line_rate_bit_per_s=slower, duration_s=1.5)
