@@ -130,7 +130,7 @@ def test_pairings_are_named_server_first(parts: dict[str, TableSection]) -> None
     assert parts["LW"].subtitle == "server Linux, client Windows"
 
 
-def test_cells_above_the_wire_ceiling_by_clock_ticks_only_are_not_marked(
+def test_cells_are_not_marked_if_only_clock_ticks_put_them_above_the_wire_ceiling(
     run: Analysis, layout: Layout, parts: dict[str, TableSection]
 ) -> None:
     above: list[float] = []

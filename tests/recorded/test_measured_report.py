@@ -70,7 +70,7 @@ def test_the_page_of_a_run_with_every_kind_of_test_has_every_section(run: Analys
     assert [name for name in names if f'<h2 id="{name}">' not in page] == []
 
 
-def test_percentiles_and_means_in_the_frame_agree_with_the_extremes_and_the_histogram(
+def test_percentiles_and_means_of_round_trips_agree_with_the_extremes_and_the_histogram(
     run: Analysis,
 ) -> None:
     rows = run.frame[run.frame["test"].isin(["round_trip", "connect"])]

@@ -98,7 +98,7 @@ def test_a_round_trip_is_the_elapsed_time_divided_by_the_number_of_round_trips(
 
 
 @pytest.mark.parametrize("test", ["tcp_blast", "udp_blast"])
-def test_the_report_shows_the_byte_rate_of_nettest_without_gaps_and_the_one_with_gaps(
+def test_the_report_shows_the_byte_rate_of_nettest_both_without_and_with_gaps(
     test: str, sheets: dict[str, Table]
 ) -> None:
     sheet = counted(test, sheets)
@@ -111,7 +111,7 @@ def test_the_report_shows_the_byte_rate_of_nettest_without_gaps_and_the_one_with
     assert sheet.footnotes == ()
 
 
-def test_throughput_counts_received_payload_and_lost_messages_are_listed_by_repeat(
+def test_the_report_counts_received_payload_as_throughput_and_lists_lost_messages_by_repeat(
     sheets: dict[str, Table],
 ) -> None:
     sheet = repeats_of("udp_blast", sheets)
@@ -173,7 +173,7 @@ def test_an_empty_time_in_an_imported_table_is_a_pending_trial_with_a_reason(
     assert run.frame["throughput_bit_per_s"][1] == pytest.approx(8 * 64 * 997 / 1.5)
 
 
-def test_imported_udp_without_a_loss_count_has_no_throughput_and_lossy_pings_no_round_trip(
+def test_an_import_gives_no_throughput_without_a_loss_count_and_no_round_trip_after_loss(
     tmp_path: Path,
 ) -> None:
     table = tmp_path / "table.csv"

@@ -81,7 +81,7 @@ def test_recorded_runs_cover_the_labs_pairings_and_cells_of_the_experiments(
 
 
 @pytest.mark.parametrize("name", MEASURED)
-def test_recorded_trials_are_ok_or_impossible_with_a_reason_and_the_scale_is_stored(
+def test_recorded_trials_are_ok_or_impossible_and_a_reduced_scale_of_counts_is_stored(
     name: str, reports: Reports
 ) -> None:
     trials = reports(name).readings
@@ -130,7 +130,7 @@ def test_a_page_of_416_cells_has_at_most_1_5_megabytes(name: str, reports: Repor
 
 
 @pytest.mark.parametrize(("name", "chart"), DRAWN, ids=str)
-def test_a_committed_chart_of_each_look_matches_its_records(
+def test_a_committed_chart_of_each_type_matches_its_records(
     name: str, chart: str, reports: Reports
 ) -> None:
     picture = drawn(reports(name), chart)

@@ -58,7 +58,7 @@ def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
 @pytest.mark.parametrize(
     "knobs", [(), ("crlf",), ("slow",), ("banner",), ("bom",), ("banner", "crlf")]
 )
-def test_an_agent_is_greeted_with_any_line_ends_and_banners(
+def test_the_greeting_of_an_agent_is_read_despite_a_banner_or_other_line_ends(
     played: PlayedAgents, knobs: tuple[str, ...]
 ) -> None:
     agent = played.greeted(*knobs)
@@ -126,7 +126,7 @@ def test_an_agent_of_another_build_than_the_installed_probe_is_refused(
 
 
 @pytest.mark.agents
-def test_a_silent_agent_is_gone_and_every_pending_request_ends(played: PlayedAgents) -> None:
+def test_a_silent_agent_is_given_up_and_every_pending_request_ends(played: PlayedAgents) -> None:
     agent = played.greeted("silent", silence_s=5.0)
     records: list[Mapping[str, Any]] = []
     agent.start("receive", inbox=lambda _pending, record: records.append(record))
@@ -145,7 +145,7 @@ def test_a_silent_agent_is_gone_and_every_pending_request_ends(played: PlayedAge
 
 
 @pytest.mark.agents
-def test_heartbeats_keep_an_idle_agent(played: PlayedAgents) -> None:
+def test_heartbeats_keep_an_idle_agent_alive(played: PlayedAgents) -> None:
     agent = played.greeted(silence_s=5.0)
     for _ in range(20):
         played.clock.advance(1.0)
@@ -156,7 +156,7 @@ def test_heartbeats_keep_an_idle_agent(played: PlayedAgents) -> None:
 
 
 @pytest.mark.agents
-def test_an_agent_that_dies_is_gone_with_its_exit_status_and_last_error_line(
+def test_the_error_about_an_agent_that_died_has_its_exit_status_and_last_error_line(
     played: PlayedAgents,
 ) -> None:
     agent = played.greeted("dies")
@@ -191,7 +191,9 @@ def test_records_of_parallel_requests_reach_their_own_request(played: PlayedAgen
 
 
 @pytest.mark.agents
-def test_an_inbox_gets_each_record_with_its_own_request(played: PlayedAgents) -> None:
+def test_the_callback_of_a_request_receives_each_record_together_with_the_request(
+    played: PlayedAgents,
+) -> None:
     agent = played.greeted()
     deliveries: list[tuple[Pending, str]] = []
     pending = agent.start(
@@ -241,7 +243,9 @@ def test_a_clock_offset_without_any_answer_is_an_error(played: PlayedAgents) -> 
 
 
 @pytest.mark.agents
-def test_a_silent_agent_is_gone_although_a_request_cannot_be_written(played: PlayedAgents) -> None:
+def test_a_silent_agent_is_given_up_even_while_a_request_cannot_be_written(
+    played: PlayedAgents,
+) -> None:
     agent = played.greeted(silence_s=5.0)
     process = played.processes[0]
     process.is_stopped = True
@@ -265,7 +269,9 @@ def test_a_machine_without_an_id_is_identified_by_its_boot_id(played: PlayedAgen
 
 
 @pytest.mark.agents
-def test_hosts_with_one_machine_name_in_the_inventory_are_one_host(played: PlayedAgents) -> None:
+def test_hosts_with_the_same_machine_name_in_the_inventory_count_as_one_host(
+    played: PlayedAgents,
+) -> None:
     first_agent = played.greeted("no-machine", name="one", machine="pc")
     second_agent = played.greeted(name="other", machine="pc")
     assert first_agent.identity != second_agent.identity
@@ -316,7 +322,7 @@ def test_closing_a_local_agent_ends_its_probe(real: Agent) -> None:
 
 
 @pytest.mark.lab
-def test_an_agent_whose_process_is_killed_is_gone(real: Agent) -> None:
+def test_an_agent_whose_process_was_killed_is_reported_as_dead_with_the_signal(real: Agent) -> None:
     os.kill(int(real.hello["pid"]), signal.SIGKILL)
     with pytest.raises(HostGone, match=r"here: the probe died \(signal 9\)"):
         real.ask("clock")

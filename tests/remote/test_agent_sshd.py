@@ -64,7 +64,7 @@ class TestDeployment:
         assert file.stat().st_mode & 0o777 == 0o700
         assert cached(server) == file
 
-    def test_the_probe_is_installed_in_another_folder_if_the_home_takes_no_files(
+    def test_the_probe_is_installed_in_another_folder_if_the_home_folder_cannot_hold_it(
         self, site: Site
     ) -> None:
         server = site.server()
@@ -237,7 +237,9 @@ class TestAgent:
             with pytest.raises(HostGone, match="far: the SSH connection is gone"):
                 transport.start(("true",))
 
-    def test_a_command_that_does_not_read_its_input_still_has_an_answer(self, site: Site) -> None:
+    def test_a_command_that_does_not_read_its_input_still_returns_status_and_errors(
+        self, site: Site
+    ) -> None:
         transport = SshTransport(host_at(site.server()))
         transport.log_in()
         try:
@@ -250,7 +252,9 @@ class TestAgent:
         finally:
             transport.close()
 
-    def test_a_command_that_accepts_no_input_is_given_up_in_time(self, site: Site) -> None:
+    def test_a_command_that_accepts_no_input_is_given_up_at_the_time_limit(
+        self, site: Site
+    ) -> None:
         transport = SshTransport(host_at(site.server()))
         transport.log_in()
         steps: list[str] = []
@@ -272,5 +276,5 @@ class TestAgent:
         transport.close()
         assert steps == ["write", "answer"]
 
-    def test_a_silent_host_is_gone_within_45_seconds_by_default(self) -> None:
+    def test_the_default_limit_for_silence_plus_two_heartbeats_is_under_45_seconds(self) -> None:
         assert probe.SILENCE_S + 2 * probe.HEARTBEAT_S < 45

@@ -174,7 +174,7 @@ def test_a_record_of_single_round_trips_without_one_of_its_keys_is_refused(name:
     assert reply["detail"] == f"its trips has no {name}"
 
 
-def test_records_of_the_documented_most_round_trips_are_accepted_and_no_more() -> None:
+def test_records_of_single_round_trips_beyond_the_documented_number_are_refused() -> None:
     """As many records as the probe sends for them, plus those of a test without them."""
     text = (DOCS / "protocol.md").read_text("utf-8")
     (most,) = re.findall(r"^\| `trips=1` \| ask .*, (\d+) requests at most", text, re.M)
@@ -200,13 +200,13 @@ def test_records_of_single_round_trips_that_nobody_requested_are_limited() -> No
     }
 
 
-def test_a_record_of_an_unknown_type_is_ignored_and_a_check_needs_no_figures() -> None:
+def test_records_of_an_unknown_type_are_ignored_and_the_result_of_a_check_needs_no_figure() -> None:
     assert Answers("receive", {}).checked({"type": "weather", "id": "1"}, 0.0) is None
     result = {"type": "result", "id": "1", "role": "send"}
     assert Answers("send", {"kind": "check"}).checked(result, 0.0) is result
 
 
-def test_a_result_by_count_needs_no_throughput_and_a_result_by_time_does() -> None:
+def test_a_result_without_throughput_is_accepted_only_if_the_number_of_messages_is_fixed() -> None:
     names = ("elapsed_ns", "received_bytes", "received_messages", "marks")
     result = {"type": "result", "id": "1"} | dict.fromkeys(
         (*names, "total_bytes", "total_messages"), 1
@@ -260,7 +260,7 @@ def test_an_unknown_key_is_accepted_only_with_a_value_that_a_run_folder_can_hold
             assert misfit({end + name: value}) is None
 
 
-def test_an_allowance_of_records_fills_with_time() -> None:
+def test_an_allowance_of_records_is_refilled_over_time_up_to_its_maximum() -> None:
     allowance = Allowance(at_once=10, per_s=2)
     assert allowance.takes(10, 0.0)
     assert not allowance.takes(1, 0.0)
