@@ -126,10 +126,8 @@ class Site:
 
 
 def made_site(origin: Path, folder: Path) -> Site:
-    """Copy a tree; SystemExit if the folder is in use."""
+    """Copy a tree, again if an ended session left a defect in its copy."""
     tree = folder / "tree"
-    if tree.exists():
-        raise SystemExit(f"{tree} exists already")
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=origin, capture_output=True, text=True, check=True,
@@ -139,7 +137,7 @@ def made_site(origin: Path, folder: Path) -> Site:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(origin / name, tree / name, follow_symlinks=False)
     for name in (".git", ".venv"):  # some tests look for what the checkout has beside its files
-        if (origin / name).exists():
+        if (origin / name).exists() and not (tree / name).exists():
             (tree / name).symlink_to((origin / name).resolve())
     site = Site(tree, folder)
     if not site.build():
@@ -180,16 +178,19 @@ def seconds_of(site: Site) -> dict[str, float]:
 
 
 def hits(site: Site, seconds: dict[str, float]) -> dict[int, list[str]]:
-    """Number of a defect → the tests that execute its line, the quickest first."""
+    """Number of a defect → the tests that execute its line, the quickest first.
+
+    Tests of tests that a test wrote are none of them.
+    """
     tests: dict[int, set[str]] = defaultdict(set)
     for file in site.folder.glob("hits-*"):
         for line in file.read_text(errors="replace").splitlines():
             number, _, test = line.partition(" ")
             test = test.removesuffix(" (setup)").removesuffix(" (call)").removesuffix(" (teardown)")
-            if number.isdigit() and test:
-                tests[int(number)].add(test.strip())
+            if number.isdigit() and (test := test.strip()) in seconds:
+                tests[int(number)].add(test)
     return {
-        number: sorted(names, key=lambda n: seconds.get(n, 0)) for number, names in tests.items()
+        number: sorted(names, key=lambda name: seconds[name]) for number, names in tests.items()
     }
 
 
@@ -241,8 +242,7 @@ def try_all(arguments: argparse.Namespace) -> int:
     """Try the list on a tree, and store the outcomes."""
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    exists = (folder / "tree").exists()
-    site = Site(folder / "tree", folder) if exists else made_site(arguments.tree, folder)
+    site = made_site(arguments.tree, folder)
     (folder / "defect_hits.py").write_text(HITS.format(folder=str(folder)))
     (folder / "defect_recorder.py").write_text(RECORDER.format(folder=str(folder)))
     located = [*defects.locate(site.tree, defects.read())]

@@ -25,15 +25,10 @@ class Row:
     """When it is ended, and has failed."""
 
 
-def _tests(name: str, folders: str, most_min: int) -> Row:
-    """The tests of the night in these folders, with many draws."""
-    command = f"env NETLAB_NIGHT={{seed}} {PYTEST} {folders} --kinds night"
-    return Row(
-        name,
-        command,
-        (*PRODUCT, *folders.split(), "tests/support", "tests/played", "tests/made"),
-        most_min,
-    )
+def _tests(name: str, words: str, files: str, most_min: int) -> Row:
+    """Tests of the night, with many draws."""
+    command = f"env NETLAB_NIGHT={{seed}} {PYTEST} {words}"
+    return Row(name, command, (*PRODUCT, *files.split()), most_min)
 
 
 def _benchmark(name: str, module: str, most_min: int, words: str = "") -> Row:
@@ -43,27 +38,32 @@ def _benchmark(name: str, module: str, most_min: int, words: str = "") -> Row:
     return Row(name, command, (*PRODUCT, folder), most_min)
 
 
+BESIDE = "-n auto --dist loadfile"
 NIGHT = (
-    Row(
-        "units with many draws",
-        f"env NETLAB_NIGHT={{seed}} {PYTEST} --kinds unit,agents -n auto --dist loadfile",
-        ("netlab", "tests"),
+    _tests("units with many draws", f"--kinds unit,agents {BESIDE}", "tests", 15),
+    _tests(
+        "tests that may run beside each other",
+        f"tests --ignore tests/faults --kinds night --alone no {BESIDE}",
+        "tests",
         15,
     ),
     Row(
         "faults",
         "env NETLAB_NIGHT={seed} make --no-print-directory reliability",
-        (*PRODUCT, "tests/faults", "tests/injection"),
+        (*PRODUCT, "tests/faults", "tests/injection", "tests/support"),
         25,
     ),
-    _tests("virtual labs", "tests/lab", 25),
-    _tests("probes on every system, builds, fuzzing", "tests/probes tests/build tests/fuzz", 12),
     _tests(
-        "reports, runs, hosts, and the rest",
-        "tests/cli tests/compare tests/config tests/docs tests/experiment tests/findings "
-        "tests/imports tests/measurement tests/recorded tests/remote tests/report tests/results "
-        "tests/runner tests/stats tests/store tests/testing tests/truths",
-        10,
+        "virtual labs that measure",
+        "tests/lab --kinds night --alone yes",
+        "tests/lab tests/support",
+        30,
+    ),
+    _tests(
+        "probes and hosts that measure",
+        "tests --ignore tests/lab --ignore tests/faults --kinds night --alone yes",
+        "tests",
+        15,
     ),
 )
 

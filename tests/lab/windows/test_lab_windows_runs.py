@@ -260,7 +260,7 @@ def test_a_run_resumes_after_its_lab_was_down_and_loses_no_record(tmp_path: Path
         assert len(first_records) == CELLS / 4
         # In the middle of it, from under the run: it ends by itself and says what is left.
         words = ["--no-report", "--patience", "3"]
-        with at_work(lab_state, tmp_path, *words, duration="300ms") as run:
+        with at_work(lab_state, tmp_path, *words, duration="250ms") as run:
             lab.down(name)
             _, output = run.communicate(timeout=120)
         # Its hosts are away: that is what a person has to mend.
