@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import permutations, product
 from random import Random
@@ -23,6 +24,11 @@ def counted(values: list[float]) -> float:
     """Two-sided p over every order."""
     every = Counter(abs(kendall_s(order)) for order in permutations(values))
     return sum(n for s, n in every.items() if s >= abs(kendall_s(values))) / sum(every.values())
+
+
+def normal_p(s: int, variance: float) -> float:
+    """Two-sided p of a normal distribution, with S moved by 1 towards 0 (Kendall)."""
+    return math.erfc((s - 1) / math.sqrt(2 * variance))
 
 
 @pytest.mark.parametrize("seed", seeds(20, 60))
@@ -75,6 +81,22 @@ def test_the_trend_of_many_seasons_uses_the_normal_approximation() -> None:
     falling = seasonal_kendall([[3.0, 2.0, 1.0]] * 200)
     assert falling.s == -600
     assert falling.p_value < 1e-9
+
+
+def test_the_trend_is_exact_up_to_60_values_and_40_seasons_and_normal_beyond() -> None:
+    # One high value among low ones is equally likely at each place; the last place has the most S.
+    # Kendall's variance of S: n (n - 1) (2 n + 5) / 18, minus the same of the number of ties.
+    low_60, beyond = [0.0] * 60, normal_p(60, (61 * 60 * 127 - 60 * 59 * 125) / 18)
+    for trend, s, p_value in (
+        (mann_kendall([*low_60[1:], 1.0]), 59, 2 / 60),
+        (mann_kendall([*low_60, 1.0]), 60, beyond),
+        (seasonal_kendall([[*low_60[1:], 1.0]]), 59, 2 / 60),
+        (seasonal_kendall([[*low_60, 1.0]]), 60, beyond),
+        (seasonal_kendall([[1.0, 2.0]] * 40), 40, 2 / 2**40),
+        (seasonal_kendall([[1.0, 2.0]] * 41), 41, normal_p(41, 41)),  # a pair: 2 x 1 x 9 / 18 = 1
+        (seasonal_kendall([[1.0, 2.0], [2.0, 1.0]] * 21), 0, 1),
+    ):
+        assert (trend.s, trend.p_value) == (s, pytest.approx(p_value, rel=1e-5, abs=0))
 
 
 def test_random_values_show_a_trend_no_more_often_than_the_p_value_says() -> None:

@@ -1,0 +1,36 @@
+"""Round trips that the hosts' added times do not explain are told from those that they explain."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import pytest
+
+from netlab.stats.host_effects import host_effects, round_trip_deviations
+
+
+def test_a_pair_deviates_if_it_exceeds_what_its_hosts_add_by_more_than_the_margin() -> None:
+    added = {"a": 20.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}
+    trials = {(x, y): [100.0 + added[x] + added[y]] for x, y in permutations(added, 2)}
+    # The margin is 10 % of 100: 110 between two median hosts may be chance, 111 is not.
+    trials |= {("d", "e"): [110.0], ("e", "d"): [111.0], ("a", "b"): [135.0], ("c", "a"): [90.0]}
+    trials |= {("b", "a"): [131.0], ("a", "a"): [900.0], ("c", "d"): []}
+    assert round_trip_deviations(trials) == pytest.approx(
+        {("e", "d"): 100.0, ("a", "b"): 120.0, ("b", "a"): 120.0}
+    )
+    three_hosts = {pair: values for pair, values in trials.items() if {"d", "e"}.isdisjoint(pair)}
+    assert round_trip_deviations(three_hosts) == {}
+
+
+def test_the_delays_that_two_of_five_hosts_add_are_recovered_exactly() -> None:
+    added = {"a": 0.0, "b": 20.0, "c": 30.0, "d": 0.0, "e": 0.0}
+    effects = host_effects({(x, y): [100 + added[x] + added[y]] for x, y in combinations(added, 2)})
+    assert effects is not None
+    assert (effects.added, effects.typical) == (pytest.approx(added), pytest.approx(100))
+    assert (effects.margin, effects.far) == (pytest.approx(10), ("b", "c"))
+
+
+def test_round_trips_of_zero_mean_that_no_host_adds_time() -> None:
+    effects = host_effects({pair: [0.0] for pair in combinations("abcd", 2)})
+    assert effects is not None
+    assert (effects.added, effects.typical) == (dict.fromkeys("abcd", 0.0), 0)
