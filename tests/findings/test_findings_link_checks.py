@@ -158,6 +158,17 @@ def test_several_cells_at_a_standard_rate_are_reported_as_a_link_of_this_rate(
     assert suspected(*cells[:2], link=link) == links(series(*cells), link, (), ["LL"]) == ()
 
 
+def test_two_cells_at_a_standard_rate_are_a_link_of_this_rate_if_their_ceilings_differ() -> None:
+    def at(size: int, buffer: int) -> Any:
+        """A UDP message takes 66 bytes more on the wire."""
+        return point("LL", 0.99e9 * size / (size + 66), size=size, buffer=buffer, protocol="UDP")
+
+    link = Link(2.5e9, 1500)
+    (finding,) = suspected(at(1472, 1), at(1000, 1), link=link)
+    assert finding.evidence["step_rate_bit_per_s"] == 1e9
+    assert suspected(at(1472, 1), at(1472, 2), link=link) == ()
+
+
 def test_a_run_without_a_stated_link_has_no_slow_link_finding() -> None:
     assert suspected(point("LL", 1e6), link=None) == ()
 

@@ -18,6 +18,7 @@ from netlab.findings.streams.path_limits import (
     receive_queue_drops,
     send_buffer_limited,
     sender_queue_drops,
+    stood_in_queue,
     window_limited,
 )
 
@@ -101,6 +102,24 @@ def test_congestion_is_the_limit_of_busy_tcp_with_retransmissions(
     assert congested(sample) is limited
     assert congested(replace(sample, streams=2)) is False
     assert congested(replace(sample, sender=SHORT)) is False
+
+
+@pytest.mark.parametrize(
+    ("rtt_us", "min_rtt_us", "bit_per_s", "stood"),
+    [
+        # Twice the shortest round trip, and 4 ms more at 6 byte/us: 16 frames of 1500 bytes.
+        (8_000, 4_000, 48e6, True),
+        (8_000, 4_000, 47_999_999.0, False),
+        (8_001, 4_001, 48e6, False),
+        (None, 4_000, 48e6, False),
+        (8_000, None, 48e6, False),
+    ],
+)
+def test_tcp_kept_a_queue_filled_if_the_round_trip_doubled_and_16_frames_stood_in_the_queue(
+    rtt_us: int | None, min_rtt_us: int | None, bit_per_s: float, stood: bool
+) -> None:
+    sample = tcp(throughput_bit_per_s=bit_per_s, tcp=counts(rtt_us=rtt_us, min_rtt_us=min_rtt_us))
+    assert stood_in_queue(sample) is stood
 
 
 # ---- loss ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from netlab.findings.sample import Losses, StreamEnd, StreamSample
 from netlab.findings.streams.host_limits import (
     costs,
     receiver_behind,
+    receiver_costs,
     receiver_held_up,
     robbed,
     starved,
@@ -145,6 +146,15 @@ def test_without_a_known_ceiling_a_cpu_wait_must_fill_half_of_the_window(
 ) -> None:
     nowhere = udp(ceiling_bit_per_s=None)
     assert costs(nowhere, end(**(NOTHING | {"steal_share": share}))) is half
+
+
+def test_the_waits_of_a_receiver_cost_nothing_if_trials_without_waits_were_hardly_faster() -> None:
+    unknown = replace(ACCOUNT, rwnd_limited_us=None)
+    waiting_end = end(run_queue_delay_ns=300 * MS)
+    halved = tcp(throughput_bit_per_s=CEILING / 2, tcp=unknown, receiver=waiting_end)
+    assert receiver_costs(halved) is True
+    assert receiver_costs(halved, 1.03 * CEILING / 2) is True
+    assert receiver_costs(halved, 1.01 * CEILING / 2) is False
 
 
 # ---- a receiver that falls behind ----------------------------------------------------------------

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from made_samples import ACCOUNT, CEILING, IDLE, NONE_DROPPED, SECOND_NS, tcp, udp
 
 from netlab.findings.finding import Kind
+from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OtherTraffic, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.streams.by_trials import limits
+from netlab.findings.streams.figures import evidence
 from netlab.findings.streams.limits import limit_of
 from netlab.findings.streams.link_limits import OF_LINKS
 from netlab.report.text.findings import statement
@@ -223,6 +225,16 @@ def test_a_small_loss_is_the_limit_only_if_enough_was_sent() -> None:
     assert limit_of(lossy(6_000)) is Kind.NOT_DETERMINED
     paced = replace(lossy(6_000), offered_bit_per_s=6_000 * 1472 * 8.0)
     assert limit_of(paced) is Kind.PATH_LOSS
+
+
+def test_probable_other_traffic_is_stated_in_bit_per_s_and_as_part_of_the_filled_link() -> None:
+    link = Framing(payload_bytes=1472, packets=(1500,), vlan=False, link_rate_bit_per_s=1e8)
+    half = udp(throughput_bit_per_s=CEILING / 2, likely_others_share=0.3, framing=link)
+    names = ("other_bit_per_s", "link_filled_share")
+    figures = evidence(Kind.OTHER_TRAFFIC, [half])
+    assert [figures[name] for name in names] == pytest.approx([3e7, 0.8])
+    unknown = evidence(Kind.OTHER_TRAFFIC, [replace(half, framing=None, ceiling_bit_per_s=None)])
+    assert [unknown[name] for name in names] == [None, None]
 
 
 # ---- packets a second ----------------------------------------------------------------------------

@@ -59,6 +59,13 @@ def test_a_tcp_series_without_a_prevailing_rate_has_no_plateau() -> None:
     assert plateau_bit_per_s(series([60.0] * 12)) is None
     assert plateau_bit_per_s(series([0.0] * 100)) is None
     assert plateau_bit_per_s(None) is None
+    assert plateau_bit_per_s(TcpSeries(time_us=range(100))) is None
+
+
+def test_the_rate_of_a_plateau_is_computed_over_steps_of_15_ms() -> None:
+    times = range(0, 150_001, 15_000)
+    ten_steps = TcpSeries(time_us=times, delivered_bytes=[time * 75 // 10 for time in times])
+    assert plateau_bit_per_s(ten_steps) == pytest.approx(60e6, rel=1e-9)
 
 
 def waiting(share: float, host: str = "b") -> StreamEnd:
@@ -82,6 +89,8 @@ def test_the_gap_to_the_plateau_is_the_share_of_time_without_data() -> None:
     assert flowing_bit_per_s(sample) == pytest.approx(0.9 * CEILING)
     assert stood_for_cpu(sample)
     assert not stood_for_cpu(replace(sample, receiver=waiting(0.05)))
+    quarter = replace(sample, throughput_bit_per_s=6e7, plateau_bit_per_s=8e7)
+    assert stood_for_cpu(replace(quarter, receiver=waiting(0.125)))
     (steady,) = trials(0.9, [0.89], receiver=waiting(0.15))
     assert (plateau_gap_share(steady), stood_for_cpu(steady)) == (0.0, False)
     assert flowing_bit_per_s(steady) == steady.throughput_bit_per_s
@@ -133,5 +142,7 @@ def test_a_cpu_wait_no_longer_than_in_trials_at_the_wire_ceiling_is_no_limit() -
     assert Kind.RECEIVER_STARVED not in {finding.kind for finding in limits([*slow, *full])}
     little = [replace(sample, receiver=waiting(0.05)) for sample in full]
     assert Kind.RECEIVER_STARVED in {finding.kind for finding in limits([*slow, *little])}
+    unknown = [replace(sample, queue_full_share=None) for sample in slow]
+    assert {finding.kind for finding in limits([*unknown, *full])} == {Kind.WIRE_CEILING}
     smaller = [replace(sample, message_bytes=512) for sample in full]
     assert Kind.RECEIVER_STARVED in {finding.kind for finding in limits([*slow, *smaller])}
