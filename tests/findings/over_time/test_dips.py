@@ -13,7 +13,8 @@ from made_runs import made_cell, made_record
 
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.trial_words import in_trials
 from netlab.report.text.findings import statement
 from netlab.stats.periodic import periodic_dips
 
@@ -63,6 +64,28 @@ def test_periodic_dips_are_reported_with_period_depth_and_number_of_trials() -> 
     assert statement(finding).startswith("in 2 of 3 trials: the rate dips by 4")
     assert statement(finding).endswith("every 1 s")
     assert finding.trials == ((finding.cells[0], 1), (finding.cells[0], 2))
+
+
+def test_figures_of_periodic_dips_are_those_of_the_trial_with_the_median_depth() -> None:
+    """Two of ten intervals of 0.1 s are lower by 30, 50, 10, 40 and 20 %, without a slope; one
+    trial is flat, and the last interval does not count.
+    """
+    lows = [700, 500, 900, 600, 800, 1000]
+    trials = [[*([1000] * 4 + [low] * 2 + [1000] * 4) * 10, 1] for low in lows]
+    analysis = run(trials, largest=1)
+    (only,) = findings_of(analysis)
+    (cell,) = only.cells
+    assert only == finding(
+        Kind.PERIODIC_DIPS,
+        Group("LL", "TCP", 1448),
+        (analysis.plan.cells[0].key,),
+        {
+            **{"period_ns": pytest.approx(1e9), "depth_share": pytest.approx(0.3)},
+            **{"interval_ns": 1e8, "trials": 5, "of_trials": 6},
+        },
+        in_trials(5, 6),
+        tuple((cell, number) for number in range(1, 6)),
+    )
 
 
 def test_periodic_dips_with_retransmissions_are_attributed_to_congestion_control() -> None:

@@ -6,10 +6,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from made_readings import planned
+from made_histograms import of_values, to_pairs
+from made_readings import planned, result
 from made_trips import found, said, timed, trips_run
 
 from netlab.experiment.records import Value
+from netlab.findings.finding import Group
+from netlab.findings.round_trips.connections import LostFirst, first_packets
+from netlab.findings.round_trips.trips import TripCell, TripTrial
 
 KIND = "first-packet-lost"
 CELL = planned("connect", protocol="TCP", message_bytes=64)
@@ -59,3 +63,55 @@ def test_round_trips_over_an_open_connection_are_not_reported_as_lost_first_pack
     cell = planned("round_trip", protocol="TCP", message_bytes=64)
     run = trips_run(tmp_path / "r", (cell, [timed(shorts(499) + later(1))]), link=None)
     assert found(run, KIND) == []
+
+
+USUAL_NS = 512_143
+"""Below 2^20: with 20 bits, its bucket counts no other value. So are the middles of buckets:"""
+FIRST_NS, LATEST_NS = 1_000_000_255, 1_127_047_679
+"""1 s, and the last bucket up to 1.125 s and four times the usual time (1,127,048,572 ns)."""
+TOO_LATE_NS = 3_377_048_575
+"""3 ns more than 3 · 1.125 s and four times the usual time."""
+BETWEEN_NS, SECOND_NS = 1_500_000_255, 2_000_000_511
+
+
+def judged(counts: dict[int, int], **more: Value) -> list[LostFirst]:
+    """What is found about one trial with these durations, within an hour."""
+    durations = of_values([ns for ns, count in counts.items() for _ in range(count)], bits=20)
+    values = {"elapsed_ns": 3600 * 10**9, "rtt_histogram": to_pairs(durations)}
+    record = result(CELL, 1, {**values, "rtt_histogram_bits": 20, **more})
+    return first_packets(TripCell(Group(), CELL.key, "connect", (TripTrial(record),)))
+
+
+def test_connections_up_to_an_eighth_and_four_medians_late_count_as_lost_first_packets() -> None:
+    (loss,) = judged({USUAL_NS: 995, LATEST_NS: 4, TOO_LATE_NS: 1})
+    usual_ns, lost_ns = 995 * USUAL_NS + TOO_LATE_NS, 4 * LATEST_NS
+    assert loss == LostFirst(
+        trial=loss.trial,
+        connections=1000,
+        lost=4,
+        longest_ns=LATEST_NS,
+        mean_ns=pytest.approx((usual_ns + lost_ns) / 1000),
+        without_ns=pytest.approx(usual_ns / 996),
+    )
+
+
+@pytest.mark.parametrize(
+    ("long", "more", "lost"),
+    [
+        ({FIRST_NS: 3, BETWEEN_NS: 1}, {}, 0),  # three in four
+        ({FIRST_NS: 1, SECOND_NS: 2}, {}, 0),  # most took the second time-out
+        ({FIRST_NS: 2, SECOND_NS: 2}, {}, 4),
+        ({FIRST_NS: 2}, {"client_stalled_ns": FIRST_NS}, 0),  # paused for half of the time
+        ({FIRST_NS: 2}, {"client_stalled_ns": FIRST_NS - 1}, 2),
+        ({FIRST_NS: 2}, {"server_stalled_ns": FIRST_NS - 1, "client_stalled_ns": 1}, 0),
+        ({FIRST_NS: 2}, {"rtt_histogram": None}, 0),
+    ],
+)
+def test_first_packets_count_as_lost_only_if_most_long_connections_took_about_a_first_time_out(
+    long: dict[int, int], more: dict[str, Value], lost: int
+) -> None:
+    assert sum(loss.lost for loss in judged({USUAL_NS: 500, **long}, **more)) == lost
+
+
+def test_a_single_connection_of_a_second_does_not_count_as_a_lost_first_packet() -> None:
+    assert judged({FIRST_NS: 1}) == []

@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 from folders import ROOT
+from made_findings import run_of
+from made_histograms import of_values, to_pairs
+from made_readings import plan_of, result
 from made_trips import found, said, timed, trip_cell, trips_run
 
 from netlab.experiment.records import Value
 from netlab.findings.analysis import load
+from netlab.findings.finding import Group, Kind, finding
+from netlab.findings.round_trips.shape import outliers
+from netlab.findings.series import series_of
+from netlab.findings.trial_words import in_trials
 
 RNG = random.Random(21)  # noqa: S311  (no secret)
 
@@ -134,6 +141,40 @@ def test_too_few_or_too_short_outliers_of_round_trips_are_not_reported(
     assert found(run, "rtt-outliers") == []
 
 
+def test_figures_of_long_round_trips_are_those_of_the_median_trial_with_the_causes_of_all() -> None:
+    """Of 100 round trips, all others take 10 µs. The excess times are 2.73, 9.9, 0.95, 3.92 and
+    1.74 ms, half of them together 9.62 ms; half of all 36 long round trips are 18.
+    """
+    counters: list[dict[str, Value]] = [
+        {"client_tcp_begin_total_retrans": 3, "client_tcp_end_total_retrans": 8}
+        | {"server_tcp_begin_total_retrans": 0, "server_tcp_end_total_retrans": 6},
+        {"client_tcp_begin_total_retrans": 10, "client_tcp_end_total_retrans": 14}
+        | {"server_tcp_begin_total_retrans": 5, "server_tcp_end_total_retrans": 5},
+        {"client_tcp_begin_total_retrans": 7, "server_tcp_end_total_retrans": 7},
+        {"client_tcp_begin_total_retrans": 9, "client_tcp_end_total_retrans": 2}
+        | {"server_tcp_begin_total_retrans": 0, "server_tcp_end_total_retrans": 3},
+        {},
+    ]
+    long_us = [(7, 400), (10, 1000), (5, 200), (8, 500), (6, 300)]
+    cell, values = trip_cell(), [timed([10_000] * 100)]
+    for (number, each_us), counts in zip(long_us, counters, strict=True):
+        times = [10_000] * (100 - number) + [1000 * each_us] * number
+        exact = {"rtt_histogram": to_pairs(of_values(times, bits=20)), "rtt_histogram_bits": 20}
+        waits = {"elapsed_ns": 10**9, "client_run_queue_delay_ns": 9_620_000 // 5}
+        values.append(timed(times, **exact, **waits, **counts))
+    records = [result(cell, number, trial) for number, trial in enumerate(values, 1)]
+    figures = {
+        **{"long_trips": 7, "trips": 100, "median_trip_ns": 10_000, "longest_trip_ns": 1_000_000},
+        **{"mean_trip_ns": 37_300, "mean_without_trip_ns": 10_000},
+        **{"sent_again": 18, "waited_ns": 1_924_000, "trials": 5, "of_trials": 6},
+    }
+    (only,) = outliers(series_of(run_of(plan_of([cell], 6), records)))
+    words = {"what": "round trips", **in_trials(5, 6)}
+    trials = tuple((cell.key, number) for number in range(2, 7))
+    group = Group("LL", "UDP", 18)
+    assert only == finding(Kind.RTT_OUTLIERS, group, (cell.key,), figures, words, trials)
+
+
 def test_a_stalled_process_is_reported_instead_of_long_round_trips(tmp_path: Path) -> None:
     delayed = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
     run = trips_run(tmp_path / "r", (trip_cell(), [delayed]), link=None)
@@ -144,6 +185,6 @@ def test_a_recorded_run_has_two_groups_of_round_trips_only_with_blocking_receive
     run = load(ROOT / "tests" / "fixtures" / "two-modes")
     bimodal = found(run, "two-modes")
     assert bimodal
-    for finding in bimodal:
-        assert ("server_receive", "blocking") in finding.group.conditions
-        assert finding.evidence["lower_trip_ns"] < 20_000 < finding.evidence["upper_trip_ns"]
+    for reported in bimodal:
+        assert ("server_receive", "blocking") in reported.group.conditions
+        assert reported.evidence["lower_trip_ns"] < 20_000 < reported.evidence["upper_trip_ns"]

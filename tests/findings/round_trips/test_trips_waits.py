@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 from draws import chance, drawn
+from made_readings import result
 from made_trips import found, said, trip_cell, trips_run
 
 from netlab.experiment.records import Value
+from netlab.findings.finding import Group
+from netlab.findings.round_trips.trips import TripCell, TripTrial
+from netlab.findings.round_trips.waits import waiting_of
 
 KIND = "trip-waited-for-cpu"
 WINDOW_NS = 1_000_000_000
@@ -103,6 +107,23 @@ def test_a_cpu_quota_that_throttles_every_trial_is_reported_without_a_comparison
         "LL UDP 18: in 3 of 3 trials: a CPU quota throttled the client for 140 µs of the mean "
         "time of 200 µs."
     )
+
+
+@pytest.mark.parametrize(
+    ("periods", "throttled", "trials"),
+    [(100, 5, 0), (100, 6, 2), (10, None, 0), (None, 6, 0), (0, 6, 0)],
+)
+def test_a_quota_alone_explains_trials_only_if_it_throttled_more_than_5_percent_of_its_periods(
+    periods: int | None, throttled: int | None, trials: int
+) -> None:
+    quota = {"client_quota_periods": periods, "client_quota_throttled_periods": throttled}
+    values = trial(200, 0.0, client_quota_throttled_ns=7 * 10**8, **quota)
+    cell = trip_cell()
+    two = tuple(TripTrial(result(cell, number, values)) for number in (1, 2))
+    waits = waiting_of(TripCell(Group(), cell.key, "round_trip", two))
+    assert [(wait.trial, best_ns) for wait, best_ns in waits] == [
+        (quota_trial, None) for quota_trial in two[:trials]
+    ]
 
 
 def test_random_trials_have_a_cpu_wait_finding_exactly_if_waiting_for_a_cpu_slowed_the_trial(

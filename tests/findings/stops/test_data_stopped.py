@@ -151,6 +151,12 @@ def test_a_trial_measured_again_without_interruption_is_a_note_with_all_its_atte
     )
     (finding,) = about_stops(run)
     assert (finding.kind, finding.severity) == (Kind.MEASURED_AGAIN, "note")
+    assert finding.evidence == {
+        **{"stopped_ns": 2 * SECOND, "window_ns": 4 * SECOND, "at_ns": 1100 * MS, "gaps": 1},
+        **{"trials": 1, "of_trials": 1},
+        "attempt_1_throughput_bit_per_s": pytest.approx(46.4e6),
+        "attempt_2_throughput_bit_per_s": pytest.approx(94.1e6),
+    }
 
 
 def test_one_silent_stream_among_parallel_streams_is_reported(tmp_path: Path) -> None:
