@@ -85,6 +85,17 @@ def test_the_longest_burst_is_reported_with_its_queued_frames() -> None:
     )
 
 
+def test_a_device_that_loses_frames_of_the_shortest_burst_forwards_bursts_of_0_frames() -> None:
+    more: dict[str, Value] = {
+        "back_to_back_limit": "device",
+        "back_to_back_frames": 0.0,
+        "back_to_back_waiting_frames": 0.0,
+    }
+    ((finding, text),) = findings_of(more)
+    assert (finding.kind, finding.evidence) == (Kind.SEARCH_BURST, {"burst_frames": 0.0})
+    assert "a burst of 0 frames of 64 bytes (0 of them queued in the device)" in text
+
+
 @pytest.mark.parametrize("limit", ["generator-bound", "receiver-bound", "failed"])
 def test_a_burst_limited_by_the_measuring_hosts_is_a_warning_about_these_hosts(limit: str) -> None:
     ((finding, _),) = findings_of({"back_to_back_limit": limit})

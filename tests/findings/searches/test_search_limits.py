@@ -14,7 +14,8 @@ from made_searches import SIZES, Truth, cell_of, run_of_searches, searched, seed
 from netlab.ethernet import frames_per_s
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.searches.sample import groups_of
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 
@@ -160,6 +161,15 @@ def test_a_growing_queue_in_a_rate_search_is_reported_with_its_delay() -> None:
     run = run_of_searches(Truth(device_frames=148_800, queues=True), seeded(1))
     (queue,) = [finding for finding in run.findings if finding.kind is Kind.SEARCH_QUEUE]
     assert queue.evidence["queue_ns"] > 2_500_000
+
+
+def test_groups_of_searches_have_the_settings_that_differ_with_a_list_as_its_text() -> None:
+    cells = [cell_of(64, streams=n, cores=[0, n]) for n in (1, 2)]
+    records = [searched(Truth(), cell, 1, seeded(1)) for cell in cells]
+    assert [each.group for each in groups_of(run_of(plan_of(cells), records))] == [
+        Group("LL", conditions=(("streams", 1), ("cores", "[0, 1]"))),
+        Group("LL", conditions=(("streams", 2), ("cores", "[0, 2]"))),
+    ]
 
 
 def test_searches_within_one_host_and_imported_searches_have_no_finding() -> None:
