@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from netlab.experiment.records import LARGEST_FLOAT
 from netlab.remote.protocol import BAD_ANSWER
 from netlab.results.columns import describe
 from netlab.results.value_types import COUNTS_OF_AN_END, HEADLINES, TIMES_OF_AN_END
@@ -216,7 +217,7 @@ def _is_wide(value: object) -> bool:
 
 
 def _is_finite(value: object) -> bool:
-    return _is_wide(value) or (type(value) is float and math.isfinite(value))
+    return _is_wide(value) or (type(value) is float and abs(value) <= LARGEST_FLOAT)
 
 
 def _is_number(value: Any) -> bool:

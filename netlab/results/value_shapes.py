@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from netlab.experiment.records import Value
+from netlab.experiment.records import LARGEST_FLOAT, Value
 from netlab.store.packed_values import COUNTS, PackedValues
 
 ValueKind = Literal[
@@ -55,7 +55,7 @@ class ValueShape:
         least = [values[place] for place in self.not_negative]
         return (
             (not integers or (min(integers) > -LARGEST and max(integers) < LARGEST))  # type: ignore[operator]
-            and all(map(math.isfinite, floats))  # type: ignore[arg-type]
+            and floats_fit(floats)  # type: ignore[arg-type]
             and (not least or min(least) >= 0)  # type: ignore[operator]
             and all(list_fits(values[place], kind) for place, kind in self.lists)  # type: ignore[arg-type]
         )
@@ -87,6 +87,13 @@ def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | 
     return shape
 
 
+def floats_fit(values: Sequence[float]) -> bool:
+    """Whether all floats are numbers of a size that a record may hold."""
+    return all(map(math.isfinite, values)) and (
+        not values or (min(values) >= -LARGEST_FLOAT and max(values) <= LARGEST_FLOAT)
+    )
+
+
 def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
     """Whether a series is of this kind."""
     if isinstance(values, array):
@@ -100,7 +107,7 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
     integers = [value for value in values if type(value) is int] if float in kinds else values
     if integers and not (min(integers) > -LARGEST and max(integers) < LARGEST):  # type: ignore[type-var,operator]
         return False
-    return float not in kinds or all(map(math.isfinite, values))  # type: ignore[arg-type]
+    return float not in kinds or floats_fit(values)  # type: ignore[arg-type]
 
 
 def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
@@ -111,7 +118,7 @@ def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
         return values.typecode in COUNTS
     if kind not in ("a list of numbers", "anything flat"):
         return False
-    return values.typecode != "d" or all(map(math.isfinite, values))
+    return values.typecode != "d" or floats_fit(values)
 
 
 class Shapes:

@@ -6,14 +6,13 @@ A cell is one combination of two hosts, test and settings.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING
 from functools import lru_cache
 
 from netlab.experiment.kinds import SETUPS
-from netlab.experiment.records import HEADLINE_ENDINGS, Value
+from netlab.experiment.records import HEADLINE_ENDINGS, LARGEST_FLOAT, Value
 from netlab.messages import _
 from netlab.results.columns import SERIES, describe, is_listed
 from netlab.results.tcp_series import TCP_SERIES
@@ -119,7 +118,7 @@ def _fits(value: object, kind: ValueKind) -> bool:
 def _is_number(value: object, most: int) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value) if isinstance(value, float) else -most < value < most
+    return abs(value) <= LARGEST_FLOAT if isinstance(value, float) else -most < value < most
 
 
 def _kinds(names: tuple[str, ...]) -> tuple[ValueKind, ...] | None:

@@ -145,6 +145,7 @@ def test_a_valid_record_of_single_round_trips_is_accepted(more: dict[str, Any]) 
         ({"lost_trip_at_us": [-1]}, "its trips has lost_trip_at_us [-1]"),
         ({"trip_ns": [1, math.nan]}, "its trips has trip_ns [1, nan]"),
         ({"trip_ns": [1, math.inf]}, "its trips has trip_ns [1, inf]"),
+        ({"trip_ns": [1, 1e308]}, "its trips has trip_ns [1, 1e+308]"),
         ({"trip_ns": [1, 1.5]}, "its trips has trip_ns [1, 1.5]"),
         ({"trip_ns": [1, 2**63]}, "its trips has trip_ns [1, "),
         ({"trip_ns": [1, True]}, "its trips has trip_ns [1, True]"),
