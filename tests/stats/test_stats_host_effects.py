@@ -26,8 +26,9 @@ def test_the_delays_that_two_of_five_hosts_add_are_recovered_exactly() -> None:
     added = {"a": 0.0, "b": 20.0, "c": 30.0, "d": 0.0, "e": 0.0}
     effects = host_effects({(x, y): [100 + added[x] + added[y]] for x, y in combinations(added, 2)})
     assert effects is not None
-    assert (effects.added, effects.typical) == (pytest.approx(added), pytest.approx(100))
-    assert (effects.margin, effects.far) == (pytest.approx(10), ("b", "c"))
+    assert effects.added == pytest.approx(added)
+    assert [effects.typical, effects.margin] == pytest.approx([100, 10])
+    assert effects.far == ("b", "c")
 
 
 def test_round_trips_of_zero_mean_that_no_host_adds_time() -> None:

@@ -23,7 +23,7 @@ def test_dips_on_a_rising_line_have_their_period_and_their_depth_below_the_line(
     values = [80.0 + at - 40 * (at % 4 == 0) for at in range(41)]
     dips = periodic_dips(values)
     assert dips is not None
-    assert (dips.period, dips.depth_share) == (4, pytest.approx(40 / 93))
+    assert [dips.period, dips.depth_share] == pytest.approx([4, 40 / 93])
     assert periodic_dips([100.0] * 41) is None
 
 

@@ -22,6 +22,9 @@ def test_the_target_model_computes_the_window_the_run_length_and_the_rate_of_a_p
     assert model.window_packets(target, 1448) == 4317
     assert model.run_length(target, 1448) == 3 * 4317**2
     assert model.allowed_bit_per_s(58_982, target) == pytest.approx(9.437e6, rel=1e-3)
+    slow = LongPath(0.001, 8e6)
+    assert [model.window_packets(slow, size) for size in (999, 1000, 1448)] == [2, 1, 1]
+    assert model.run_length(slow, 1448) == 3
 
 
 def test_the_target_model_states_how_many_packets_without_loss_prove_a_path() -> None:
@@ -88,3 +91,11 @@ def test_the_interval_of_a_loss_share_is_the_wilson_interval() -> None:
     assert model.loss_interval(0, 0) == (0.0, 1.0)
     assert model.loss_interval(1000, 0)[1] == pytest.approx(3.84 / 1003.84, rel=1e-3)
     assert [*model.loss_interval(100, 10)] == pytest.approx([0.0552, 0.1744], abs=1e-4)
+    # z² = 3.8416; of one packet, none lost: 0 to z² / (1 + z²).
+    assert [*model.loss_interval(1, 0)] == pytest.approx([0.0, 3.8416 / 4.8416])
+
+
+def test_the_interval_of_a_loss_share_begins_at_0_without_loss_and_never_exceeds_1() -> None:
+    assert {model.loss_interval(packets, 0)[0] for packets in range(1, 100)} == {0.0}
+    most = [model.loss_interval(packets, packets)[1] for packets in range(1, 100)]
+    assert max(most) <= 1 and most == pytest.approx([1.0] * len(most))

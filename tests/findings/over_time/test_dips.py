@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from draws import chance, drawn
@@ -75,14 +76,12 @@ def test_figures_of_periodic_dips_are_those_of_the_trial_with_the_median_depth()
     analysis = run(trials, largest=1)
     (only,) = findings_of(analysis)
     (cell,) = only.cells
+    figures: dict[str, Any] = {"period_ns": pytest.approx(1e9), "depth_share": pytest.approx(0.3)}
     assert only == finding(
         Kind.PERIODIC_DIPS,
         Group("LL", "TCP", 1448),
         (analysis.plan.cells[0].key,),
-        {
-            **{"period_ns": pytest.approx(1e9), "depth_share": pytest.approx(0.3)},
-            **{"interval_ns": 1e8, "trials": 5, "of_trials": 6},
-        },
+        figures | {"interval_ns": 1e8, "trials": 5, "of_trials": 6},
         in_trials(5, 6),
         tuple((cell, number) for number in range(1, 6)),
     )

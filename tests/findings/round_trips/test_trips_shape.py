@@ -145,7 +145,7 @@ def test_figures_of_long_round_trips_are_those_of_the_median_trial_with_the_caus
     """Of 100 round trips, all others take 10 µs. The excess times are 2.73, 9.9, 0.95, 3.92 and
     1.74 ms, half of them together 9.62 ms; half of all 36 long round trips are 18.
     """
-    counters: list[dict[str, Value]] = [
+    counters: list[dict[str, Any]] = [
         {"client_tcp_begin_total_retrans": 3, "client_tcp_end_total_retrans": 8}
         | {"server_tcp_begin_total_retrans": 0, "server_tcp_end_total_retrans": 6},
         {"client_tcp_begin_total_retrans": 10, "client_tcp_end_total_retrans": 14}
@@ -159,8 +159,11 @@ def test_figures_of_long_round_trips_are_those_of_the_median_trial_with_the_caus
     cell, values = trip_cell(), [timed([10_000] * 100)]
     for (number, each_us), counts in zip(long_us, counters, strict=True):
         times = [10_000] * (100 - number) + [1000 * each_us] * number
-        exact = {"rtt_histogram": to_pairs(of_values(times, bits=20)), "rtt_histogram_bits": 20}
-        waits = {"elapsed_ns": 10**9, "client_run_queue_delay_ns": 9_620_000 // 5}
+        exact: dict[str, Value] = {
+            "rtt_histogram": to_pairs(of_values(times, bits=20)),
+            "rtt_histogram_bits": 20,
+        }
+        waits: dict[str, Value] = {"elapsed_ns": 10**9, "client_run_queue_delay_ns": 9_620_000 // 5}
         values.append(timed(times, **exact, **waits, **counts))
     records = [result(cell, number, trial) for number, trial in enumerate(values, 1)]
     figures = {

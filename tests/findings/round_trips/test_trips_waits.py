@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from draws import chance, drawn
@@ -116,7 +117,10 @@ def test_a_cpu_quota_that_throttles_every_trial_is_reported_without_a_comparison
 def test_a_quota_alone_explains_trials_only_if_it_throttled_more_than_5_percent_of_its_periods(
     periods: int | None, throttled: int | None, trials: int
 ) -> None:
-    quota = {"client_quota_periods": periods, "client_quota_throttled_periods": throttled}
+    quota: dict[str, Any] = {
+        "client_quota_periods": periods,
+        "client_quota_throttled_periods": throttled,
+    }
     values = trial(200, 0.0, client_quota_throttled_ns=7 * 10**8, **quota)
     cell = trip_cell()
     two = tuple(TripTrial(result(cell, number, values)) for number in (1, 2))

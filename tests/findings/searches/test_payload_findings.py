@@ -136,7 +136,11 @@ def test_findings_about_payloads_have_the_figures_trials_and_host_of_their_direc
     whole, short = (
         {"payload_message_bytes": mtu - 28, "path_mtu_bytes": mtu} for mtu in (1396, 1400)
     )
-    narrow = {**short, "interface_mtu_bytes": 1500, "link_mtu_bytes": link and link.mtu_bytes}
+    narrow = {
+        **short,
+        "interface_mtu_bytes": 1500,
+        "link_mtu_bytes": link.mtu_bytes if link else None,
+    }
     first, second = (cell, 1), (cell, 2)
     once = {"way": "to the client, in 1 of 2 trials", "known_by": icmp}
     twice = {"way": "to the server, in 2 of 2 trials", "known_by": refused}
@@ -169,7 +173,11 @@ def test_a_direction_has_the_values_that_its_trial_recorded_and_no_others() -> N
         lost_probes=2,
     )
     assert way_of(result(cell, 3, values), "") == full
-    absent = {"path_mtu_bytes": None, "interface_mtu_bytes": None, "other_mtu_bytes": None}
+    absent: dict[str, Any] = {
+        "path_mtu_bytes": None,
+        "interface_mtu_bytes": None,
+        "other_mtu_bytes": None,
+    }
     bare = replace(full, evidence="", lost_probes=0, **absent)
     assert way_of(result(cell, 3, {"payload_bytes": 1372}), "") == bare
 

@@ -14,7 +14,13 @@ from made_tcp_series import MadePath, chance, flow
 
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamSample
-from netlab.findings.tcp_series.queues import STANDING_US, queue_bytes, queue_of, queues
+from netlab.findings.tcp_series.queues import (
+    STANDING_US,
+    StandingQueue,
+    queue_bytes,
+    queue_of,
+    queues,
+)
 from netlab.results.tcp_series import TcpSeries
 
 PATH = MadePath(rate=5.0, base_us=10_000, room=100_000)  # 40 Mbit/s, up to 20 ms
@@ -65,11 +71,15 @@ def test_in_random_flows_standing_queues_are_reported_with_their_size_within_15_
 
 @pytest.mark.parametrize("seed", draws.seeds(5, 60))
 def test_a_round_trip_time_that_varies_independently_of_the_window_is_no_queue(seed: int) -> None:
-    """As on a radio link, the delay varies independently of the congestion window."""
+    """As on a radio link, the delay varies independently of the congestion window, which allows
+    more data in flight than the delay needs.
+    """
     draw = chance(seed)
     quiet = flow(replace(PATH, room=1_000), draw)
     waves = [round(rtt + draw.choice((0, 8_000, 40_000)) + 6_000) for rtt in quiet.rtt_us]
-    assert queue_of(sample_of(replace(quiet, rtt_us=waves), PATH.base_us)) is None
+    wide = [4 * cwnd for cwnd in quiet.cwnd_bytes]
+    varied = replace(quiet, rtt_us=waves, cwnd_bytes=wide)
+    assert queue_bytes(sample_of(varied, PATH.base_us)) is None
 
 
 def test_a_window_too_small_for_the_round_trip_gives_no_queue_finding() -> None:
@@ -144,3 +154,82 @@ def test_a_queue_finding_counts_its_trials_and_reports_the_longest_queue() -> No
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (2, 3)
     assert finding.words["in_trials"] == "in 2 of 3 trials"
     assert finding.evidence["queue_bytes"] == pytest.approx(150_000, rel=0.1)
+
+
+def round_trips(most_us: int = 35_000) -> list[int]:
+    """50 round trips: shortest 20 ms, 10th percentile 28 ms, median 30 ms, 95th ``most_us``."""
+    longer = [25_000] * 4 + [28_000] * 15 + [30_000] * 20 + [most_us] * 8 + [60_000] * 2
+    return [*longer, 20_000]
+
+
+def linear(last: int) -> list[int]:
+    return [last * step // 49 for step in range(50)]
+
+
+def at_thresholds(
+    rtt_us: list[int] | None = None,
+    cwnd_bytes: int = 24_000,
+    length_us: int = 1_000_000,
+    delivered_bytes: int | None = 1_000_000,
+    **changes: Any,
+) -> StreamSample:
+    """50 samples over 1 s at 1 byte/µs: 15,000 bytes in the queue, and 1.25 windows in flight."""
+    series = TcpSeries(
+        time_us=[300_000 + time for time in linear(length_us)],
+        cwnd_bytes=[cwnd_bytes] * 50,
+        rtt_us=rtt_us or round_trips(),
+        delivered_bytes=[] if delivered_bytes is None else linear(delivered_bytes),
+    )
+    stolen = {"sender": replace(IDLE, steal_share=0.05), "throughput_bit_per_s": 8e6}
+    return sample_of(series, 22_000, **(stolen | changes))
+
+
+def test_a_queue_exactly_at_every_threshold_is_reported_with_its_figures() -> None:
+    queue = StandingQueue(
+        queue_bytes=15_000,
+        least_rtt_us=20_000,
+        half_rtt_us=30_000,
+        most_rtt_us=35_000,
+        overflowed=False,
+    )
+    assert queue_of(at_thresholds()) == queue
+    assert queue_of(at_thresholds(delivered_bytes=33)) == queue  # 0.99 bytes in flight
+    many = at_thresholds(streams=100, throughput_bit_per_s=800e6)  # 1,500,000 bytes: 1,464.8 KiB
+    (finding,) = queues([many])
+    assert (finding.kind, finding.group, finding.cells) == (Kind.QUEUE_ON_PATH, many.group, ("a",))
+    assert finding.trials == (("a", 1),)
+    assert finding.evidence == {
+        "queue_bytes": 1465 * 1024,
+        "least_rtt_us": 20_000,
+        "half_rtt_us": 30_000,
+        "most_rtt_us": 35_000,
+        "trials": 1,
+        "of_trials": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"length_us": 999_999, "cwnd_bytes": 24_001},
+        {"cwnd_bytes": 23_999},
+        {"delivered_bytes": 1_000_001},
+        {"delivered_bytes": None, "throughput_bit_per_s": 80e9, "cwnd_bytes": 239_999_999},
+        {"delivered_bytes": 0},
+        {"rtt_us": round_trips(35_001)},  # neither steady nor with the window, which is constant
+    ],
+)
+def test_a_queue_just_outside_one_threshold_is_not_reported(changes: dict[str, Any]) -> None:
+    assert queue_of(at_thresholds(**changes)) is None
+
+
+def test_a_round_trip_with_a_correlation_of_exactly_one_half_follows_the_window() -> None:
+    """Deviations of (1, -1, 0) and (0, -1, 1) from the means: r = 1 / sqrt(2 x 2)."""
+    series = TcpSeries(
+        time_us=range(0, 51 * 20_000, 20_000),
+        cwnd_bytes=[40_000, 20_000, 30_000] * 17,
+        rtt_us=[30_000, 20_000, 40_000] * 17,
+    )
+    assert queue_bytes(sample_of(series, throughput_bit_per_s=8e6)) == 20_000
+    apart = replace(series, cwnd_bytes=[40_000, 21_000, 29_000] * 17)  # r = 80 / sqrt(182 x 200)
+    assert queue_bytes(sample_of(apart, throughput_bit_per_s=8e6)) is None

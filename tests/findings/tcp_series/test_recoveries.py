@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import draws
@@ -14,6 +14,7 @@ from made_tcp_series import MSS, STEP_US, MadePath, flow
 from netlab.findings.finding import Kind
 from netlab.findings.tcp_series.recoveries import (
     MOST_SHARE,
+    Recovery,
     recoveries,
     recoveries_of,
     recovering_share,
@@ -167,3 +168,95 @@ def test_slow_times_unrelated_to_losses_are_rarely_reported_as_recoveries() -> N
         losses = {draw.randrange(1000) for _ in range(draw.randrange(0, 12))}
         wrong += bool(list(recoveries([tcp(tcp_series=series_of(rates, losses))])))
     assert wrong < number / 20
+
+
+def spans_of(rates: list[float], lost_at: set[int], steps_us: list[int]) -> TcpSeries:
+    """A series from the rates in bytes/µs of its steps, their lengths, and the places of lost
+    segments; its first sample is at 30 ms.
+    """
+    sent = [round(rate * step_us) for rate, step_us in zip(rates, steps_us, strict=True)]
+    return TcpSeries(
+        time_us=list(accumulate(steps_us, initial=30 * MS)),
+        retransmissions=list(
+            accumulate((place in lost_at for place in range(len(rates))), initial=0)
+        ),
+        delivered_bytes=list(accumulate(sent, initial=0)),
+    )
+
+
+def test_recoveries_at_the_thresholds_are_reported_with_their_figures() -> None:
+    """Two of three slow runs follow losses in 2 of 45 spans, two spans after them. A run ends at
+    95 % of the usual rate. By chance: p = 1 - (43/45)^3 = 0.1275; 3 p^2 (1 - p) + p^3 = 0.0446.
+    """
+    rates = [10.0] * 45
+    rates[10:15] = [8.5, 8.5, 9.5, 8.5, 8.5]
+    rates[30:32] = [5.0, 5.0]
+    # The last step is no span: it is shorter than 100 ms.
+    series = spans_of([*rates, 10.0], {8, 11, 45}, [*[100 * MS] * 45, 10 * MS])
+    assert recoveries_of(series) == (
+        Recovery(from_us=1_030 * MS, length_us=200 * MS),
+        Recovery(from_us=1_330 * MS, length_us=200 * MS),
+    )
+    sample = tcp(tcp_series=series)
+    (finding,) = recoveries([sample])
+    assert (finding.group, finding.cells, finding.trials) == (sample.group, ("a",), (("a", 1),))
+    assert finding.evidence == pytest.approx(
+        {
+            "recoveries": 2,
+            "longest_us": 200 * MS,
+            "longest_from_us": 1_030 * MS,
+            "recovering_share": 400 / 4_510,
+            "retransmissions": 3,
+            "trials": 1,
+            "of_trials": 1,
+        }
+    )
+
+
+def test_a_gap_divides_a_slow_time_and_twenty_spans_are_enough_for_recoveries() -> None:
+    """Both runs follow the loss in the first span. By chance: (1 - (19/20)^3)^2 = 0.02."""
+    steps_us = [100 * MS] * 21
+    steps_us[2] = 500 * MS
+    series = spans_of([5.0] * 5 + [10.0] * 16, {0}, steps_us)
+    assert recoveries_of(series) == (
+        Recovery(from_us=30 * MS, length_us=200 * MS),
+        Recovery(from_us=730 * MS, length_us=200 * MS),
+    )
+    assert recovering_share(tcp(tcp_series=series)) == pytest.approx(400 / 2_500)
+
+
+def test_recoveries_are_counted_in_spans_of_100_ms_or_of_three_round_trips() -> None:
+    """With a round trip of 50 ms, the four slow steps are in two spans of three steps each."""
+    rates = [10.0] * 180
+    rates[90:94] = [5.0] * 4
+    series = spans_of(rates, {90}, [50 * MS] * 180)
+    assert recoveries_of(series) == (Recovery(from_us=4_530 * MS, length_us=200 * MS),)
+    slower = replace(series, rtt_us=[50 * MS] * 181)
+    assert recoveries_of(slower) == (Recovery(from_us=4_530 * MS, length_us=300 * MS),)
+    for missing in ("retransmissions", "delivered_bytes"):
+        assert recoveries_of(replace(series, **{missing: ()})) == ()
+
+
+def test_a_span_of_twice_the_needed_length_counts_in_a_recovery() -> None:
+    rates = [10.0] * 60
+    rates[30:32] = [5.0, 5.0]
+    steps_us = [100 * MS] * 60
+    steps_us[30:32] = [200 * MS, 200 * MS]
+    series = spans_of(rates, {30}, steps_us)
+    assert recoveries_of(series) == (Recovery(from_us=3_030 * MS, length_us=400 * MS),)
+
+
+def test_recoveries_of_5_to_40_percent_of_the_window_are_reported_with_the_worst_trial() -> None:
+    """Of 60 spans, 2, 3 (5 %), 24 (40 %) and 25 are slow after the only loss."""
+    trials = [
+        tcp(
+            tcp_series=spans_of([5.0] * slow + [10.0] * (60 - slow), {0}, [100 * MS] * 60),
+            trial=trial,
+        )
+        for trial, slow in enumerate((2, 3, 24, 25), start=1)
+    ]
+    (finding,) = recoveries(trials)
+    assert finding.trials == (("a", 2), ("a", 3))
+    assert finding.words == {"in_trials": "in 2 of 4 trials"}
+    assert finding.evidence["recovering_share"] == 0.4
+    assert finding.evidence["longest_us"] == 2_400 * MS

@@ -1,0 +1,48 @@
+"""The packets that a direction lost, and those of them that were certainly lost on the path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from made_samples import ACCOUNT, CEILING, NONE_DROPPED, tcp, udp
+
+from netlab.findings.distance.losses import PathLoss, is_gentle, path_loss
+from netlab.findings.sample import Losses, TcpAccount
+
+
+def test_the_loss_of_a_direction_is_that_of_all_streams_with_known_counts() -> None:
+    again = replace(ACCOUNT, retransmissions=3)
+    gentle = 0.5 * CEILING
+    segments = {("known", 1, ""): 5_000, ("four", 1, ""): 70, ("no count", 1, ""): 70}
+    samples = [
+        tcp(cell="four", streams=4, tcp=again),
+        tcp(cell="no count", tcp=TcpAccount()),
+        tcp(cell="no segments", tcp=again),
+        udp(losses=Losses(sent=None, lost=70)),
+        udp(losses=Losses(sent=70, lost=None)),
+        udp(sent=70, lost=7, packets_a_message=2),
+        tcp(cell="known", tcp=again),
+        udp(sent=1_000, lost=7),
+        udp(sent=2_000, lost=2, offered_bit_per_s=gentle),
+        udp(sent=4_000, lost=0, offered_bit_per_s=gentle),
+        udp(
+            sent=8_000,
+            lost=8,
+            offered_bit_per_s=gentle,
+            drops=replace(NONE_DROPPED, receiver_backlog=8),
+        ),
+    ]
+    # The first six are left out. The last one lost its messages in the receiving host.
+    assert path_loss(samples, segments) == PathLoss(
+        packets=5_000 + 1_000 + 2_000 + 4_000 + 8_000,
+        lost=3 + 7 + 2 + 0 + 8,
+        gentle_packets=2_000 + 4_000,
+        gentle_lost=2,
+    )
+
+
+def test_a_stream_offered_at_most_90_percent_of_the_ceiling_does_not_fill_the_path() -> None:
+    assert is_gentle(udp(ceiling_bit_per_s=100.0, offered_bit_per_s=90.0))
+    assert not is_gentle(udp(ceiling_bit_per_s=100.0, offered_bit_per_s=90.1))
+    assert not is_gentle(udp(ceiling_bit_per_s=100.0, offered_bit_per_s=None))
+    assert not is_gentle(udp(ceiling_bit_per_s=None, offered_bit_per_s=90.0))
