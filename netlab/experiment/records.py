@@ -346,9 +346,7 @@ def _check(record: Record) -> None:
     _check_failure(record)
 
 
-LARGEST_FLOAT = 1e30
-"""No float of a record is larger, whichever its unit: sums of its squares do not overflow."""
-
+LARGEST_FLOAT = 1e30  # of a record, whichever its unit: sums of squares do not overflow
 _PLAIN = frozenset({str, int, bool})
 """Types of nearly all values: a value of one of them is allowed in a record."""
 
