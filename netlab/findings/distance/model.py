@@ -82,7 +82,11 @@ def bit_per_s_at_loss(share: float, target: LongPath, packet_bytes: int) -> floa
 
 
 def loss_interval(packets: int, lost_packets: int) -> tuple[float, float]:
-    """The 95 % interval of the share of packets lost (Wilson 1927); 0 to 1 without packets."""
+    """The 95 % interval of the share of packets lost (Wilson 1927); 0 to 1 without packets.
+
+    A damaged record may state more lost packets than packets: then all are lost.
+    """
+    lost_packets = min(lost_packets, packets)
     if packets < 1:
         return 0.0, 1.0
     z = 1.96

@@ -133,7 +133,7 @@ def test_messages_from_strangers_to_the_data_ports_are_counted_and_never_answere
         for key, value in record.values.items()
         if key.endswith("strangers") and isinstance(value, int)
     )
-    assert stranger_count > 5
+    assert stranger_count > 2
     outcome.figure(
         f"{stranger_count} counted, 0 answered, {len(faulty.latest)} trials ok",
         n=outcome["calls"],

@@ -92,6 +92,7 @@ def test_the_interval_of_a_loss_share_is_the_wilson_interval() -> None:
     assert model.loss_interval(1000, 0)[1] == pytest.approx(3.84 / 1003.84, rel=1e-3)
     assert [*model.loss_interval(100, 10)] == pytest.approx([0.0552, 0.1744], abs=1e-4)
     # z² = 3.8416; of one packet, none lost: 0 to z² / (1 + z²).
+    assert model.loss_interval(10, 30) == model.loss_interval(10, 10)
     assert [*model.loss_interval(1, 0)] == pytest.approx([0.0, 3.8416 / 4.8416])
 
 
