@@ -173,7 +173,9 @@ def at_thresholds(
     delivered_bytes: int | None = 1_000_000,
     **changes: Any,
 ) -> StreamSample:
-    """50 samples over 1 s at 1 byte/µs: 15,000 bytes in the queue, and 1.25 windows in flight."""
+    """50 samples over 1 s at 1 byte/µs: 15,000 bytes in the queue, and 1.25 windows in flight. The
+    shortest round trip that the kernel recorded, 22 ms, is above the shortest of the series.
+    """
     series = TcpSeries(
         time_us=[300_000 + time for time in linear(length_us)],
         cwnd_bytes=[cwnd_bytes] * 50,
