@@ -135,10 +135,13 @@ def made_site(origin: Path, folder: Path) -> Site:
     for name in listed.stdout.splitlines():
         if (origin / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(origin / name, tree / name, follow_symlinks=False)
+            # With a new time, so that make does not keep the object of a defect.
+            shutil.copy(origin / name, tree / name, follow_symlinks=False)
     for name in (".git", ".venv"):  # some tests look for what the checkout has beside its files
         if (origin / name).exists() and not (tree / name).exists():
             (tree / name).symlink_to((origin / name).resolve())
+    (folder / "defect_hits.py").write_text(HITS.format(folder=str(folder)))
+    (folder / "defect_recorder.py").write_text(RECORDER.format(folder=str(folder)))
     site = Site(tree, folder)
     if not site.build():
         raise SystemExit(f"the probe of {tree} cannot be built")
@@ -243,8 +246,6 @@ def try_all(arguments: argparse.Namespace) -> int:
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     site = made_site(arguments.tree, folder)
-    (folder / "defect_hits.py").write_text(HITS.format(folder=str(folder)))
-    (folder / "defect_recorder.py").write_text(RECORDER.format(folder=str(folder)))
     located = [*defects.locate(site.tree, defects.read())]
     gone = {defect.number for defect in defects.read()} - {one.defect.number for one in located}
     print(f"located {len(located)}, gone: {sorted(gone)}", flush=True)
@@ -257,12 +258,11 @@ def try_all(arguments: argparse.Namespace) -> int:
         if one.defect.number in outcomes:
             continue
         names = tests.get(one.defect.number, [])
-        limit_s = LEAST_LIMIT_S + MOST_SLOWER * sum(seconds.get(name, 0) for name in names)
+        limit_s = LEAST_LIMIT_S + MOST_SLOWER * sum(seconds[name] for name in names)
         outcome = tried(site, one, names, limit_s, arguments.words.split())
         outcomes[one.defect.number] = outcome
         print(one.defect.kind, one.defect.path, one.defect.function, outcome, flush=True)
         path.write_text(json.dumps([*outcomes.values()], indent=1))
-    site.build()
     return told([*outcomes.values()])
 
 

@@ -7,7 +7,6 @@ checked once per shape; for each record, only its numbers and series are checked
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,9 +88,7 @@ def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | 
 
 def floats_fit(values: Sequence[float]) -> bool:
     """Whether all floats are numbers of a size that a record may hold."""
-    return all(map(math.isfinite, values)) and (
-        not values or (min(values) >= -LARGEST_FLOAT and max(values) <= LARGEST_FLOAT)
-    )
+    return all(map(LARGEST_FLOAT.__ge__, map(abs, values)))
 
 
 def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
