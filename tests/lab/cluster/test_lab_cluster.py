@@ -112,7 +112,7 @@ def test_pairs_across_two_sites_are_measured_although_workers_are_killed(site: C
         if record.status is Status.OK and "throughput_bit_per_s" in record.values
     ]
     assert len(rates) == 16
-    assert all(isinstance(rate, float) and rate < 96e6 for rate in rates)
+    assert all(isinstance(rate, float) and rate < 200e6 for rate in rates), "over its cable"
 
 
 def test_a_run_whose_scheduler_is_lost_exits_with_4_and_can_be_resumed(site: ClusterSite) -> None:
