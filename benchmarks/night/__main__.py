@@ -35,7 +35,7 @@ class Outcome:
 
     name: str
     result: str
-    """``passed: `` or ``failed: ``, and the last line that the row printed."""
+    """``passed: `` or ``failed: ``, and the last line that the row printed, but for make's."""
     minutes: str
     date: str
     commit: str
@@ -106,8 +106,9 @@ def run(row: Row) -> Outcome:
                 words, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, timeout=limit_s,
                 check=False,
             ).returncode  # fmt: skip
-            lines = file.read_text("utf-8").splitlines()
-            last = lines[-1].strip("= ") if lines else "no output"
+            lines = [line for line in file.read_text("utf-8").splitlines() if line]
+            told = [line for line in lines if not line.startswith("make")]
+            last = told[-1].strip("= ") if told else "no output"
         except subprocess.TimeoutExpired:
             status, last = 1, f"not over in {row.most_min} min"
     seeded = f" (seed {seed})" if "{seed}" in row.command else ""

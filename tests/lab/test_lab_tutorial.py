@@ -15,7 +15,8 @@ from labs import needs_a_lab, typed
 from netlab import lab, load
 from netlab.lab.options import LabOptions
 
-pytestmark = [*needs_a_lab, pytest.mark.needs("wine", "zig"), pytest.mark.night]
+# It judges texts, no figures.
+pytestmark = [*needs_a_lab, pytest.mark.needs("wine", "zig"), pytest.mark.beside, pytest.mark.night]
 
 NAME = f"t{os.getpid()}"
 HOSTS = {

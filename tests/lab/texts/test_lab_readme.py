@@ -98,6 +98,7 @@ def type_it(line: str, of: lab.LabState, home: Path) -> str:
 
 
 @pytest.mark.needs("lab")
+@pytest.mark.beside  # judges texts, no figures
 @pytest.mark.night
 def test_every_command_of_the_readme_prints_the_documented_output(
     two: lab.LabState, home: Path

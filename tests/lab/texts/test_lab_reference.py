@@ -15,7 +15,8 @@ from netlab import lab, load
 from netlab.lab.options import LabOptions
 from netlab.report.notebook import LoadedRun
 
-pytestmark = [*needs_a_lab, pytest.mark.night]
+# They judge which columns there are, no figures.
+pytestmark = [*needs_a_lab, pytest.mark.beside, pytest.mark.night]
 
 NAME = f"r{os.getpid()}"
 MAY_BE_BLANK = {
