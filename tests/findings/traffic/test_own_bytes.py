@@ -53,12 +53,12 @@ def test_an_interface_that_counts_fewer_packets_has_counted_that_share_of_the_he
 
 # ---- TCP -----------------------------------------------------------------------------------------
 
-MSS = {"tcp_begin_snd_mss": 1448, "tcp_end_snd_mss": 1448}
-TWO_RESENT = {"tcp_begin_total_retrans": 7, "tcp_end_total_retrans": 9}
+MSS: dict[str, Any] = {"tcp_begin_snd_mss": 1448, "tcp_end_snd_mss": 1448}
+TWO_RESENT: dict[str, Any] = {"tcp_begin_total_retrans": 7, "tcp_end_total_retrans": 9}
 
 
 def test_a_sender_s_segments_are_its_payload_and_a_header_each() -> None:
-    counted = {**MSS, "tcp_window_sent_bytes": 144_800, "tcp_window_segs_out": 100}
+    counted: dict[str, Any] = {**MSS, "tcp_window_sent_bytes": 144_800, "tcp_window_segs_out": 100}
     assert is_about(
         tcp_data_sent(words("sender", **counted), 2),
         payload=144_800,
@@ -83,7 +83,7 @@ def test_uncounted_segments_of_tcp_may_be_one_for_each_message_besides_the_full_
         assert own.frames == pytest.approx(frames)
 
 
-ACKNOWLEDGED = {
+ACKNOWLEDGED: dict[str, Any] = {
     **MSS,
     **TWO_RESENT,
     "sent_bytes": 144_800,
@@ -152,7 +152,7 @@ def test_a_receiver_of_several_streams_without_counted_segments_has_no_bound() -
 
 def test_acknowledgements_have_at_most_40_bytes_of_options() -> None:
     """14 + 20 + 20 + 40 bytes, FCS and tag: 102, with timestamps or without."""
-    counts = {"tcp_window_segs_in": 50, "tcp_window_segs_out": 60}
+    counts: dict[str, Any] = {"tcp_window_segs_in": 50, "tcp_window_segs_out": 60}
     data = OwnBytes(payload=1448, frames=70)
     for timestamps, header in ((True, 66), (False, 54)):
         for end, frames in (
@@ -182,7 +182,7 @@ def test_a_sender_s_datagrams_are_those_of_its_calls_and_at_most_its_buffer() ->
 
 
 def test_datagrams_are_padded_and_fragmented() -> None:
-    counts = {"sent_messages_window": 100, "send_buffer_bytes": 0}
+    counts: dict[str, Any] = {"sent_messages_window": 100, "send_buffer_bytes": 0}
     short = udp_sent(words("sender", message=10, **counts))
     assert is_about(short, payload=100 * 52, frames=100, most=100 * 68)
     long = udp_sent(words("sender", message=2000, **counts))  # 1500 and 548 bytes
