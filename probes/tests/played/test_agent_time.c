@@ -1,10 +1,8 @@
-/* How long an agent stays: the clock and the input are played here (the Makefile wraps plat.h's), so
- * that waiting for input advances the clock and takes no time. */
+/* How long an agent stays on a played clock. Its input is played here (the Makefile wraps plat.h's), so
+ * that waiting for input advances the clock. */
 #include "agent/agent.h"
 #include "agent/running/running.h"
-#include "harness.h"
-#include "platform/plat.h"
-#include "pure/nanoseconds.h"
+#include "played.h"
 
 /* Input that comes at this time; the last one has no text, and nothing comes after it. */
 struct played_input {
@@ -12,24 +10,16 @@ struct played_input {
     const char *text;
 };
 
-static struct {
-    uint64_t now_ns, test_ends_ns;
-    const struct played_input *next;
-} played;
+static const struct played_input *next_input;
+static uint64_t test_ends_ns;
 
-uint64_t __wrap_plat_now_ns(void);
 ptrdiff_t __wrap_plat_input_read(void *into, size_t capacity, int wait_ms);
 bool __wrap_running_any(const struct running *running);
-
-uint64_t __wrap_plat_now_ns(void)
-{
-    return played.now_ns;
-}
 
 ptrdiff_t __wrap_plat_input_read(void *into, size_t capacity, int wait_ms)
 {
     const uint64_t until_ns = played.now_ns + (uint64_t)wait_ms * MILLISECOND_NS;
-    const struct played_input *input = played.next;
+    const struct played_input *input = next_input;
     CHECK(wait_ms > 0);
     if (input->text == NULL || input->at_ns > until_ns) {
         played.now_ns = until_ns;
@@ -39,25 +29,26 @@ ptrdiff_t __wrap_plat_input_read(void *into, size_t capacity, int wait_ms)
     CHECK(length <= capacity);
     memcpy(into, input->text, length);
     played.now_ns = input->at_ns > played.now_ns ? input->at_ns : played.now_ns;
-    played.next++;
+    next_input++;
     return (ptrdiff_t)length;
 }
 
 bool __wrap_running_any(const struct running *running)
 {
     (void)running;
-    return played.now_ns < played.test_ends_ns;
+    return played.now_ns < test_ends_ns;
 }
 
 /* Returns how many seconds an agent with the usual patience stays. */
 static double stay_s(const struct played_input *inputs, uint64_t test_s)
 {
     const struct agent_patience patience = {AGENT_LEASE_NS, AGENT_SILENCE_NS};
-    played.now_ns = 1000 * SECOND_NS;
-    played.test_ends_ns = played.now_ns + test_s * SECOND_NS;
-    played.next = inputs;
+    memset(&played, 0, sizeof played);
+    played.abort_ns = NEVER_NS;
+    test_ends_ns = test_s * SECOND_NS;
+    next_input = inputs;
     agent_run(&patience);
-    return (double)(played.now_ns - 1000 * SECOND_NS) / SECOND_NS;
+    return (double)played.now_ns / SECOND_NS;
 }
 
 /* The wait is rounded up to a millisecond, and while a test runs there is a look every 200 ms. */
@@ -76,13 +67,13 @@ TEST(an_agent_without_a_line_leaves_after_its_lease)
 TEST(an_empty_line_renews_the_lease)
 {
     const struct played_input lines[] = {
-        {1008 * SECOND_NS, "\n"}, {1019 * SECOND_NS, "\n"}, {0, NULL}};
+        {8 * SECOND_NS, "\n"}, {19 * SECOND_NS, "\n"}, {0, NULL}};
     CHECK(is_about(stay_s(lines, 0), 31, 0.01));
 }
 
 TEST(half_a_line_does_not_renew_the_lease)
 {
-    const struct played_input half[] = {{1008 * SECOND_NS, "1 hello"}, {0, NULL}};
+    const struct played_input half[] = {{8 * SECOND_NS, "1 hello"}, {0, NULL}};
     CHECK(is_about(stay_s(half, 0), 12, 0.01));
 }
 
@@ -96,16 +87,10 @@ TEST(an_agent_with_an_endless_test_leaves_after_its_longest_silence)
     CHECK(is_about(stay_s(nothing, 600), 60, 0.2));
 }
 
-static const struct unit_test agent_time_tests[] = {
+const struct unit_test agent_time_tests[] = {
     ENTRY(an_agent_without_a_line_leaves_after_its_lease),
     ENTRY(an_empty_line_renews_the_lease),
     ENTRY(half_a_line_does_not_renew_the_lease),
     ENTRY(an_agent_with_a_running_test_stays_until_the_test_ends),
     ENTRY(an_agent_with_an_endless_test_leaves_after_its_longest_silence),
     {NULL, NULL}};
-
-int main(void)
-{
-    static const struct unit_test *const tables[] = {agent_time_tests};
-    return run_tables(tables, 1, "played unit");
-}
