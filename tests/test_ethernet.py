@@ -22,6 +22,7 @@ from netlab.ethernet import (
     mss_of,
     packet_wire_bytes,
     packets,
+    transfer_floor_bytes,
     transfer_wire_bytes,
     udp_message_in_frame,
 )
@@ -335,9 +336,13 @@ def test_transfer_time_excludes_the_last_gap_and_each_further_cable_adds_one_fra
     assert transfer_wire_bytes([46], vlan=True) == 76
     assert transfer_wire_bytes([1500], cables=2) == 2 * 1526
     assert transfer_wire_bytes([1500, 21], cables=2) == 1538 + 72 + 1526
+    # At least, the shortest frame is the last.
+    assert transfer_floor_bytes([1500, 21]) == 1538 + 72
+    assert transfer_floor_bytes([1500, 21], cables=2) == 1538 + 72 + 72
     for packet_bytes, cables in (([], 1), ([1500], 0)):
-        with pytest.raises(ValueError, match="at least one packet and one cable"):
-            transfer_wire_bytes(packet_bytes, cables=cables)
+        for time_of in (transfer_wire_bytes, transfer_floor_bytes):
+            with pytest.raises(ValueError, match="at least one packet and one cable"):
+                time_of(packet_bytes, cables=cables)
 
 
 @given(st.lists(st.integers(28, 1500), min_size=1, max_size=8), st.integers(1, 4))

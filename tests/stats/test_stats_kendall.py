@@ -12,6 +12,8 @@ from draws import chance, drawn, seeds
 
 from netlab.stats.kendall import (
     EXACT_VALUES,
+    _divided,
+    _times,
     kendall_s,
     mann_kendall,
     seasonal_kendall,
@@ -97,6 +99,21 @@ def test_the_trend_is_exact_up_to_60_values_and_40_seasons_and_normal_beyond() -
         (seasonal_kendall([[1.0, 2.0], [2.0, 1.0]] * 21), 0, 1),
     ):
         assert [trend.s, trend.p_value] == pytest.approx([s, p_value], rel=1e-5, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("polynomial", "terms", "product_"),
+    [
+        ([1, 2, 4, 8, 16], 3, [1, 3, 7, 14, 28, 24, 16]),
+        ([1, 2], 4, [1, 3, 3, 3, 2]),
+        ([5, 7], 1, [5, 7]),
+    ],
+)
+def test_polynomials_are_multiplied_and_divided_by_sums_of_the_powers_of_q(
+    polynomial: list[int], terms: int, product_: list[int]
+) -> None:
+    assert _times(polynomial, terms) == product_
+    assert _divided(product_, terms) == polynomial
 
 
 def test_random_values_show_a_trend_no_more_often_than_the_p_value_says() -> None:

@@ -11,7 +11,7 @@ from draws import chance, drawn
 from made_histograms import of_values
 
 from netlab.stats.histogram import Histogram
-from netlab.stats.modes import two_modes
+from netlab.stats.modes import _binned, _coarse, two_modes
 
 
 def one_group(rng: Random) -> list[int]:
@@ -88,3 +88,24 @@ def test_two_modes_are_found_in_wide_buckets_and_none_in_an_empty_histogram() ->
     modes = two_modes(of_values(times, bits=4))
     assert modes is not None
     assert modes.lower_share == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_bucket_is_spread_over_its_logarithms_and_times_of_zero_have_none() -> None:
+    # In steps of log 2, the times of bucket 1 (1 to 2) reach from 0 to 1: half are nearer to each.
+    grid, first = _binned(Histogram(7, {0: 9, 1: 6}), math.log(2))
+    assert (grid, first) == (pytest.approx([3, 3]), 0)
+
+
+@pytest.mark.parametrize(
+    ("times", "is_coarse"),
+    [
+        # Half of the logarithm of 1.3 to either side of 10,000: from 8770.6 to 11401.8.
+        ([8771, 9000, 10_000, 11_401], False),
+        ([8770, 9000, 10_000, 11_401], True),
+        ([8771, 9000, 10_000, 11_402], True),
+    ],
+)
+def test_a_clock_is_coarse_if_times_near_a_peak_have_fewer_than_four_values(
+    times: list[int], is_coarse: bool
+) -> None:
+    assert _coarse(Histogram(20, dict.fromkeys(times, 100)), 1e4) is is_coarse

@@ -27,6 +27,51 @@ def test_dips_on_a_rising_line_have_their_period_and_their_depth_below_the_line(
     assert periodic_dips([100.0] * 41) is None
 
 
+@pytest.mark.parametrize(
+    ("number", "first", "depths", "depth"),
+    [
+        # The dips 4 and 5, 9 and 10, … are parts of two cycles each. The deeper parts of the eight
+        # cycles are 0.2 0.5 0.5 0.2 0.2 0.5 0.5 0.2.
+        (40, -1, [0.2, 0.2, 0.5, 0.2, 0.2, 0.2, 0.5, 0.2, 0.2], 0.35),
+        # The last four values are no whole cycle: the last dip does not count.
+        (44, 1, [0.4, 0.4, 0.2, 0.2, 0.4, 0.2, 0.2, 0.4, 0.4], 0.3),
+    ],
+)
+def test_the_depth_of_dips_is_the_median_of_the_lowest_values_of_whole_cycles(
+    number: int, first: int, depths: list[float], depth: float
+) -> None:
+    # Dips of two values, every five values; symmetric about the middle, so their line is level.
+    values = [0.9] * number
+    for place, each in enumerate(depths):
+        for at in {first + 5 * place, first + 5 * place + 1} & {*range(number)}:
+            values[at] = 0.9 * (1 - each)
+    dips = periodic_dips(values)
+    assert dips is not None
+    assert [dips.period, dips.depth_share] == pytest.approx([5, depth])
+
+
+def test_a_period_is_at_most_a_quarter_of_at_least_40_values_with_a_median_above_0() -> None:
+    def dipping(number: int, period: int, level: float = 100.0) -> list[float]:
+        return [level - 40 * (at % period == period // 2) for at in range(number)]
+
+    dips = periodic_dips(dipping(40, 10))
+    assert dips is not None
+    assert dips.period == 10
+    for number, period in ((39, 9), (43, 11)):
+        assert periodic_dips(dipping(number, period)) is None
+    assert periodic_dips(dipping(40, 10, level=0)) is None
+    assert periodic_dips([]) is None
+
+
+def test_dips_in_the_first_half_alone_are_no_period() -> None:
+    # The second half has no dips, but a wave that repeats after 8 values, with the opposite sign
+    # after 4. The last two thirds together would have the period 4 of the dips.
+    values = [100.0 - 40 * (at % 4 == 2) for at in range(48)]
+    values += [94.0 + 4 * (at % 8 < 4) for at in range(48)]
+    assert periodic_dips(values[:48]) is not None
+    assert periodic_dips(values) is None
+
+
 def test_a_series_without_its_line_keeps_the_distances_from_the_least_squares_line() -> None:
     # The mean is 2, the slope is (-1.5 x 0 - 0.5 x 2 + 0.5 x 1 + 1.5 x 5) / 5 = 1.4.
     assert _without_line([0.0, 2.0, 1.0, 5.0]) == pytest.approx([0.1, 0.7, -1.7, 0.9])

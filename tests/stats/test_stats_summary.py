@@ -19,6 +19,7 @@ from netlab.stats import (
     standard_deviation,
     variance,
 )
+from netlab.stats.summary import pooled_deviation
 
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 
@@ -129,6 +130,13 @@ def test_the_variance_of_two_values_is_half_the_square_of_their_distance() -> No
     assert variance([1.0, 5.0]) == 8
     assert standard_deviation([1.0, 5.0]) == math.sqrt(8)
     assert variance([0.1, 0.1, 0.1]) == 0
+
+
+def test_a_deviation_is_pooled_over_the_groups_of_two_or_more_values_and_else_0() -> None:
+    # Squares: 8 with 1 degree of freedom, and 4 + 1 + 1 + 4 with 3.
+    groups = [[1.0, 5.0], [7.0], [], [1.0, 2.0, 4.0, 5.0]]
+    assert pooled_deviation(groups) == pytest.approx((math.sqrt(18 / 4), 4))
+    assert pooled_deviation([[7.0], []]) == (0, 0)
 
 
 def test_the_mean_is_computed_for_values_whose_sum_is_too_large_for_a_float() -> None:
