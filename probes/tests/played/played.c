@@ -6,6 +6,8 @@ struct played played;
 uint64_t __wrap_plat_now_ns(void);
 void __wrap_plat_sleep_ns(uint64_t nanoseconds);
 ptrdiff_t __wrap_plat_send(plat_socket socket, const void *bytes, size_t length);
+ptrdiff_t __wrap_plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                                unsigned count);
 void __wrap_plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t until_ns);
 
 void played_advance(uint64_t nanoseconds)
@@ -47,6 +49,21 @@ void __wrap_plat_wait_any(struct plat_wait *waits, unsigned count, uint64_t unti
         waits[i].ready = true;
 }
 
+/* Returns the error of the send call that begins now. */
+static int begin_call(void)
+{
+    played.calls++;
+    return played.error_at != NULL ? played.error_at(played.now_ns) : 0;
+}
+
+static void pass(const struct dataport_data *message, int error)
+{
+    if (++played.in_a_row > played.most_in_a_row)
+        played.most_in_a_row = played.in_a_row;
+    if (error == 0 && played.accept != NULL)
+        played.accept(message);
+}
+
 ptrdiff_t __wrap_plat_send(plat_socket socket, const void *bytes, size_t length)
 {
     const bool asks = played.test.settings.role == ROLE_ASK;
@@ -58,14 +75,25 @@ ptrdiff_t __wrap_plat_send(plat_socket socket, const void *bytes, size_t length)
         played.last_end_marker_ns = played.now_ns;
         return (ptrdiff_t)length;
     }
-    const int error = played.error_at != NULL ? played.error_at(played.now_ns) : 0;
-    played.calls++;
-    if (++played.in_a_row > played.most_in_a_row)
-        played.most_in_a_row = played.in_a_row;
-    if (error == 0 && played.accept != NULL)
-        played.accept(&message);
+    const int error = begin_call();
+    pass(&message, error);
     played_advance(played.call_ns);
     return error == 0 ? (ptrdiff_t)length : -error;
+}
+
+ptrdiff_t __wrap_plat_send_many(plat_socket socket, struct plat_batch *batch, unsigned first,
+                                unsigned count)
+{
+    const int error = begin_call();
+    (void)socket;
+    for (unsigned i = first; i < first + count; i++) {
+        struct dataport_data message;
+        CHECK(dataport_data_read(batch->bytes + i * batch->room, batch->room, played.stream.tag,
+                                 &message));
+        pass(&message, error);
+    }
+    played_advance(played.call_ns);
+    return error == 0 ? (ptrdiff_t)count : -error;
 }
 
 void played_make(enum role role, uint64_t rate, uint64_t abort_ns)
@@ -105,6 +133,7 @@ const char *played_run(void (*loop)(struct stream *stream))
 int main(void)
 {
     static const struct unit_test *const tables[] = {agent_time_tests, send_time_tests,
+                                                     send_batch_tests,
                                                      send_error_tests, ask_time_tests,
                                                      ask_schedule_tests};
     return run_tables(tables, sizeof tables / sizeof tables[0], "played unit");

@@ -8,8 +8,8 @@
 #include "loops/traffic.h"
 
 /* One table per file. */
-extern const struct unit_test agent_time_tests[], send_time_tests[], send_error_tests[],
-    ask_time_tests[], ask_schedule_tests[];
+extern const struct unit_test agent_time_tests[], send_time_tests[], send_batch_tests[],
+    send_error_tests[], ask_time_tests[], ask_schedule_tests[];
 
 #define PLAYED_BEGIN_NS (1000 * SECOND_NS)
 #define PLAYED_MESSAGE_BYTES 100
@@ -27,7 +27,7 @@ extern struct played {
     void (*accept)(const struct dataport_data *message); /* called for each accepted message */
 
     uint64_t calls; /* send calls for messages */
-    uint64_t sleeps, in_a_row, most_in_a_row; /* send calls for messages without a sleep between */
+    uint64_t sleeps, in_a_row, most_in_a_row; /* messages of send calls without a sleep between */
     uint64_t end_markers, last_end_marker_ns;
 
     struct test test;
