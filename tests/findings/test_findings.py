@@ -13,7 +13,7 @@ from made_histograms import of_values
 from made_runs import made_cell, made_plan, made_record
 
 from netlab.experiment.records import Value
-from netlab.findings.analysis import load
+from netlab.findings.analysis import load, load_cells
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamEnd, StreamSample
@@ -276,6 +276,21 @@ def test_old_records_without_waiting_times_show_no_limit_but_the_wire_ceiling(
     only = sending_of(tmp_path / "run", values)
     assert limit_of(only) is Kind.WIRE_CEILING
     assert limit_of(replace(only, throughput_bit_per_s=5e7)) is None
+
+
+def test_chosen_cells_of_a_run_folder_are_read_alone_and_their_values_are_checked(
+    tmp_path: Path,
+) -> None:
+    chosen, other = made_cell(message_bytes=1500), made_cell(message_bytes=64)
+    plan = made_plan(cells=(chosen, other), repeats=2)
+    with RunFolder.open_for_writing(tmp_path / "run", plan) as run:
+        for cell, trial, rate in ((chosen, 1, 9e7), (chosen, 2, "quick"), (other, 1, 8e7)):
+            values: dict[str, Value] = {"throughput_bit_per_s": rate}
+            run.append(made_record(cell, trial=trial, values=values))
+    analysis = load_cells(tmp_path / "run", {chosen.key})
+    assert [(record.cell, record.trial) for record in analysis.records] == [(chosen.key, 1)]
+    assert [stream.throughput_bit_per_s for stream in analysis.samples] == [9e7]
+    assert len(analysis.damage) == 1
 
 
 def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") -> StreamSample:

@@ -12,6 +12,7 @@ from made_findings import LINK, plan_of, run_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.evidence import ceiling_of, samples
+from netlab.findings.framing import Accounting, Framing
 from netlab.findings.sample import StreamSample
 from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell
@@ -256,3 +257,24 @@ def test_a_message_that_no_wire_can_carry_has_no_ceiling(
     settings: dict[str, Value], link: Link
 ) -> None:
     assert ceiling_of(settings, {}, "", link) is None
+
+
+# ---- what bottlenecks count ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("packets", "vlan", "counted"),
+    [
+        ((1500,), False, (1538, 1518, 1514, 1500)),
+        ((1500,), True, (1542, 1522, 1518, 1500)),
+        ((38,), False, (84, 64, 52, 38)),  # padded to 64 bytes with FCS
+        ((38,), True, (84, 64, 56, 38)),  # the tag takes the place of padding
+        ((1500, 548), True, (1542 + 590, 1522 + 570, 1518 + 566, 2048)),
+    ],
+)
+def test_a_bottleneck_counts_packets_with_the_headers_tag_and_padding_of_its_accounting(
+    packets: tuple[int, ...], *, vlan: bool, counted: tuple[int, ...]
+) -> None:
+    framing = Framing(payload_bytes=10, packets=packets, vlan=vlan, link_rate_bit_per_s=1e8)
+    ways = (Accounting.WIRE, Accounting.FRAME, Accounting.HEADED, Accounting.PACKET)
+    assert tuple(framing.counted_bytes(way) for way in ways) == counted

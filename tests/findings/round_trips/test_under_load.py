@@ -72,7 +72,7 @@ def findings_of(
 
 def test_a_load_below_the_capacity_of_the_path_is_reported_with_its_share() -> None:
     ((kind, (finding, text)),) = findings_of(trial(share=0.5)).items()
-    assert (kind, finding.severity) == (Kind.LOAD_BELOW_PATH, "warning")
+    assert (kind, finding.severity, finding.group.flow) == (Kind.LOAD_BELOW_PATH, "warning", "")
     assert finding.evidence["load_share"] == pytest.approx(0.5)
     assert finding.evidence["throughput_bit_per_s"] == pytest.approx(CEILING / 2)
     assert "the load was 47.07 Mbit/s, only 50 % of what the path carries" in text
@@ -154,6 +154,14 @@ def test_a_standing_queue_adds_at_least_5_ms_and_half_of_the_idle_round_trip(
     assert below.keys() == {Kind.STANDING_QUEUE if stands else Kind.LOAD_BELOW_PATH}
 
 
+def test_a_load_of_nine_tenths_of_the_ceiling_fills_the_path() -> None:
+    """144.8 Mbit/s are the ceiling of a link of 153.8 Mbit/s; nine tenths are 130.32 Mbit/s."""
+    link = Link(153_800_000, 1500)
+    rates = (130_320_000, 130_319_999)
+    kinds = [{*findings_of(trial(throughput_bit_per_s=rate), link=link)} for rate in rates]
+    assert kinds == [{Kind.NO_STANDING_QUEUE}, {Kind.LOAD_BELOW_PATH}]
+
+
 @pytest.mark.parametrize(
     ("loaded_losses", "idle_losses", "presence"),
     [
@@ -226,10 +234,10 @@ def test_a_missing_median_round_trip_gives_no_queue_finding(
     assert findings.keys() == {Kind.REQUESTS_LOST_UNDER_LOAD}
 
 
-def test_without_requests_before_the_load_losses_under_load_are_not_reported() -> None:
-    assert Kind.REQUESTS_LOST_UNDER_LOAD not in findings_of(
-        trial(loaded_losses=100, idle_rtt_count=0)
-    )
+@pytest.mark.parametrize("name", ["idle_rtt_count", "loaded_rtt_count"])
+def test_without_requests_before_the_load_or_under_it_losses_are_not_reported(name: str) -> None:
+    values = trial(loaded_losses=100) | {name: 0}
+    assert Kind.REQUESTS_LOST_UNDER_LOAD not in findings_of(values)
 
 
 # ---- several trials ----

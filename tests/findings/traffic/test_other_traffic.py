@@ -268,6 +268,15 @@ def test_other_traffic_that_is_the_bottleneck_is_not_reported_twice() -> None:
     assert [*partial_traffic([sample_with("a", 1, other(filled_share=0.99))], ())] == []
 
 
+def test_other_traffic_of_a_stream_is_that_sent_at_its_sender_or_received_at_its_receiver() -> None:
+    stream = sample_with("a", 1)
+    along = [other(host="linux-a"), other(host="linux-b")]
+    against = [replace(each, receiving=not each.receiving, bit_per_s=9e7) for each in along]
+    reported = [replace(stream, others=(*against, each)).reported_others for each in along]
+    assert reported == along
+    assert replace(stream, others=(*against,)).reported_others is None
+
+
 def test_loss_in_the_receiving_socket_is_not_attributed_to_other_traffic() -> None:
     losses = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
     stream_sample = replace(sample_with("a", 1, other(filled_share=0.99)), losses=losses)
