@@ -10,7 +10,7 @@ import pytest
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
-from netlab.findings.traffic.interfaces import CountedWays, others_of, ways_of
+from netlab.findings.traffic.interfaces import CountedWays, likely_others, others_of, ways_of
 from netlab.findings.traffic.own_bytes import OwnBytes
 
 LINK = Link(1e8, 1500)
@@ -215,3 +215,42 @@ def test_a_single_frame_in_excess_may_be_ours_too() -> None:
     link = Link(5e7, 1500)
     assert others(one, link, **counts, lost=one) == []
     assert len(others(one, link, **counts, lost=OwnBytes())) == 1
+
+
+def test_on_a_full_link_the_excess_is_other_traffic_that_displaced_as_many_frames_of_ours() -> None:
+    """Ours take 10.24 MB of the wire in 10 s, the others 2.01 MB: 9.8 Mbit/s together."""
+    lost = OwnBytes(payload=1_962_000, frames=2_000, most=2_020_000)
+    counts = ways(SENT, bytes=11_962_000, packets=12_000, lost=lost)
+    stop: dict[str, Any] = {"receiver_suspended_ns": 2_000_000_000}
+    shares = [
+        [each.filled_share for each in others_of(udp(values), Link(rate, 1500), counts)]
+        for rate, values in ((10_000_000, {}), (10_001_000, {}), (10_000_000, stop))
+    ]
+    assert shares == [[0.98], [], []]  # a stop loses messages too, and fills no link
+
+
+# ---- likely other traffic ------------------------------------------------------------------------
+
+
+def test_the_likely_other_traffic_of_a_stream_is_the_largest_excess_along_its_data() -> None:
+    """Of 30 MB ours are 9.96 MB, and 10.8 MB at most: 0.02 s of 10 s of them are uncertain."""
+    ((_, _, counted),) = ways(OWN, packets=9_000)
+    less, more = replace(counted, bytes=20_000_000), replace(counted, bytes=90_000_000)
+    counts: CountedWays = (
+        ("linux-a", False, less),
+        ("linux-a", True, more),
+        ("linux-b", False, more),
+        ("linux-b", True, counted),
+    )
+    share, doubt = likely_others(counts, LINK, "linux-a", "linux-b")
+    assert share == pytest.approx(8 * (30e6 - 9.96e6) / 10 / 1e8)
+    assert doubt == pytest.approx(8 * 10.8e6 * 0.02 / 10 / 10 / 1e8)
+    none = (("linux-b", True, replace(counted, bytes=9_000_000)),)
+    assert likely_others(none, LINK, "linux-a", "linux-b")[0] == 0
+
+
+def test_without_a_link_or_counts_along_the_data_no_other_traffic_is_likely() -> None:
+    counts = ways(OWN)
+    assert likely_others(counts, None, "linux-a", "linux-b") == (0, 0)
+    assert likely_others(counts, LINK, "linux-b", "linux-a") == (0, 0)
+    assert ways_of(udp({}), None) == ()
