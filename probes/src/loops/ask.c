@@ -171,7 +171,7 @@ static bool go_on_after(struct loop *loop, int error)
     if (!plat_is_no_buffers(error))
         return loop->way->gone(loop, error);
     loop->stream->refused++;
-    if (loop->ask->sent > 0 || plat_now_ns() - loop->stream->tried_ns < ALL_REFUSED_NS)
+    if (loop->stream->first_ns > 0 || plat_now_ns() - loop->stream->tried_ns < ALL_REFUSED_NS)
         return true;
     test_fail(test, "no-buffers", error, "every send call was refused");
     return false;

@@ -134,7 +134,7 @@ int main(void)
 {
     static const struct unit_test *const tables[] = {agent_time_tests, send_time_tests,
                                                      send_batch_tests,
-                                                     send_error_tests, ask_time_tests,
+                                                     send_error_tests, send_flow_tests, ask_time_tests,
                                                      ask_schedule_tests};
     return run_tables(tables, sizeof tables / sizeof tables[0], "played unit");
 }

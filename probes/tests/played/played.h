@@ -9,7 +9,7 @@
 
 /* One table per file. */
 extern const struct unit_test agent_time_tests[], send_time_tests[], send_batch_tests[],
-    send_error_tests[], ask_time_tests[], ask_schedule_tests[];
+    send_error_tests[], send_flow_tests[], ask_time_tests[], ask_schedule_tests[];
 
 #define PLAYED_BEGIN_NS (1000 * SECOND_NS)
 #define PLAYED_MESSAGE_BYTES 100

@@ -86,6 +86,11 @@ static int no_buffers(uint64_t now_ns)
     return ENOBUFS;
 }
 
+static int no_buffers_in_the_warm_up(uint64_t now_ns)
+{
+    return now_ns >= SECOND_NS / 2 && now_ns < SECOND_NS / 2 + MILLISECOND_NS ? ENOBUFS : 0;
+}
+
 static int no_buffers_after_1_s(uint64_t now_ns)
 {
     return now_ns >= SECOND_NS ? ENOBUFS : 0;
@@ -130,6 +135,18 @@ TEST(an_asker_whose_host_refuses_all_requests_fails_after_50_ms)
     CHECK(ended_at(50 * MILLISECOND_NS));
 }
 
+TEST(a_refusal_of_its_host_in_the_warm_up_does_not_end_an_asker_that_has_asked)
+{
+    struct settings *settings = make_asker(0, 120 * SECOND_NS);
+    settings->warm_up_ns = SECOND_NS;
+    settings->seconds_ns = 10 * SECOND_NS;
+    played.call_ns = MILLISECOND_NS / 10;
+    played.error_at = no_buffers_in_the_warm_up;
+    ask_until_the_end(NULL);
+    CHECK(played.stream.refused > 0);
+    CHECK(ended_at(11 * SECOND_NS));
+}
+
 TEST(refusals_of_its_host_after_a_first_request_never_end_an_asker)
 {
     ask_with_errors(no_buffers_after_1_s, NULL);
@@ -161,6 +178,7 @@ const struct unit_test ask_schedule_tests[] = {
     ENTRY(an_open_loop_asks_when_a_request_is_due_although_waits_last_too_long),
     ENTRY(an_open_loop_asks_when_a_request_is_due_although_an_earlier_one_is_lost),
     ENTRY(an_asker_whose_host_refuses_all_requests_fails_after_50_ms),
+    ENTRY(a_refusal_of_its_host_in_the_warm_up_does_not_end_an_asker_that_has_asked),
     ENTRY(refusals_of_its_host_after_a_first_request_never_end_an_asker),
     ENTRY(the_third_refusal_of_its_peer_in_a_row_ends_an_asker),
     ENTRY(a_path_that_is_down_for_5_s_ends_an_asker),

@@ -85,8 +85,11 @@ static void send_paced(struct worker *worker)
     while (active_streams > 0 && send_wait_until_due(first, &due_ns, &now_ns)) {
         while (turn->over)
             turn = flows_next(worker, turn) != NULL ? flows_next(worker, turn) : first;
+        const uint64_t begun_bytes = turn->partial_bytes;
         const bool on = send_one(worker, turn, due_ns);
-        pacing_sent(&first->pacing, now_ns);
+        /* The rest of a message was due with its beginning. */
+        if (begun_bytes == 0 || turn->partial_bytes == begun_bytes)
+            pacing_sent(&first->pacing, now_ns);
         if (!on) {
             end_stream(turn);
             active_streams--;
