@@ -15,7 +15,7 @@ from made_runs import made_record
 
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
-from netlab.findings.finding import Kind
+from netlab.findings.finding import Group, Kind
 from netlab.findings.mesh.round_trips import far_hosts
 from netlab.report.text.findings import statement
 from netlab.stats.host_effects import host_effects
@@ -53,6 +53,24 @@ def test_a_far_host_is_named_with_the_time_added_to_each_round_trip() -> None:
     assert len(finding.cells) == 6
     assert of_run(analysis) == ["linux-b"]
     assert list(far_hosts(analysis, imported=True)) == []
+
+
+def test_a_far_host_is_found_by_the_hosts_of_the_records_if_pairings_are_letters() -> None:
+    cell = PlannedCell("LL-trip", "LL", "round_trip", {"protocol": "UDP", "message_bytes": 64})
+    a, b, c, d = HOSTS[:4]
+    ends = [*permutations((a, b, c, d), 2), ("", b), (b, ""), ("", "")]
+    records = []
+    for trial, (server, client) in enumerate(ends, start=1):
+        rtt_ns = 100_000 + 50_000 * (b in (server, client))
+        record = made_record(cell, trial, values={"rtt_p50_ns": rtt_ns, "same_host": False})
+        records.append(replace(record, test="round_trip", server=server, client=client))
+    (finding,) = far_hosts(run_of(plan_of([cell]), records), imported=False)
+    assert (finding.kind, finding.group) == (Kind.FAR_HOST, Group(host=b))
+    assert finding.evidence == pytest.approx({"added_ns": 50_000, "typical_ns": 100_000})
+    # The records without a host are not compared.
+    trials = [trial for trial, pair in enumerate(ends, start=1) if b in pair and "" not in pair]
+    assert finding.trials == tuple((cell.key, trial) for trial in trials)
+    assert finding.cells == (cell.key,)
 
 
 def of_run(analysis: Analysis) -> list[str]:
