@@ -6,7 +6,7 @@ import secrets
 import select
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,12 @@ class Answered:
     mirrored: Reply
 
 
+def patient(keys: Mapping[str, object]) -> dict[str, object]:
+    """Of an asker that no time-out is the subject of: the longest, for a machine that stands still.
+    Over TCP nothing is lost, and there is none."""
+    return {"timeout": 10} if keys.get("proto") == "udp" else {}
+
+
 def round_trips(
     agents: Agents,
     *,
@@ -40,7 +46,7 @@ def round_trips(
 ) -> Answered:
     """As the controller does it: the asker ends by itself, the mirror is told."""
     keys |= {"token": secrets.token_hex(16)}
-    sides = {"mirror": (agents[0], mirror or {}), "ask": (agents[1], ask or {})}
+    sides = {"mirror": (agents[0], mirror or {}), "ask": (agents[1], patient(keys) | (ask or {}))}
     names: dict[str, str] = {}
     agent, own = sides[listener]
     names[listener] = agent.start(listener, open="listen", bind=address, **(keys | own))
@@ -182,7 +188,9 @@ def relayed(
     ready = agents[0].next(mirroring)
     with Relay(ready["port"], rule) as relay:
         asker_record = agents[1].next(
-            agents[1].start("ask", to=relay.address, **(keys | ask)), "result", "error"
+            agents[1].start("ask", to=relay.address, **(keys | patient(keys) | ask)),
+            "result",
+            "error",
         )
         agents[0].ask("stop", test=mirroring)
         mirror_record = agents[0].next(mirroring, "result", "error")

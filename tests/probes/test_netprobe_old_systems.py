@@ -42,8 +42,10 @@ def test_an_agent_draws_a_token_on_a_kernel_without_getrandom(
         echo.bind(("127.0.0.1", 0))
         with Agent(faulty_probe) as agent:  # its own token, which no echo knows, is such bytes
             to = f"127.0.0.1:{echo.getsockname()[1]}"
-            asking = agent.start("ask", peer="echo", proto="udp", to=to, count=1, message=64)
-            echo.settimeout(10)
+            asking = agent.start(
+                "ask", peer="echo", proto="udp", to=to, count=1, message=64, timeout=10
+            )
+            echo.settimeout(60)
             request, back = echo.recvfrom(100)
             echo.sendto(request, back)
             assert agent.next(asking, "result", "error")["transactions"] == 1
@@ -67,7 +69,7 @@ def test_a_batch_sender_counts_each_message_that_the_kernel_refuses(
         + sender_record["refused_messages"]
         + sender_record["skipped_messages"]
     )
-    assert due * 0.95 <= total <= due + 40  # a thread that is kept waiting sends its last ones late
+    assert due * 0.9 <= total <= due * 1.1  # a thread that is kept waiting sends some late
     assert sender_record[f"{counter}_messages"] > due * 0.2
     assert sender_record["local_drops"] <= sender_record["refused_messages"]
 

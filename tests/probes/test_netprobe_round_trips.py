@@ -160,9 +160,9 @@ def test_an_asker_counts_late_answers_apart_from_round_trips(agents: Agents) -> 
         agents,
         proto="udp",
         message=32,
-        count=10,
-        ask={"timeout": 0.18, "outstanding": 2},
-        mirror={"hold": 0.1},  # the first comes in time, what waits behind it does not
+        count=40,
+        ask={"timeout": 1.6, "outstanding": 32},
+        mirror={"hold": 0.1},  # the first comes in time, what waits behind fifteen others does not
     )
     asker_record = outcome.asked
     assert asker_record["type"] == "result", asker_record
@@ -170,10 +170,10 @@ def test_an_asker_counts_late_answers_apart_from_round_trips(agents: Agents) -> 
     assert asker_record["late_messages"] > 0
     assert (
         asker_record["sent_messages"]
-        == 10
+        == 40
         == asker_record["transactions"] + asker_record["lost_messages"]
     )
-    assert asker_record["rtt_max_ns"] < 180_000_000
+    assert asker_record["rtt_max_ns"] < 1_600_000_000
 
 
 def in_namespace(script: str) -> list[dict[str, Any]]:
@@ -189,7 +189,7 @@ def in_namespace(script: str) -> list[dict[str, Any]]:
         capture_output=True,
         check=False,
         text=True,
-        timeout=30,
+        timeout=60,
     )
     assert process.stdout, process.stderr
     return [json.loads(line) for line in process.stdout.splitlines()]
@@ -199,8 +199,9 @@ def in_namespace(script: str) -> list[dict[str, Any]]:
 def test_records_of_round_trips_count_ip_fragments(netprobe: Path) -> None:
     records = in_namespace(
         "ip link set lo mtu 1500;"
-        f"{netprobe} mirror proto=udp message=3000 port=5001 deadline=10 & sleep 0.3;"
-        f"{netprobe} ask proto=udp message=3000 to=127.0.0.1:5001 count=50; wait"
+        f"{netprobe} mirror proto=udp message=3000 port=5001 deadline=20 &"
+        "until grep -q :1389 /proc/net/udp; do sleep 0.01; done;"  # port 5001 is open
+        f"{netprobe} ask proto=udp message=3000 to=127.0.0.1:5001 count=50 timeout=10; wait"
     )
     sides = {record["role"]: record for record in records if record["type"] == "result"}
     for role in ("ask", "mirror"):
@@ -261,8 +262,10 @@ def test_an_asker_reports_that_no_local_port_is_free(netprobe: Path) -> None:
     """Eight ports for a client that closes first, each in TIME_WAIT for a minute."""
     asker_record = in_namespace(
         "sysctl -qw net.ipv4.ip_local_port_range='40000 40007' net.ipv4.tcp_tw_reuse=0;"
-        f"{netprobe} mirror kind=connect message=10 port=5001 deadline=2 >/dev/null & sleep 0.3;"
-        f"{netprobe} ask kind=connect close=orderly message=10 to=127.0.0.1:5001 seconds=1"
+        f"{netprobe} mirror kind=connect message=10 port=5001 deadline=20 >/dev/null &"
+        "until grep -q :1389 /proc/net/tcp; do sleep 0.01; done;"
+        f"{netprobe} ask kind=connect close=orderly message=10 to=127.0.0.1:5001 seconds=1;"
+        "kill $!"
     )[-1]
     assert asker_record["error"] == "address-not-available"
     assert "no local port is free" in asker_record["detail"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from netprobe_agents import Agent, Reply, agents, netprobe
-from round_trip_peers import TOKEN, Agents, done, relayed, round_trips
+from round_trip_peers import TOKEN, Agents, done, patient, relayed, round_trips
 
 pytestmark = pytest.mark.lab
 
@@ -107,7 +107,7 @@ def test_lost_requests_are_listed_by_their_due_times(agents: Agents) -> None:
         return (0 if fate else 1), 0.0
 
     outcome, _ = relayed(
-        agents, rule, message=64, seconds=1, ask=asking(100, outstanding=50, timeout=0.2)
+        agents, rule, message=64, seconds=1, ask=asking(100, outstanding=60, timeout=2)
     )
     (record,) = told(agents[1])
     arrivals = [number for number in range(1, 101) if number % 5 and number <= 90]
@@ -120,22 +120,22 @@ def test_lost_requests_are_listed_by_their_due_times(agents: Agents) -> None:
 
 
 def test_requests_that_a_mirror_holds_beyond_the_time_out_are_lost(agents: Agents) -> None:
-    """It answers 20 a second of 40: from the fourth on they wait for longer than 0.12 s."""
+    """It answers 10 a second of 20: from the 24th on they wait for longer than 1.2 s."""
     outcome = round_trips(
         agents,
         proto="udp",
         message=64,
-        seconds=0.6,
-        ask=asking(40, outstanding=40, timeout=0.12),
-        mirror={"hold": 0.05},
+        seconds=2,
+        ask=asking(20, outstanding=40, timeout=1.2),
+        mirror={"hold": 0.1},
     )
     (record,) = told(agents[1])
     assert len(record["trip_ns"]) == outcome.asked["transactions"] > 0
     assert len(record["lost_trip_at_us"]) == outcome.asked["lost_messages"] > 0
     assert outcome.asked["late_messages"] > 0
-    assert max(record["trip_ns"]) < 120_000_000
+    assert max(record["trip_ns"]) < 1_200_000_000
     assert sorted(record["trip_at_us"] + record["lost_trip_at_us"]) == [
-        25_000 * number for number in range(24)
+        50_000 * number for number in range(40)
     ]
 
 
@@ -159,7 +159,7 @@ def test_many_round_trips_are_listed_in_several_records(agents: Agents, protocol
         proto=protocol,
         message=64,
         seconds=0.5,
-        ask=asking(20_000, outstanding=64, **({"timeout": 10} if protocol == "udp" else {})),
+        ask=asking(20_000, outstanding=64),
     )
     records = told(agents[1])
     assert len(records) == math.ceil(10_000 / OF_A_RECORD)
@@ -177,12 +177,12 @@ def test_a_stopped_asker_lists_the_completed_round_trips(
     words = {"token": TOKEN, "message": 64, **keys}
     mirroring = agents[0].start("mirror", bind="127.0.0.1", **words)
     to = f"127.0.0.1:{agents[0].next(mirroring)['port']}"
-    name = agents[1].start("ask", to=to, seconds=20, **words, **asking(50))
+    name = agents[1].start("ask", to=to, seconds=300, **words, **patient(keys), **asking(50))
     agents[1].next(name, "progress")
     agents[1].ask("stop", test=name)
     asker_record = agents[1].next(name, "result")
     (record,) = told(agents[1])
-    assert len(record["trip_ns"]) == asker_record["transactions"] >= 40
+    assert len(record["trip_ns"]) == asker_record["transactions"] > 0
     assert record["lost_trip_at_us"] == []
     if "kind" not in keys:
         assert sum(record["trip_ns"]) == asker_record["rtt_sum_ns"]
@@ -255,7 +255,7 @@ class Deaf:
 
     def _answer(self, caller: socket.socket) -> None:
         with caller, suppress(OSError):
-            caller.settimeout(1)
+            caller.settimeout(60)
             while data := caller.recv(65536):
                 caller.sendall(data)
 
@@ -277,7 +277,7 @@ def test_an_unanswered_connection_counts_as_lost_if_connections_are_listed(agent
     (record,) = told(agents[1])
     assert asker_record["type"] == "result", asker_record
     (lost_us,) = record["lost_trip_at_us"]
-    assert 3_000_000 <= lost_us < 4_000_000
+    assert 3_000_000 <= lost_us < 6_000_000
     # Those that were due while it waited follow at once: none is skipped.
     assert len(record["trip_ns"]) == 7 == asker_record["transactions"]
     assert (asker_record["lost_messages"], asker_record["sent_messages"]) == (1, 8)

@@ -46,14 +46,17 @@ def test_a_receiver_on_another_system_waits_in_the_requested_way_and_records_it(
 
 
 def check_way(runner: Runner, way: str, protocol: str) -> None:
+    keys = KEYS[protocol]
+    if protocol == "udp":  # a receiver that this machine holds up has room for all of them
+        keys = keys | {"message_rate": 60}
     with runner.agent() as receiver, runner.agent() as sender:
         outcome = trial(
             (receiver, sender),
             proto=protocol,
-            seconds=0.3,
+            seconds=1,
             warm_up=0.15,
             receive=WAYS[way],
-            **KEYS[protocol],
+            **keys,
         )
     receiver_record = outcome.received
     check(outcome, protocol)

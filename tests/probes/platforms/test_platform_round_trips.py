@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from round_trip_peers import Answered, Echo, check_accounts, check_times, done, relayed, round_trips
+from round_trip_peers import (
+    Answered,
+    Echo,
+    check_accounts,
+    check_times,
+    done,
+    patient,
+    relayed,
+    round_trips,
+)
 from runners import Runner
 
 pytestmark = pytest.mark.lab
@@ -69,7 +78,7 @@ def test_a_windows_asker_counts_a_lost_request(windows: Runner, message: int) ->
 
     with windows.agent() as mirror, windows.agent() as asker:
         outcome, ports = relayed(
-            (mirror, asker), rule, message=message, count=10, ask={"timeout": 0.2}
+            (mirror, asker), rule, message=message, count=10, ask={"timeout": 2}
         )
     assert outcome.asked["type"] == "result", outcome.asked
     assert (outcome.asked["transactions"], outcome.asked["lost_messages"]) == (9, 1)
@@ -94,7 +103,8 @@ def test_a_windows_asker_without_answers_reports_no_answer(windows: Runner) -> N
 def test_a_windows_asker_measures_round_trips_with_an_echo(windows: Runner, protocol: str) -> None:
     with Echo() as echo, windows.agent() as asker:
         asker_record = asker.next(
-            asker.start("ask", peer="echo", to=echo.to(protocol), proto=protocol, count=20),
+            asker.start("ask", peer="echo", to=echo.to(protocol), proto=protocol, count=20,
+                        **patient({"proto": protocol})),
             "result", "error",
         )  # fmt: skip
     assert asker_record["type"] == "result", asker_record
