@@ -101,8 +101,8 @@ def test_the_hello_record_names_protocol_process_cpus_clock_step_and_build(netpr
         assert hello["cpu_count"] == len(os.sched_getaffinity(0))
         # Linux counts nanoseconds; what no clock ticks in, nothing could be paced by.
         assert 0 < hello["clock_step_ns"] < 100_000
-        # Asked to sleep for 0.1 ms, none of them came back a second late or at once.
-        assert 0 < hello["worst_sleep_ns"] < 1_000_000_000
+        # Asked to sleep for 0.1 ms, none of them came back at once or a minute late.
+        assert 0 < hello["worst_sleep_ns"] < 60_000_000_000
         assert hello["build"] != "unknown"
 
 
@@ -110,7 +110,7 @@ def test_the_clock_of_an_agent_advances_and_equals_the_wall_clock(netprobe: Path
     with Agent(netprobe) as agent:
         first_clock, second_clock = agent.ask("clock"), agent.ask("clock")
         assert first_clock["monotonic_ns"] < second_clock["monotonic_ns"]
-        assert abs(second_clock["wall_ns"] / 1e9 - time.time()) < 5
+        assert abs(second_clock["wall_ns"] / 1e9 - time.time()) < 60
 
 
 def test_records_are_lines_of_flat_json_with_type_and_id_first(agents: Agents) -> None:
@@ -132,7 +132,7 @@ def test_records_are_lines_of_flat_json_with_type_and_id_first(agents: Agents) -
 
 
 def test_closed_input_ends_an_agent_and_its_tests(agents: Agents) -> None:
-    open_trial(agents, seconds=30)
+    open_trial(agents, seconds=300)
     time.sleep(0.2)
     for agent in agents:
         assert agent.process.stdin is not None
@@ -141,21 +141,21 @@ def test_closed_input_ends_an_agent_and_its_tests(agents: Agents) -> None:
 
 
 def test_an_agent_exits_after_its_lease_without_a_line(netprobe: Path) -> None:
-    with Agent(netprobe, "lease_s=1") as agent:
-        for _ in range(5):
-            time.sleep(0.3)
+    with Agent(netprobe, "lease_s=3") as agent:
+        for _ in range(20):
+            time.sleep(0.2)
             agent.raw(b"\n")
         assert agent.process.poll() is None
         assert agent.process.wait(PATIENCE_S) == 0
 
 
 def test_a_running_test_outlives_the_lease_until_its_deadline(netprobe: Path) -> None:
-    with Agent(netprobe, "lease_s=0.3") as agent:
-        listening = agent.start("receive", bind="127.0.0.1", token=TOKEN, deadline=1.2)
-        assert agent.next(listening)["type"] == "ready"
+    with Agent(netprobe, "lease_s=2") as agent:
         began = time.monotonic()
+        listening = agent.start("receive", bind="127.0.0.1", token=TOKEN, deadline=4)
+        assert agent.next(listening)["type"] == "ready"
         assert agent.next(listening)["error"] == "no-peer"
-        assert time.monotonic() - began > 0.9
+        assert time.monotonic() - began > 3
         assert agent.process.wait(PATIENCE_S) == 0
 
 
@@ -164,14 +164,14 @@ def test_a_sender_stops_after_the_controller_is_silent_too_long(
     netprobe: Path, protocol: str
 ) -> None:
     """Also one that has no end of its own for long, and whose peer takes all it sends."""
-    quick = ("lease_s=0.3", "silence_s=1.2")
+    quick = ("lease_s=2", "silence_s=5")
     with Agent(netprobe) as receiver, Agent(netprobe, *quick) as sender:
+        began = time.monotonic()
         running_trial = open_trial(
             (receiver, sender), proto=protocol, seconds=3000, message=100, message_rate=1000
         )
-        began = time.monotonic()
         assert sender.next(running_trial.sample, "error")["error"] == "stopped"
-        assert time.monotonic() - began > 0.8
+        assert time.monotonic() - began > 4
         assert sender.process.wait(PATIENCE_S) == 0
         receiver.ask("stop", test=running_trial.receiving, abort=1)
 
@@ -218,7 +218,8 @@ def test_two_probes_measure_a_stream_without_a_controller(netprobe: Path, protoc
         records = [json.loads(line) for line in receiver.stdout]
         assert receiver.wait(PATIENCE_S) == 0
     sender_record = json.loads(sender.stdout.splitlines()[-1])
-    assert [record["type"] for record in records] == ["window", "result"]
+    kinds = [record["type"] for record in records]
+    assert [kind for kind in kinds if kind != "progress"] == ["window", "result"]
     assert sender_record["type"] == "result"
     if protocol == "udp":
         receiver_record = records[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,28 +13,34 @@ from pathlib import Path
 
 import pytest
 from folders import PROBES
-from netprobe_agents import netprobe
+from netprobe_agents import Agent, netprobe
+from runners import script
 
 __all__ = ["netprobe"]
 
 pytestmark = [pytest.mark.lab, pytest.mark.needs("root", "unshare")]
 
 
-def test_only_one_agent_of_a_host_holds_its_lock(netprobe: Path) -> None:
-    script = f"""
-        (echo '1 lock owner=first%20one'; sleep 1; echo '2 unlock'; sleep 0.3) |
-            {netprobe} agent >/dev/null &
-        sleep 0.4
-        (echo '1 lock owner=second'; sleep 0.9; echo '2 lock owner=second'; sleep 0.1) |
-            {netprobe} agent
-        wait
-    """
-    process = subprocess.run(
-        ["unshare", "--net", "bash", "-c", script], capture_output=True, check=True, text=True
-    )
-    first_answer, second_answer = (json.loads(line) for line in process.stdout.splitlines())
-    assert (first_answer["error"], first_answer["detail"]) == ("locked", "first one")
-    assert second_answer["type"] == "lock"
+@pytest.fixture
+def elsewhere(netprobe: Path, tmp_path: Path) -> Iterator[Path]:
+    """The probe in a network of its own, where nobody else can hold the lock."""
+    name = f"netlab-lock-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    yield script(tmp_path / "netprobe", "ip", "netns", "exec", name, str(netprobe))
+    subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+def test_only_one_agent_of_a_host_holds_its_lock(elsewhere: Path) -> None:
+    with Agent(elsewhere) as first, Agent(elsewhere) as second:
+        assert first.ask("lock", owner="first%20one")["type"] == "lock"
+        refused = second.ask("lock", owner="second")
+        assert (refused["error"], refused["detail"]) == ("locked", "first one")
+        assert first.ask("unlock")["type"] == "unlock"
+        assert second.ask("lock", owner="second")["type"] == "lock"
+
+
+HELD = "until grep -q '00010000 .*@netlab/host' /proc/net/unix; do sleep 0.01; done"
+"""Until somebody listens at the name that is the lock (proc_net(5))."""
 
 
 def refusal(script: str) -> dict[str, str]:
@@ -50,9 +57,9 @@ def refusal(script: str) -> dict[str, str]:
 def test_a_refused_lock_names_the_account_of_its_holder(netprobe: Path) -> None:
     """Beside what its holder says, who may say that he is somebody else."""
     script = f"""
-        (echo '1 lock owner=root%20himself'; sleep 1) |
+        (echo '1 lock owner=root%20himself'; sleep 3) |
             setpriv --reuid 31999 --regid 31999 --clear-groups {netprobe} agent >/dev/null &
-        sleep 0.4
+        {HELD}
         echo '1 lock owner=second' | {netprobe} agent
         kill %1
     """
@@ -88,8 +95,8 @@ def test_the_text_of_a_lock_holder_is_cut_to_one_line_without_control_characters
     (tmp_path / "impostor.py").write_text(IMPOSTOR)
     script = f"""
         {sys.executable} {tmp_path}/impostor.py {says.hex()} &
-        sleep 0.4
-        echo '1 lock owner=second' | timeout 5 {netprobe} agent
+        {HELD}
+        echo '1 lock owner=second' | timeout 60 {netprobe} agent
     """
     assert refusal(script).get("detail", "") == detail
 
@@ -97,12 +104,12 @@ def test_the_text_of_a_lock_holder_is_cut_to_one_line_without_control_characters
 def test_an_agent_does_not_wait_for_a_silent_holder_of_the_lock(
     netprobe: Path, tmp_path: Path
 ) -> None:
-    silent = IMPOSTOR.replace("asker, _ = name.accept()", "import time; time.sleep(5); sys.exit()")
+    silent = IMPOSTOR.replace("asker, _ = name.accept()", "import time; time.sleep(60); sys.exit()")
     (tmp_path / "impostor.py").write_text(silent)
     script = f"""
         {sys.executable} {tmp_path}/impostor.py 00 &
-        sleep 0.4
-        echo '1 lock owner=second' | timeout 2 {netprobe} agent
+        {HELD}
+        echo '1 lock owner=second' | timeout 30 {netprobe} agent
         kill %1
     """
     assert "detail" not in refusal(script)
@@ -142,6 +149,10 @@ def file_lock() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+SAID = "until [ -s said ]; do sleep 0.01; done; cat said"
+"""Until the lock in the background is taken, and what it said."""
+
+
 def in_own_tmp(file_lock: Path, script: str) -> list[str]:
     """A script of `LOCK`s in a /tmp of its own; the lines that it says."""
     script = "mount -t tmpfs -o mode=1777 none /tmp; cd /tmp; " + script.replace(
@@ -149,7 +160,7 @@ def in_own_tmp(file_lock: Path, script: str) -> list[str]:
     ).replace("LOCK", str(file_lock)).replace("FILE", str(PLACE))
     process = subprocess.run(
         ["unshare", "--mount", "bash", "-c", script],
-        capture_output=True, check=True, text=True, timeout=20,
+        capture_output=True, check=True, text=True, timeout=60,
     )  # fmt: skip
     return process.stdout.splitlines()
 
@@ -157,7 +168,8 @@ def in_own_tmp(file_lock: Path, script: str) -> list[str]:
 def test_a_lock_file_is_taken_once_and_names_its_holder(file_lock: Path) -> None:
     lines = in_own_tmp(
         file_lock,
-        "(sleep 0.6 | LOCK 'the first one' wait release) &sleep 0.3; LOCK second; wait; LOCK third",
+        f"(sleep 3 | LOCK 'the first one' wait release) >said & {SAID};"
+        "LOCK second; wait; LOCK third",
     )
     assert lines == ["0 ", "-2 the first one", "0 "]
 
@@ -166,7 +178,7 @@ def test_two_accounts_exclude_each_other_by_one_lock_file(file_lock: Path) -> No
     lines = in_own_tmp(
         file_lock,
         "OTHER LOCK theirs; stat -c '%a %u' FILE; cat FILE;"
-        "(sleep 0.6 | LOCK ours wait) & sleep 0.3;"
+        f"(sleep 3 | LOCK ours wait) >said & {SAID};"
         "OTHER LOCK again; wait; cat FILE; stat -c '%a %u' FILE",
     )
     pid = lines[3]

@@ -61,24 +61,23 @@ def test_closed_input_ends_an_agent_whose_output_is_full(netprobe: Path) -> None
     with unread(netprobe) as (agent, _):
         assert agent.stdin is not None
         agent.stdin.close()
-        assert agent.wait(PATIENCE_S / 4) == 0
+        assert agent.wait(PATIENCE_S) == 0
 
 
 def test_an_agent_whose_output_is_full_exits_after_its_lease(netprobe: Path) -> None:
-    with unread(netprobe, "lease_s=0.5") as (agent, _):
-        assert agent.wait(PATIENCE_S / 4) == 0
+    with unread(netprobe, "lease_s=2") as (agent, _):
+        assert agent.wait(PATIENCE_S) == 0
 
 
 def test_a_test_of_an_agent_whose_output_is_full_ends_at_its_deadline(netprobe: Path) -> None:
     port = free_port()
     with unread(netprobe) as (agent, _):
-        say(agent, f"t receive bind=127.0.0.1 port={port} token={TOKEN} deadline=1")
-        until = time.monotonic() + 5
-        while not listens(port):
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        time.sleep(1.2)
-        assert not listens(port)
+        say(agent, f"t receive bind=127.0.0.1 port={port} token={TOKEN} deadline=4")
+        until = time.monotonic() + 12  # the deadline of a test that names none is later
+        for is_open in (True, False):
+            while listens(port) != is_open:
+                assert time.monotonic() < until
+                time.sleep(0.01)
 
 
 def test_a_sender_of_an_agent_whose_output_is_full_ends_when_stopped(netprobe: Path) -> None:
@@ -86,17 +85,17 @@ def test_a_sender_of_an_agent_whose_output_is_full_ends_when_stopped(netprobe: P
     with socket.socket() as sink, unread(netprobe) as (agent, read):
         sink.bind(("127.0.0.1", 0))
         sink.listen()
-        sink.settimeout(5)
+        sink.settimeout(60)
         to = f"127.0.0.1:{sink.getsockname()[1]}"
-        say(agent, f"t send to={to} token={TOKEN} seconds=30 message_rate=100")
+        say(agent, f"t send to={to} token={TOKEN} seconds=300 message_rate=100")
         peer, _ = sink.accept()
         with peer:
-            peer.settimeout(5)
+            peer.settimeout(60)
             assert peer.recv(65536)
             say(agent, "s stop test=t")
             while peer.recv(65536):
                 pass
-            time.sleep(0.3)
+            time.sleep(1)
         assert agent.stdin is not None
         agent.stdin.close()
         with os.fdopen(os.dup(read), "rb") as output:
@@ -107,7 +106,7 @@ def test_a_sender_of_an_agent_whose_output_is_full_ends_when_stopped(netprobe: P
 
 def test_an_agent_whose_output_is_full_reads_few_further_requests(netprobe: Path) -> None:
     """What waits is bounded, and so is what it costs: it leaves by its lease."""
-    with unread(netprobe, "lease_s=1") as (agent, _):
+    with unread(netprobe, "lease_s=2") as (agent, _):
         assert agent.stdin is not None
         os.set_blocking(agent.stdin.fileno(), False)
         byte_count = 0

@@ -29,10 +29,10 @@ def cut(networks: Networks, side: int, seconds: float) -> None:
 def test_a_udp_sender_survives_one_second_without_a_route(networks: Networks, method: str) -> None:
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         running_trial = open_trial(
-            (receiver, sender), address=HERE, proto="udp", seconds=2.5, message=200,
+            (receiver, sender), address=HERE, proto="udp", seconds=4, message=200,
             message_rate=2000, send={"method": method},
         )  # fmt: skip
-        time.sleep(0.5)
+        receiver.next(running_trial.receiving, "progress")
         cut(networks, 1, 1.0)
         outcome = running_trial.finish()
     assert outcome.sent["type"] == "result", outcome.sent
@@ -51,20 +51,20 @@ def check_due(outcome: Trial, rate: float) -> None:
         + sender_record["refused_messages"]
         + sender_record["skipped_messages"]
     )
-    assert total == pytest.approx(due, abs=40 + due * 0.002)
+    assert total == pytest.approx(due, rel=0.05)
     assert sender_record["local_drops"] <= sender_record["refused_messages"]
 
 
 def test_a_udp_sender_reports_unreachable_where_the_route_stays_away(networks: Networks) -> None:
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         running_trial = open_trial(
-            (receiver, sender), address=HERE, proto="udp", seconds=30, message_rate=2000
+            (receiver, sender), address=HERE, proto="udp", seconds=60, message_rate=2000
         )
-        time.sleep(0.3)
+        receiver.next(running_trial.receiving, "progress")
         networks.ip(1, "link set one down")
         began = time.monotonic()
         assert sender.next(running_trial.sample, "error")["error"] == "unreachable"
-        assert 4 < time.monotonic() - began < 8
+        assert 4 < time.monotonic() - began < 30
         receiver.ask("stop", test=running_trial.receiving, abort=1)
 
 
@@ -75,19 +75,19 @@ def ask_across(
     keys |= {"proto": "udp", "token": TOKEN, "message": 100}
     mirroring = mirror.start("mirror", bind=HERE, **keys)
     to = f"{HERE}:{mirror.next(mirroring)['port']}"
-    asking = asker.start("ask", to=to, seconds=2.5, message_rate=500, timeout=0.2, **keys)
+    asking = asker.start("ask", to=to, seconds=4, message_rate=500, timeout=0.2, **keys)
+    asker.next(asking, "progress")
     return mirror, mirroring, asker, asking
 
 
 def test_an_asker_survives_one_second_without_a_route(networks: Networks) -> None:
     with ExitStack() as stack:
         mirror, mirroring, asker, asking = ask_across(networks, stack)
-        time.sleep(0.5)
         cut(networks, 1, 1.0)
         asker_record = asker.next(asking, "result", "error")
         assert asker_record["type"] == "result", asker_record
         assert asker_record["refused_messages"] > 0
-        assert asker_record["sent_messages"] == pytest.approx(1250, abs=2)
+        assert asker_record["sent_messages"] == pytest.approx(2000, abs=2)
         assert asker_record["rtt_max_ns"] > 800e6  # counted from when it was due
         mirror.ask("stop", test=mirroring)
         assert mirror.next(mirroring, "result", "error")["type"] == "result"
@@ -96,7 +96,6 @@ def test_an_asker_survives_one_second_without_a_route(networks: Networks) -> Non
 def test_a_mirror_survives_one_second_without_a_route_back(networks: Networks) -> None:
     with ExitStack() as stack:
         mirror, mirroring, asker, asking = ask_across(networks, stack)
-        time.sleep(0.5)
         networks.ip(0, f"route add unreachable {THERE}/32")
         time.sleep(1)
         networks.ip(0, f"route del unreachable {THERE}/32")
@@ -118,13 +117,13 @@ def test_both_ends_of_a_tcp_stream_report_a_peer_whose_host_died(networks: Netwo
     with networks.agent(0) as receiver, networks.agent(1) as sender:
         agents = (receiver, sender)
         running_trial = open_trial(agents, address=HERE, seconds=60, message_rate=500)
-        time.sleep(0.3)
+        receiver.next(running_trial.receiving, "progress")
         networks.tc(0, "qdisc replace dev one root tbf rate 8bit burst 10 limit 10")
         networks.tc(1, "qdisc replace dev one root tbf rate 8bit burst 10 limit 10")
         began = time.monotonic()
         for agent, name in ((sender, running_trial.sample), (receiver, running_trial.receiving)):
             assert agent.next(name, "error")["error"] == "peer-vanished"
-        assert 8 < time.monotonic() - began < 14
+        assert 8 < time.monotonic() - began < 40
 
 
 # ---- the interface that was named ----

@@ -21,7 +21,7 @@ def shell(runner: Runner, posix: str, windows: str) -> tuple[str, ...]:
 def endless(runner: Runner, marker: str) -> tuple[str, ...]:
     """A program that does not end and started another one; both have the marker as a word."""
     loop = f"for /l %i in (1,0,2) do @rem {marker}"
-    return shell(runner, f"sh -c 'sleep 60; : {marker}'; : {marker}", f"cmd /c {loop}")
+    return shell(runner, f"sh -c 'sleep 600; : {marker}'; : {marker}", f"cmd /c {loop}")
 
 
 def count(marker: str) -> int:

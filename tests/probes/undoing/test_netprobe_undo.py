@@ -97,7 +97,7 @@ def test_an_undo_entry_with_a_failing_command_stays_listed(
     netprobe: Path, notes: Notes, words: tuple[str, ...], key: str, value: object
 ) -> None:
     agent = Agent(netprobe)
-    entry = guard(agent, *words, deadline=0.5)
+    entry = guard(agent, *words, deadline=0.5 if words[0] == "sleep" else 20)
     for _ in range(2):
         last = undo(agent, entry).last
         assert (last[key], last["left"], last["entry"]) == (value, 1, entry)
@@ -122,7 +122,7 @@ def leftovers_by_hand(netprobe: Path) -> list[Reply]:
 
 def test_an_undo_entry_remains_if_its_undo_is_stopped(netprobe: Path, notes: Notes) -> None:
     with Agent(netprobe) as agent:
-        entry = guard(agent, "sh", "-c", f"[ -e '{notes.state}/go' ] && exit 0; echo up; sleep 60")
+        entry = guard(agent, "sh", "-c", f"[ -e '{notes.state}/go' ] && exit 0; echo up; sleep 600")
         name = agent.start("undo", entry=entry)
         assert agent.next(name)["type"] == "started"
         assert printed(agent, name) == ["up"]
@@ -197,7 +197,7 @@ def test_an_agent_accepts_at_most_64_undo_entries_and_600_seconds_of_deadlines_t
     netprobe: Path, notes: Notes
 ) -> None:
     with Agent(netprobe) as agent:
-        entries = [guard(agent, "true", deadline=0.1) for _ in range(64)]
+        entries = [guard(agent, "true", deadline=5) for _ in range(64)]
         assert agent.ask("guard", **keys_of("true"))["error"] == "too-many-entries"
         undo(agent, entries[5])
         assert guard(agent, "true").endswith("-65")
