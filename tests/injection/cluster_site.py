@@ -26,7 +26,7 @@ PORT = 8786
 FIRST = 200
 """Last byte of the first address that a lab gives to none of its hosts."""
 DASK = [sys.executable, "-m", "dask"]
-READY_S = 30.0
+READY_S = 120.0
 
 
 @dataclass(slots=True)

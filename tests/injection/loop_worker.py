@@ -30,7 +30,7 @@ class LoopWorker:
         self.relays: list[Relay] = []
 
     def call(self, function: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(function, self.loop).result(20)
+        return asyncio.run_coroutine_threadsafe(function, self.loop).result(60)
 
     @property
     def resident(self) -> ResidentRun:
@@ -64,5 +64,5 @@ class LoopWorker:
         self.call(sessions.end(self.run))
         time.sleep(0.3)  # the last calls of the relays
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(10)
+        self._thread.join(60)
         self.loop.close()

@@ -146,7 +146,7 @@ def relaying(
             assert process.stdout.readline() == "ready\n"
             yield counts
         finally:
-            out, _ = process.communicate(timeout=10)
+            out, _ = process.communicate(timeout=60)
             counts.update(json.loads(out) if out else {})
 
 

@@ -27,7 +27,7 @@ from paramiko.sftp import SFTP_FAILURE, SFTP_OK
 STAGES = ("banner", "kex", "auth", "exec", "sftp", "greeting", "checks", "facts", "trial")
 """What a server is asked for, in the order of a run; its messages are counted to one of them."""
 _VERBS = {b"hello": "greeting", b"lock": "checks", b"facts": "facts"}
-YES_S = 0.02
+YES_S = 0.1
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # clients hang up: no word of it
 
 

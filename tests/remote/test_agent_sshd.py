@@ -191,13 +191,13 @@ class TestAgent:
             "open": "listen",
             "bind": "127.0.0.1",
             "token": "5a" * 16,
-            "deadline": 30,
+            "deadline": 120,
         }
         pending = agent.start("receive", kind="check", **listen)
-        assert pending.record(10)["type"] == "ready"
+        assert pending.record(60)["type"] == "ready"
         server.cut()
         with pytest.raises(HostGone, match="far: the connection ended"):
-            pending.record(30)
+            pending.record(60)
         assert agent.gone
         assert until(lambda: not is_alive(pid))
         agent.close()
@@ -207,10 +207,10 @@ class TestAgent:
     ) -> None:
         monkeypatch.setattr(probe, "HEARTBEAT_S", 0.1)
         server = site.server()
-        agent = Agent.open(host_at(server), silence_s=1.0)
+        agent = Agent.open(host_at(server), silence_s=5.0)
         with server.frozen():
             with pytest.raises(HostGone, match="far: silent for"):
-                agent.ask("clock", timeout_s=20)
+                agent.ask("clock", timeout_s=60)
             agent.close()
 
     def test_an_ssh_connection_that_breaks_while_the_host_is_silent_is_reported_as_gone(
@@ -245,7 +245,7 @@ class TestAgent:
         try:
             for _ in range(10):
                 answer = transport.answer(
-                    ("cat", "/nowhere"), data=bytes(8 << 20), most_bytes=1000, timeout_s=20
+                    ("cat", "/nowhere"), data=bytes(8 << 20), most_bytes=1000, timeout_s=60
                 )
                 assert (answer.stdout, answer.status) == (b"", 1)
                 assert "/nowhere" in answer.stderr
@@ -272,7 +272,7 @@ class TestAgent:
 
         thread = threading.Thread(target=ask, daemon=True)
         thread.start()
-        thread.join(20)
+        thread.join(60)
         transport.close()
         assert steps == ["write", "answer"]
 

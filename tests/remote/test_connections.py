@@ -61,7 +61,7 @@ class Stages:
 
         def look_up(*_: object) -> list[object]:
             lookup.set()
-            answer.wait(20)
+            answer.wait(120)
             return []
 
         self.monkeypatch.setattr(socket, "getaddrinfo", look_up)
@@ -82,7 +82,7 @@ class Stages:
     def banner(self) -> Stage:
         """The server says nothing."""
         listener = self.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        listener.settimeout(20)
+        listener.settimeout(60)
 
         connections: list[socket.socket] = []
 
@@ -173,7 +173,7 @@ def test_closing_the_connections_ends_the_opening_of_an_agent_at_every_stage(
 
     thread = threading.Thread(target=opening)
     thread.start()
-    assert until(obstacle.reached, 20)
+    assert until(obstacle.reached)
     assert not raised
     began = time.monotonic()
     connections.close()
@@ -191,17 +191,17 @@ def test_closing_the_connections_ends_the_opening_of_an_agent_at_every_stage(
 def test_closing_the_connections_ends_a_pending_request_to_an_agent(site: Site) -> None:
     connections = Connections()
     agent = Agent.open(host_at(site.server()), connections=connections)
-    threading.Timer(0.1, connections.close).start()
     listen: dict[str, Any] = {
         "open": "listen",
         "bind": "127.0.0.1",
         "token": "5a" * 16,
-        "deadline": 30,
+        "deadline": 120,
     }
     pending = agent.start("receive", kind="check", **listen)
-    assert pending.record(10)["type"] == "ready"
+    assert pending.record(60)["type"] == "ready"
+    threading.Timer(0.1, connections.close).start()
     with pytest.raises(HostGone):
-        pending.record(20)
+        pending.record(60)
     agent.close()
 
 
@@ -229,7 +229,7 @@ def test_an_unfinished_login_does_not_keep_the_program_alive(tmp_path: Path) -> 
         env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     left_s = time.time() - float(process.stdout)

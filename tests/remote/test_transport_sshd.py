@@ -117,7 +117,7 @@ class TestLogin:
             log_in(host_at(server))
         finally:
             agent.terminate()
-            agent.wait(10)
+            agent.wait(60)
 
     def test_a_port_at_which_nobody_listens_is_reported(self, site: Site) -> None:
         server = site.server()

@@ -26,7 +26,7 @@ SSHD = shutil.which("sshd", path=SYSTEM_PATH)
 KEYGEN = shutil.which("ssh-keygen", path=SYSTEM_PATH)
 SFTP_SERVER = next((path for path in SFTP_SERVERS if Path(path).exists()), None)
 USER = pwd.getpwuid(os.geteuid()).pw_name
-READY_S = 10.0
+READY_S = 60.0
 
 needs_sshd = pytest.mark.needs("sshd")
 
@@ -320,7 +320,7 @@ def log_in(host: Host) -> None:
     connect(host).close()
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> bool:
     give_up = time.monotonic() + timeout_s
     while not (is_so := condition()) and time.monotonic() < give_up:
         time.sleep(0.01)

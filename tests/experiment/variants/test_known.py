@@ -119,7 +119,7 @@ def test_another_command_is_not_recognized_as_a_known_setting(command: tuple[str
 
 
 def run(command: tuple[str, ...]) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 @pytest.mark.lab

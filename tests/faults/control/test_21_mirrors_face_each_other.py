@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from netprobe_agents import Agent, build
+from netprobe_agents import PATIENCE_S, Agent, build
 from round_trip_peers import TOKEN
 
 pytestmark = [pytest.mark.needs("root"), pytest.mark.alone]
@@ -48,7 +48,7 @@ def test_a_mirror_answers_each_forged_request_once_and_no_answer_of_another_mirr
     record_property: Callable[[str, object], None],
 ) -> None:
     binary = build()
-    keys = {"proto": "udp", "message": SIZE, "token": TOKEN, "deadline": 20}
+    keys = {"proto": "udp", "message": SIZE, "token": TOKEN, "deadline": 60}
     with ExitStack() as stack:
         first_agent, second_agent = (stack.enter_context(Agent(binary)) for _ in range(2))
         first = first_agent.start("mirror", bind="127.0.0.1", **keys)
@@ -57,10 +57,13 @@ def test_a_mirror_answers_each_forged_request_once_and_no_answer_of_another_mirr
             free.bind(("127.0.0.1", 0))
             own = free.getsockname()[1]
         second = second_agent.start("mirror", to=f"127.0.0.1:{port}", port=own, **keys)
-        time.sleep(0.5)
+        time.sleep(1.5)
         old_count = udp_datagrams()
         for number in range(REQUESTS):
             forge(own, port, request(number))
+        until = time.monotonic() + PATIENCE_S
+        while udp_datagrams() < old_count + REQUESTS and time.monotonic() < until:
+            time.sleep(0.05)
         time.sleep(1)
         answers = []
         for agent, name in ((first_agent, first), (second_agent, second)):

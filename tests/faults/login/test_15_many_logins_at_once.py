@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from sshd import Site, host_at, needs_sshd, site
 
 from netlab.remote.connect import connect
+from netlab.remote.login import login
 
 __all__ = ["site"]
 
@@ -35,7 +37,11 @@ def test_all_of_16_logins_at_once_succeed_although_the_server_drops_some(
     record_property("n", NAMES)
 
 
-def test_a_login_waits_for_a_server_that_restarts(site: Site) -> None:
+def test_a_login_waits_for_a_server_that_restarts(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pauses between its tries are longer than a run's: a busy machine takes long to start."""
+    monkeypatch.setattr(login, "STAGGER_S", 3.0)
     server = site.server()
     server.stop()
     restart = threading.Timer(0.02, server.start)

@@ -17,11 +17,11 @@ pytestmark = needs_sshd
 def test_a_command_that_answers_without_end_is_given_up_by_a_deadline_and_quoted(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system, "COMMAND_S", 1.0)
+    monkeypatch.setattr(system, "COMMAND_S", 2.0)
     server = site.server()
     server.says(at_first="while :; do echo still here; sleep 0.1; done")
     with pytest.raises(
-        HostError, match=r"no command ends in 1 s \(output so far: '.*still here"
+        HostError, match=r"no command ends in 2 s \(output so far: '.*still here"
     ) as excinfo:
         Agent.open(host_at(server))
     assert "\n" not in str(excinfo.value)

@@ -75,7 +75,7 @@ def files_of_script(folder: Path, env: Mapping[str, str]) -> Mapping[str, bytes]
         command,
         env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         check=False,
-        timeout=120,
+        timeout=400,
         capture_output=True,
     )
     assert process.returncode == 0, process.stderr

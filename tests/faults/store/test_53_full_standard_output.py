@@ -54,7 +54,7 @@ def end(bench: Bench, words: tuple[str, ...], fault: str) -> tuple[int, str]:
         os.close(writer)
     else:
         child = bench.start(*words, stdout=None, preexec_fn=lambda: os.close(1))
-    _, output = child.communicate(timeout=60)
+    _, output = child.communicate(timeout=300)
     return child.returncode, output
 
 
@@ -94,7 +94,7 @@ def test_a_run_measures_to_its_end_where_nothing_can_be_printed(outcome_of: Outc
 def run_with_closed_outputs(bench: Bench) -> Seen:
     words = ("run", str(bench.matrix()), "--into", "out", "--no-report", "--wait", "60")
     child = bench.start(*words, stdout=None, preexec_fn=lambda: os.closerange(0, 2))
-    child.communicate(timeout=60)
+    child.communicate(timeout=300)
     return {"code": child.returncode, "damage": len(bench.load().damage)}
 
 
@@ -120,6 +120,6 @@ def test_an_export_to_a_full_output_file_prints_one_error_line(commands: Command
 def test_text_that_the_encoding_of_the_output_lacks_is_escaped(bench: Bench, out: Path) -> None:
     out.rename(out.with_name("走"))
     child = bench.start("status", "走", env={"PYTHONIOENCODING": "latin-1"})
-    output, _ = child.communicate(timeout=60)
+    output, _ = child.communicate(timeout=300)
     assert child.returncode == 0
     assert output.startswith("\\u8d70: ")

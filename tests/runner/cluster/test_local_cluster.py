@@ -59,7 +59,7 @@ def test_two_local_workers_measure_every_cell_and_listen_on_loopback_only(tmp_pa
     while process.poll() is None:
         addresses |= listeners_of(os.getsid(process.pid))
         time.sleep(0.2)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     records = load(tmp_path / "run").records
     assert [record.status for record in records] == [Status.OK] * 4
@@ -80,7 +80,7 @@ def test_an_unusable_cluster_option_ends_the_command_with_one_line(
     tmp_path: Path, words: list[str], sentence: str
 ) -> None:
     process = start(tmp_path, *words)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     lines = errors.strip().splitlines()
     assert process.returncode == 2 and "Traceback" not in errors, errors
     assert lines[-1].startswith("--cluster ") and sentence in lines[-1]
@@ -89,7 +89,7 @@ def test_an_unusable_cluster_option_ends_the_command_with_one_line(
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
     process = start(tmp_path, "--cluster", "tcp://127.0.0.1:1")
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     lines = errors.strip().splitlines()
     assert process.returncode == 4 and "Traceback" not in errors, errors
     assert lines[-1].startswith("netlab: the scheduler tcp://127.0.0.1:1 does not answer")
