@@ -44,7 +44,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Any,
     folder = tmp_path_factory.mktemp("cores")
     try:
         state = lab.up(LabOptions(name=NAME, rate=200e6))
-        run_matrix(state, folder, MATRIX, timeout_s=180)
+        run_matrix(state, folder, MATRIX)
         records = read(folder / "run").latest.values()
         yield [(record.settings, record.values) for record in records]
     finally:

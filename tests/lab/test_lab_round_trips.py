@@ -56,6 +56,7 @@ def test_a_payload_search_without_the_right_to_capture_states_the_reason(
     assert "tcpdump" in str(record.values["capture_reason"])
 
 
+@pytest.mark.night
 def test_one_byte_over_the_full_payload_costs_a_second_frame(records: list[Record]) -> None:
     (sweep,) = [record.values for record in records if record.settings.get("sweep")]
     sizes: Any = sweep["sweep_message_bytes"]
@@ -66,7 +67,7 @@ def test_one_byte_over_the_full_payload_costs_a_second_frame(records: list[Recor
     shares = {1372: 1372 / FRAME_BYTES, 1373: 1373 / (1396 + 38 + 84)}
     for size, share in shares.items():
         # What a busy machine takes of a rate is no part of this: 1373 bytes never reach what 1372
-        # do.
+        # do. Of a receiver that is held up, what waited for it comes on top.
         assert 0.5 < rate[size] / (20e6 * share) < 1.02, size
 
 

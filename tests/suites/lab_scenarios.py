@@ -23,13 +23,13 @@ tests:
   - test: payload_search
     protocol: [TCP, UDP]
     ip: [4, 6]
-    timeout: 200ms
+    timeout: 1s
     capture: true
   - test: payload_search
     protocol: UDP
     sweep: true
     duration: 300ms
-    timeout: 200ms
+    timeout: 1s
   - test: round_trip
     protocol: [TCP, UDP]
     ip: [4, 6]
@@ -49,5 +49,5 @@ def cable_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     folder = tmp_path_factory.mktemp("cable")
     with standing("c", rate=20e6, mtu=1400) as of:
-        run_matrix(of, folder, CABLE, timeout_s=180)
+        run_matrix(of, folder, CABLE)
     return folder / "run"

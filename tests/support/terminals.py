@@ -31,7 +31,7 @@ class Terminal:
     def written(self) -> bytes:
         """All of it, once every program has closed it."""
         self.close()
-        self._reader.join(10)
+        self._reader.join(60)
         return bytes(self._written)
 
     def type(self, text: str) -> None:

@@ -56,7 +56,7 @@ def test_processes_of_a_lab_host_get_only_their_cpu_quota(
     argv = ["ssh", "-F", str(planted.ssh_config), "-o", "BatchMode=yes", "linux-a"]
     argv.append("python3 -S -")
     process = subprocess.run(
-        argv, input=script, capture_output=True, text=True, timeout=20, check=False
+        argv, input=script, capture_output=True, text=True, timeout=60, check=False
     )
     assert process.returncode == 0, process.stderr
     spent_s, *words = process.stdout.split()

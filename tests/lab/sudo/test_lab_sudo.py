@@ -35,7 +35,7 @@ def allowed() -> Iterator[lab.LabState]:
 def tried(of: lab.LabState, command: str, host: str = "linux-a") -> tuple[int, str, str]:
     """The exit code and both outputs of a command on a host."""
     argv = ["ssh", "-F", str(of.ssh_config), "-o", "BatchMode=yes", host, command]
-    process = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    process = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
     return process.returncode, process.stdout, process.stderr
 
 
@@ -158,7 +158,7 @@ def test_the_sudo_helper_has_one_capability_and_answers_only_its_account(
     other = ["setpriv", f"--reuid={allowed.hosts[1].uid}", "--clear-groups"]
     for user in ([], other):
         words = [*enter, *user, *command]
-        call = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+        call = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
         assert call.returncode == 1
         assert "does not answer" in call.stderr
     assert "generic-segmentation-offload: on" in ssh(allowed, "linux-a", "ethtool -k test")

@@ -134,17 +134,16 @@ def asleep(seconds: str) -> bool:
 
 
 TAKE = """
-import socket, sys
+import select, socket, sys
 door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 door.bind(("", int(sys.argv[1])))
-door.settimeout(1)
 print("ready", flush=True)
 sizes = []
-try:
-    while True: sizes.append(len(door.recv(65536)))
-except TimeoutError:
-    print(*sizes)
+while door in (ready := select.select([door, sys.stdin], [], [])[0]):
+    sizes.append(len(door.recv(65536)))
+print(*sizes)
 """
+"""Until its input ends and nothing waits any more."""
 GIVE = """
 import socket, sys, time
 IP_MTU_DISCOVER, DO = 10, 2
@@ -156,7 +155,7 @@ for size in sys.argv[3:]:
         print("sent")
     except OSError as error:
         print(error.errno)
-    time.sleep(0.1)
+    time.sleep(0.5)
 """
 
 
@@ -164,11 +163,13 @@ def sent(of: lab.LabState, by: int, to: int, *packets: int) -> tuple[list[int], 
     """IP packets of these lengths, none to be cut up: which of them came, and what was said."""
     take = [*("ip", "netns", "exec", of.hosts[to].namespace), sys.executable, "-c", TAKE, str(PORT)]
     sizes = [str(length - IP_UDP_BYTES) for length in packets]
-    with subprocess.Popen(take, stdout=subprocess.PIPE, text=True) as taker:
-        assert taker.stdout is not None
+    pipe = subprocess.PIPE
+    with subprocess.Popen(take, stdin=pipe, stdout=pipe, text=True) as taker:
+        assert taker.stdin is not None and taker.stdout is not None
         assert taker.stdout.readline() == "ready\n"
         address = of.hosts[to].addresses[0]
         answers = inside(of, by, sys.executable, "-c", GIVE, address, str(PORT), *sizes).split()
+        taker.stdin.close()
         arrivals = taker.stdout.read().split()
     return [int(size) + IP_UDP_BYTES for size in arrivals], answers
 
