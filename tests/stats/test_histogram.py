@@ -106,6 +106,14 @@ def test_a_histogram_percentile_is_within_half_a_bucket_of_the_nearest_rank(
     assert abs(percentile - exact) <= width_of(bucket_of(exact)) / 2
 
 
+def test_the_rank_of_a_percentile_is_exact_for_decimal_shares_and_for_large_counts() -> None:
+    # The float 0.1 is above 1/10; floats of the size of 2^59 are multiples of 64 or 128.
+    assert of_values(range(1, 11)).percentile(0.1) == 1
+    assert Histogram(7, {1: 2**59, 2: 2**59 + 2}).percentile(0.5) == 2
+    # Two values in the middle of a bucket: the lower one represents the bucket.
+    assert [middle_of(bucket_of(value)) for value in (5, 257, 515)] == [5, 256, 513]
+
+
 def test_a_histogram_with_too_few_values_has_no_high_percentile() -> None:
     hundred = of_values(range(100))
     assert hundred.percentile(0.99) == 98
