@@ -101,7 +101,7 @@ def test_netlab_probes_build_without_a_target_copies_the_probe_of_this_machine(
         input="1 hello\n",
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert '"type":"hello"' in greeted.stdout

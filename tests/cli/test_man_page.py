@@ -20,7 +20,7 @@ def made() -> dict[str, Any]:
 
 def rendered() -> str:
     argv = ["groff", "-man", "-ww", "-Tutf8", "-P-c", str(PAGE)]
-    process = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    process = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
     assert (process.returncode, process.stderr) == (0, "")
     # What is printed twice is bold.
     return re.sub(r".\x08|\x1b\[[0-9;]*m", "", process.stdout)

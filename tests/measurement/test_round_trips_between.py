@@ -30,7 +30,7 @@ pytestmark = pytest.mark.lab
 
 
 def round_trips(ends: Ends, **settings: Any) -> Record:
-    defaults: dict[str, Any] = {"protocol": "UDP", "message_bytes": 64}
+    defaults: dict[str, Any] = {"protocol": "UDP", "message_bytes": 64, "timeout_s": 10.0}
     bounds = {} if "count" in settings else {"duration_s": 0.2}
     setup = RoundTrip(**defaults | bounds | {"duration_s": None} | bounds | settings)
     return record_of("round_trip", setup, ends)
@@ -89,14 +89,14 @@ def test_a_response_may_be_shorter_than_its_request(shared_loopback: Ends) -> No
 @pytest.mark.needs("namespaces")
 def test_the_time_in_the_stack_of_the_mirror_is_part_of_the_round_trip() -> None:
     with hosts_on(Path()) as ends:
-        record = round_trips(ends, count=200, message_bytes=18, stack_time=True)
+        record = round_trips(ends, count=5000, message_bytes=18, stack_time=True)
     assert record.status is Status.OK, record.detail
     values = record.values
     assert values["stack_timed"] is True
     timed = values["server_stack_count"]
     assert isinstance(timed, int)
-    # A late stamp is left out and not counted.
-    assert 100 < timed <= 200
+    # A late stamp is left out and not counted, and the first ones may come before there are stamps.
+    assert 100 < timed <= 5000
     assert values["server_stack_stamps"] in ("hardware", "software")
     stack, total = values["server_stack_sum_ns"], values["rtt_sum_ns"]
     assert isinstance(stack, int)
@@ -160,7 +160,7 @@ class Echo:
     def __exit__(self, *_: object) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
             last.sendto(b"", self._socket.getsockname())
-        self._thread.join(10)
+        self._thread.join(60)
         self._socket.close()
 
     def _answer(self) -> None:
@@ -192,7 +192,7 @@ def test_requests_that_a_udp_echo_does_not_answer_are_counted_as_lost(
 ) -> None:
     with Echo(losing=10) as mirror:
         ends = Ends(None, shared_loopback.client, True, mirror=mirror, mirror_name="echo")
-        record = round_trips(ends, count=20, timeout_s=0.5)
+        record = round_trips(ends, count=20, timeout_s=2.0)
     assert record.status is Status.OK, record.detail
     assert record.values["lost_messages"] == 2
     assert record.values["transactions"] == 18
@@ -210,7 +210,7 @@ class TcpEcho:
         return Mirror("127.0.0.1", self._socket.getsockname()[1])
 
     def __exit__(self, *_: object) -> None:
-        self._thread.join(10)
+        self._thread.join(60)
         self._socket.close()
 
     def _answer(self) -> None:

@@ -35,7 +35,7 @@ tests:
   - {test: round_trip, protocol: TCP, message_size: 100, duration: 100ms, message_rate: 1000}
   - {test: connect, message_size: 64, count: 50}
   - {test: stream, protocol: [TCP, UDP], message_size: 1448, count: 2000, socket_buffer: 1MiB}
-  - {test: payload_search, protocol: TCP, sweep: true, duration: 50ms, repeats: 1}
+  - {test: payload_search, protocol: TCP, sweep: true, duration: 300ms, repeats: 1}
 """
 
 
@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     subprocess.run(
         [sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out"],
         cwd=folder,
-        timeout=120,
+        timeout=400,
         check=True,
         capture_output=True,
     )

@@ -197,7 +197,7 @@ tests:
   - {test: stream, protocol: UDP, message_size: 1472, rate: 5Mbit}
 hosts: {a: {local: true}, b: {local: true}, c: {local: true}, d: {local: true}, e: {local: true}}
 """
-CLOCKS = {"a": (0, 0), "b": (3600, 0), "c": (900, 0), "d": (17, 10_000), "e": (86_400, 0)}
+CLOCKS = {"a": (0, 0), "b": (3600, 0), "c": (900, 0), "d": (17, 100_000), "e": (86_400, 0)}
 """Host → seconds by which its clock is off, and parts in a million by which it runs fast."""
 
 
@@ -223,7 +223,8 @@ def test_clock_offsets_do_not_prevent_sums_of_concurrent_flows_but_a_clock_skew_
     of_cables = [dataclasses.replace(trial, same_host=False) for trial in readings(analysis)]
     drifts_ns = {trial.pairing: trial.number("clock_drift_ns") for trial in of_cables}
     assert drifts_ns["a+b"] == drifts_ns["b+a"] == drifts_ns["c+e"] == 0
-    # One per cent of the third of a second before the window and of the window.
+    # A tenth of the third of a second before the window and of the window, 60 ms, less what this
+    # machine leaves unknown of the clocks.
     assert (drifts_ns["c+d"] or 0) > 2e6
     rounds = {
         frozenset(r.pairing for r in together.readings): together

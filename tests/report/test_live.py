@@ -294,7 +294,7 @@ def test_a_reader_never_sees_half_a_page_and_ctrl_c_ends_the_reloading(folder: R
             time.sleep(0.1)
         assert RELOADS.search(page_of(path))
         os.kill(watcher.pid, signal.SIGINT)
-        assert watcher.wait(timeout=30) == 0
+        assert watcher.wait(timeout=120) == 0
     finally:
         stop.set()
         reader.join()

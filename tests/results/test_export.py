@@ -110,6 +110,6 @@ def test_the_bytes_of_an_export_do_not_depend_on_the_locale(locale: str) -> None
         env={**os.environ, "LC_ALL": locale, "PYTHONPATH": root, "PYTHONUTF8": "0"},
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     assert process.stdout == export(FIXTURE, "csv") + export(FIXTURE, "json")

@@ -93,7 +93,7 @@ def test_a_host_that_answers_after_the_start_of_the_run_is_measured(
     child = bench.start(*WORDS)
     bench.wait_for('"kind":"record"')
     late.start()
-    _, output = child.communicate(timeout=60)
+    _, output = child.communicate(timeout=300)
     assert child.returncode == 0, output
     run = bench.load()
     assert reasons(run) == {"near+far": ("ok", None), "near+bad": ("ok", None)}

@@ -163,7 +163,12 @@ def test_a_mirror_over_a_cable_is_measured_over_ipv4_and_ipv6(
 ) -> None:
     client = client_of(wires)
     setup = RoundTrip(
-        protocol="UDP", message_bytes=64, count=20, duration_s=None, ip_version=ip_version
+        protocol="UDP",
+        message_bytes=64,
+        count=20,
+        duration_s=None,
+        ip_version=ip_version,
+        timeout_s=10.0,
     )
     cell = Cell(pairing="XL", test="round_trip", setup=setup)
     with pair_matrix(wires, address) as host:

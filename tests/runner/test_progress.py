@@ -23,7 +23,7 @@ hosts: {server: {local: true}, client: {local: true}}
 pairs: {LL: [server, client]}
 pairings: [LL]
 repeats: 2
-tests: [{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit, duration: 1500ms}]
+tests: [{test: stream, protocol: UDP, message_size: 1448, rate: 8Mbit, duration: 3s}]
 """
 CELL = Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=1448))
 

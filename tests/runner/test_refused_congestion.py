@@ -108,7 +108,7 @@ def asked(command: Sequence[str | Path], name: str) -> dict[str, Any]:
         env=os.environ | {"NETPROBE_TOKEN": TOKEN},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     answer: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
@@ -176,7 +176,7 @@ def test_a_run_tries_a_refused_congestion_control_once_and_prints_the_reason_onc
     (tmp_path / "matrix.yaml").write_text(MATRIX.format(name=name))
     words = (sys.executable, "-m", "netlab", "run", "matrix.yaml", "--into", "out")
     process = subprocess.run(
-        stripped(*words), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        stripped(*words), cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert process.returncode == 0, process.stderr
     frame = load(tmp_path / "out").frame

@@ -74,7 +74,7 @@ def wait_for_a_record(folder: Path, count: int = 1) -> None:
 
 def no_probes(folder: Path) -> bool:
     """Whether all probes of runs in a folder end."""
-    give_up = time.monotonic() + 15
+    give_up = time.monotonic() + 60
     while probes_of(folder) and time.monotonic() < give_up:
         time.sleep(0.1)
     return probes_of(folder) == []

@@ -156,7 +156,7 @@ def test_of_four_processes_one_opens_the_run_folder_and_the_others_are_refused(
     words = sorted(str(writer.stdout and writer.stdout.readline()) for writer in writers)
     codes = []
     for writer in writers:
-        writer.communicate(timeout=30)
+        writer.communicate(timeout=120)
         codes.append(writer.returncode)
     assert words == ["locked\n"] * 3 + ["open\n"]
     assert sorted(codes) == [0, 6, 6, 6]
@@ -173,7 +173,7 @@ def test_kill_9_of_a_writer_loses_no_record_and_frees_the_lock_at_once(tmp_path:
         assert writer.stdout.readline() == "open\n"
         keys += [writer.stdout.readline().strip() for _ in range(chance(number).randint(0, 40))]
         writer.send_signal(signal.SIGKILL)
-        keys += [key for key in writer.communicate(timeout=30)[0].split("\n") if "stream" in key]
+        keys += [key for key in writer.communicate(timeout=120)[0].split("\n") if "stream" in key]
         journal = (path / "journal.jsonl").read_bytes()
         assert journal.startswith(old_journal)
         old_journal = journal

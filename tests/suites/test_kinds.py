@@ -44,7 +44,7 @@ def ended(
         env=settings | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     output = process.stdout + process.stderr

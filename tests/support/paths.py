@@ -193,7 +193,7 @@ def record_of(test: str, setup: TestSettings, ends: Ends) -> Record:
 
 
 def search(ends: Ends, **settings: Any) -> Record:
-    setup = PayloadSearch(**{"timeout_s": 0.1, "duration_s": 0.2} | settings)
+    setup = PayloadSearch(**{"timeout_s": 1.0, "duration_s": 0.2} | settings)
     return record_of("payload_search", setup, ends)
 
 

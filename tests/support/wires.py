@@ -110,7 +110,7 @@ class Wires:
 @contextmanager
 def wired(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
     """Wires for one test, with checks that give up soon."""
-    monkeypatch.setattr(preflight, "CHECK_S", 1.0)
+    monkeypatch.setattr(preflight, "CHECK_S", 2.0)
     monkeypatch.setattr(routes, "COUNTERS_S", 0.2)
     new_wires = Wires(f"netlab-pf-{os.getpid()}-a", f"netlab-pf-{os.getpid()}-b")
     try:

@@ -35,7 +35,7 @@ def outcome_of(folder: Path, text: str, *words: str, ini: str = "") -> tuple[int
     (folder / "pytest.ini").write_text(f"[pytest]\nfilterwarnings = error\n{ini}")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers"]
     process = subprocess.run(
-        [*command, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        [*command, *words], cwd=folder, capture_output=True, text=True, timeout=400, check=False
     )
     return process.returncode, process.stdout + process.stderr
 

@@ -25,7 +25,9 @@ __all__ = ["shared_loopback"]
 pytestmark = [pytest.mark.needs("cc"), pytest.mark.lab]
 
 ECHO = (sys.executable, str(Path(__file__).parent / "udp_echo.py"), "{address}", "{port}")
-SETUP = RoundTrip(protocol="UDP", message_bytes=64, duration_s=None, count=50, mirror="own")
+SETUP = RoundTrip(
+    protocol="UDP", message_bytes=64, duration_s=None, count=50, mirror="own", timeout_s=10.0
+)
 
 
 def measured(ends: Ends, mirror: NamedMirror, setup: RoundTrip = SETUP) -> Record:

@@ -72,7 +72,7 @@ class TwoHosts:
         for end in ends:
             agent = self.ends.agent_of(end)
             os.kill(int(agent.hello["pid"]), signal.SIGKILL)
-            give_up = time.monotonic() + 10
+            give_up = time.monotonic() + 60
             while not agent.gone:
                 assert time.monotonic() < give_up
                 time.sleep(0.01)
