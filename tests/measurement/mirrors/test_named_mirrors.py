@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.needs("cc"), pytest.mark.lab]
 
 ECHO = (sys.executable, str(Path(__file__).parent / "udp_echo.py"), "{address}", "{port}")
 SETUP = RoundTrip(
-    protocol="UDP", message_bytes=64, duration_s=None, count=50, mirror="own", timeout_s=10.0
+    protocol="UDP", message_bytes=64, duration_s=None, count=50, mirror="own", timeout_s=3.0
 )
 
 
