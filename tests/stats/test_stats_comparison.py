@@ -289,9 +289,9 @@ def test_a_comparison_with_the_verdict_cannot_tell_states_its_margin_and_confide
 
 @pytest.mark.parametrize("share", [-0.1, 0.0, 1.0, 1.5, math.nan])
 def test_a_margin_or_confidence_outside_0_to_1_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="each must be between 0 and 1"):
         compare([1.0, 2.0], [1.0, 2.0], paired=True, margin=share)
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="each must be between 0 and 1"):
         compare([1.0, 2.0], [1.0, 2.0], paired=True, confidence=share)
 
 

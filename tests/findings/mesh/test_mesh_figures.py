@@ -58,6 +58,14 @@ def test_a_slow_pair_is_expected_to_reach_the_lower_of_the_most_that_its_ends_re
     assert result.trials == twice(result.cells)
 
 
+def test_two_slow_pairs_have_one_finding_each() -> None:
+    mesh = MadeMesh(HOSTS[:4], pairs={(A, B): 0.3, (C, HOSTS[3]): 0.4}, scatter=0)
+    results = slow_in_mesh(mesh.samples(), (), LINK)
+    assert [result.kind for result in results] == [Kind.SLOW_PAIR] * 2
+    assert [result.group.pairing for result in results] == [f"{A}+{B}", f"{C}+{HOSTS[3]}"]
+    assert results[0].words == {"sending": A, "receiving": B}
+
+
 def test_a_slow_host_has_the_most_that_it_reaches_each_way_and_the_median_of_other_hosts() -> None:
     slow = {(C, A): 0.2, (C, B): 0.197}
     (result,) = slow_in_mesh(column(slow | {(A, C): 0.995, (B, C): 0.993}), (), LINK)
