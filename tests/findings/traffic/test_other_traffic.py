@@ -15,7 +15,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import findings
 from netlab.findings.evidence import samples
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import OtherTraffic, StreamSample
 from netlab.findings.streams.limits import limit_of
 from netlab.findings.traffic.interfaces import others_of
@@ -255,6 +255,7 @@ def test_trials_with_other_traffic_are_counted_by_host_and_direction() -> None:
     ]
     first_finding, second_finding = partial_traffic(trials, ())
     assert (first_finding.group.host, first_finding.trials) == ("linux-b", (("a", 1), ("a", 2)))
+    assert first_finding.cells == second_finding.cells == ("a",)
     assert first_finding.evidence == {"other_bit_per_s": 3e7, "trials": 2}
     assert first_finding.words == {"way": "receiving", "in_trials": "in 2 of 3 trials"}
     assert (second_finding.group.host, second_finding.words["way"], second_finding.trials) == (
@@ -265,7 +266,18 @@ def test_trials_with_other_traffic_are_counted_by_host_and_direction() -> None:
 
 
 def test_other_traffic_that_is_the_bottleneck_is_not_reported_twice() -> None:
-    assert [*partial_traffic([sample_with("a", 1, other(filled_share=0.99))], ())] == []
+    """Neither of a trial that it fills, nor of a cell whose limit it is; other cells are told."""
+    filled, beside = sample_with("a", 1, other(filled_share=0.99)), sample_with("a", 2, other())
+    elsewhere = sample_with("b", 1, other())
+    limits = [
+        finding(kind, Group(), (cell,))
+        for kind, cell in ((Kind.OTHER_TRAFFIC, "a"), (Kind.WIRE_CEILING, "b"))
+    ]
+    trials = [
+        [told.trials for told in partial_traffic([filled, beside, elsewhere], limited)]
+        for limited in (limits, ())
+    ]
+    assert trials == [[(("b", 1),)], [(("a", 2), ("b", 1))]]
 
 
 def test_other_traffic_of_a_stream_is_that_sent_at_its_sender_or_received_at_its_receiver() -> None:
