@@ -31,6 +31,33 @@ def test_the_delays_that_two_of_five_hosts_add_are_recovered_exactly() -> None:
     assert effects.far == ("b", "c")
 
 
+@pytest.mark.parametrize(
+    ("added", "odd"),
+    [
+        ({"c": -30.0}, {("a", "c"): 40.0, ("b", "e"): -40.0}),
+        ({"c": -30.0, "d": -30.0}, {("b", "f"): -40.0, ("e", "f"): 80.0}),
+    ],
+)
+def test_two_odd_pairs_of_six_hosts_do_not_change_what_the_hosts_add(
+    added: dict[str, float], odd: dict[tuple[str, str], float]
+) -> None:
+    # Each case is fitted from one start only: the median of all pairs, and the lowest pair.
+    trials = {
+        (x, y): [100 + added.get(x, 0) + added.get(y, 0) + odd.get((x, y), 0)]
+        for x, y in combinations("abcdef", 2)
+    }
+    effects = host_effects(trials)
+    assert effects is not None
+    assert effects.added == pytest.approx(dict.fromkeys("abcdef", 0.0) | added)
+    assert effects.typical == pytest.approx(100)
+
+
+def test_a_host_with_two_peers_leaves_the_added_times_of_five_hosts_unknown() -> None:
+    pairs = [pair for pair in combinations("abcde", 2) if pair not in {("a", "e"), ("b", "e")}]
+    assert host_effects({pair: [100.0] for pair in pairs}) is None
+    assert host_effects({pair: [100.0] for pair in [*pairs, ("b", "e")]}) is not None
+
+
 def test_round_trips_of_zero_mean_that_no_host_adds_time() -> None:
     effects = host_effects({pair: [0.0] for pair in combinations("abcd", 2)})
     assert effects is not None
