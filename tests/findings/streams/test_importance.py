@@ -16,6 +16,9 @@ def test_the_limit_that_cost_most_throughput_comes_first() -> None:
     assert link.rank < starved.rank
     assert leading_kinds([limit(link, 0.1), limit(starved, 0.4)]) == (starved, link)
     assert leading_kinds([limit(link, 0.4), limit(starved, 0.1)]) == (link, starved)
+    # The costs of several findings of a kind add up; an unknown cost is none.
+    assert leading_kinds([limit(link, 0.3), limit(starved, 0.4), limit(link, 0.3)])[0] == link
+    assert leading_kinds([finding(link, Group("LL")), limit(starved, 0.1)]) == (starved, link)
     # One trial of many costs less than a small cost in all of them.
     assert leading_kinds([limit(link, 0.1, 6), limit(starved, 0.4, 1)]) == (link, starved)
 

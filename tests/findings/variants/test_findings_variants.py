@@ -34,8 +34,10 @@ def content(*changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_hosts(plan_content: dict[str, Any]) -> tuple[Finding, ...]:
-    """The findings about a host whose ECN and MTU were read twice, and differ."""
-    notes = [Note("facts", "", {"host": "nas", "facts": facts}, 1) for facts in FACTS]
+    """The findings about a host whose ECN and MTU were read twice, and differ; a third time none
+    could be read."""
+    read = (*FACTS, "none could be read")
+    notes = [Note("facts", "", {"host": "nas", "facts": facts}, 1) for facts in read]
     run = run_of(plan_of((), LINK, content=plan_content), [RECORD], notes)
     return RunEvidence(run).shown_by("link_checks:hosts")
 
