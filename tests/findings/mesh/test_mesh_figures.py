@@ -123,3 +123,9 @@ def test_a_mesh_is_not_slow_if_half_of_its_trials_have_a_limit_of_a_host() -> No
     for ways, kinds in ((("ab", "bc"), [Kind.SLOW_MESH]), (("ab", "bc", "ca"), [])):
         limited = [finding(Kind.SENDER_CPU, Group(), cells_of(*ways))]
         assert [entry.kind for entry in slow_in_mesh(samples, limited, LINK)] == kinds
+
+
+def test_a_mesh_that_reaches_98_percent_of_the_ceiling_is_not_slow() -> None:
+    for share, kinds in ((0.97, [Kind.SLOW_MESH]), (0.98, [])):
+        results = slow_in_mesh(column({}, every=share), (), LINK)
+        assert [entry.kind for entry in results] == kinds
