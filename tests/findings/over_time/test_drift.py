@@ -14,7 +14,7 @@ from made_runs import made_record, ticking
 
 from netlab.experiment.records import Record, Value
 from netlab.findings.analysis import Analysis
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.over_time.blocks import within_blocks
 from netlab.findings.over_time.drift import drifts, first_trials
 from netlab.findings.series import series_of
@@ -180,3 +180,96 @@ def test_nearly_all_random_drifts_are_found_with_their_direction() -> None:
         missed += not findings
         assert all(finding.evidence["change_share"] * change > 0 for finding in findings)
     assert missed <= number // 20
+
+
+def blocks_of(cells: int, *factors: float, round_trips: bool = False) -> Analysis:
+    """A run whose blocks have the figures of the cells times these factors."""
+    return run(
+        cells, len(factors), lambda block: factors[block], scatter=0, round_trips=round_trips
+    )
+
+
+def kinds(cells: int, *factors: float) -> list[Kind]:
+    return [finding.kind for finding in findings_of(blocks_of(cells, *factors))]
+
+
+def test_a_drift_has_its_change_its_counts_its_probability_its_duration_and_all_trials() -> None:
+    (finding,) = findings_of(run(12, 8, lambda block: 0.99**block, scatter=0))
+    cells = tuple(f"cell-{number}" for number in range(12))
+    assert (finding.kind, finding.group) == (Kind.DRIFT, Group())
+    assert finding.cells == cells
+    assert finding.evidence == pytest.approx(
+        # Two of the 8! orders of the blocks only rise or only fall. 96 trials, one a second.
+        {
+            "change_share": 0.99**7 - 1,
+            "blocks": 8,
+            "cells": 12,
+            "p_value": 2 / 40_320,
+            "lasted_s": 95.0,
+        }
+    )
+    assert str(finding.words["what"]) == "throughput"
+    assert finding.trials == tuple((cell, trial) for cell in cells for trial in range(1, 9))
+
+
+def test_the_probability_of_a_trend_over_few_blocks_is_that_of_all_cells_together() -> None:
+    (finding,) = findings_of(run(5, 3, lambda block: 1.02**-block, scatter=0))
+    assert finding.kind is Kind.CONSISTENT_WITH_DRIFT
+    assert finding.evidence == pytest.approx(
+        {
+            "change_share": 1.02**-2 - 1,
+            "blocks": 3,
+            "cells": 5,
+            "p_value": 2 / 6**5,
+            "lasted_s": 14.0,
+        }
+    )
+    assert kinds(4, 1, 1.02**-1, 1.02**-2) == [], "four cells are too few"
+
+
+def test_a_drift_needs_a_tau_of_at_least_0_6() -> None:
+    """Seven of the blocks run backwards: 21 pairs fall, of 105 or of 91."""
+    levels = [0, 1, 2, 9, 8, 7, 6, 5, 4, 3, 10, 11, 12, 13, 14]
+    factors = [1.01**level for level in levels]
+    assert kinds(1, *factors) == [Kind.DRIFT], "63 of 105 is 0.6"
+    assert kinds(1, *factors[:-1]) == [], "49 of 91 is 0.54"
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ((0, 0.7, 0.8, 1), [Kind.CONSISTENT_WITH_DRIFT]),  # 30 % of the change after the second
+        ((0, 0.78, 1), []),  # 22 %
+        ((0, 0.5, 0.5, 1), []),  # a block without a change
+    ],
+)
+def test_a_trend_over_few_blocks_goes_on_in_every_block_with_a_quarter_after_the_second(
+    levels: tuple[float, ...], expected: list[Kind]
+) -> None:
+    assert kinds(12, *(0.9**level for level in levels)) == expected
+
+
+def test_slower_first_trials_have_their_change_from_the_median_of_the_others_and_their_trials() -> (
+    None
+):
+    """The geometric mean of the second and the third block is the square root of 1.02."""
+    cells = tuple(f"cell-{number}" for number in range(8))
+    middle = 1.02**0.5
+    for round_trips, first in ((False, 0.9), (True, 1.1)):
+        (finding,) = findings_of(blocks_of(8, first, 1.02, 1.0, round_trips=round_trips))
+        assert (finding.kind, finding.group) == (Kind.FIRST_TRIAL_SLOWER, Group())
+        assert finding.cells == cells
+        assert finding.evidence == pytest.approx(
+            {"change_share": first / middle - 1, "slower_cells": 8, "cells": 8, "blocks": 3}
+        )
+        assert str(finding.words["what"]) == ("round trips" if round_trips else "throughput")
+        assert finding.trials == tuple((cell, 1) for cell in cells)
+
+
+def test_the_number_of_blocks_is_the_one_that_gives_the_table_the_most_figures() -> None:
+    """2 blocks of 5 cells are 10 figures, 6 of 4 are 24, and 8 of 1 are 8."""
+    analysis = run(5, 8, lambda block: 0.99**block, scatter=0)
+    blocks = dict(zip([f"cell-{number}" for number in range(5)], [2, 6, 6, 6, 8], strict=True))
+    kept = [record for record in analysis.records if record.trial <= blocks[record.cell]]
+    (finding,) = findings_of(run_of(analysis.plan, kept))
+    assert (finding.evidence["blocks"], finding.evidence["cells"]) == (6, 4)

@@ -1,0 +1,131 @@
+"""What a wait for a CPU costs: the missing throughput that it explains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
+
+from netlab.findings.finding import Kind
+from netlab.findings.sample import StreamEnd, StreamSample
+from netlab.findings.streams.by_trials import limits
+from netlab.findings.streams.host_limits import (
+    costs,
+    loses_most,
+    receiver_held_up,
+    receiver_on_cpu,
+    receiver_shut,
+    takes,
+)
+
+SIXTY = tcp(ceiling_bit_per_s=1e8, throughput_bit_per_s=6e7)
+"""40 % is missing to the ceiling, and a quarter to trials with 80 Mbit/s."""
+
+
+def waiting(waited: float, on_cpu: float | None = 0.0) -> StreamEnd:
+    """An end that waited for a CPU for this share of its second, and was on one for that share."""
+    thread_ns = None if on_cpu is None else round(on_cpu * 1e9)
+    return replace(IDLE, thread_ns=thread_ns, run_queue_delay_ns=round(waited * 1e9))
+
+
+def test_a_wait_costs_throughput_from_half_of_what_is_missing_to_the_ceiling_or_other_trials() -> (
+    None
+):
+    assert costs(SIXTY, waiting(0.2))
+    assert not costs(SIXTY, waiting(0.15))
+    assert costs(SIXTY, waiting(0.15), 8e7)
+    assert not costs(SIXTY, waiting(0.12), 8e7)
+    assert costs(replace(SIXTY, throughput_bit_per_s=9.8e7), waiting(0.15), 1e8), "2 % faster"
+    assert not costs(replace(SIXTY, throughput_bit_per_s=9.81e7), waiting(0.15), 1e8)
+
+
+def test_an_end_that_is_on_a_cpu_or_waits_for_one_lacks_it_unless_other_trials_were_as_fast() -> (
+    None
+):
+    forty = replace(SIXTY, throughput_bit_per_s=4e7)
+    assert takes(forty, waiting(0.1, 0.85)), "95 % together"
+    assert not takes(forty, waiting(0.1, 0.84))
+    assert not takes(forty, waiting(0.1, 0.85), 4e7)
+    assert not takes(SIXTY, waiting(0.15, None)), "its time on a CPU is not known"
+    assert takes(SIXTY, waiting(0.15), 8e7)
+
+
+def test_a_shut_receiver_is_a_limit_if_waits_and_closed_time_are_half_of_what_is_missing() -> None:
+    def is_shut(shut_us: int, waited: float, best: float | None = None, **changes: Any) -> bool:
+        account = replace(ACCOUNT, rwnd_limited_us=shut_us)
+        sample = replace(SIXTY, tcp=account, receiver=waiting(waited), **changes)
+        return receiver_shut(sample, best)
+
+    assert is_shut(200_000, 0.2)
+    assert not is_shut(199_000, 0.2)
+    assert not is_shut(200_000, 0.19)
+    assert is_shut(130_000, 0.13, 8e7)
+    assert not is_shut(200_000, 0.2, streams=2)
+    assert is_shut(0, 0.2, queue_full_share=0.3)
+
+
+def test_a_receiver_with_a_closed_window_was_held_up_if_its_waits_explain_the_slower_trial() -> (
+    None
+):
+    sample = replace(
+        SIXTY, tcp=replace(ACCOUNT, rwnd_limited_us=500_000), receiver=waiting(0.15, 0.3)
+    )
+    assert receiver_held_up(sample, 8e7)
+    assert not receiver_held_up(sample)
+
+
+def test_a_receiver_that_always_finds_data_needs_80_percent_of_a_cpu_to_be_the_limit() -> None:
+    def is_limit(on_cpu: float | None) -> bool:
+        calls = {"receive_calls": 900, "empty_receives": 9}
+        return receiver_on_cpu(tcp(receiver=waiting(0.0, on_cpu), **calls))
+
+    assert [is_limit(on_cpu) for on_cpu in (None, 0.79, 0.8)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("share_of_ceiling", "lost", "expected"),
+    [(0.4, 1_000, True), (0.4, 999, False), (0.8, 750, True), (0.8, 490, False)],
+)
+def test_loss_is_most_of_what_is_missing_from_a_fifth_of_all_or_half_of_the_gap(
+    share_of_ceiling: float, lost: int, *, expected: bool
+) -> None:
+    throughput = share_of_ceiling * CEILING
+    sample = udp(sent=5_000, lost=lost, throughput_bit_per_s=throughput)
+    assert loses_most(sample) is expected
+
+
+def starved(trial: int, waited_ms: int, bit_per_s: float, cell: str = "a") -> StreamSample:
+    """A trial whose receiver waited for a CPU while its receive queue was full."""
+    receiver = replace(IDLE, run_queue_delay_ns=waited_ms * 1_000_000)
+    sample = tcp(receiver=receiver, queue_full_share=0.9, throughput_bit_per_s=bit_per_s)
+    return replace(sample, cell=cell, trial=trial)
+
+
+def are_told(ranks: list[int], step_ms: int = 20) -> bool:
+    """Whether waits are a limit if the trials, from the shortest wait to the longest, have these
+    ranks by throughput.
+    """
+    samples = [
+        starved(at + 1, 150 + step_ms * at, 4e7 + 1e5 * rank) for at, rank in enumerate(ranks)
+    ]
+    return any(finding.kind is Kind.RECEIVER_STARVED for finding in limits(samples))
+
+
+def test_waits_are_no_limit_if_more_pairs_of_six_trials_are_faster_with_the_longer_wait() -> None:
+    assert not are_told([3, 3, 1, 6, 1, 5]), "7 pairs are faster, 6 slower, 2 equally fast"
+    assert are_told([4, 3, 1, 6, 1, 5]), "7 are faster, 7 slower"
+    assert are_told([1, 2, 3, 4, 5]), "five trials are too few"
+    assert are_told([1, 2, 3, 4, 5, 6], step_ms=19), "the waits differ by less than 10 %"
+
+
+def test_the_throughput_of_trials_with_longer_waits_is_compared_with_the_median_of_their_cell() -> (
+    None
+):
+    """Within each cell 3 pairs are faster with the longer wait, and across them 4 of 9 each way."""
+    slow = [(300, 0.98), (320, 1.0), (340, 1.02)]
+    fast = [(200, 0.99), (220, 1.0), (240, 1.01)]
+    samples = [starved(at + 1, ms, 2e7 * share, "a") for at, (ms, share) in enumerate(slow)]
+    samples += [starved(at + 1, ms, 4e7 * share, "b") for at, (ms, share) in enumerate(fast)]
+    assert Kind.RECEIVER_STARVED not in {finding.kind for finding in limits(samples)}
