@@ -53,7 +53,7 @@ def test_an_unknown_name_of_netlab_is_an_attribute_error() -> None:
 @pytest.mark.lab
 def test_measure_returns_a_run_and_stores_its_folder(capfd: pytest.CaptureFixture[str]) -> None:
     run = netlab.measure(protocol="UDP", size="1KiB", seconds=3)
-    (record,) = run.records
+    (record,) = run.latest.values()
     assert record.settings["message_bytes"] == 1024
     assert run.frame["throughput_bit_per_s"].iloc[0] == record.values["throughput_bit_per_s"]
     (folder,) = Path("runs").iterdir()
@@ -69,7 +69,7 @@ def test_a_quiet_measure_of_round_trips_prints_nothing_and_stores_the_named_fold
 ) -> None:
     run = netlab.measure(latency=True, seconds=0.2, into="trips", quiet=True)
     assert capfd.readouterr() == ("", "")
-    assert [record.test for record in run.records] == ["round_trip"]
+    assert {record.test for record in run.records} == {"round_trip"}
     assert netlab.load("trips").records == run.records
 
 
@@ -79,7 +79,7 @@ def test_a_second_run_into_a_complete_folder_measures_nothing_again(
 ) -> None:
     Path("look.yaml").write_text(MATRIX)
     first = netlab.run("look.yaml", only=["here+here"], settings={"repeats": "2"}, into="one")
-    assert [record.status for record in first.records] == ["ok"] * 4
+    assert [record.status for record in first.latest.values()] == ["ok"] * 4
     capfd.readouterr()
     again = netlab.run("look.yaml", settings={"repeats": "2"}, into="one", check=True, quiet=True)
     assert capfd.readouterr() == ("", "")
@@ -90,7 +90,8 @@ def test_a_second_run_into_a_complete_folder_measures_nothing_again(
 def test_pending_cells_are_in_the_run_and_raise_an_error_if_checked() -> None:
     Path("look.yaml").write_text(MATRIX.replace("[here+here]", "[here+here, WL]"))
     run = netlab.run("look.yaml", into="one")
-    assert [record.status for record in run.records] == ["ok", "ok", "pending", "pending"]
+    statuses = [record.status for record in run.latest.values()]
+    assert statuses == ["ok", "ok", "pending", "pending"]
     assert "2 pending" in repr(run)
     with pytest.raises(IncompleteRun, match="2 pending"):
         netlab.run("look.yaml", into="one", check=True)

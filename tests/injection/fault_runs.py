@@ -110,7 +110,7 @@ class Bench:
         return child  # type: ignore[no-any-return]
 
     def run(
-        self, *words: str, timeout_s: float = 120, env: Mapping[str, str] | None = None
+        self, *words: str, timeout_s: float = 300, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """``netlab words…`` to its end, which comes by itself."""
         child = self.start(*words, env=env)
@@ -133,7 +133,7 @@ class Bench:
             time.sleep(0.05)
         return process_ids
 
-    def wait_for(self, text: str, into: str = "out", timeout_s: float = 60.0) -> None:
+    def wait_for(self, text: str, into: str = "out", timeout_s: float = 120.0) -> None:
         """Until a text is in the journal of a run, such as ``"kind":"attempt"``."""
         journal = self.folder / into / "journal.jsonl"
         give_up = time.monotonic() + timeout_s

@@ -102,7 +102,7 @@ def test_the_inventory_and_the_matrix_of_init_can_be_planned_run_and_resumed(
     again = netlab(home, "resume", "one", "--no-report", "--json")
     assert again.returncode == 0, again.stderr
     assert again.stdout == ""  # all that was asked for is there
-    assert {record.status for record in load(home / "one").records} == {"ok"}
+    assert {record.status for record in load(home / "one").latest.values()} == {"ok"}
 
 
 def test_init_does_not_overwrite_an_existing_inventory(home: Path) -> None:
@@ -147,7 +147,7 @@ def test_measure_in_python_returns_the_throughput_between_two_hosts(
     run = measure(
         "linux-a", "linux-b", hosts=hosts_file(cable), seconds=1, link="100Mbit", protocol="UDP"
     )
-    (record,) = run.records
+    (record,) = run.latest.values()
     assert (record.server, record.client) == ("linux-a", "linux-b")
     mean_bit_per_s = run.summary()["mean"].iloc[0]
     assert mean_bit_per_s == record.values["throughput_bit_per_s"]

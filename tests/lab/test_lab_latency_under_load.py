@@ -70,8 +70,8 @@ def values_of(
     """Values of the cells, by what each has of an axis."""
     with first_on_the_cpus(of):
         run = run_matrix(of, folder, matrix, timeout_s=180)
-    assert {str(record.status) for record in run.records} == {"ok"}
-    return {str(record.settings[axis]): record.values for record in run.records}
+    assert {str(record.status) for record in run.latest.values()} == {"ok"}
+    return {str(record.settings[axis]): record.values for record in run.latest.values()}
 
 
 @pytest.mark.night
@@ -156,7 +156,7 @@ def test_round_trips_are_longer_under_load_than_before_and_each_is_counted(
 ) -> None:
     """A full queue takes 31 ms; a busy machine leaves it emptier, and adds some milliseconds.
     Neither makes microseconds or seconds of them."""
-    (record,) = run_matrix(router, tmp_path, SHORT).records
+    (record,) = run_matrix(router, tmp_path, SHORT).latest.values()
     assert record.status == "ok"
     values: Mapping[str, Any] = record.values
     assert 0 < values["idle_rtt_count"] <= 101

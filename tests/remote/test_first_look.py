@@ -34,7 +34,9 @@ PATH = f"{FOLDER}/netprobe-{'0' * 16}"
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The commands and subsystems that begin on channels, in their order."""
+    """The commands and subsystems that begin on channels, in their order; a busy machine is waited
+    for."""
+    monkeypatch.setattr(first_look, "LOOK_S", 60.0)
     requests: list[str] = []
     command, subsystem = paramiko.Channel.exec_command, paramiko.Channel.invoke_subsystem
 

@@ -238,6 +238,7 @@ def test_netlab_waits_for_a_slow_first_start_of_a_windows_probe_and_reports_the_
         "scanner, 60 s at most"
     ]
     monkeypatch.undo()
+    monkeypatch.setattr(probe, "SAY_S", 60.0)
     monkeypatch.setattr(deploy, "probe_for", lambda *_: server.folder.parent / "netprobe.exe")
     Agent.open(reached(server), messages.append).close()
     assert len(messages) == 1

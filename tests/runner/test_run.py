@@ -155,7 +155,7 @@ def test_a_run_leaves_no_probe_behind(measured: Measured) -> None:
 def test_a_cell_that_the_system_refuses_is_impossible_with_its_error_number(
     measured: Measured,
 ) -> None:
-    (record,) = [e for e in read(measured.folder / "out").records if e.reason is not None]
+    (record,) = [e for e in read(measured.folder / "out").latest.values() if e.reason is not None]
     assert (str(record.status), record.reason, record.errno) == ("impossible", TOO_LONG, 90)
     assert record.attempt == 1
     assert load(measured.folder / "out").frame["throughput_bit_per_s"].isna().sum() == 1
@@ -226,7 +226,7 @@ def test_resume_with_redo_measures_only_the_named_cell_even_if_another_cell_is_m
     record_lines = records(copied / "out")
     assert sum(key in line for line in record_lines) == 2
     assert sum(lost_key in line for line in record_lines) == 0
-    assert len(record_lines) == CELLS
+    assert len(record_lines) == 1 + sum('"kind":"record"' in line for line in journal_lines)
     again = netlab(copied, "resume", "out", "--no-report", "--redo", "failed")
     assert again.returncode == 2
     assert "without --redo" in again.stderr
@@ -320,12 +320,13 @@ def test_a_run_that_repeats_until_precise_resumes_after_sigkill_with_the_same_de
     own: dict[str, dict[int, Record]] = {cell.key: {} for cell in stored.plan.cells}
     for record in stored.records:
         progress = progress_of(UNTIL_RULE, own[record.cell])
-        assert not progress.ended
-        assert record.trial <= progress.trials
+        if record.trial not in own[record.cell]:  # a trial that a busy machine failed is repeated
+            assert not progress.ended
+            assert record.trial <= progress.trials
         own[record.cell][record.trial] = record
     assert all(progress_of(UNTIL_RULE, trials).ended for trials in own.values())
     state = json.loads(netlab(tmp_path, "status", "out", "--json").stdout)
-    assert (state["total"], state["done"]) == (len(stored.records), len(stored.records))
+    assert (state["total"], state["done"]) == (len(stored.latest), len(stored.latest))
     wild = [key for key, trials in own.items() if progress_of(UNTIL_RULE, trials).precise is False]
     assert state["not_tight"] == wild
     assert no_probes(tmp_path)

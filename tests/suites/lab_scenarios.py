@@ -36,6 +36,7 @@ tests:
     nodelay: true
     message_size: [18, 1300]
     count: 300
+    timeout: 5s
   - test: connect
     message_size: 64
     count: 50

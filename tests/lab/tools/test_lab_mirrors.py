@@ -33,6 +33,7 @@ tests:
     protocol: UDP
     message_size: 64
     count: 300
+    timeout: 5s
     stack_time: true
     mirror: [netprobe, python, missing]
 """
