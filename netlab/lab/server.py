@@ -197,9 +197,10 @@ def accounts(host: LabHost, *, frames: bool = False) -> dict[str, str]:
 
 def await_ready(host: LabHost, folder: Path) -> None:
     """Wait until the host's sshd answers; raise HostError with its last message if it does not."""
-    end = time.monotonic() + READY_S
+    end, process = time.monotonic() + READY_S, read_started(_pid_file(host, folder))
     while time.monotonic() < end:
-        if not lives(host, folder):
+        # Just started, it may not be in the host's namespace yet: that it runs is enough.
+        if process is None or not process.lives() or _network(process) is None:
             break
         try:
             with socket.create_connection((host.management_address, 22), timeout=1.0) as link:
@@ -293,10 +294,17 @@ def _members(host: LabHost, pid_namespace: Path | None) -> list[int]:
 def _is_inside(process: Started, host: LabHost) -> bool:
     """Whether a process is in the host's network namespace."""
     try:
-        inode = Path(f"/proc/{process.pid}/ns/net").stat().st_ino
-        return inode == (NAMESPACES / host.namespace).stat().st_ino
+        return _network(process) == (NAMESPACES / host.namespace).stat().st_ino
     except OSError:
         return False
+
+
+def _network(process: Started) -> int | None:
+    """The network namespace of a process; ``None`` if it has ended."""
+    try:
+        return Path(f"/proc/{process.pid}/ns/net").stat().st_ino
+    except OSError:
+        return None
 
 
 def _pid_file(host: LabHost, folder: Path) -> Path:

@@ -1,4 +1,6 @@
-"""The end of a virtual lab: what down leaves, also of an up that failed or was killed."""
+"""The end of a virtual lab: what down leaves, also of an up that failed or was killed; and when a
+host has begun.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,11 @@ from netlab.lab.options import LabOptions
 from netlab.lab.plan import LabPlan, make_plan
 
 NAME = f"e{os.getpid()}"
+ANSWER = """\
+import socket
+socket.create_server(("127.77.0.1", 22)).accept()[0].send(b"SSH-")
+"""
+"""What an sshd does first."""
 
 
 def a_plan() -> LabPlan:
@@ -161,3 +169,21 @@ class TestTheEndOfALab:
         finally:
             for name in names:
                 lab.down(name)
+
+
+class TestTheBeginningOfAHost:
+    pytestmark = needs_a_lab_at_rest
+
+    def test_a_host_that_has_not_entered_its_namespace_yet_is_waited_for(
+        self, tmp_path: Path
+    ) -> None:
+        host = replace(a_plan().hosts[0], management_address="127.77.0.1")
+        process = subprocess.Popen([sys.executable, "-c", ANSWER])
+        try:
+            file = tmp_path / f"{host.name}.process"
+            state.write_started(file, state.started(process.pid))
+            server.await_ready(host, tmp_path)
+            assert not server.lives(host, tmp_path), "it is in no namespace of the lab"
+        finally:
+            process.kill()
+            process.wait()
