@@ -11,7 +11,8 @@ from made_readings import plan_of, planned, result
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.round_trips.parts import TICK_NS, made_of
+from netlab.findings.round_trips.parts import TICK_NS, made_of, parts_ns
+from netlab.findings.round_trips.trips import TripCell, TripTrial
 from netlab.findings.sample import WINDOW_NS
 from netlab.findings.series import series_of
 
@@ -117,3 +118,14 @@ def test_every_cell_is_split_whose_own_parts_are_known() -> None:
     records = [result(cell, 1, values) for cell, values in zip(cells, trials, strict=True)]
     split = made_of(series_of(run_of(plan_of(cells, 1), records)), None)
     assert [each.cells for each in split] == [(cells[2].key,)]
+
+
+def test_the_parts_of_a_long_hold_and_of_a_connection_on_a_slow_link_are_exact() -> None:
+    """Half a second; two messages in frames of 72 bytes with preamble, and two opening packets in
+    such frames, at 1 Mbit/s.
+    """
+    cell = planned("connect", protocol="TCP", message_bytes=6, mirror_hold_s=0.5)
+    trip = TripTrial(result(cell, 1, {"rtt_mean_ns": 600_000_000}))
+    trips = TripCell(Group(), cell.key, cell.test, (trip,))
+    parts = {"wire": 4 * 72 * 8 * 1_000, "hold": 500_000_000}
+    assert parts_ns(trip, trips, Link(1e6, 1500)) == parts

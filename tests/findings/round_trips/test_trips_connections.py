@@ -6,14 +6,22 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from made_findings import run_of
 from made_histograms import of_values, to_pairs
-from made_readings import planned, result
+from made_readings import plan_of, planned, result
 from made_trips import found, said, timed, trips_run
 
 from netlab.experiment.records import Value
-from netlab.findings.finding import Group
-from netlab.findings.round_trips.connections import LostFirst, first_packets
+from netlab.findings.finding import Group, Kind, finding
+from netlab.findings.round_trips.connections import (
+    LostFirst,
+    _near,
+    first_packet_lost,
+    first_packets,
+)
 from netlab.findings.round_trips.trips import TripCell, TripTrial
+from netlab.findings.series import series_of
+from netlab.findings.trial_words import in_trials
 
 KIND = "first-packet-lost"
 CELL = planned("connect", protocol="TCP", message_bytes=64)
@@ -74,11 +82,16 @@ TOO_LATE_NS = 3_377_048_575
 BETWEEN_NS, SECOND_NS = 1_500_000_255, 2_000_000_511
 
 
-def judged(counts: dict[int, int], **more: Value) -> list[LostFirst]:
-    """What is found about one trial with these durations, within an hour."""
+def exactly(counts: dict[int, int]) -> dict[str, Value]:
+    """A trial with these durations, within an hour."""
     durations = of_values([ns for ns, count in counts.items() for _ in range(count)], bits=20)
     values: dict[str, Value] = {"elapsed_ns": 3600 * 10**9, "rtt_histogram": to_pairs(durations)}
-    record = result(CELL, 1, {**values, "rtt_histogram_bits": 20, **more})
+    return {**values, "rtt_histogram_bits": 20}
+
+
+def judged(counts: dict[int, int], **more: Value) -> list[LostFirst]:
+    """What is found about one trial with these durations."""
+    record = result(CELL, 1, {**exactly(counts), **more})
     return first_packets(TripCell(Group(), CELL.key, "connect", (TripTrial(record),)))
 
 
@@ -110,3 +123,33 @@ def test_first_packets_count_as_lost_only_if_most_long_connections_took_about_a_
 
 def test_a_single_connection_of_a_second_does_not_count_as_a_lost_first_packet() -> None:
     assert judged({FIRST_NS: 1}) == []
+
+
+def test_lost_first_packets_are_counted_over_all_trials_with_the_means_of_the_worst_one() -> None:
+    """Of 1000 connections, four were delayed; of 100, two, which is the larger share."""
+    delayed = [{USUAL_NS: 996, FIRST_NS: 4}, {USUAL_NS: 500}, {USUAL_NS: 98, LATEST_NS: 2}]
+    records = [result(CELL, number, exactly(counts)) for number, counts in enumerate(delayed, 1)]
+    (only,) = first_packet_lost(series_of(run_of(plan_of([CELL], 3), records)))
+    figures = {
+        **{"lost_connections": 6, "connections": 1100, "longest_trip_ns": LATEST_NS},
+        "mean_trip_ns": (98 * USUAL_NS + 2 * LATEST_NS) / 100,
+        **{"mean_without_trip_ns": USUAL_NS, "trials": 2, "of_trials": 3},
+    }
+    trials = ((CELL.key, 1), (CELL.key, 3))
+    assert only == finding(
+        Kind.FIRST_PACKET_LOST,
+        Group("LL", "TCP", 64),
+        (CELL.key,),
+        figures,
+        in_trials(2, 3),
+        trials,
+    )
+
+
+def test_a_time_out_is_recognised_from_a_hundredth_early_to_an_eighth_and_four_medians_late() -> (
+    None
+):
+    times_ns = (990_000_000, 1_125_000_400, 1_980_000_000, 7_875_000_400)
+    assert [_near(time_ns, 100) for time_ns in times_ns] == [True] * 4
+    others_ns = (989_999_999, 1_125_000_401, 1_979_999_999, 7_875_000_401)
+    assert [_near(time_ns, 100) for time_ns in others_ns] == [False] * 4
