@@ -38,6 +38,20 @@ def test_the_target_model_states_how_many_packets_without_loss_prove_a_path() ->
     assert model.judged(1000, 500, length) == "too many"
 
 
+@pytest.mark.parametrize(
+    ("length", "odds", "good"),
+    [
+        (8, 7.0, 1.75),  # 1/8 against 1/2: odds of 1/7 against 1, and 7/8 against 1/2 arrive
+        (3, 198.0, 200 / 3),  # 1/3 against 0.99: odds of 1/2 against 99, and 2/3 against 1/100
+    ],
+)
+def test_the_lines_of_the_loss_test_follow_from_the_odds_of_a_loss_on_good_and_bad_paths(
+    length: int, odds: float, good: float
+) -> None:
+    expected = [math.log(good) / math.log(odds), math.log(19) / math.log(odds)]
+    assert [*model._lines(length)] == pytest.approx(expected)
+
+
 @given(paths, st.integers(40, 9000))
 def test_a_loss_of_one_packet_per_run_length_allows_exactly_the_target_rate(
     path: LongPath, packet: int

@@ -73,6 +73,34 @@ def test_a_far_host_is_found_by_the_hosts_of_the_records_if_pairings_are_letters
     assert finding.cells == (cell.key,)
 
 
+def test_a_far_host_adds_the_time_of_the_settings_with_the_shortest_typical_round_trip() -> None:
+    """With large messages the host adds 90 µs to 300 µs, with small ones 50 µs to 100 µs."""
+    b, hosts = HOSTS[1], HOSTS[:4]
+    cells, records = [], []
+    for at, (size, typical_ns, added_ns) in enumerate(
+        [(1400, 300_000, 90_000), (64, 100_000, 50_000)]
+    ):
+        for place, (server, client) in enumerate(permutations(hosts, 2)):
+            settings: dict[str, Value] = {"protocol": "UDP", "message_bytes": size}
+            if place % 2:  # the same settings in another order
+                settings = dict(reversed(settings.items()))
+            pairing = f"{server}+{client}"
+            cell = PlannedCell(f"{pairing}-{size}", pairing, "round_trip", settings)
+            rtt_ns = typical_ns + added_ns * (b in (server, client))
+            cells.append(cell)
+            values: dict[str, Value] = {"rtt_p50_ns": rtt_ns, "same_host": False}
+            records.append(made_record(cell, 1, values=values))
+            # Within one host, round trips are not compared.
+            within: dict[str, Value] = {"rtt_p50_ns": 10 * rtt_ns, "same_host": True}
+            records.append(made_record(cell, 2 + at, values=within))
+    (finding,) = far_hosts(run_of(plan_of(cells), records), imported=False)
+    assert finding.group == Group(host=b)
+    assert finding.evidence == pytest.approx({"added_ns": 50_000, "typical_ns": 100_000})
+    of_host = tuple(cell.key for cell in cells if b in cell.pairing.split("+"))
+    assert finding.cells == of_host
+    assert finding.trials == tuple((cell, 1) for cell in of_host)
+
+
 def of_run(analysis: Analysis) -> list[str]:
     return [finding.group.host for finding in analysis.findings if finding.kind is Kind.FAR_HOST]
 

@@ -129,3 +129,9 @@ def test_a_mesh_that_reaches_98_percent_of_the_ceiling_is_not_slow() -> None:
     for share, kinds in ((0.97, [Kind.SLOW_MESH]), (0.98, [])):
         results = slow_in_mesh(column({}, every=share), (), LINK)
         assert [entry.kind for entry in results] == kinds
+
+
+def test_a_mesh_that_sends_both_ways_at_once_and_reaches_96_percent_is_not_slow() -> None:
+    for share, kinds in ((0.95, [Kind.SLOW_MESH]), (0.965, [])):
+        samples = [replace(sample, flow="to server") for sample in column({}, every=share)]
+        assert [entry.kind for entry in slow_in_mesh(samples, (), LINK)] == kinds

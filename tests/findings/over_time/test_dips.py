@@ -12,9 +12,10 @@ from draws import chance, drawn
 from made_findings import plan_of, run_of
 from made_runs import made_cell, made_record
 
-from netlab.experiment.records import Value
+from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.over_time.dips import dips
 from netlab.findings.trial_words import in_trials
 from netlab.report.text.findings import statement
 from netlab.stats.periodic import periodic_dips
@@ -98,6 +99,39 @@ def test_periodic_dips_with_retransmissions_are_attributed_to_congestion_control
 def test_periodic_dips_in_one_trial_of_three_are_not_reported() -> None:
     flat = series(100, 10, 0)
     assert findings_of(run([series(100, 10, 0.4), flat, flat])) == []
+
+
+def test_periodic_dips_in_half_of_the_trials_are_not_reported() -> None:
+    flat = series(100, 10, 0)
+    assert findings_of(run([series(100, 10, 0.4), series(100, 10, 0.4, seed=2), flat, flat])) == []
+
+
+def test_failed_trials_other_tests_and_trials_without_an_interval_do_not_count_for_dips() -> None:
+    analysis = run([series(100, 10, 0)] * 3 + [series(100, 10, 0.4)])
+    failed, trip, no_interval, dipping = analysis.records
+    kept = {
+        name: value for name, value in no_interval.values.items() if name != "receiver_interval_ns"
+    }
+    records: list[Record] = [
+        replace(failed, status=Status.FAILED, reason="timeout"),
+        replace(trip, test="round_trip"),
+        replace(no_interval, values=kept),
+        dipping,
+    ]
+    (of_run,) = dips(run_of(analysis.plan, records), (), imported=False)
+    assert (of_run.evidence["trials"], of_run.evidence["of_trials"]) == (1, 1)
+    assert of_run.trials == ((dipping.cell, 4),)
+
+
+def test_periodic_dips_of_one_of_two_directions_are_reported_with_this_direction() -> None:
+    analysis = run([series(100, 10, 0.4)])
+    (record,) = analysis.records
+    to_client: dict[str, Value] = {
+        f"to_client_{name}": value for name, value in record.values.items()
+    }
+    both_ways = run_of(analysis.plan, [replace(record, values=to_client)])
+    (of_run,) = dips(both_ways, (), imported=False)
+    assert (of_run.kind, of_run.group.flow) == (Kind.PERIODIC_DIPS, "to client")
 
 
 def test_shallow_dips_large_receives_and_short_series_have_no_dip_finding() -> None:

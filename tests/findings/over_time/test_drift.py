@@ -15,8 +15,8 @@ from made_runs import made_record, ticking
 from netlab.experiment.records import Record, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.over_time.blocks import within_blocks
-from netlab.findings.over_time.drift import drifts, first_trials
+from netlab.findings.over_time.blocks import BlockTable, within_blocks
+from netlab.findings.over_time.drift import _residuals, drifts, first_trials
 from netlab.findings.series import series_of
 from netlab.report.text.findings import sentence, statement
 from netlab.report.text.run_index import RunIndex
@@ -135,6 +135,8 @@ def test_imported_runs_have_no_drift_and_no_first_trial_finding() -> None:
     series = series_of(analysis)
     assert list(drifts(analysis, series, imported=True)) == []
     assert list(first_trials(analysis, series, imported=True)) == []
+    slow_start = blocks_of(12, 0.9, 1.0, 1.0)
+    assert list(first_trials(slow_start, series_of(slow_start), imported=True)) == []
 
 
 def test_random_runs_without_drift_rarely_have_a_drift_or_first_trial_finding() -> None:
@@ -273,3 +275,15 @@ def test_the_number_of_blocks_is_the_one_that_gives_the_table_the_most_figures()
     kept = [record for record in analysis.records if record.trial <= blocks[record.cell]]
     (finding,) = findings_of(run_of(analysis.plan, kept))
     assert (finding.evidence["blocks"], finding.evidence["cells"]) == (6, 4)
+
+
+def test_three_blocks_that_end_where_they_began_have_no_trend() -> None:
+    assert kinds(5, 1.0, 1.05, 1.0) == []
+
+
+def test_figures_are_compared_with_the_geometric_mean_of_their_own_cell() -> None:
+    e = math.e
+    table = BlockTable("rtt_mean_ns", {("a", ""): (1.0, e**2), ("b", ""): (e**3, e**3)})
+    first, second = _residuals(table)
+    assert first == pytest.approx([-1, 1])
+    assert second == pytest.approx([0, 0])

@@ -12,7 +12,8 @@ from made_streams import LINK, stream, stream_values
 
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.stops.data_stopped import group_of
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 from netlab.store.plan import PlannedCell
@@ -198,3 +199,17 @@ def test_a_clock_that_was_set_during_round_trips_is_reported(tmp_path: Path) -> 
     (finding,) = [finding for finding in run.findings if finding.kind is Kind.CLOCK_STEP]
     assert (finding.group.host, finding.cells) == ("alpha", (cell.key,))
     assert "its clock jumped by +5.0 s" in sentence(finding, RunIndex(run)).lower()
+
+
+def test_the_group_of_a_flow_names_no_protocol_and_no_message_size_that_are_not_recorded() -> None:
+    record = result(stream(), 1, {})
+    settings: list[dict[str, Value]] = [
+        {"protocol": "TCP", "message_bytes": 64},
+        {},
+        {"message_bytes": "64"},
+    ]
+    assert [group_of(replace(record, settings=each), "to_client_") for each in settings] == [
+        Group(record.pairing, "TCP", 64, "to client"),
+        Group(record.pairing, "", None, "to client"),
+        Group(record.pairing, "", None, "to client"),
+    ]

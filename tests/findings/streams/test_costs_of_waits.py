@@ -41,6 +41,12 @@ def test_a_wait_costs_throughput_from_half_of_what_is_missing_to_the_ceiling_or_
     assert not costs(replace(SIXTY, throughput_bit_per_s=9.81e7), waiting(0.15), 1e8)
 
 
+def test_a_stream_without_throughput_lacks_everything_even_if_other_trials_had_none() -> None:
+    silent = replace(SIXTY, throughput_bit_per_s=0.0)
+    assert costs(silent, waiting(0.5), 0.0)
+    assert not costs(silent, waiting(0.49), 0.0)
+
+
 def test_an_end_that_is_on_a_cpu_or_waits_for_one_lacks_it_unless_other_trials_were_as_fast() -> (
     None
 ):

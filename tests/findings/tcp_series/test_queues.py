@@ -17,6 +17,7 @@ from netlab.findings.sample import StreamSample
 from netlab.findings.tcp_series.queues import (
     STANDING_US,
     StandingQueue,
+    _at,
     queue_bytes,
     queue_of,
     queues,
@@ -235,3 +236,8 @@ def test_a_round_trip_with_a_correlation_of_exactly_one_half_follows_the_window(
     assert queue_bytes(sample_of(series, throughput_bit_per_s=8e6)) == 20_000
     apart = replace(series, cwnd_bytes=[40_000, 21_000, 29_000] * 17)  # r = 80 / sqrt(182 x 200)
     assert queue_bytes(sample_of(apart, throughput_bit_per_s=8e6)) is None
+
+
+def test_a_percentile_of_few_round_trips_is_at_most_the_longest_of_them() -> None:
+    trips = [10, 20, 30]
+    assert [_at(trips, share) for share in (0, 0.1, 0.5, 0.95, 1)] == [10, 10, 20, 30, 30]
