@@ -1,0 +1,134 @@
+"""Figures of findings at their limits, and those of hosts, frames and means, computed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from made_findings import measured, run_of
+from made_readings import plan_of, planned, result
+from made_samples import udp
+
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import Value
+from netlab.findings.finding import Finding, Kind
+from netlab.findings.framing import STEP_ABOVE, Accounting, Framing, step_of
+from netlab.findings.link_checks import _interfaces
+from netlab.findings.outliers import _means
+from netlab.findings.sample import OtherTraffic, StreamEnd
+from netlab.findings.series import series_of
+from netlab.findings.under_load import under_load
+
+# ---- frames --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("vlan", "wire", "frame", "headed"),
+    [
+        # Around a packet on the wire: 8 bytes of preamble, 14 of header, 4 of FCS, 12 of gap. The
+        # packet of 40 bytes is padded to a frame of 64.
+        (False, 1538 + 84, 1518 + 64, 1514 + 54),
+        # A tag adds 4 bytes to each frame; with it, less is padded.
+        (True, 1542 + 84, 1522 + 64, 1518 + 58),
+    ],
+)
+def test_each_accounting_counts_its_part_of_a_frame_with_and_without_a_tag(
+    vlan: bool, wire: int, frame: int, headed: int
+) -> None:
+    framing = Framing(payload_bytes=1480, packets=(1500, 40), vlan=vlan, link_rate_bit_per_s=1e8)
+    assert {how: framing.counted_bytes(how) for how in Accounting} == {
+        Accounting.WIRE: wire,
+        Accounting.FRAME: frame,
+        Accounting.HEADED: headed,
+        Accounting.PACKET: 1540,
+    }
+
+
+def test_a_measured_rate_matches_a_negotiated_rate_at_the_very_limits_too() -> None:
+    assert step_of((1 + STEP_ABOVE) * 1e8, 1e9) == 1e8
+    assert step_of(1.0051e8, 1e9) is None
+    # 100 Mbit/s are exactly nine tenths of the stated rate.
+    assert step_of(1e8, 1e8 / 0.9) == 1e8
+    assert step_of(1e8, 1.1e8) is None
+
+
+# ---- the direction of the data -------------------------------------------------------------------
+
+
+def test_other_traffic_in_the_direction_of_the_data_leaves_its_sender_or_reaches_its_receiver() -> (
+    None
+):
+    for host, receiving, along in [
+        ("from", False, True),
+        ("from", True, False),
+        ("to", False, False),
+        ("to", True, True),
+    ]:
+        traffic = OtherTraffic(host=host, receiving=receiving, bit_per_s=1e7, filled_share=0.5)
+        sample = udp(
+            sender=StreamEnd(host="from"), receiver=StreamEnd(host="to"), others=(traffic,)
+        )
+        assert sample.reported_others == (traffic if along else None)
+
+
+# ---- hosts ---------------------------------------------------------------------------------------
+
+
+def test_the_interfaces_of_a_host_are_its_own_and_those_of_its_other_addresses_once_each() -> None:
+    own, other = {"route_interface": "eth0"}, {"route_interface": "eth1"}
+    again = {"route_interface": "eth1", "interface_mtu_bytes": 9000}
+    assert list(_interfaces([own], [own, other, again])) == [own, again]
+    # Without a name, nothing shows that they are two.
+    unnamed = {"interface_mtu_bytes": 1500}
+    assert list(_interfaces([unnamed], [unnamed])) == [unnamed]
+    assert list(_interfaces([unnamed], [other])) == [unnamed, other]
+
+
+# ---- means ---------------------------------------------------------------------------------------
+
+
+def test_a_series_without_all_its_cells_has_no_mean() -> None:
+    (series,) = series_of(measured({1024: [10.0], 2048: [20.0]}))
+    of_both = {"cells": 2, "mean": pytest.approx(15e6), "median": pytest.approx(15e6)}
+    without_first = _means(series, series.points[:1])
+    assert without_first == {**of_both, "mean_without": pytest.approx(20e6)}
+    assert _means(series, series.points) == {**of_both, "mean_without": None}
+
+
+# ---- latency under load --------------------------------------------------------------------------
+
+MS = 1_000_000
+LINK = Link(153_800_000.0, 1500)
+"""A full segment over TCP with timestamps is 1448 of 1538 byte times: the ceiling is 144.8
+Mbit/s."""
+
+
+def loaded(bit_per_s: float, idle_ms: float, increase_ms: float) -> Mapping[Kind, Finding]:
+    values: dict[str, Value] = {
+        "same_host": False,
+        "tcp_timestamps": True,
+        "throughput_bit_per_s": bit_per_s,
+        "idle_rtt_p50_ns": round(idle_ms * MS),
+        "loaded_rtt_p50_ns": round((idle_ms + increase_ms) * MS),
+        "increase_ns": round(increase_ms * MS),
+    }
+    settings: dict[str, Any] = {"protocol": "TCP", "message_bytes": 1448}
+    cell = planned("latency_under_load", **settings)
+    run = run_of(plan_of([cell], 1, link=LINK), [result(cell, 1, values)])
+    return {finding.kind: finding for finding in under_load(run)}
+
+
+def test_a_load_of_exactly_nine_tenths_of_the_ceiling_fills_the_path() -> None:
+    assert set(loaded(130_320_000.0, 10, 0)) == {Kind.NO_STANDING_QUEUE}
+    assert set(loaded(130_319_999.0, 10, 0)) == {Kind.LOAD_BELOW_PATH}
+
+
+def test_a_standing_queue_is_the_load_times_the_increase_in_whole_kibibytes() -> None:
+    # 8.192 Mbit/s are 1000 KiB/s; in 101.5 ms, 101.5 KiB, which are rounded to 102.
+    (finding,) = (
+        finding
+        for kind, finding in loaded(8_192_000.0, 10, 101.5).items()
+        if kind is Kind.STANDING_QUEUE
+    )
+    assert finding.evidence["queue_bytes"] == 102 * 1024
