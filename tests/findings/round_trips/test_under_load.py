@@ -291,3 +291,14 @@ def test_streams_and_round_trip_tests_have_no_findings_about_latency_under_load(
             plan_of([cell], 1, link=LINK), [result(cell, 1, trial(2.0, 90.0, loaded_losses=99))]
         )
         assert not [finding for finding in run.findings if finding.kind in KINDS]
+
+
+def test_the_bytes_of_a_standing_queue_are_rounded_to_the_nearest_kib() -> None:
+    """At 12,288 bit/s, 1000 ms are 1.5 KiB, 333 ms are 511 bytes and 341.34 ms are 524 bytes."""
+    queues = [
+        findings_of(trial(10, loaded_ms, throughput_bit_per_s=12_288), link=None)[
+            Kind.STANDING_QUEUE
+        ][0].evidence
+        for loaded_ms in (1010, 1009.99999, 343, 351.34)
+    ]
+    assert [queue.get("queue_bytes") for queue in queues] == [2048, 1024, None, 1024]
