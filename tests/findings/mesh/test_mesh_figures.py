@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,9 +11,10 @@ from made_meshes import CEILINGS, HOSTS, MadeMesh
 
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.mesh.throughput import slow_in_mesh
+from netlab.findings.mesh.columns import columns_of
+from netlab.findings.mesh.throughput import _as_link, _is_alike, slow_in_mesh
 from netlab.findings.sample import StreamSample
-from netlab.stats.mesh import MeshWay
+from netlab.stats.mesh import MeshVerdict, MeshWay
 
 LINK = Link(1e8, 1500)
 A, B, C = THREE = HOSTS[:3]
@@ -135,3 +137,33 @@ def test_a_mesh_that_sends_both_ways_at_once_and_reaches_96_percent_is_not_slow(
     for share, kinds in ((0.95, [Kind.SLOW_MESH]), (0.965, [])):
         samples = [replace(sample, flow="to server") for sample in column({}, every=share)]
         assert [entry.kind for entry in slow_in_mesh(samples, (), LINK)] == kinds
+
+
+def test_pairs_are_alike_if_their_scatter_is_at_most_their_distance_from_the_ceiling() -> None:
+    def verdict(margin: float) -> MeshVerdict:
+        return MeshVerdict(
+            sends={A: 0.9},
+            receives={A: 0.9},
+            margin=margin,
+            slow_senders=frozenset(),
+            slow_receivers=frozenset(),
+            strays={},
+            undecided={},
+        )
+
+    distance = -math.log(0.9)
+    assert _is_alike(verdict(distance), 0.9, 0.9)
+    assert not _is_alike(verdict(1.001 * distance), 0.9, 0.9)
+    assert not _is_alike(verdict(distance), 0.8, 0.9), "further from the fastest than the scatter"
+
+
+def test_a_host_has_a_slow_link_unless_it_reaches_over_5_percent_more_in_another_column() -> None:
+    def is_link(highest: float) -> bool:
+        samples = [
+            replace(sample, ceiling_bit_per_s=1.0, throughput_bit_per_s=highest)
+            for sample in column({})
+        ]
+        return bool(_as_link(C, 0.2, columns_of(samples), LINK))
+
+    assert is_link(1.05 * 0.2)
+    assert not is_link(1.051 * 0.2)
