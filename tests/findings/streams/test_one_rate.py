@@ -75,6 +75,17 @@ def test_trials_at_one_rate_differ_by_at_most_half_a_percent() -> None:
     assert members(at(1_989), at(2_000), at(2_000)) is None
 
 
+def test_a_trial_half_a_percent_above_the_others_of_its_cell_is_at_their_rate() -> None:
+    beside = (at(900, "b"), at(900, "b"), at(1_430, "b"))
+    same = [at(1_400)] * 2
+    assert members(*same, at(1_407), beside=beside) == [0, 1, 2], "1,430 is 1.6 % above 1,407"
+    assert members(*same, at(1_406), at(1_400), beside=beside) == [0, 1, 2, 3]
+    assert members(*same, at(1_400), beside=beside) is None, "1,430 is 2.1 % above 1,400"
+    fit = fit_of(at(361_000), at(361_000), at(361_800), at(363_609))
+    assert fit is not None, "the last is 0.5 % above the one before"
+    assert fit.rate_bit_per_s == 361_400 * 1538.0
+
+
 def test_a_trial_of_the_judged_streams_that_is_faster_than_the_rate_refutes_it() -> None:
     same = [at(200)] * 3
     assert members(*same, at(203)) is None, "1.5 %"
