@@ -293,6 +293,17 @@ def test_chosen_cells_of_a_run_folder_are_read_alone_and_their_values_are_checke
     assert len(analysis.damage) == 1
 
 
+def test_findings_of_a_run_folder_are_sentences_only_if_it_is_read_with_their_words() -> None:
+    said = load(REPORTS / "lab-report", lambda _: lambda finding: f"It is {finding.kind.name}.")
+    assert len(said.findings) > 0
+    assert [finding.sentence for finding in said.findings] == [
+        f"It is {finding.kind.name}." for finding in said.findings
+    ]
+    silent = load(REPORTS / "lab-report")
+    assert silent.findings == said.findings
+    assert {finding.sentence for finding in silent.findings} == {""}
+
+
 def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") -> StreamSample:
     cell = made_cell(message_bytes=1500)
     cell = replace(cell, settings={**cell.settings, "protocol": protocol})

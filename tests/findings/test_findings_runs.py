@@ -11,7 +11,7 @@ from made_findings import BUFFERS, CLEAN_MBIT, LINK, measured, of_kind, plan_of,
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
-from netlab.findings.analysis import Analysis, findings
+from netlab.findings.analysis import Analysis, RunEvidence, findings
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.series import series_of
 from netlab.findings.single_trials import unrepeated
@@ -263,6 +263,25 @@ def test_changed_facts_are_found_by_comparing_the_fact_notes_of_each_host_in_ord
     ]
     (finding,) = of_kind(findings(column([94.0], notes=notes)), Kind.FACTS_CHANGED)
     assert (finding.group.host, finding.words) == ("a", {"kernel": "1 → 2"})
+
+
+def test_facts_that_variants_change_are_left_out_of_the_fact_notes_of_a_run() -> None:
+    change = {"known": "governor", "wanted": "performance"}
+    content = {"variants": {"power": {"fast": {"server": [change], "client": []}}}}
+    notes = [
+        note("a", facts={"kernel": "1", "governor": "powersave"}),
+        note("b", facts="none could be read"),
+    ]
+    run = column([94.0], notes=notes)
+    assert [fact["facts"] for fact in RunEvidence(run).notes] == [
+        {"kernel": "1", "governor": "powersave"},
+        "none could be read",
+    ]
+    varied = run_of(replace(run.plan, content=content), run.records, notes)
+    assert [fact["facts"] for fact in RunEvidence(varied).notes] == [
+        {"kernel": "1"},
+        "none could be read",
+    ]
 
 
 def test_facts_without_a_host_are_not_compared_with_the_facts_of_a_host() -> None:
