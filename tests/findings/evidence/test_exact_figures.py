@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
-from made_findings import measured, run_of
-from made_readings import plan_of, planned, result
+from made_findings import measured
 from made_samples import udp
 
-from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
-from netlab.findings.finding import Finding, Kind
 from netlab.findings.framing import STEP_ABOVE, Accounting, Framing, step_of
 from netlab.findings.link_checks import _interfaces
 from netlab.findings.outliers import _means
 from netlab.findings.sample import OtherTraffic, StreamEnd
 from netlab.findings.series import series_of
-from netlab.findings.under_load import under_load
 
 # ---- frames --------------------------------------------------------------------------------------
 
@@ -94,41 +86,3 @@ def test_a_series_without_all_its_cells_has_no_mean() -> None:
     without_first = _means(series, series.points[:1])
     assert without_first == {**of_both, "mean_without": pytest.approx(20e6)}
     assert _means(series, series.points) == {**of_both, "mean_without": None}
-
-
-# ---- latency under load --------------------------------------------------------------------------
-
-MS = 1_000_000
-LINK = Link(153_800_000.0, 1500)
-"""A full segment over TCP with timestamps is 1448 of 1538 byte times: the ceiling is 144.8
-Mbit/s."""
-
-
-def loaded(bit_per_s: float, idle_ms: float, increase_ms: float) -> Mapping[Kind, Finding]:
-    values: dict[str, Value] = {
-        "same_host": False,
-        "tcp_timestamps": True,
-        "throughput_bit_per_s": bit_per_s,
-        "idle_rtt_p50_ns": round(idle_ms * MS),
-        "loaded_rtt_p50_ns": round((idle_ms + increase_ms) * MS),
-        "increase_ns": round(increase_ms * MS),
-    }
-    settings: dict[str, Any] = {"protocol": "TCP", "message_bytes": 1448}
-    cell = planned("latency_under_load", **settings)
-    run = run_of(plan_of([cell], 1, link=LINK), [result(cell, 1, values)])
-    return {finding.kind: finding for finding in under_load(run)}
-
-
-def test_a_load_of_exactly_nine_tenths_of_the_ceiling_fills_the_path() -> None:
-    assert set(loaded(130_320_000.0, 10, 0)) == {Kind.NO_STANDING_QUEUE}
-    assert set(loaded(130_319_999.0, 10, 0)) == {Kind.LOAD_BELOW_PATH}
-
-
-def test_a_standing_queue_is_the_load_times_the_increase_in_whole_kibibytes() -> None:
-    # 8.192 Mbit/s are 1000 KiB/s; in 101.5 ms, 101.5 KiB, which are rounded to 102.
-    (finding,) = (
-        finding
-        for kind, finding in loaded(8_192_000.0, 10, 101.5).items()
-        if kind is Kind.STANDING_QUEUE
-    )
-    assert finding.evidence["queue_bytes"] == 102 * 1024
