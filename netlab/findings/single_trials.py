@@ -41,6 +41,8 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
             if len(point.records) != 1 or point.same_host:
                 return ()
             level = (point.cell, point.values[0])
+            if level[1] <= 0:
+                continue  # nothing arrived: there is no ratio to it
             columns = of_pairing.setdefault(one_series.group.protocol, {})
             columns.setdefault(column, {})[point.buffer_bytes] = level
     if len(figures) > MAX_PAIRINGS:

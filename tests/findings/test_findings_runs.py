@@ -82,6 +82,15 @@ def test_pairings_with_single_trials_are_compared_by_the_means_of_their_common_c
     )
 
 
+def test_single_trials_in_which_nothing_arrived_are_not_compared() -> None:
+    (finding,) = undecided(
+        *(point("LL", 10.0, 1), point("LL", 0.0, 2), point("LL", 20.0, 3)),
+        *(point("WL", 12.0, 1), point("WL", 24.0, 2), point("WL", 0.0, 3)),
+    )
+    assert finding.cells == ("WL TCP 64 1 stream",)
+    assert undecided(point("LL", 0.0), point("WL", 0.0)) == ()
+
+
 def test_every_pair_of_pairings_has_one_single_trial_finding_for_each_common_protocol() -> None:
     comparisons = undecided(
         *(point(pairing, 10.0) for pairing in ("LL", "WL", "LW")),
