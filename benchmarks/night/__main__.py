@@ -106,8 +106,8 @@ def run(row: Row) -> Outcome:
                 words, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, timeout=limit_s,
                 check=False,
             ).returncode  # fmt: skip
-            lines = [line for line in file.read_text("utf-8").splitlines() if line]
-            told = [line for line in lines if not line.startswith("make")]
+            lines = file.read_text("utf-8").splitlines()
+            told = [line for line in lines if line and not line.startswith("make")]
             last = told[-1].strip("= ") if told else "no output"
         except subprocess.TimeoutExpired:
             status, last = 1, f"not over in {row.most_min} min"

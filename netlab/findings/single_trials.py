@@ -40,9 +40,9 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
         for point in one_series.measured:
             if len(point.records) != 1 or point.same_host:
                 return ()
-            level = (point.cell, point.values[0])
-            if level[1] <= 0:
+            if point.values[0] <= 0:
                 continue  # nothing arrived: there is no ratio to it
+            level = (point.cell, point.values[0])
             columns = of_pairing.setdefault(one_series.group.protocol, {})
             columns.setdefault(column, {})[point.buffer_bytes] = level
     if len(figures) > MAX_PAIRINGS:

@@ -15,6 +15,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.rate_search import VERDICTS, NextRate, RateGrid, RateTry, Search, TryVerdict
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
+from netlab.findings.searches.sample import RateSample
 from netlab.store.plan import PlannedCell
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
@@ -188,3 +189,24 @@ def _of_tries(tries: Sequence[_Try]) -> dict[str, Any]:
     if any(rate_try[5] for rate_try in tries):
         columns["trial_server_socket_dropped_frames"] = [round(rate_try[5]) for rate_try in tries]
     return columns
+
+
+def one_trial(
+    size: int,
+    per_s: float | None = None,
+    line: float | None = None,
+    upper: float | None = None,
+) -> RateSample:
+    """One search at a frame size that ended at the device: the highest rate that passed, that of
+    the line, and the lowest that failed.
+    """
+    return RateSample(
+        cell=str(size),
+        trial=1,
+        frame_bytes=size,
+        ways=1,
+        limit="device",
+        per_s=per_s,
+        upper_per_s=upper,
+        line_per_s=line,
+    )

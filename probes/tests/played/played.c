@@ -1,6 +1,8 @@
 /* Plays a clock and a socket for one loop at a time, and runs all tests of what takes time. */
 #include "played.h"
 
+#include <errno.h>
+
 struct played played;
 
 uint64_t __wrap_plat_now_ns(void);
@@ -128,6 +130,17 @@ const char *played_run(void (*loop)(struct stream *stream))
     plat_cond_destroy(&played.test.changed);
     plat_mutex_destroy(&played.test.lock);
     return played.test.failure.word;
+}
+
+bool played_ended_at(uint64_t at_ns)
+{
+    return played.now_ns >= at_ns && played.now_ns < at_ns + 2 * MILLISECOND_NS;
+}
+
+int played_no_buffers(uint64_t now_ns)
+{
+    (void)now_ns;
+    return ENOBUFS;
 }
 
 int main(void)

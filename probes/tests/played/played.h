@@ -45,5 +45,9 @@ void played_make(enum role role, uint64_t rate, uint64_t abort_ns);
 /* Runs a loop. Returns the word of the test's failure: "stopped" if the loop went on until it was
  * aborted; NULL if it ended by itself. */
 const char *played_run(void (*loop)(struct stream *stream));
+/* Whether the loop ended at this time; a call, a short sleep or a round trip may have come between. */
+bool played_ended_at(uint64_t at_ns);
+/* An `error_at`: this host's buffers accept nothing. */
+int played_no_buffers(uint64_t now_ns);
 
 #endif

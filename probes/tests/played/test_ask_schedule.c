@@ -80,12 +80,6 @@ TEST(an_open_loop_asks_when_a_request_is_due_although_an_earlier_one_is_lost)
 
 /* ---- errors that may pass ---- */
 
-static int no_buffers(uint64_t now_ns)
-{
-    (void)now_ns;
-    return ENOBUFS;
-}
-
 static int no_buffers_in_the_warm_up(uint64_t now_ns)
 {
     return now_ns >= SECOND_NS / 2 && now_ns < SECOND_NS / 2 + MILLISECOND_NS ? ENOBUFS : 0;
@@ -123,16 +117,10 @@ static void ask_with_errors(int (*error_at)(uint64_t now_ns), const char *word)
     CHECK_U64(played.stream.refused, played.calls - mirror.sent);
 }
 
-/* Whether the loop ended then; a round trip may have come between. */
-static bool ended_at(uint64_t at_ns)
-{
-    return played.now_ns >= at_ns && played.now_ns < at_ns + 2 * MILLISECOND_NS;
-}
-
 TEST(an_asker_whose_host_refuses_all_requests_fails_after_50_ms)
 {
-    ask_with_errors(no_buffers, "no-buffers");
-    CHECK(ended_at(50 * MILLISECOND_NS));
+    ask_with_errors(played_no_buffers, "no-buffers");
+    CHECK(played_ended_at(50 * MILLISECOND_NS));
 }
 
 TEST(a_refusal_of_its_host_in_the_warm_up_does_not_end_an_asker_that_has_asked)
@@ -144,32 +132,32 @@ TEST(a_refusal_of_its_host_in_the_warm_up_does_not_end_an_asker_that_has_asked)
     played.error_at = no_buffers_in_the_warm_up;
     ask_until_the_end(NULL);
     CHECK(played.stream.refused > 0);
-    CHECK(ended_at(11 * SECOND_NS));
+    CHECK(played_ended_at(11 * SECOND_NS));
 }
 
 TEST(refusals_of_its_host_after_a_first_request_never_end_an_asker)
 {
     ask_with_errors(no_buffers_after_1_s, NULL);
-    CHECK(ended_at(60 * SECOND_NS));
+    CHECK(played_ended_at(60 * SECOND_NS));
 }
 
 TEST(the_third_refusal_of_its_peer_in_a_row_ends_an_asker)
 {
     ask_with_errors(refused_after_1_s, "peer-vanished");
-    CHECK(ended_at(SECOND_NS));
+    CHECK(played_ended_at(SECOND_NS));
     CHECK_U64(played.stream.refused, 3);
 }
 
 TEST(a_path_that_is_down_for_5_s_ends_an_asker)
 {
     ask_with_errors(down_after_1_s, "unreachable");
-    CHECK(ended_at(6 * SECOND_NS));
+    CHECK(played_ended_at(6 * SECOND_NS));
 }
 
 TEST(a_path_that_is_up_for_more_than_4_s_between_two_reports_never_ends_an_asker)
 {
     ask_with_errors(down_for_less_than_5_s, NULL);
-    CHECK(ended_at(60 * SECOND_NS));
+    CHECK(played_ended_at(60 * SECOND_NS));
 }
 
 const struct unit_test ask_schedule_tests[] = {

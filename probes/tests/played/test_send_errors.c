@@ -22,19 +22,7 @@ static void make_sender(int (*error_at)(uint64_t now_ns))
     sent = 0;
 }
 
-/* Whether the loop ended at this time; a call and a short sleep may have come between. */
-static bool ended_at(uint64_t at_ns)
-{
-    return played.now_ns >= at_ns && played.now_ns < at_ns + 2 * MILLISECOND_NS;
-}
-
 /* ---- this host's buffers ---- */
-
-static int no_buffers(uint64_t now_ns)
-{
-    (void)now_ns;
-    return ENOBUFS;
-}
 
 static int no_buffers_for_49_ms(uint64_t now_ns)
 {
@@ -48,10 +36,10 @@ static int no_buffers_after_1_ms(uint64_t now_ns)
 
 TEST(a_sender_whose_host_refuses_all_messages_fails_after_50_ms)
 {
-    make_sender(no_buffers);
+    make_sender(played_no_buffers);
     played.test.settings.start_ns = PLAYED_BEGIN_NS + 10 * SECOND_NS;
     CHECK_TEXT(played_run(send_run), "no-buffers");
-    CHECK(ended_at(10 * SECOND_NS + 50 * MILLISECOND_NS));
+    CHECK(played_ended_at(10 * SECOND_NS + 50 * MILLISECOND_NS));
     CHECK_U64(played.stream.refused, played.calls);
     CHECK_U64(played.stream.local_drops, 0);
 }
@@ -101,7 +89,7 @@ TEST(the_third_refusal_of_the_peer_less_than_4_s_after_another_ends_a_sender)
 {
     make_sender_with_errors(refused_at_times, 3900 * MILLISECOND_NS);
     CHECK_TEXT(played_run(send_run), "peer-vanished");
-    CHECK(ended_at(3 * 3900 * MILLISECOND_NS));
+    CHECK(played_ended_at(3 * 3900 * MILLISECOND_NS));
     CHECK_U64(played.stream.refused, 3);
     CHECK_U64(sent, played.calls - 3);
 }
@@ -150,7 +138,7 @@ TEST(a_path_that_is_down_for_5_s_ends_a_sender)
 {
     make_sender(down_after_1_s);
     CHECK_TEXT(played_run(send_run), "unreachable");
-    CHECK(ended_at(6 * SECOND_NS));
+    CHECK(played_ended_at(6 * SECOND_NS));
     CHECK_U64(played.stream.refused, played.calls - sent);
 }
 
@@ -159,7 +147,7 @@ TEST(reports_less_than_4_s_apart_that_the_path_is_down_end_a_sender_after_5_s)
 {
     make_sender_with_errors(down_at_times, 3900 * MILLISECOND_NS);
     CHECK_TEXT(played_run(send_run), "unreachable");
-    CHECK(ended_at(3 * 3900 * MILLISECOND_NS));
+    CHECK(played_ended_at(3 * 3900 * MILLISECOND_NS));
 }
 
 TEST(a_path_that_is_up_for_more_than_4_s_between_two_reports_never_ends_a_sender)
@@ -173,7 +161,7 @@ TEST(a_path_that_is_up_for_less_than_4_s_between_two_reports_counts_as_down)
 {
     make_sender(down_again_after_less_than_4_s);
     CHECK_TEXT(played_run(send_run), "unreachable");
-    CHECK(ended_at(8800 * MILLISECOND_NS));
+    CHECK(played_ended_at(8800 * MILLISECOND_NS));
 }
 
 const struct unit_test send_error_tests[] = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from made_searches import one_trial
 
 from netlab.findings.searches.one_rate import OneRate, one_bit_rate, one_frame_rate
-from netlab.findings.searches.sample import RateSample, SizeSample
+from netlab.findings.searches.sample import SizeSample
 
 _Bounds = tuple[int, float | None, float | None, float | None]
 """Frame size, highest rate that passed, lowest rate that failed, rate of the line."""
@@ -13,16 +14,7 @@ _Bounds = tuple[int, float | None, float | None, float | None]
 
 def sample(bounds: _Bounds) -> SizeSample:
     size, low, high, line = bounds
-    trial = RateSample(
-        cell=str(size),
-        trial=1,
-        frame_bytes=size,
-        ways=1,
-        limit="device",
-        per_s=low,
-        upper_per_s=high,
-        line_per_s=line,
-    )
+    trial = one_trial(size, low, line, high)
     return SizeSample(frame_bytes=size, trials=(trial,), of_trials=1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from made_findings import plan_of, run_of
 from made_readings import result
-from made_searches import cell_of
+from made_searches import cell_of, one_trial
 
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
@@ -15,7 +15,7 @@ from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.searches.beyond import beyond
 from netlab.findings.searches.doubts import doubts
 from netlab.findings.searches.limits import search_limits
-from netlab.findings.searches.sample import RateSample, SizeGroup
+from netlab.findings.searches.sample import SizeGroup
 from netlab.findings.searches.words import of_sizes, rates_of
 from netlab.findings.streams.host_limits import SATURATED
 
@@ -251,18 +251,6 @@ def test_a_burst_is_told_if_the_device_or_our_hosts_limited_it(
 
 
 SIZES = (64, 128, 256, 512, 1024)
-
-
-def one_trial(size: int, per_s: float | None = None, line: float | None = None) -> RateSample:
-    return RateSample(
-        cell=str(size),
-        trial=1,
-        frame_bytes=size,
-        ways=1,
-        limit="device",
-        per_s=per_s,
-        line_per_s=line,
-    )
 
 
 @pytest.mark.parametrize(

@@ -120,5 +120,5 @@ def test_facts_report_busy_and_total_ticks_of_each_cpu_on_request() -> None:
     for old, figures, new in zip(ticks_before, zip(*lists, strict=True), ticks_after, strict=True):
         assert old[0] == figures[0] == new[0]
         assert old[1] <= figures[1] <= new[1]
-        # Linux may move what it counted as idle to what waited for a disk, and round both anew.
+        # Linux may count a time as idle first and as waiting for a disk later, and rounds each.
         assert old[2] - 2 <= figures[2] <= new[2] + 2
