@@ -134,7 +134,7 @@ title: Latency under load
 pairings: [here+here]
 hosts:
   here: {os: L, local: true, addresses: {loopback: 127.0.0.1}}
-defaults: {duration: 2s, idle: 1s, after: 1s, request_timeout: 500ms}
+defaults: {duration: 1s, idle: 1s, after: 1s, request_timeout: 500ms}
 tests:
   - {test: latency_under_load, load: {direction: both, streams: 2}, connect_rate: 10}
   - test: latency_under_load
@@ -157,16 +157,16 @@ def test_latency_under_load_of_real_probes_accounts_for_every_request() -> None:
         assert isinstance(trips, list | tuple)
         assert isinstance(lost_trips, list | tuple)
         # 100 a second for the three phases, a time-out and half a second.
-        assert len(trips) + len(lost_trips) == 500 == values["client_sent_messages"]
+        assert len(trips) + len(lost_trips) == 400 == values["client_sent_messages"]
         assert sum(trips) == values["client_rtt_sum_ns"]
         assert len(lost_trips) == values["client_lost_messages"]
         # A busy machine loses some.
         assert 0 < values["idle_rtt_count"] <= 100  # type: ignore[operator]
-        assert 0 < values["loaded_rtt_count"] <= 101  # type: ignore[operator]
+        assert 0 < values["loaded_rtt_count"] <= 51  # type: ignore[operator]
         edges = ("idle_open", "load_open", "settled", "load_close", "drained", "after_close")
         times = [values[f"{name}_ns"] for name in edges]
         assert times == sorted(times)
-        assert values["load_close_ns"] - values["load_open_ns"] == 2_000_000_000  # type: ignore[operator]
+        assert values["load_close_ns"] - values["load_open_ns"] == 1_000_000_000  # type: ignore[operator]
         assert values["increase_ns"] == values["loaded_rtt_p50_ns"] - values["idle_rtt_p50_ns"]  # type: ignore[operator]
     both_ways, udp = records
     assert both_ways.values["to_server_throughput_bit_per_s"] > 1e6  # type: ignore[operator]

@@ -3,8 +3,8 @@
 mutmut starts a session of pytest for each mutant. Here one session collects the tests and runs them
 once, so that what they read is in memory. Then it forks for each mutant. The child runs the tests
 of the altered function to the first failure: first those that detected another mutant of it, then
-the quickest. The exit statuses go into mutmut's own files, so that ``mutmut show`` and
-benchmarks/truth/mutants.py read them.
+the quickest. After each module the exit statuses go into mutmut's own files, so that ``mutmut
+show`` and benchmarks/truth/mutants.py read them, and a run after one that was ended tries the rest.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import sys
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,8 @@ SURVIVED, KILLED, TIMEOUT, NO_TEST = 0, 1, -24, 33
 LEAST_LIMIT_S, MOST_SLOWER = 20.0, 15.0
 """CPU time of a mutant: so much, and so many times that of its tests."""
 LOOK_S = 0.003
+Meta = dict[str, Any]
+"""One file of mutmut's results: ``exit_code_by_key`` has the status of each mutant, or None."""
 MOST_NAME_BYTES = 4096  # what a pipe takes at once
 
 
@@ -48,12 +51,13 @@ class Running:
 class Trials:
     """A plugin of pytest that tries mutants in the place of the tests."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, metas: Mapping[Path, Meta]) -> None:
         stats = json.loads((FOLDER / "mutmut-stats.json").read_text())
-        self.names = names
+        self.metas = metas
         self.tests: dict[str, list[str]] = stats["tests_by_mangled_function_name"]
         self.seconds: dict[str, float] = stats["duration_by_test"]
         self.statuses: dict[str, int] = {}
+        """Mutant → exit status, of all that were tried."""
         self.running: dict[int, Running] = {}
         self.first: dict[str, list[str]] = defaultdict(list)
         """Function → tests that detected a mutant of it, the last one first."""
@@ -72,18 +76,26 @@ class Trials:
         run_tests(session.items)
         items = {item.nodeid: item for item in session.items}
         gc.freeze()
-        for name in self.names:
-            while len(self.running) >= (os.cpu_count() or 1):
+        for path, meta in self.metas.items():
+            codes: dict[str, int | None] = meta["exit_code_by_key"]
+            for name in untried(meta):
+                self.start(name, items)
+            while self.running:
                 self.reap()
-            tests = [test for test in self.tests_of(name) if test in items]
-            if not tests:
-                self.statuses[name] = NO_TEST
-                continue
-            limit_s = LEAST_LIMIT_S + MOST_SLOWER * sum(self.seconds.get(t, 0.0) for t in tests)
-            self.fork(name, [items[test] for test in tests], limit_s)
-        while self.running:
-            self.reap()
+            codes.update((name, self.statuses[name]) for name in untried(meta))
+            path.write_text(json.dumps(meta, indent=4))
         return True
+
+    def start(self, name: str, items: Mapping[str, pytest.Item]) -> None:
+        """Try one mutant as soon as a CPU is free."""
+        tests = [test for test in self.tests_of(name) if test in items]
+        if not tests:
+            self.statuses[name] = NO_TEST
+            return
+        while len(self.running) >= (os.cpu_count() or 1):
+            self.reap()
+        limit_s = LEAST_LIMIT_S + MOST_SLOWER * sum(self.seconds.get(t, 0.0) for t in tests)
+        self.fork(name, [items[test] for test in tests], limit_s)
 
     def tests_of(self, name: str) -> list[str]:
         """The tests that run the function of a mutant, the most promising first."""
@@ -127,6 +139,11 @@ class Trials:
         time.sleep(LOOK_S)
 
 
+def untried(meta: Meta) -> list[str]:
+    """The mutants of one module that have no status."""
+    return [name for name, status in meta["exit_code_by_key"].items() if status is None]
+
+
 def function_of(name: str) -> str:
     """The altered function, as mutmut's notes of tests name it."""
     return name.rpartition("__mutmut_")[0]
@@ -147,12 +164,7 @@ def choose(name: str) -> None:
 
 def main() -> int:
     metas = {path: json.loads(path.read_text()) for path in sorted(FOLDER.rglob("*.meta"))}
-    untried = [
-        name
-        for meta in metas.values()
-        for name, status in meta["exit_code_by_key"].items()
-        if status is None
-    ]
+    count = sum(len(untried(meta)) for meta in metas.values())
     words = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
     os.chdir(FOLDER)
     sys.path.insert(0, str(FOLDER))
@@ -160,15 +172,11 @@ def main() -> int:
     altered = importlib.import_module("netlab").__file__ or ""
     if not altered.startswith(str(FOLDER)):
         raise SystemExit(f"{altered} is not the altered code below {FOLDER}")
-    trials = Trials(untried)
+    trials = Trials(metas)
     options = [*words["pytest_add_cli_args"], *words["pytest_add_cli_args_test_selection"]]
     status = pytest.main(["--rootdir=.", "-q", "-s", *options], plugins=[trials])
-    for path, meta in metas.items():
-        codes = meta["exit_code_by_key"]
-        codes.update((name, trials.statuses[name]) for name in codes if name in trials.statuses)
-        path.write_text(json.dumps(meta, indent=4))
-    print(f"{len(trials.statuses)} of {len(untried)} mutants tried")
-    return 0 if len(trials.statuses) == len(untried) else int(status) or 1
+    print(f"{len(trials.statuses)} of {count} mutants tried")
+    return 0 if len(trials.statuses) == count else int(status) or 1
 
 
 if __name__ == "__main__":

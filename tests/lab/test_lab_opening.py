@@ -14,7 +14,7 @@ from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.lab import programs
 
-pytestmark = [*needs_a_lab, needs_nft]
+pytestmark = [*needs_a_lab, needs_nft, pytest.mark.beside]
 
 RULES = """
 add table inet test

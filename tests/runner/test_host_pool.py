@@ -23,6 +23,8 @@ from netlab.runner.skip_reasons import beyond_server
 
 __all__ = ["pool", "wires"]
 
+pytestmark = pytest.mark.beside
+
 ELSEWHERE = (TEST_CLIENT, "dev", "other0")
 
 

@@ -24,6 +24,8 @@ from netlab.measurement.payload_path import Direction
 from netlab.runner import path_mtu
 from netlab.runner.path_mtu import NarrowPath, narrow_ways
 
+pytestmark = pytest.mark.beside
+
 SILENT = NarrowPath(
     sender="right",
     receiver="left",

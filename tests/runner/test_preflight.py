@@ -28,6 +28,8 @@ from netlab.runner.survey import survey
 
 __all__ = ["passing_clock"]
 
+pytestmark = pytest.mark.beside
+
 
 @pytest.fixture
 def wires(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:

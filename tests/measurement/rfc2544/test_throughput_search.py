@@ -208,7 +208,7 @@ def observed() -> Record:
     of the line rate and has a queue of 20 frames.
     """
     with routed(observe=True, **limited(device_queue_frames=20)) as ends:
-        settings = {"resolution": 0.1, "burst": 10}
+        settings = {"resolution": 0.1, "burst": 10, "duration_s": 0.5}
         return search(ends, frame_bytes=1518, latency=True, back_to_back=2, **settings)
 
 

@@ -9,9 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from netlab.cli import cli
+from netlab.errors import HostError
 from netlab.experiment.records import Status
 from netlab.findings.analysis import load
+from netlab.runner.cluster import open as open_clusters
 
 pytestmark = [pytest.mark.needs("distributed", "cc", "linux")]
 
@@ -87,10 +91,16 @@ def test_an_unusable_cluster_option_ends_the_command_with_one_line(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    process = start(tmp_path, "--cluster", "tcp://127.0.0.1:1")
-    _, errors = process.communicate(timeout=300)
-    lines = errors.strip().splitlines()
-    assert process.returncode == 4 and "Traceback" not in errors, errors
-    assert lines[-1].startswith("netlab: the scheduler tcp://127.0.0.1:1 does not answer")
+def test_a_scheduler_that_does_not_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "matrix.yaml").write_text(MATRIX)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(open_clusters, "CONNECT_S", 1.0)
+    words = ["run", "matrix.yaml", "--into", "run", "--no-report"]
+    outcome = CliRunner().invoke(cli, [*words, "--cluster", "tcp://127.0.0.1:1"])
+    assert isinstance(outcome.exception, HostError)
+    sentence = str(outcome.exception)
+    assert sentence.startswith("the scheduler tcp://127.0.0.1:1 does not answer")
+    assert "\n" not in sentence
     assert not (tmp_path / "run").exists()

@@ -15,7 +15,7 @@ from netlab.runner.host_pool import HostPool
 
 __all__ = ["pool", "wires"]
 
-pytestmark = pytest.mark.needs("root")
+pytestmark = [pytest.mark.needs("root"), pytest.mark.beside]
 
 
 def measured(pool: HostPool) -> Record:
