@@ -19,6 +19,7 @@ import argparse
 import os
 import pwd
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -98,7 +99,9 @@ def _prepared(scratch: Path) -> Iterator[tuple[Bench, StallingServer]]:
             server.close()
 
 
-def _start(bench: Bench, into: str) -> subprocess.Popen[str]:
+def _start(bench: Bench, server: StallingServer, into: str) -> subprocess.Popen[str]:
+    """Start a run that copies the probe to the host, which has none."""
+    shutil.rmtree(server.home / ".cache", ignore_errors=True)
     words = ("run", "matrix.yaml", "--into", into, "--wait", "30")
     return bench.start(*words, stdout=subprocess.DEVNULL, process_group=0)
 
@@ -129,7 +132,7 @@ def interrupt(
 ) -> None:
     """Send a signal to a run, and note in ``ends`` how long it took to end and what it left."""
     server.begin(choice.most)
-    child = _start(bench, into)
+    child = _start(bench, server, into)
     began = time.monotonic()
     while child.poll() is None and time.monotonic() - began < choice.moment_s:
         time.sleep(0.002)
@@ -217,12 +220,12 @@ def _clean(bench: Bench, server: StallingServer) -> tuple[list[Said], float]:
     """The messages of the host in a run without a signal, and the seconds until the report is
     complete.
 
-    An earlier run copies the probe to the host, so that this run finds it there.
+    An earlier run builds the probe, so that this run finds it here.
     """
     for into in ("first", "clean"):
         server.begin(None)
         began = time.monotonic()
-        child = _start(bench, into)
+        child = _start(bench, server, into)
         output = child.communicate(timeout=CLEAN_S)[1]
         if child.returncode not in (0, 3):  # a trial may fail if the machine is busy
             raise SystemExit(f"the run without a signal: {child.returncode}\n{output}")

@@ -31,11 +31,11 @@ def _tests(name: str, words: str, files: str, most_min: int) -> Row:
     return Row(name, command, (*PRODUCT, *files.split()), most_min)
 
 
-def _benchmark(name: str, module: str, most_min: int, words: str = "") -> Row:
-    """A benchmark of the week."""
-    folder = f"benchmarks/{module.partition('.')[0]}"
+def _benchmark(name: str, module: str, most_min: int, words: str = "", files: str = "") -> Row:
+    """A benchmark of the week: its own modules begin with its name."""
+    own = f"benchmarks/{module.replace('.', '/')}*"
     command = f"{{python}} -m benchmarks.{module} {words}".strip()
-    return Row(name, command, (*PRODUCT, folder), most_min)
+    return Row(name, command, (*PRODUCT, "benchmarks/stage.py", own, *files.split()), most_min)
 
 
 BESIDE = "-n auto --dist loadfile"
@@ -67,6 +67,10 @@ NIGHT = (
     ),
 )
 
+ENDS = "--times 100 --others 30"
+HARM = "benchmarks/faults/chaos_kills.py tests/injection"
+"""What several benchmarks do to runs."""
+COST = "benchmarks/cost"
 WEEK = (
     Row(
         "tests of the week", f"{PYTEST} --kinds week", (*PRODUCT, "tests/lab", "tests/support"), 90
@@ -84,23 +88,29 @@ WEEK = (
         ("netlab", "tests/fuzz", "tests/imports/samples"),
         60,
     ),
-    Row("speed beside other tools", "make benchmarks", (*PRODUCT, "benchmarks"), 90),
+    Row(
+        "speed beside other tools",
+        "make benchmarks",
+        (*PRODUCT, "benchmarks/one_day.py", "benchmarks/peers", "benchmarks/cost"),
+        90,
+    ),
     _benchmark(
         "planted causes",
         "truths.truths",
         180,
         "--seed {seed} --into build/truths --runs 1 --clean 20 --mixtures 10",
+        "benchmarks/truths",
     ),
-    _benchmark("kills and faults at random", "faults.chaos", 60, "--kills 100 --runs 30"),
-    _benchmark("signals at random moments", "faults.interrupts", 40, "--times 100 --others 30"),
-    _benchmark("contended locks", "faults.locks", 30, "--acquisitions 300"),
-    _benchmark("settings that are put back", "faults.put_back", 40, "--ends 100"),
+    _benchmark("kills and faults at random", "faults.chaos", 60, "--kills 100 --runs 30", HARM),
+    _benchmark("signals at random moments", "faults.interrupts", 40, ENDS, HARM),
+    _benchmark("contended locks", "faults.locks", 30, "--acquisitions 300", HARM),
+    _benchmark("settings that are put back", "faults.put_back", 40, "--ends 100", HARM),
     _benchmark("contended folders", "faults.folder_creation", 15),
-    _benchmark("kills of workers", "faults.cluster_kills", 60),
-    _benchmark("histories", "truth.history", 60, "--histories 20"),
+    _benchmark("kills of workers", "faults.cluster_kills", 60, files="tests/injection"),
+    _benchmark("histories", "truth.history", 60, "--histories 20", "benchmarks/truth/*histories*"),
     _benchmark("agreement with other tools", "peers.agreement", 60, "--cells 30"),
-    _benchmark("a year of records", "cost.records", 120),
+    _benchmark("a year of records", "cost.records", 120, files=f"{COST}/made_year.py"),
     _benchmark("many hosts", "cost.many_hosts", 30),
-    _benchmark("a thousand simulated hosts", "cost.simulated_hosts", 30),
+    _benchmark("a thousand simulated hosts", "cost.simulated_hosts", 30, files=f"{COST}/simulated"),
     _benchmark("sixty hosts", "cost.lab_of_sixty", 30),
 )
