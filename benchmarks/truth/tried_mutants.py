@@ -13,7 +13,7 @@ import gc
 import importlib
 import json
 import os
-import resource
+import signal
 import sys
 import time
 import tomllib
@@ -30,7 +30,7 @@ FOLDER = ROOT / "mutants"
 SURVIVED, KILLED, TIMEOUT, NO_TEST = 0, 1, -24, 33
 """mutmut's statuses of a mutant."""
 LEAST_LIMIT_S, MOST_SLOWER = 20.0, 15.0
-"""CPU time of a mutant: so much, and so many times that of its tests."""
+"""CPU time of a test with a mutant: so much, and so many times that without."""
 LOOK_S = 0.003
 Meta = dict[str, Any]
 """One file of mutmut's results: ``exit_code_by_key`` has the status of each mutant, or None."""
@@ -64,6 +64,10 @@ class Trials:
         self.failed: int | None = None
         """Of a child: where it writes."""
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if self.failed is not None:
+            signal.setitimer(signal.ITIMER_PROF, self.limit_s([nodeid]))
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and self.failed is not None:
             os.write(self.failed, report.nodeid.encode()[:MOST_NAME_BYTES])
@@ -94,8 +98,11 @@ class Trials:
             return
         while len(self.running) >= (os.cpu_count() or 1):
             self.reap()
-        limit_s = LEAST_LIMIT_S + MOST_SLOWER * sum(self.seconds.get(t, 0.0) for t in tests)
-        self.fork(name, [items[test] for test in tests], limit_s)
+        self.fork(name, [items[test] for test in tests])
+
+    def limit_s(self, tests: Sequence[str]) -> float:
+        """The longest time that tests may take with a mutant."""
+        return LEAST_LIMIT_S + MOST_SLOWER * sum(self.seconds.get(test, 0.0) for test in tests)
 
     def tests_of(self, name: str) -> list[str]:
         """The tests that run the function of a mutant, the most promising first."""
@@ -103,19 +110,19 @@ class Trials:
         others = set(self.tests.get(function_of(name), ())) - set(first)
         return [*first, *sorted(others, key=lambda test: self.seconds.get(test, 0.0))]
 
-    def fork(self, name: str, items: Sequence[pytest.Item], limit_s: float) -> None:
+    def fork(self, name: str, items: Sequence[pytest.Item]) -> None:
         """Run the tests of one mutant in a child."""
         reading, writing = os.pipe()
         if child := os.fork():
             os.close(writing)
-            self.running[child] = Running(name, reading, time.monotonic() + 2 * limit_s)
+            until_s = time.monotonic() + 2 * self.limit_s([item.nodeid for item in items])
+            self.running[child] = Running(name, reading, until_s)
             return
         try:
             self.failed = writing
             nothing = os.open(os.devnull, os.O_RDWR)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
-            resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s), int(limit_s) + 1))
             choose(name)
             run_tests(items)
             os._exit(SURVIVED)
