@@ -41,6 +41,7 @@ def test_two_groups_of_round_trips_are_reported_with_their_times_and_shares(tmp_
     assert " 70 % about 6" in text
     (only,) = found(run, "two-modes")
     assert only.severity == "note"
+    assert (only.evidence["trials"], only.evidence["of_trials"]) == (2, 3)
     assert only.evidence["lower_trip_ns"] == pytest.approx(12_000, rel=0.05)
     assert only.evidence["upper_trip_ns"] == pytest.approx(62_000, rel=0.05)
     assert [trial for _cell, trial in only.trials] == [1, 2]

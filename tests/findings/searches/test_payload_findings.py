@@ -30,11 +30,18 @@ KINDS = {
 
 
 def searched(*trials: Mapping[str, Value], **settings: Any) -> Analysis:
-    cell = planned("payload_search", **settings)
+    return cells_searched([settings], *trials)
+
+
+def cells_searched(cells: Sequence[dict[str, Any]], *trials: Mapping[str, Value]) -> Analysis:
+    """A run of a cell for each settings, every cell with trials of its own: as many as its share of
+    ``trials``, in their order."""
+    each, planned_cells = len(trials) // len(cells), [planned("payload_search", **c) for c in cells]
     records = [
-        result(cell, n, {"same_host": False, **values}) for n, values in enumerate(trials, start=1)
+        result(planned_cells[n // each], n % each + 1, {"same_host": False, **values})
+        for n, values in enumerate(trials)
     ]
-    return run_of(plan_of([cell], len(trials)), records)
+    return run_of(plan_of(planned_cells, each), records)
 
 
 def findings_of(*trials: Mapping[str, Value], **settings: Any) -> list[tuple[Finding, str]]:
@@ -242,6 +249,13 @@ def test_the_cost_of_one_byte_more_is_the_median_of_the_trials_that_show_it() ->
             "wire_cost_share": 1 - (1473 / (1538 + 84)) / (1472 / 1538),
         }
     )
+
+
+def test_a_cell_without_a_cost_of_one_byte_more_does_not_hide_that_of_the_next_cell() -> None:
+    ways: list[dict[str, Any]] = [{"ip_version": 4}, {"ip_version": 6}]
+    free, costly = around((90, 90, 90), (90, 90)), around((90, 91, 92), (80, 82), 1452)
+    run = cells_searched(ways, free, costly)
+    assert [cost.cells for cost in byte_more(run, LINK)] == [(run.plan.cells[1].key,)]
 
 
 def test_the_cost_of_one_byte_more_on_the_wire_counts_tags_and_headers_of_ipv6() -> None:
