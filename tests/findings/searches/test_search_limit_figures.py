@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from made_findings import plan_of, run_of
 from made_readings import result
 from made_searches import cell_of, one_trial
 
-from netlab.experiment.records import Value
+from netlab.experiment.records import Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.searches.beyond import beyond
 from netlab.findings.searches.doubts import doubts
 from netlab.findings.searches.limits import search_limits
-from netlab.findings.searches.sample import SizeGroup
+from netlab.findings.searches.sample import RateSample, SizeGroup, sample_of
 from netlab.findings.searches.words import of_sizes, rates_of
 from netlab.findings.streams.host_limits import SATURATED
 
@@ -47,6 +48,24 @@ def tries(*verdicts: int, **more: list[int]) -> dict[str, Value]:
     columns["trial_line_share"] = [(number + 1) / 10 for number in range(len(verdicts))]
     columns["trial_verdict"] = [*verdicts]
     return {**columns, "trial_queue_ns": none, **{f"trial_{name}": more[name] for name in more}}
+
+
+def test_a_search_that_our_own_hosts_ended_names_both_hosts_and_the_limit() -> None:
+    record = replace(
+        result(cell_of(64), 2, {}),
+        status=Status.FAILED,
+        reason="tester-bound",
+        detail="receiver-bound: busiest core 100 %",
+    )
+    assert sample_of(record) == RateSample(
+        cell=CELL[64],
+        trial=2,
+        frame_bytes=64,
+        ways=1,
+        limit="receiver-bound",
+        found=False,
+        names={"client": record.client, "server": record.server},
+    )
 
 
 def test_one_bit_rate_has_its_figures_and_every_way_to_count_bytes_that_agrees() -> None:
