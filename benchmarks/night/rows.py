@@ -68,7 +68,7 @@ NIGHT = (
 )
 
 ENDS = "--times 100 --others 30"
-HARM = "benchmarks/faults/chaos_kills.py tests/injection"
+HARM = "benchmarks/faults/chaos_kills.py tests/injection tests/support"
 """What several benchmarks do to runs."""
 COST = "benchmarks/cost"
 WEEK = (
@@ -109,8 +109,15 @@ WEEK = (
     _benchmark("kills of workers", "faults.cluster_kills", 60, files="tests/injection"),
     _benchmark("histories", "truth.history", 60, "--histories 20", "benchmarks/truth/*histories*"),
     _benchmark("agreement with other tools", "peers.agreement", 60, "--cells 30"),
-    _benchmark("a year of records", "cost.records", 120, files=f"{COST}/made_year.py"),
+    _benchmark(
+        "a year of records", "cost.records", 120, files=f"{COST}/made_year.py {COST}/speed.py"
+    ),
     _benchmark("many hosts", "cost.many_hosts", 30),
-    _benchmark("a thousand simulated hosts", "cost.simulated_hosts", 30, files=f"{COST}/simulated"),
+    _benchmark(
+        "a thousand simulated hosts",
+        "cost.simulated_hosts",
+        30,
+        files=f"{COST}/simulated {COST}/many_hosts.py",
+    ),
     _benchmark("sixty hosts", "cost.lab_of_sixty", 30),
 )

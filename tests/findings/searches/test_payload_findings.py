@@ -30,18 +30,18 @@ KINDS = {
 
 
 def searched(*trials: Mapping[str, Value], **settings: Any) -> Analysis:
-    return cells_searched([settings], *trials)
+    return cells_searched((settings, trials))
 
 
-def cells_searched(cells: Sequence[dict[str, Any]], *trials: Mapping[str, Value]) -> Analysis:
-    """A run of a cell for each settings, every cell with trials of its own: as many as its share of
-    ``trials``, in their order."""
-    each, planned_cells = len(trials) // len(cells), [planned("payload_search", **c) for c in cells]
+def cells_searched(*cells: tuple[dict[str, Any], Sequence[Mapping[str, Value]]]) -> Analysis:
+    """A run of cells: the settings of each, and the values of its trials."""
+    searches = [(planned("payload_search", **settings), trials) for settings, trials in cells]
     records = [
-        result(planned_cells[n // each], n % each + 1, {"same_host": False, **values})
-        for n, values in enumerate(trials)
+        result(cell, n, {"same_host": False, **values})
+        for cell, trials in searches
+        for n, values in enumerate(trials, start=1)
     ]
-    return run_of(plan_of(planned_cells, each), records)
+    return run_of(plan_of([cell for cell, _ in searches], len(cells[0][1])), records)
 
 
 def findings_of(*trials: Mapping[str, Value], **settings: Any) -> list[tuple[Finding, str]]:
@@ -252,9 +252,8 @@ def test_the_cost_of_one_byte_more_is_the_median_of_the_trials_that_show_it() ->
 
 
 def test_a_cell_without_a_cost_of_one_byte_more_does_not_hide_that_of_the_next_cell() -> None:
-    ways: list[dict[str, Any]] = [{"ip_version": 4}, {"ip_version": 6}]
     free, costly = around((90, 90, 90), (90, 90)), around((90, 91, 92), (80, 82), 1452)
-    run = cells_searched(ways, free, costly)
+    run = cells_searched(({"ip_version": 4}, [free]), ({"ip_version": 6}, [costly]))
     assert [cost.cells for cost in byte_more(run, LINK)] == [(run.plan.cells[1].key,)]
 
 

@@ -6,16 +6,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from netlab.cli import cli
-from netlab.errors import HostError
 from netlab.experiment.records import Status
 from netlab.findings.analysis import load
-from netlab.runner.cluster import open as open_clusters
 
 pytestmark = [pytest.mark.needs("distributed", "cc", "linux")]
 
@@ -33,9 +30,11 @@ hosts:
 """
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+def start(
+    folder: Path, *words: str, program: Sequence[str] = ("-m", "netlab")
+) -> subprocess.Popen[str]:
     (folder / "matrix.yaml").write_text(MATRIX)
-    netlab = [sys.executable, "-m", "netlab", "run", "matrix.yaml"]
+    netlab = [sys.executable, *program, "run", "matrix.yaml"]
     return subprocess.Popen(
         [*netlab, "--into", "run", "--no-report", *words],
         cwd=folder,
@@ -91,16 +90,21 @@ def test_an_unusable_cluster_option_ends_the_command_with_one_line(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_scheduler_that_does_not_answer_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "matrix.yaml").write_text(MATRIX)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(open_clusters, "CONNECT_S", 1.0)
-    words = ["run", "matrix.yaml", "--into", "run", "--no-report"]
-    outcome = CliRunner().invoke(cli, [*words, "--cluster", "tcp://127.0.0.1:1"])
-    assert isinstance(outcome.exception, HostError)
-    sentence = str(outcome.exception)
-    assert sentence.startswith("the scheduler tcp://127.0.0.1:1 does not answer")
-    assert "\n" not in sentence
+IMPATIENT = """
+from netlab import cli
+from netlab.runner.cluster import open
+
+open.CONNECT_S = 1.0
+cli.main()
+"""
+"""netlab, which waits a second for a scheduler."""
+
+
+def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    words = ("--cluster", "tcp://127.0.0.1:1")
+    process = start(tmp_path, *words, program=("-c", IMPATIENT))
+    _, errors = process.communicate(timeout=300)
+    lines = errors.strip().splitlines()
+    assert process.returncode == 4 and "Traceback" not in errors, errors
+    assert lines[-1].startswith("netlab: the scheduler tcp://127.0.0.1:1 does not answer")
     assert not (tmp_path / "run").exists()
