@@ -176,6 +176,17 @@ def test_one_silent_stream_among_parallel_streams_is_reported(tmp_path: Path) ->
         assert about_stops(run_with(folder, cell, 1, result(cell, 1, values))) == []
 
 
+def test_the_longest_silence_of_a_stream_in_several_trials_is_described(tmp_path: Path) -> None:
+    cell = stream(duration_s=4.0, streams=4)
+    silences = [
+        gap(94.0, receiver_longest_gap_ns=silent_ms * MS, receiver_marks=40_000)
+        for silent_ms in (1500, 2000, 1700)
+    ]
+    records = [result(cell, trial, values) for trial, values in enumerate(silences, 1)]
+    (finding,) = about_stops(run_with(tmp_path / "silent", cell, 3, *records))
+    assert (finding.evidence["stopped_ns"], finding.evidence["streams"]) == (2 * SECOND, 4)
+
+
 def test_stopped_data_in_round_trips_is_reported_with_its_cause(tmp_path: Path) -> None:
     cell = planned("round_trip", message_bytes=64, duration_s=4.0)
     values: dict[str, Value] = {

@@ -36,10 +36,11 @@ def count(marker: str) -> int:
 
 
 def becomes(marker: str, number: int) -> bool:
+    """Whether one count is the number: a shell that starts a program is two for a moment."""
     until = time.monotonic() + PATIENCE_S
-    while count(marker) != number and time.monotonic() < until:
+    while (counted := count(marker)) != number and time.monotonic() < until:
         time.sleep(0.05)
-    return count(marker) == number
+    return counted == number
 
 
 def test_an_agent_reports_both_outputs_and_the_exit_code_of_a_program(runner: Runner) -> None:
