@@ -65,9 +65,10 @@ def run(folder: Path, cell: PlannedCell, *trials: dict[str, Value]) -> Analysis:
 def test_short_pauses_of_a_process_are_reported_with_sender_or_receiver_and_total_time(
     tmp_path: Path, end: str
 ) -> None:
-    analysis = run(tmp_path, stream(), values({f"{end}_stalled_ns": 400 * MS}))
+    own_window: dict[str, Value] = {f"{end}_stalled_ns": 400 * MS, f"{end}_elapsed_ns": 2 * SECOND}
+    analysis = run(tmp_path, stream(), values(own_window))
     assert sentences_of(analysis) == [
-        f"LL TCP 1448: the {end}’s process did not run for 400 ms of 1 s, in short pauses."
+        f"LL TCP 1448: the {end}’s process did not run for 400 ms of 2 s, in short pauses."
     ]
 
 

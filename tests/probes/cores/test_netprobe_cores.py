@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,9 @@ def test_an_agent_refuses_paced_senders_that_would_spin_on_all_cpus(agents: Agen
     assert (refusal["error"], refusal["key"]) == ("cannot-pin", "streams")
     fewer = open_listener(agents[1], "send", **(fast | {"streams": len(CPUS) - 1}))
     assert fewer["type"] == "ready", fewer
+    os.sched_setaffinity(agents[1].process.pid, CPUS[:1])
+    alone = open_listener(agents[1], "send", **(fast | {"streams": 1}))
+    assert alone["type"] == "ready", "where nothing is left to spare it sleeps and sends late"
 
 
 def test_a_paced_sender_that_can_sleep_may_have_more_streams_than_cpus(agents: Agents) -> None:
