@@ -169,6 +169,16 @@ def test_no_slower_link_is_reported_for_both_ways_paced_loopback_or_imported_str
     }
 
 
+def test_streams_that_share_a_slower_link_have_findings_about_the_link_and_the_other_traffic() -> (
+    None
+):
+    samples = [replace(sample, likely_others_share=0.2) for sample in trials(0.5, 0.5, 0.5)]
+    assert [finding.kind for finding in limits(samples)] == [
+        Kind.LINK_OR_SHAPER,
+        Kind.OTHER_TRAFFIC,
+    ]
+
+
 def test_a_faster_cell_in_the_same_direction_refutes_a_slower_link() -> None:
     samples = trials(0.5, 0.5, 0.5)
     faster = replace(samples[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
