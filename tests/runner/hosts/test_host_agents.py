@@ -250,3 +250,12 @@ def test_an_observed_host_that_refuses_the_login_stops_no_pairing(lab: Lab) -> N
     lost_pool = pool_of(lab, lab.inventory("c", one=("a", "b")), "one")
     with pytest.raises(HostError, match="no pairing can be measured: a: away; b: away"):
         cast(Any, lost_pool).__enter__()
+
+
+def test_a_pairing_without_hosts_names_all_that_are_away_by_the_alphabet(lab: Lab) -> None:
+    lab.hosts = hosts("f", "b", "d", "a", "c", "e")
+    lab.away |= {host.name: HostGone(f"{host.name}: away") for host in lab.hosts}
+    inventory = lab.inventory(one=("f", "b"), two=("d", "a"), three=("c", "e"))
+    away = "; ".join(f"{name}: away" for name in "abcdef")
+    with pytest.raises(HostError, match=f"no pairing can be measured: {away}"):
+        cast(Any, pool_of(lab, inventory, "LL", "one", "two", "three")).__enter__()
