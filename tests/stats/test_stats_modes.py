@@ -73,6 +73,7 @@ def test_drawn_histograms_of_two_groups_yield_both_modes_with_places_and_shares(
         [10_000 + i for i in range(60)] + [50_000 + i for i in range(60)],  # too few
         [10_000 + 9 * i for i in range(1000)] + [90_000 + 9 * i for i in range(60)],  # 6 %
         [10_000 + i for i in range(900)] + [11_500 + i for i in range(900)],  # 10 % apart
+        [10_000] * 500 + [10_200] * 500,  # 2 % apart: at the end of the grid there is one place
         [5_000] * 400 + [6_000] * 300 + [7_000] * 400,  # ticks of a clock
         [0] * 500,
     ],
