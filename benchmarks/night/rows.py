@@ -68,19 +68,24 @@ NIGHT = (
 )
 
 ENDS = "--times 100 --others 30"
-HARM = "benchmarks/faults/chaos_kills.py tests/injection tests/support"
+HARM = (
+    "benchmarks/faults/chaos_kills.py tests/injection/fault_runs.py "
+    "tests/injection/stalling_ssh_server.py tests/injection/variant_ends.py tests/support/sshd.py"
+)
 """What several benchmarks do to runs."""
+ALTERED = (
+    *("netlab", "tests/stats", "tests/findings", "tests/compare", "tests/made"),
+    *("tests/experiment", "tests/measurement", "tests/report/test_on_wire.py"),
+    *("tests/recorded/test_lab_report.py", "tests/test_ethernet.py"),
+    *("tests/support/draws.py", "tests/support/folders.py"),
+)
+"""The code that mutants alter, and its tests (``[tool.mutmut]`` of pyproject.toml)."""
 COST = "benchmarks/cost"
 WEEK = (
     Row(
         "tests of the week", f"{PYTEST} --kinds week", (*PRODUCT, "tests/lab", "tests/support"), 90
     ),
-    Row(
-        "mutants",
-        "make mutants",
-        ("netlab", "tests/stats", "tests/findings", "tests/compare", "tests/support"),
-        120,
-    ),
+    Row("mutants", "make mutants", ALTERED, 120),
     Row("planted defects", "make defects", (*PRODUCT, "tests", "benchmarks/defects"), 300),
     Row(
         "fuzzing, two minutes a target",
@@ -106,7 +111,9 @@ WEEK = (
     _benchmark("contended locks", "faults.locks", 30, "--acquisitions 300", HARM),
     _benchmark("settings that are put back", "faults.put_back", 40, "--ends 100", HARM),
     _benchmark("contended folders", "faults.folder_creation", 15),
-    _benchmark("kills of workers", "faults.cluster_kills", 60, files="tests/injection"),
+    _benchmark(
+        "kills of workers", "faults.cluster_kills", 60, files="tests/injection/cluster_site.py"
+    ),
     _benchmark("histories", "truth.history", 60, "--histories 20", "benchmarks/truth/*histories*"),
     _benchmark("agreement with other tools", "peers.agreement", 60, "--cells 30"),
     _benchmark(

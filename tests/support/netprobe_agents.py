@@ -8,6 +8,7 @@ import queue
 import secrets
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -50,11 +51,13 @@ class Agent:
     """One ``netprobe agent``; its records, sorted by id as they come."""
 
     def __init__(self, binary: Path, *words: str) -> None:
+        # A file, because a program that outlives the agent would keep a pipe from its end.
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  (it ends with the agent)
         self.process = subprocess.Popen(
             [binary, "agent", *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._complaints,
         )
         self.lines: list[bytes] = []
         self._inbox: dict[str, queue.SimpleQueue[Reply]] = {}
@@ -74,8 +77,7 @@ class Agent:
     ) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        with self.process.stderr, self.process.stdout:
+        with self._complaints, self.process.stdout:
             if self.process.poll() is None:
                 self.process.stdin.close()
             try:
@@ -84,7 +86,8 @@ class Agent:
                 self.process.kill()
                 raise
             self._reader.join(PATIENCE_S)
-            stderr = self.process.stderr.read().decode()
+            self._complaints.seek(0)
+            stderr = self._complaints.read().decode()
         if not self.process.stdin.closed:
             self.process.stdin.close()
         assert "Sanitizer" not in stderr, stderr
@@ -139,9 +142,9 @@ class Agent:
         self.process.kill()
         self.process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
+        for file in (self.process.stdin, self.process.stdout, self._complaints):
+            if file is not None:
+                file.close()
 
 
 @pytest.fixture(scope="session")

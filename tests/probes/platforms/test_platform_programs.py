@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from netprobe_agents import PATIENCE_S, Agent, ended, request, started
+from netprobe_agents import DEADLINE_S, PATIENCE_S, Agent, ended, printed, request, started
 from runners import Runner
 
 pytestmark = pytest.mark.lab
@@ -19,9 +19,18 @@ def shell(runner: Runner, posix: str, windows: str) -> tuple[str, ...]:
 
 
 def endless(runner: Runner, marker: str) -> tuple[str, ...]:
-    """A program that does not end and started another one; both have the marker as a word."""
-    loop = f"for /l %i in (1,0,2) do @rem {marker}"
-    return shell(runner, f"sh -c 'sleep 600; : {marker}'; : {marker}", f"cmd /c {loop}")
+    """A program that does not end and started another one, which prints the marker; both have the
+    marker as a word."""
+    loop = f"for /l %i in (1,1,2000000000) do @if %i==1 echo {marker}"
+    return shell(runner, f"sh -c 'echo {marker}; sleep 600'; : {marker}", f"cmd /c {loop}")
+
+
+def both_run(agent: Agent, runner: Runner, marker: str, deadline: float = DEADLINE_S) -> str:
+    """Start an endless program, and wait until the one that it started runs. A process that wine
+    is starting when its parent ends would never end."""
+    name = started(agent, *endless(runner, marker), deadline=deadline)
+    assert printed(agent, name) == [marker]
+    return name
 
 
 def count(marker: str) -> int:
@@ -67,8 +76,8 @@ def test_an_agent_reports_a_program_that_the_host_lacks_as_missing(runner: Runne
 def test_programs_end_at_their_deadline_and_when_stopped(runner: Runner) -> None:
     marker = secrets.token_hex(8)
     with runner.agent() as agent:
-        late = started(agent, *endless(runner, marker), deadline=2)
-        first, aborted = (started(agent, *endless(runner, marker)) for _ in range(2))
+        late = both_run(agent, runner, marker, deadline=3)
+        first, aborted = (both_run(agent, runner, marker) for _ in range(2))
         agent.ask("stop", test=first)
         last = ended(agent, first).last
         assert last["type"] == "result"
@@ -86,7 +95,7 @@ def test_programs_and_their_children_end_with_their_agent(runner: Runner, way: s
     marker = secrets.token_hex(8)
     with runner.agent() as agent:
         for _ in range(2):
-            started(agent, *endless(runner, marker))
+            both_run(agent, runner, marker)
         assert becomes(marker, 4)
         end_agent(agent, way)
         assert becomes(marker, 0)
