@@ -86,12 +86,16 @@ class Agent:
                 self.process.kill()
                 raise
             self._reader.join(PATIENCE_S)
-            self._complaints.seek(0)
-            stderr = self._complaints.read().decode()
+            stderr = self.complaints()
         if not self.process.stdin.closed:
             self.process.stdin.close()
         assert "Sanitizer" not in stderr, stderr
         assert "runtime error" not in stderr, stderr
+
+    def complaints(self) -> str:
+        """What it wrote to its standard error so far."""
+        file = self._complaints.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode()
 
     def _queue(self, of: str) -> queue.SimpleQueue[Reply]:
         with self._guard:

@@ -73,10 +73,9 @@ def test_an_agent_reports_and_leaves_entries_that_cannot_be_undone(
     failing = guard(agent, *notes.command(2, "exit 9"))
     late = guard(agent, *notes.command(3, "exec sleep 60"), deadline=3)
     assert agent.process.stdin is not None
-    assert agent.process.stderr is not None
     agent.process.stdin.close()
     assert agent.process.wait(PATIENCE_S) == 0
-    text = agent.process.stderr.read().decode()
+    text = agent.complaints()
     assert f"{failing} of the undo log is not undone: exit code 9" in text
     assert f"{late} of the undo log is not undone: it was killed at its deadline" in text
     agent.kill()
