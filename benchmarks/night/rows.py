@@ -6,7 +6,10 @@ hour; a row of the week takes as long as it must.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+
+from benchmarks.stage import ROOT
 
 PRODUCT = ("netlab", "probes")
 PYTEST = "{python} -m pytest"
@@ -73,13 +76,12 @@ HARM = (
     "tests/injection/stalling_ssh_server.py tests/injection/variant_ends.py tests/support/sshd.py"
 )
 """What several benchmarks do to runs."""
+MUTMUT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mutmut"]
 ALTERED = (
-    *("netlab", "tests/stats", "tests/findings", "tests/compare", "tests/made"),
-    *("tests/experiment", "tests/measurement", "tests/report/test_on_wire.py"),
-    *("tests/recorded/test_lab_report.py", "tests/test_ethernet.py"),
-    *("tests/support/draws.py", "tests/support/folders.py"),
+    *("netlab", *MUTMUT["pytest_add_cli_args_test_selection"]),
+    *("tests/made", "tests/support/draws.py", "tests/support/folders.py"),
 )
-"""The code that mutants alter, and its tests (``[tool.mutmut]`` of pyproject.toml)."""
+"""The code that mutants alter, and the tests that they are tried with."""
 COST = "benchmarks/cost"
 WEEK = (
     Row(
