@@ -86,6 +86,8 @@ class Relay:
     def _relay(self, name: str, frame: bytes, out: socket.socket, rng: Random) -> None:
         way = self.ways[name]
         if not self._is_data(frame[VNET_HEADER_BYTES:]):
+            if _is_udp(frame[VNET_HEADER_BYTES:]):
+                self._release(name, out, 0, all_of_them=True)
             out.send(frame)
             return
         way.data += 1
@@ -102,11 +104,17 @@ class Relay:
             way.repeated += 1
         self._release(name, out, 1)
 
-    def _release(self, name: str, out: socket.socket, behind: int) -> None:
-        """Send what was held back long enough, of which ``behind`` more have gone out now."""
+    def _release(
+        self, name: str, out: socket.socket, behind: int, all_of_them: bool = False
+    ) -> None:
+        """Send what was held back long enough: ``behind`` more frames have gone out now.
+
+        A message that is not data ends the flow. Nothing is held back longer: a receiver counts
+        as lost what comes more than 20 ms after it.
+        """
         queue = []
         for frame, until, ahead in self.held[name]:
-            if ahead - behind <= 0 or time.monotonic() > until:
+            if all_of_them or ahead - behind <= 0 or time.monotonic() > until:
                 out.send(frame)
                 self.ways[name].overtaken += ahead - behind < HELD_BEHIND
             else:
@@ -114,8 +122,11 @@ class Relay:
         self.held[name] = queue
 
     def _is_data(self, frame: bytes) -> bool:
-        udp = frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_UDP
-        return udp and len(frame) == HEADERS_BYTES + self.message_bytes
+        return _is_udp(frame) and len(frame) == HEADERS_BYTES + self.message_bytes
+
+
+def _is_udp(frame: bytes) -> bool:
+    return frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_UDP
 
 
 def _socket(name: str) -> socket.socket:
