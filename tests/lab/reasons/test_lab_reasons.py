@@ -100,8 +100,8 @@ def test_a_cable_slower_than_stated_is_named_as_a_limit_on_the_wire(
     (sentence,) = causes["link-or-shaper"]
     limit = re.search(r"a limit of ([\d.]+) Mbit/s on the wire \(a link or a shaper\)", sentence)
     assert limit is not None, sentence
-    # As measured: a machine that is busy for a moment takes some tenths of a per cent of it.
-    assert float(limit[1]) == pytest.approx(90, rel=0.01)
+    # As measured: never above the cable, and below it by what a busy machine takes.
+    assert 88.2 <= float(limit[1]) <= 90.1
     assert "3 of 3 trials" in sentence
 
 
