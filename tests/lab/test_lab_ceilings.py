@@ -10,6 +10,7 @@ import os
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from labs import first_on_the_cpus, needs_a_lab, run_matrix
@@ -91,7 +92,7 @@ tests:
     frame_size: 1518
     duration: 1s
     settle: 50ms
-    residual: 50ms
+    residual: 100ms
     resolution: 5 %
     socket_buffer: 4MiB
 """
@@ -108,4 +109,8 @@ def test_a_throughput_search_counts_no_frame_of_the_senders_queue_as_lost(tmp_pa
     finally:
         lab.down(name)
     (record,) = read(tmp_path / "run").latest.values()
-    assert record.values["trial_received_frames"] == record.values["trial_sent_frames"]
+    values: dict[str, Any] = dict(record.values)
+    names = ("trial_line_share", "trial_sent_frames", "trial_received_frames")
+    trials = zip(*(values[name] for name in names), strict=True)
+    # A wrong count costs each trial at the line rate some; a stall of this machine one of them.
+    assert any(share == 1.0 and sent == received for share, sent, received in trials)

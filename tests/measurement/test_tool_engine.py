@@ -210,9 +210,8 @@ def test_a_client_of_a_tool_that_ends_early_is_started_again(
     measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     mark = tmp_path / "mark"
-    record = measure(
-        MadeTool(f"if [ -e {mark} ]; then sleep 0.3; echo 5; else touch {mark}; exit 1; fi")
-    )
+    tool = MadeTool(f"if [ -e {mark} ]; then sleep 1.2; echo 5; else touch {mark}; exit 1; fi")
+    record = measure(tool, replace(STREAM, duration_s=1.0))
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 5
 
@@ -229,7 +228,8 @@ def test_a_trial_fails_with_the_message_of_a_tools_server_that_ends_early(
     server: str, words: str, measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     starts = tmp_path / "starts"
-    record = measure(MadeTool(f"echo >> {starts}; sleep 0.1; echo 0", server=server))
+    tool = MadeTool(f"echo >> {starts}; sleep 0.1; echo 0", server=server)
+    record = measure(tool, replace(STREAM, duration_s=5.0))
     assert (record.status, record.reason) == (Status.FAILED, "engine-failed"), record.detail
     assert words in str(record.detail)
     assert len(starts.read_text().splitlines()) <= 2

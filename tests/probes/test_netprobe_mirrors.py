@@ -7,7 +7,6 @@ import secrets
 import socket
 import struct
 import threading
-import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,9 @@ def hello_of(token: str, kind: int = 1) -> bytes:
     return struct.pack(">4sBBH16s24x", b"NLPH", kind, 0, 0, bytes.fromhex(token))
 
 
-def provoke(port: int, size: int, stop: threading.Event, answers: list[bytes]) -> None:
+def provoke(
+    port: int, size: int, begun: threading.Event, stop: threading.Event, answers: list[bytes]
+) -> None:
     """A stranger: wrong tokens, requests without a hello, responses, nonsense."""
     wrong = secrets.token_hex(16)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
@@ -109,6 +110,7 @@ def provoke(port: int, size: int, stop: threading.Event, answers: list[bytes]) -
             ):
                 with suppress(OSError):
                     caller.send(attack)
+            begun.set()
             with suppress(OSError):
                 answers.append(caller.recv(65536))
             stop.wait(0.02)  # so few that they leave room for the asker
@@ -119,7 +121,7 @@ def test_a_mirror_answers_neither_strangers_nor_another_mirror(netprobe: Path, s
     """Strangers before and during a test, two mirrors that face each other, an honest asker."""
     keys: dict[str, Any] = {"proto": "udp", "message": size, "token": TOKEN}
     answers: list[bytes] = []
-    stop = threading.Event()
+    begun, stop = threading.Event(), threading.Event()
     with ExitStack() as stack:
         host, peer = (stack.enter_context(Agent(netprobe)) for _ in range(2))
         # Two mirrors that share a token: neither asks, and neither takes the other's words for it.
@@ -130,10 +132,10 @@ def test_a_mirror_answers_neither_strangers_nor_another_mirror(netprobe: Path, s
         )
         honest = host.start("mirror", bind="127.0.0.1", deadline=20, **keys)
         port = host.next(honest)["port"]
-        stranger = threading.Thread(target=provoke, args=(port, size, stop, answers))
+        stranger = threading.Thread(target=provoke, args=(port, size, begun, stop, answers))
         stranger.start()
         try:
-            time.sleep(0.1)
+            assert begun.wait(60)
             asker_record = peer.next(
                 peer.start("ask", to=f"127.0.0.1:{port}", seconds=0.5, **keys, **patient(keys)),
                 "result",

@@ -70,7 +70,8 @@ def test_a_batch_sender_counts_each_message_that_the_kernel_refuses(
         + sender_record["skipped_messages"]
     )
     assert due * 0.9 <= total <= due * 1.1  # a thread that is kept waiting sends some late
-    assert sender_record[f"{counter}_messages"] > due * 0.2
+    tried = total if counter == "skipped" else total - sender_record["skipped_messages"]
+    assert sender_record[f"{counter}_messages"] > tried * 0.2
     assert sender_record["local_drops"] <= sender_record["refused_messages"]
 
 

@@ -129,7 +129,7 @@ def test_a_paced_asker_spreads_its_requests_over_the_whole_window(agents: Agents
     ).asked
     assert asker_record["sent_messages"] == 250
     assert sum(asker_record["late_histogram_ns"]) == 250
-    assert asker_record["elapsed_ns"] >= 498_000_000
+    assert asker_record["elapsed_ns"] >= 490_000_000
 
 
 def test_the_window_of_round_trips_begins_after_the_warm_up(agents: Agents) -> None:
@@ -147,7 +147,7 @@ def test_asker_and_mirror_spin_on_request(agents: Agents, protocol: str) -> None
 
 def test_an_asker_without_answers_reports_an_error_and_no_rate(agents: Agents) -> None:
     outcome = round_trips(
-        agents, proto="udp", message=32, mirror={"message": 33}, count=3, ask={"timeout": 0.02}
+        agents, proto="udp", message=32, mirror={"message": 33}, count=3, ask={"timeout": 0.5}
     )
     assert outcome.asked["error"] == "no-answer"
     assert "transactions_per_s" not in outcome.asked

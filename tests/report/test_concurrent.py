@@ -192,7 +192,7 @@ MATRIX = """\
 title: five hosts, five clocks
 pairings: [a+b, c+d, b+a, c+e]
 parallel: true
-defaults: {duration: 300ms, socket_buffer: auto}
+defaults: {duration: 300ms, warm_up: 300ms, socket_buffer: auto}
 tests:
   - {test: stream, protocol: UDP, message_size: 1472, rate: 5Mbit}
 hosts: {a: {local: true}, b: {local: true}, c: {local: true}, d: {local: true}, e: {local: true}}

@@ -51,7 +51,7 @@ def test_a_signal_ends_the_process_although_the_main_thread_is_stuck() -> None:
     child = program("""
 with interruptible(within_s=0.5):
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    threading.Timer(0.2, print, ["ready"], {"flush": True}).start()
+    threading.Timer(1.0, print, ["ready"], {"flush": True}).start()
     ctypes.CDLL(None).sleep(600)
 """)
     child.send_signal(signal.SIGINT)

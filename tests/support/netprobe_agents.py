@@ -236,7 +236,13 @@ def open_trial(
 
 
 def trial(agents: tuple[Agent, Agent], **keys: Any) -> Trial:
-    """A whole trial; both sides must end with a result."""
+    """A whole trial; both sides must end with a result.
+
+    A TCP sender closes 0.1 s after its own window: it gets longer, and the receiver's end stops it,
+    so that a receiver which waits for its turn still has its window.
+    """
+    if keys.get("proto", "tcp") == "tcp" and "seconds" in keys:
+        keys["send"] = {"seconds": keys["seconds"] + 5} | (keys.get("send") or {})
     outcome = open_trial(agents, **keys).finish()
     assert outcome.received["type"] == "result", outcome.received
     assert outcome.sent["type"] == "result", outcome.sent

@@ -39,7 +39,7 @@ def test_an_abort_ends_a_blocked_stream_on_windows(windows: Runner, protocol: st
     with windows.agent() as receiver, windows.agent() as sender:
         keys = KEYS[protocol] | ({} if protocol == "tcp" else {"message_rate": 1})
         running_trial = open_trial((receiver, sender), proto=protocol, seconds=300, **keys)
-        time.sleep(0.3)
+        sender.next(running_trial.sample, "progress")
         for agent, name in ((receiver, running_trial.receiving), (sender, running_trial.sample)):
             assert agent.ask("stop", test=name, abort=1)["type"] in ("stop", "error")
             record = agent.next(name, "error", "result")

@@ -104,7 +104,7 @@ def keys_of(probe: Path) -> dict[str, set[str]]:
     with Agent(probe) as receiver, Agent(probe) as sender:
         agents = receiver, sender
         facts = receiver.ask("facts", to="127.0.0.1")
-        tcp = trial(agents, proto="tcp", seconds=0.1)
+        tcp = trial(agents, proto="tcp", seconds=0.5)
         udp = trial(agents, proto="udp", count=30, message_rate=300)
         round_trip = done(agents, proto="udp", count=30, message=64, mirror={"stamps": 1})
         capabilities = receiver.ask("hello")["capabilities"]

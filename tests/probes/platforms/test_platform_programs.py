@@ -76,7 +76,7 @@ def test_an_agent_reports_a_program_that_the_host_lacks_as_missing(runner: Runne
 def test_programs_end_at_their_deadline_and_when_stopped(runner: Runner) -> None:
     marker = secrets.token_hex(8)
     with runner.agent() as agent:
-        late = both_run(agent, runner, marker, deadline=3)
+        late = both_run(agent, runner, marker, deadline=10)
         first, aborted = (both_run(agent, runner, marker) for _ in range(2))
         agent.ask("stop", test=first)
         last = ended(agent, first).last

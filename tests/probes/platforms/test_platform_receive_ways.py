@@ -103,7 +103,7 @@ def test_an_adaptive_receiver_without_a_warm_up_blocks(linux: Runner) -> None:
             proto="tcp",
             message=1000,
             message_rate=5000,
-            seconds=0.1,
+            seconds=1,
             receive={"adapt": 1},
         )
     assert outcome.received["receive_chosen"] == "blocking"

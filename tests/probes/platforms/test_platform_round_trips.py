@@ -93,7 +93,7 @@ def test_a_windows_asker_without_answers_reports_no_answer(windows: Runner) -> N
             message=32,
             mirror={"message": 33},
             count=3,
-            ask={"timeout": 0.1},
+            ask={"timeout": 0.5},
         )
     assert outcome.asked["error"] == "no-answer"
     assert outcome.mirrored["foreign_messages"] == 3

@@ -43,6 +43,7 @@ def start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -60,7 +61,7 @@ def test_two_local_workers_measure_every_cell_and_listen_on_loopback_only(tmp_pa
     process = start(tmp_path, "--cluster", "local:2")
     addresses: set[str] = set()
     while process.poll() is None:
-        addresses |= listeners_of(os.getsid(process.pid))
+        addresses |= listeners_of(process.pid)
         time.sleep(0.2)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
