@@ -112,5 +112,5 @@ def test_a_throughput_search_counts_no_frame_of_the_senders_queue_as_lost(tmp_pa
     values: dict[str, Any] = dict(record.values)
     names = ("trial_line_share", "trial_sent_frames", "trial_received_frames")
     trials = zip(*(values[name] for name in names), strict=True)
-    # A wrong count costs each trial at the line rate some; a stall of this machine one of them.
+    # A wrong count shows in each trial at the line rate, a stall of this machine in one of them.
     assert any(share == 1.0 and sent == received for share, sent, received in trials)

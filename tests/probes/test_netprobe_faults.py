@@ -15,7 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netprobe_agents import PATIENCE_S, Agent, agents, at, netprobe, open_trial, trial
+from netprobe_agents import (
+    PATIENCE_S,
+    Agent,
+    Opened,
+    agents,
+    at,
+    netprobe,
+    open_trial,
+    outlasting,
+    trial,
+)
 
 pytestmark = pytest.mark.lab
 
@@ -151,26 +161,20 @@ def attacked_trial(
     attacker.start()
     try:
         time.sleep(0.3)
-        sample = sender.start("send", to=at("127.0.0.1", ready), **keys)
-        receiver.next(listening, "window", "error")
-        sender.ask("stop", test=sample)
-        sender_record = sender.next(sample, "result", "error")
-        receiver.ask("stop", test=listening, sent=sender_record.get("sent_messages", 0))
-        receiver_record = receiver.next(listening, "result", "error")
+        sending = keys | outlasting(keys)
+        sample = sender.start("send", to=at("127.0.0.1", ready), **sending)
+        outcome = Opened(receiver, sender, listening, sample).finish()
     finally:
         stop.set()
         attacker.join()
-    assert receiver_record["type"] == sender_record["type"] == "result", (
-        receiver_record,
-        sender_record,
-    )
+    assert outcome.received["type"] == outcome.sent["type"] == "result", outcome
     assert receiver.ask("heartbeat")["type"] == "heartbeat"
-    return receiver_record, sender_record
+    return outcome.received, outcome.sent
 
 
 def test_strangers_on_a_tcp_port_are_not_counted_as_traffic(agents: Agents) -> None:
     receiver_record, sender_record = attacked_trial(
-        agents, tcp_attack, seconds=0.5, message=1000, message_rate=2000
+        agents, tcp_attack, seconds=0.3, message=1000, message_rate=2000
     )
     assert receiver_record["strangers"] > 0
     assert receiver_record["peer_port"] == sender_record["local_port"]

@@ -91,13 +91,12 @@ def test_a_narrow_path_stops_a_cell_exactly_if_packets_of_the_cell_are_too_long_
 # On real cables
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A probe that waits 0.1 s for its turn has lost no packet."""
     monkeypatch.setattr(path_mtu, "LEAST_TIMEOUT_S", 0.5)
 
 
-@pytest.mark.usefixtures("patient")
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize(
     ("path", "client_way", "server_way"),
@@ -129,7 +128,6 @@ def test_each_direction_is_tried_with_the_longest_packet_of_the_sending_interfac
     assert ways.keys() == {"client"} if client_way or path.router else ways == {}
 
 
-@pytest.mark.usefixtures("patient")
 @pytest.mark.needs("namespaces")
 def test_a_silent_router_stops_tcp_and_unfragmented_messages_but_no_fragments(
     monkeypatch: pytest.MonkeyPatch,
@@ -147,7 +145,6 @@ def test_a_silent_router_stops_tcp_and_unfragmented_messages_but_no_fragments(
     assert (way.whole_passes, way.pieces_pass, way.segments_pass) == (False, True, False)
 
 
-@pytest.mark.usefixtures("patient")
 @pytest.mark.needs("namespaces")
 @pytest.mark.parametrize("exchanges", [4, 8, 12])
 def test_a_moment_in_which_no_packet_passes_is_not_taken_for_a_path_mtu(

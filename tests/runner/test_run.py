@@ -204,7 +204,8 @@ def test_run_with_redo_measures_a_cell_again_and_prints_its_record_as_json(copie
     assert len(load(copied / "out").frame) == CELLS
     # An impossible cell is tried again by each session, a trial that a stall disturbed at once.
     events = map(json.loads, process.stdout.splitlines())
-    assert {e["cell"] == key: e["status"] for e in events} == {True: "ok", False: "impossible"}
+    results = {(e["cell"] == key, e["status"]) for e in events}
+    assert results == {(True, "ok"), (False, "impossible")}
 
 
 @pytest.mark.lab

@@ -29,20 +29,22 @@ FLAGS = (
 PATIENCE_S = 60.0
 """For any one answer: a machine that builds other things besides is slow to start a browser."""
 
-STILL = """
+MIDDLE = """
 (async () => {
-  let at, same = 0;
+  let box, at, same = 0;
   while (same < 3) {
     const element = document.querySelector(%s);
     element.scrollIntoView({block: "center"});
     await new Promise(requestAnimationFrame);
-    const box = JSON.stringify(element.getBoundingClientRect());
-    same = box === at ? same + 1 : 0;
-    at = box;
+    box = element.getBoundingClientRect();
+    const now = JSON.stringify(box);
+    same = now === at ? same + 1 : 0;
+    at = now;
   }
+  return [box.x + box.width / 2, box.y + box.height / 2];
 })()
 """
-"""Ends when an element that is scrolled into view stays where it is for three frames."""
+"""Where an element is on the screen, scrolled into view, once it stays there for three frames."""
 
 A4_INCHES = (8.27, 11.69)
 _KEYS = {
@@ -195,12 +197,12 @@ class Tab:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def until(self, script: str, asks: str = "") -> None:
-        """Wait until an expression is true; ``asks`` is said where it never is."""
+    def until(self, script: str, what: str = "") -> None:
+        """Wait until an expression is true; ``what`` is said of it where it never is."""
         deadline = time.monotonic() + PATIENCE_S
         while not self.run(f"Boolean({script})"):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"never true: {asks or script}")
+                raise TimeoutError(f"never true: {what or script}")
             time.sleep(0.02)
 
     def press(self, key: str, *, shift: bool = False) -> None:
@@ -230,14 +232,8 @@ class Tab:
 
     def click(self, selector: str) -> None:
         """A click of the left button in the middle of the first such element."""
-        name = json.dumps(selector)
         # What comes near is laid out only then, and may move what is to be clicked.
-        self.run(STILL % name)
-        x, y = self.run(
-            f"(() => {{ const e = document.querySelector({name});"
-            " e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
-            " return [r.x + r.width / 2, r.y + r.height / 2]; })()"
-        )
+        x, y = self.run(MIDDLE % json.dumps(selector))
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

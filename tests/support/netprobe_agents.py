@@ -235,14 +235,19 @@ def open_trial(
     return Opened(receiver, sender, names["receive"], names["send"])
 
 
-def trial(agents: tuple[Agent, Agent], **keys: Any) -> Trial:
-    """A whole trial; both sides must end with a result.
+def outlasting(keys: dict[str, Any]) -> dict[str, Any]:
+    """What to ask of the sender of a trial with these keys, so that its receiver ends it.
 
-    A TCP sender closes 0.1 s after its own window: it gets longer, and the receiver's end stops it,
-    so that a receiver which waits for its turn still has its window.
+    A TCP sender closes its connections 0.1 s after its own window, and that of a receiver which
+    waits for its turn may be over later.
     """
-    if keys.get("proto", "tcp") == "tcp" and "seconds" in keys:
-        keys["send"] = {"seconds": keys["seconds"] + 5} | (keys.get("send") or {})
+    tcp = keys.get("proto", "tcp") == "tcp"
+    return {"seconds": keys["seconds"] + 5} if tcp and "seconds" in keys else {}
+
+
+def trial(agents: tuple[Agent, Agent], **keys: Any) -> Trial:
+    """A whole trial; both sides must end with a result."""
+    keys["send"] = outlasting(keys) | (keys.get("send") or {})
     outcome = open_trial(agents, **keys).finish()
     assert outcome.received["type"] == "result", outcome.received
     assert outcome.sent["type"] == "result", outcome.sent
