@@ -72,25 +72,35 @@ def spray(caller: socket.socket, port: int, tally: Strangers) -> None:
 
 @contextmanager
 def strangers(ports: range) -> Iterator[Strangers]:
-    """They come for as long as this lasts, some hundred a second each."""
+    """They come for as long as this lasts, some hundred a second each.
+
+    A UDP test takes messages of anybody only until its own client has said hello, which may be over
+    in half a millisecond: datagrams come more often than that, by a thread of their own.
+    """
     tally, stop = Strangers(), threading.Event()
     open_still: list[socket.socket] = []
 
-    def come() -> None:
+    def connect() -> None:
+        while not stop.wait(0.005):
+            for port in ports:
+                call(port, tally, open_still)
+
+    def send() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
             caller.setblocking(False)
-            while not stop.wait(0.005):
+            while not stop.wait(0.0001):
                 for port in ports:
-                    call(port, tally, open_still)
                     spray(caller, port, tally)
 
-    thread = threading.Thread(target=come)
-    thread.start()
+    threads = [threading.Thread(target=connect), threading.Thread(target=send)]
+    for thread in threads:
+        thread.start()
     try:
         yield tally
     finally:
         stop.set()
-        thread.join()
+        for thread in threads:
+            thread.join()
         for caller in open_still:
             caller.close()
 

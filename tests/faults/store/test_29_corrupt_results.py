@@ -23,6 +23,7 @@ from netlab.findings.analysis import load
 from netlab.report import Report
 from netlab.report.language.wording import Wording
 from netlab.results.export import export
+from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import decode, encode_line
 from netlab.store.plan import _checksum
 from netlab.store.status import status_of
@@ -144,8 +145,8 @@ def falsified(data: Any, draw: random.Random) -> Any:
 
 
 def read_by_all(folder: Path) -> None:
-    """Whatever reads a run folder and draws nothing; StoreError is an answer."""
-    status_of(folder)
+    """Whatever commands read of a run folder and draw nothing; StoreError is an answer."""
+    status_of(folder, RUN_CHECK)
     export(folder, "csv")
     export(folder, "json")
     run = load(folder)
