@@ -40,13 +40,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # This environment, taken as set up: its stamp is not looked at.
     stamp = f"{sys.prefix}/cross"
     done(["make", "-C", str(copy), f"VENV={sys.prefix}", "-o", stamp, "wheel"])
-    # What was built is the checkout's as well: the next time it is there.
+    # What was built is the checkout's as well: the next time it is there. What was there stays
+    # untouched, because tests beside this one run it.
     for target in TARGETS:
-        shutil.copytree(
-            copy / "probes" / "build" / target.name,
-            ROOT / "probes" / "build" / target.name,
-            dirs_exist_ok=True,
-        )
+        there = ROOT / "probes" / "build" / target.name
+        for built in (copy / "probes" / "build" / target.name).iterdir():
+            if not (there / built.name).exists():
+                shutil.copytree(built, there / f"making-{built.name}", dirs_exist_ok=True)
+                (there / f"making-{built.name}").rename(there / built.name)
     (wheel_file,) = (copy / "dist").glob("*.whl")
     return wheel_file
 
