@@ -42,6 +42,8 @@ TRIALS = 24
 PUT_BACK_S = 30.0
 """From an end until all is put back: an agent without a controller lives 12 s, and its keeper waits
 5 s for what it had started."""
+SLOT_BYTES = 8192
+"""Of an entry of the undo log, in its file."""
 RUN_S = 120.0
 """After which a run counts as one that does not end."""
 
@@ -82,11 +84,14 @@ class SettingsLab:
         return [pid for pid in processes(host.namespace) if name_of(pid).startswith("netprobe")]
 
     def undo_files(self, host: LabHost) -> list[str]:
-        """The files of the undo log in the home of the account, which is the host's own."""
+        """The files of the undo log that have an entry, in the home of the account, which is the
+        host's own. An agent that is killed after its last entry leaves a file without entries,
+        which the next agent removes.
+        """
         for pid in processes(host.namespace):
             log = Path(f"/proc/{pid}/root/home/{host.user}/.local/state/netlab/undo")
             with suppress(OSError):
-                return sorted(path.name for path in log.iterdir())
+                return sorted(path.name for path in log.iterdir() if has_entry(path))
         return []
 
     def connections(self, host: LabHost) -> list[int]:
@@ -196,10 +201,32 @@ ENDS: dict[str, End] = {
 
 
 def agents(lab: SettingsLab, host: LabHost) -> list[int]:
-    """The agents of a host without their keepers, which are their children or orphans."""
+    """The agents of a host. An agent without a connection has the same parent as a keeper without
+    an agent: the host's first process, which is sshd.
+    """
     probes = lab.probes(host)
     parents = {pid: state(pid)[2] for pid in probes if name_of(pid)}
-    return [pid for pid, parent in parents.items() if is_openssh_or_shell(parent)]
+    return [
+        pid
+        for pid, parent in parents.items()
+        if is_openssh_or_shell(parent) and not blocks_signals(pid)
+    ]
+
+
+def blocks_signals(pid: int) -> bool:
+    """Whether a process blocks all signals, by proc_pid_status(5): of the probe, keepers do."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return False
+    blocked = int(status.partition("SigBlk:")[2].split()[0], 16)
+    return bool(blocked & 1 << signal.SIGTERM - 1)
+
+
+def has_entry(path: Path) -> bool:
+    """Whether a slot of a file of the undo log is not free, by its first bytes."""
+    data = path.read_bytes()
+    return any(data[slot : slot + 8].strip(b"\0") for slot in range(0, len(data), SLOT_BYTES))
 
 
 def is_openssh_or_shell(pid: int) -> bool:
