@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fault_runs import Bench
 from sshd import is_openssh, state
+from undo_logs import SLOT_BYTES
 
 from netlab.lab.life import LabState
 from netlab.lab.network import processes
@@ -42,8 +43,6 @@ TRIALS = 24
 PUT_BACK_S = 30.0
 """From an end until all is put back: an agent without a controller lives 12 s, and its keeper waits
 5 s for what it had started."""
-SLOT_BYTES = 8192
-"""Of an entry of the undo log, in its file."""
 RUN_S = 120.0
 """After which a run counts as one that does not end."""
 

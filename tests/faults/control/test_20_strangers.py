@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 from fault_runs import Bench, bench, by_status, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
+from stops import meanwhile
 
 from netlab.findings.analysis import Analysis
 
@@ -72,18 +73,20 @@ def spray(caller: socket.socket, port: int, tally: Strangers) -> None:
 
 @contextmanager
 def strangers(ports: range) -> Iterator[Strangers]:
-    """They come for as long as this lasts, some hundred a second each.
+    """They come for as long as this lasts: some hundred connections a second, and more datagrams.
 
     A UDP test takes messages of anybody only until its own client has said hello, which may be over
     in half a millisecond: datagrams come more often than that, by a thread of their own.
     """
     tally, stop = Strangers(), threading.Event()
-    open_still: list[socket.socket] = []
 
     def connect() -> None:
+        open_still: list[socket.socket] = []
         while not stop.wait(0.005):
             for port in ports:
                 call(port, tally, open_still)
+        for caller in open_still:
+            caller.close()
 
     def send() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as caller:
@@ -92,17 +95,11 @@ def strangers(ports: range) -> Iterator[Strangers]:
                 for port in ports:
                     spray(caller, port, tally)
 
-    threads = [threading.Thread(target=connect), threading.Thread(target=send)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield tally
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-        for caller in open_still:
-            caller.close()
+    with meanwhile(connect), meanwhile(send):
+        try:
+            yield tally
+        finally:
+            stop.set()
 
 
 def trips(run: Analysis) -> pd.DataFrame:
