@@ -73,9 +73,10 @@ NIGHT = (
 ENDS = "--times 100 --others 30"
 HARM = (
     "benchmarks/faults/chaos_kills.py tests/injection/fault_runs.py "
-    "tests/injection/stalling_ssh_server.py tests/injection/variant_ends.py tests/support/sshd.py"
+    "tests/injection/stalling_ssh_server.py tests/support/ports.py tests/support/sshd.py"
 )
 """What several benchmarks do to runs."""
+ENDING = "tests/injection/variant_ends.py tests/injection/undo_logs.py"
 MUTMUT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mutmut"]
 ALTERED = (
     *("netlab", *MUTMUT["pytest_add_cli_args_test_selection"]),
@@ -111,7 +112,9 @@ WEEK = (
     _benchmark("kills and faults at random", "faults.chaos", 60, "--kills 100 --runs 30", HARM),
     _benchmark("signals at random moments", "faults.interrupts", 40, ENDS, HARM),
     _benchmark("contended locks", "faults.locks", 30, "--acquisitions 300", HARM),
-    _benchmark("settings that are put back", "faults.put_back", 40, "--ends 100", HARM),
+    _benchmark(
+        "settings that are put back", "faults.put_back", 40, "--ends 100", f"{HARM} {ENDING}"
+    ),
     _benchmark("contended folders", "faults.folder_creation", 15),
     _benchmark(
         "kills of workers", "faults.cluster_kills", 60, files="tests/injection/cluster_site.py"

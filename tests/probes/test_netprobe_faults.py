@@ -26,6 +26,7 @@ from netprobe_agents import (
     outlasting,
     trial,
 )
+from ports import own_port
 
 pytestmark = pytest.mark.lab
 
@@ -102,9 +103,7 @@ def test_records_have_figures_of_the_cpu_the_clock_and_the_interface(agents: Age
 
 
 def test_a_sender_uses_the_requested_source_port(agents: Agents) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = own_port()
     for _ in range(2):
         outcome = trial(agents, count=30, send={"port": port})
         assert outcome.received["peer_port"] == port

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from netprobe_agents import PATIENCE_S, netprobe
+from ports import own_port
 from round_trip_peers import TOKEN
 
 __all__ = ["netprobe"]
@@ -51,12 +52,6 @@ def listens(port: int) -> bool:
         return caller.connect_ex(("127.0.0.1", port)) == 0
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 def test_closed_input_ends_an_agent_whose_output_is_full(netprobe: Path) -> None:
     with unread(netprobe) as (agent, _):
         assert agent.stdin is not None
@@ -70,7 +65,7 @@ def test_an_agent_whose_output_is_full_exits_after_its_lease(netprobe: Path) -> 
 
 
 def test_a_test_of_an_agent_whose_output_is_full_ends_at_its_deadline(netprobe: Path) -> None:
-    port = free_port()
+    port = own_port()
     with unread(netprobe) as (agent, _):
         say(agent, f"t receive bind=127.0.0.1 port={port} token={TOKEN} deadline=4")
         until = time.monotonic() + 12  # the deadline of a test that names none is later

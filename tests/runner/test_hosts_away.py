@@ -6,7 +6,8 @@ from pathlib import Path
 
 import sshd
 from fault_runs import Bench, at, bench
-from sshd import Site, free_port, make_key, site
+from ports import own_port
+from sshd import Site, make_key, site
 
 from netlab.findings.analysis import Analysis
 
@@ -75,7 +76,7 @@ def test_strict_ends_the_run_if_one_host_refuses_the_login(bench: Bench, site: S
 
 def test_patience_limits_the_wait_for_a_host_that_never_answers(bench: Bench, site: Site) -> None:
     far = site.server()
-    nobody = at(far).replace(f":{far.port}", f":{free_port()}")
+    nobody = at(far).replace(f":{far.port}", f":{own_port()}")
     written(bench, at(far), nobody)
     process = bench.run(*WORDS, "--patience", "10")
     assert process.returncode == 4

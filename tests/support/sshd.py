@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from needs import SFTP_SERVERS, SYSTEM_PATH
+from ports import own_port
 
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import deploy
@@ -67,12 +68,6 @@ def fingerprint(path: Path) -> str:
     return process.stdout.split()[1]
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 @dataclass
 class Sshd:
     """One server; ``start`` it, change ``options`` and start it again, ``stop`` it."""
@@ -82,7 +77,7 @@ class Sshd:
     """Private key whose public half may log in."""
     options: list[str] = field(default_factory=list)
     kinds: Sequence[str] = ("ed25519",)
-    port: int = field(default_factory=free_port)
+    port: int = field(default_factory=own_port)
     process: subprocess.Popen[bytes] | None = None
     within: Sequence[str] = ()
     """A command that becomes the server, somewhere else."""
