@@ -76,7 +76,6 @@ HARM = (
     "tests/injection/stalling_ssh_server.py tests/support/ports.py tests/support/sshd.py"
 )
 """What several benchmarks do to runs."""
-ENDING = "tests/injection/variant_ends.py tests/injection/undo_logs.py"
 MUTMUT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mutmut"]
 ALTERED = (
     *("netlab", *MUTMUT["pytest_add_cli_args_test_selection"]),
@@ -113,7 +112,11 @@ WEEK = (
     _benchmark("signals at random moments", "faults.interrupts", 40, ENDS, HARM),
     _benchmark("contended locks", "faults.locks", 30, "--acquisitions 300", HARM),
     _benchmark(
-        "settings that are put back", "faults.put_back", 40, "--ends 100", f"{HARM} {ENDING}"
+        "settings that are put back",
+        "faults.put_back",
+        40,
+        "--ends 100",
+        f"{HARM} tests/injection/variant_ends.py tests/injection/undo_logs.py",
     ),
     _benchmark("contended folders", "faults.folder_creation", 15),
     _benchmark(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from labs import needs_a_lab, run_matrix
 from netprobe_agents import build
+from ports import own_port
 
 from netlab import lab
 from netlab.findings.analysis import load
@@ -67,10 +67,7 @@ wait
 
 def test_the_probe_reads_cpu_quotas_of_control_groups_version_2() -> None:
     """Which this kernel may not have: the file that it would find there is played."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    argv = ["unshare", "--mount", "sh", "-c", VERSION_2, str(build()), str(port)]
+    argv = ["unshare", "--mount", "sh", "-c", VERSION_2, str(build()), str(own_port())]
     environment = {**os.environ, "NETPROBE_TOKEN": "00112233445566778899aabbccddeeff"}
     process = subprocess.run(
         argv, env=environment, capture_output=True, text=True, timeout=120, check=False
