@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ LINT = [
     *(sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"),
     "--no-cache",
 ]
-MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 20, 400, 60
+MOST_LINES, MOST_FUNCTION_LINES = 700, 60
 
 CONTRACTS = [
     contract["name"]
@@ -121,21 +121,7 @@ def test_no_test_file_imports_another_test_file() -> None:
     assert imported == []
 
 
-def test_no_folder_has_more_than_20_files() -> None:
-    process = subprocess.run(
-        ["git", "ls-files", "benchmarks", "docs", "netlab", "probes", "tests"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    names = [Path(name) for name in process.stdout.splitlines() if (ROOT / name).exists()]
-    counts = Counter(path.parent.as_posix() for path in names)
-    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}
-    assert len(counts) > 40
-
-
-def test_no_source_file_has_more_than_400_lines() -> None:
+def test_no_source_file_has_more_than_700_lines() -> None:
     lines = {file.path: file.lines for file in source_files()}
     for path in (ROOT / "probes").glob("[!b]*/**/*.[ch]"):
         lines[path.relative_to(ROOT).as_posix()] = len(path.read_text("utf-8").splitlines())
