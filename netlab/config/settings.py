@@ -52,8 +52,8 @@ from netlab.units import (
 T = TypeVar("T")
 
 
-def _text(example: str, pattern: str = r"^[0-9.]") -> dict[str, Any]:
-    return {"type": "string", "pattern": pattern, "examples": [example]}
+_TEXT = {"type": "string", "pattern": "^[0-9.]"}
+"""JSON Schema of a number with a unit as text."""
 
 
 def _a_second(rate: float) -> str:
@@ -63,8 +63,8 @@ def _a_second(rate: float) -> str:
 _UNITS: Mapping[str, tuple[type, str, Callable[[Any], Any], Callable[[Any], str]]] = {
     "bytes": (int, "integer", parse_bytes, format_bytes),
     "seconds": (float, "number", parse_seconds, format_seconds),
-    "rate": (float, "number", parse_rate, format_rate),
-    "per second": (float, "number", parse_per_second, _a_second),
+    "bits_per_second": (float, "number", parse_rate, format_rate),
+    "per_second": (float, "number", parse_per_second, _a_second),
     "share": (float, "", parse_share, format_share),
 }
 """Unit → its type, its JSON type, its parser and its formatter."""
@@ -87,9 +87,16 @@ def _validator(reads: NumberWithUnit) -> Callable[[object], Any]:
     return check
 
 
+UNITS_IN_SCHEMA: Mapping[str, dict[str, Any]] = {
+    unit: {"anyOf": [{"type": kind, "minimum": 0}, _TEXT]} if kind else _TEXT
+    for unit, (_, kind, _, _) in _UNITS.items()
+}
+"""Unit → the JSON Schema of a quantity in it."""
+
+
 def _json(reads: NumberWithUnit) -> WithJsonSchema:
-    text, kind = _text(reads.example), _UNITS[reads.unit][1]
-    return WithJsonSchema({"anyOf": [{"type": kind, "minimum": 0}, text]} if kind else text)
+    """A quantity as ``netlab.config.schema`` reads it: its unit, and an example."""
+    return WithJsonSchema({"unit": reads.unit, "examples": [reads.example]})
 
 
 _CPU_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
@@ -131,7 +138,9 @@ def _json_of_cpus(reads: CpuList) -> WithJsonSchema:
     array = {
         "type": "array", "items": cpu, "minItems": 1, "maxItems": reads.most, "uniqueItems": True
     }  # fmt: skip
-    return WithJsonSchema({"anyOf": [cpu, array, _text("0-3,8", r"^[0-9]")]})
+    return WithJsonSchema(
+        {"anyOf": [cpu, array, _TEXT | {"pattern": "^[0-9]", "examples": ["0-3,8"]}]}
+    )
 
 
 def _host_word(reads: HostWord) -> Any:
@@ -156,7 +165,7 @@ def _type_of(reads: Reader, field: Any) -> Any:
         case Or(word, NumberWithUnit() as quantity, example):
             check = _validator(quantity)
             type_, json_type, _, _ = _UNITS[quantity.unit]
-            text = _text(example, f"^({word}$|[0-9.])")
+            text = _TEXT | {"pattern": f"^({word}$|[0-9.])", "examples": [example]}
             return Annotated[
                 type_ | None,
                 BeforeValidator(lambda value: None if value == word else check(value)),
@@ -166,7 +175,7 @@ def _type_of(reads: Reader, field: Any) -> Any:
     return yes_or_none if get_args(field) == (True,) else field
 
 
-_RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
+_RATE = NumberWithUnit("bits_per_second", 1, 1e13, "100Mbit")
 _PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
 _RTT = NumberWithUnit("seconds", 1e-6, 60, "50ms")
 _WITHIN = NumberWithUnit("share", 0.0001, 0.5, "2.5 %")

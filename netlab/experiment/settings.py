@@ -43,7 +43,7 @@ class Whole:
 class NumberWithUnit:
     """Read as a number with its unit."""
 
-    unit: Literal["bytes", "seconds", "rate", "per second", "share"]
+    unit: Literal["bytes", "seconds", "bits_per_second", "per_second", "share"]
     least: float
     most: float
     example: str

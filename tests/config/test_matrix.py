@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from folders import ROOT
+from jsonschema import Draft202012Validator
 from made_matrices import SMALL, load, stream_of, streams
 
 from netlab.config.matrix_file import load_matrix
@@ -81,10 +83,45 @@ def test_the_json_schema_allows_exactly_the_settings_of_each_kind_of_test() -> N
             assert section["additionalProperties"] is False
             assert section["properties"].keys() & FIELD_OF.keys() == setting_names
     assert schema["$defs"]["Defaults"]["properties"].keys() == FIELD_OF.keys()
-    steps = [part for name, part in schema["$defs"].items() if name.startswith("Steps")]
-    assert steps
-    assert all(part["required"] == ["from", "to", "step"] for part in steps)
+    assert schema["$defs"]["steps"]["required"] == ["from", "to", "step"]
     assert '"default": null' not in schema_text()
+
+
+def test_the_json_schema_defines_each_type_once_by_a_name_that_a_person_chose() -> None:
+    definitions = json.loads(schema_text())["$defs"]
+    assert {name for name in definitions if not re.fullmatch("[A-Za-z]+(_[a-z]+)*", name)} == set()
+    units = [definitions[unit] for unit in ("bytes", "seconds", "bits_per_second", "per_second")]
+    assert units.count(definitions["seconds"]) == 3
+    for name in FIELD_OF:
+        axis = json.dumps(definitions[f"{name}_axis"])
+        assert axis.count(f'"$ref": "#/$defs/{name}"') in (2, 3)
+    assert schema_text().count("\n") < 2500
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_valid"),
+    [
+        ("duration: 10s", True),
+        ("duration: [1, 2s]", True),
+        ("duration: {from: 1, to: 3s, step: 1}", True),
+        ("duration: {from: 1, to: 3}", False),
+        ("duration: {from: 1, to: 3, step: 1, by: 1}", False),
+        ("duration: {from: soon, to: 3, step: 1}", False),
+        ("duration: soon", False),
+        ("socket_buffer: [auto, 64KiB]", True),
+        ("socket_buffer: {from: auto, to: 64KiB, step: 1KiB}", False),
+        ("streams: {from: 1, to: 4, step: 1}", True),
+        ("streams: {from: 0, to: 4, step: 1}", False),
+        ("server_cpus: [[0, 1], 2-3]", True),
+        ("sends: all", False),
+    ],
+)
+def test_an_editor_accepts_one_value_a_list_and_steps_by_the_schema(
+    settings: str, is_valid: bool
+) -> None:
+    text = f"pairings: [LL]\ntests: [{{test: stream, {settings}}}]"
+    schema = Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+    assert schema.is_valid(yaml.safe_load(text)) == is_valid
 
 
 KINDS = {

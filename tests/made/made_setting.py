@@ -117,7 +117,7 @@ def seen(folder: Path) -> dict[str, object]:
         "described": [describe("gap_bytes").unit, describe("gap_bytes").meaning],
         "labels": [setting("gap_bytes", 7), setting("gap_bytes", None)],
         "lacking": [demand.what for demand in lacking(cells[0], {"client": {"stream", "udp"}})],
-        "in_schema": schema_text().count('"gap:0"'),
+        "in_schema": schema_text().count('"gap_axis": {'),
         "searches": searches,
     }
 

@@ -22,7 +22,7 @@ SIZE = NumberWithUnit("bytes", 1, 1 << 24, "64KiB")
 BUFFER = NumberWithUnit("bytes", 1, 1 << 30, "64KiB")
 WINDOW = NumberWithUnit("seconds", 0.001, 86400, "10s")
 PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
-RATE = NumberWithUnit("rate", 1, 1e13, "100Mbit")
+RATE = NumberWithUnit("bits_per_second", 1, 1e13, "100Mbit")
 STATES = HostWord(r"^\S+( \S+)*$", 500)
 WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
@@ -91,7 +91,7 @@ class MessageTest(CongestedTest):
         asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
         column="whether TCP_NODELAY was requested")
     message_rate_per_s: float | None = setting(
-        "message_rate", NumberWithUnit("per second", 1e-3, 1e9, "5000/s"), default=None,
+        "message_rate", NumberWithUnit("per_second", 1e-3, 1e9, "5000/s"), default=None,
         label=_("offered messages per second"), absent=_("unlimited"),
         asks=(Ask("message_rate", "send ask"),), about="Offered messages or requests per second.",
         column="offered messages or requests a second")

@@ -55,7 +55,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         about="Bytes of a request and of its answer.",
         column="bytes of a request and of its answer")
     request_rate_per_s: float = setting(
-        "request_rate", NumberWithUnit("per second", 1, 2000, "100/s"), default=100.0,
+        "request_rate", NumberWithUnit("per_second", 1, 2000, "100/s"), default=100.0,
         label=_("requests per second"), about="Requests per second, none is skipped.",
         column="requests a second")
     request_timeout_s: float = setting(
@@ -64,7 +64,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         about="Time after which a UDP request is lost: three times the longest delay or more.",
         column="time after which an unanswered UDP request counts as lost")
     connect_rate_per_s: float | None = setting(
-        "connect_rate", Or("none", NumberWithUnit("per second", 0.01, 10, "1/s")), default=1.0,
+        "connect_rate", Or("none", NumberWithUnit("per_second", 0.01, 10, "1/s")), default=1.0,
         label=_("connections per second"), absent=_("none"),
         about="TCP connections per second, one after the other, along with the round trips.",
         column="TCP connections a second; NA: none")
