@@ -28,11 +28,8 @@ def made() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "docs" / "scripts" / "code_map.py"))
 
 
-def test_the_generated_lists_of_packages_and_files_are_current(
-    made: dict[str, Any],
-) -> None:
+def test_the_generated_list_of_packages_is_current(made: dict[str, Any]) -> None:
     assert (ROOT / "ARCHITECTURE.md").read_text() == made["architecture"](), "run `make docs`"
-    assert (ROOT / "docs" / "files.md").read_text() == made["files"](), "run `make docs`"
 
 
 def test_the_drawing_of_imports_between_packages_is_current(made: dict[str, Any]) -> None:
@@ -57,8 +54,22 @@ def test_the_architecture_page_has_at_most_90_lines() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 90
 
 
-def test_the_documented_help_of_the_commands_is_current(made: dict[str, Any]) -> None:
-    assert (ROOT / "docs" / "commands.md").read_text() == made["commands"](), "run `make docs`"
+def test_each_list_that_the_site_makes_has_its_place_on_one_page(
+    made: dict[str, Any], texts: dict[Path, str]
+) -> None:
+    marks = [name for text in texts.values() for name in made["MARK"].findall(text)]
+    assert sorted(marks) == sorted(made["LISTS"])
+    for text in texts.values():
+        assert not made["MARK"].search(made["filled"](text))
+    with pytest.raises(KeyError, match="of nothing"):
+        made["filled"]("<!-- list: columns of nothing -->")
+
+
+def test_the_list_of_commands_has_the_help_of_each_command(made: dict[str, Any]) -> None:
+    help_texts = made["commands"]()
+    for name in ("netlab", "netlab run", "netlab import iperf3"):
+        assert f"## {name}\n\n```\nUsage: {name} " in help_texts
+    assert "--patience" in help_texts
 
 
 def test_every_link_in_the_documentation_leads_to_a_file(texts: dict[Path, str]) -> None:

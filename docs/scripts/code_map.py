@@ -1,14 +1,18 @@
-"""Writes the generated parts of the documentation: packages, files, and the commands' help.
+"""Makes the lists of the documentation: packages, files, the commands' help, columns.
 
-``python docs/scripts/code_map.py`` (``make docs``) updates ARCHITECTURE.md, docs/files.md,
-docs/commands.md and the drawing of docs/scripts/storeys.py; a test checks that they are current.
+``python docs/scripts/code_map.py`` (``make docs``) updates ARCHITECTURE.md and the drawing of
+docs/scripts/storeys.py; a test checks that they are current. ``make site`` puts the longer lists
+into the pages whose marks name them (``filled``); with the name of a list as its argument, this
+script prints it.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import runpy
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -16,6 +20,8 @@ import click
 ROOT = Path(__file__).resolve().parent.parent.parent
 BEGIN, END = "<!-- made by docs/scripts/code_map.py -->", "<!-- end -->"
 HELP_WIDTH = 100
+MARK = re.compile(r"^<!-- list: ([a-z_ ]+) -->$", re.MULTILINE)
+"""In a page, the place of a list; the group is its name in ``LISTS``."""
 
 
 def first_line(path: Path) -> str:
@@ -47,7 +53,7 @@ def packages() -> str:
 
 def files() -> str:
     """Tables with one line per file, by folder."""
-    lines = ["# The files", "", "Made from the files' own first sentences by `make docs`.", ""]
+    lines: list[str] = []
     for folder in folders():
         lines += [f"## `{folder.relative_to(ROOT).as_posix()}/`", "", "| file | what it is for |"]
         lines.append("|---|---|")
@@ -81,8 +87,36 @@ def commands() -> str:
                 if inner is not None:
                     yield from below(inner, (*names, name))
 
-    head = "# The commands\n\nMade from the commands' own help by `make docs`.\n\n"
-    return head + "\n".join(below(cli, ("netlab",)))
+    return "\n".join(below(cli, ("netlab",)))
+
+
+def columns(test: str = "") -> str:
+    """A table of the columns that every run has, or that only runs with this kind of test have."""
+    from netlab.results.columns import COLUMNS, COLUMNS_OF
+
+    own = dict(COLUMNS_OF[test] if test else COLUMNS)
+    if test == "connect":
+        own = {name: column for name, column in own.items() if name not in COLUMNS_OF["round_trip"]}
+    rows = [
+        f"| `{name}` | {column.dtype} | {column.unit} | {column.meaning} |"
+        for name, column in own.items()
+    ]
+    return "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
+
+
+TESTS = ("round_trip", "connect", "payload_search", "throughput_search", "latency_under_load")
+"""Kinds of test with columns of their own."""
+LISTS: Mapping[str, Callable[[], str]] = {
+    "files": files,
+    "commands": commands,
+    "columns": columns,
+    **{f"columns of {test}": functools.partial(columns, test) for test in TESTS},
+}
+
+
+def filled(text: str) -> str:
+    """A page with its lists in place of their marks; KeyError for a list that does not exist."""
+    return MARK.sub(lambda mark: LISTS[mark[1]](), text)
 
 
 def architecture() -> str:
@@ -99,10 +133,11 @@ def drawing() -> str:
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write what lies in the checkout, or print a list."""
+    if len(sys.argv) > 1:
+        print(LISTS[" ".join(sys.argv[1:])]())
+        return
     (ROOT / "ARCHITECTURE.md").write_text(architecture(), encoding="utf-8")
-    (ROOT / "docs" / "files.md").write_text(files(), encoding="utf-8")
-    (ROOT / "docs" / "commands.md").write_text(commands(), encoding="utf-8")
     (ROOT / "docs" / "pictures" / "storeys.svg").write_text(drawing(), encoding="utf-8")
 
 

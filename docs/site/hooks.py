@@ -7,6 +7,7 @@ forge too. The site therefore has them under the same paths: a README is the ind
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import nbformat
@@ -22,6 +23,7 @@ SHOWN = (
 )
 NOTEBOOKS = "docs/notebooks/*.ipynb"
 
+_FILLED = runpy.run_path(str(ROOT / "docs" / "scripts" / "code_map.py"))["filled"]
 _LIST_OR_TABLE = re.compile(r"(?:[-*] |\d+\. |\|)")
 
 
@@ -41,11 +43,11 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(text: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """A list or a table may follow its sentence without a blank line, as on GitHub; a link to a
-    notebook leads to its page.
+    notebook leads to its page; a mark becomes the list that it names.
     """
     lines: list[str] = []
     fenced = False
-    for line in text.replace(".ipynb)", ".md)").splitlines():
+    for line in _FILLED(text).replace(".ipynb)", ".md)").splitlines():
         fenced ^= line.lstrip().startswith("```")
         last_line = lines[-1] if lines else ""
         begins = _LIST_OR_TABLE.match(line)

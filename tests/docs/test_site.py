@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.needs("site")
 
 READ = ("docs", "matrices", "reports")
 """Folders that the site is made from, beside the texts at the top."""
+FILLED = runpy.run_path(str(DOCS / "scripts" / "code_map.py"))["filled"]
 TEXTS = sorted(path.relative_to(ROOT) for path in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
 
 
@@ -119,10 +121,24 @@ def test_the_site_renders_lists_and_tables_that_follow_text_without_a_blank_line
         if text.name == "README.md":
             continue
         body = (site / text.with_suffix(".html")).read_text("utf-8")
-        heads = re.findall(r"^\s*\|(?:-+\|)+$", (ROOT / text).read_text("utf-8"), re.MULTILINE)
+        source = FILLED((ROOT / text).read_text("utf-8"))
+        heads = re.findall(r"^\s*\|(?:-+\|)+$", source, re.MULTILINE)
         assert body.count("<table>") == len(heads), text
         prose = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", body, flags=re.DOTALL)
         assert not re.search(r"^(<p>)?(\|[ -]|- |\d+\. )", prose, re.MULTILINE), text
+
+
+def test_the_site_and_its_search_have_the_lists_of_commands_columns_and_files(site: Path) -> None:
+    index = (site / "search" / "search_index.json").read_text("utf-8")
+    for page, words in {
+        "commands": ("netlab import iperf3", "--patience"),
+        "reference/columns": ("rtt_p99_ns", "back_to_back_frames", "loaded_rtt_p50_ns"),
+        "files": ("netlab/store/", "run_folder.py"),
+    }.items():
+        body = (site / "docs" / page).with_suffix(".html").read_text("utf-8")
+        for word in words:
+            assert word in re.sub(r"<[^>]+>", "", body), (page, word)
+            assert word in index, (page, word)
 
 
 @pytest.fixture

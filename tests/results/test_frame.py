@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -209,27 +210,22 @@ def test_columns_of_probe_values_are_described_by_their_prefix_and_unit() -> Non
     assert "`tcp_end_rtt_us` of docs/protocol.md" in describe("sender_tcp_end_rtt_us").meaning
 
 
-def documented(start: str) -> str:
-    text = (DOCS / "run-folder.md").read_text("utf-8")
-    return text.split(start)[1].split("\n<!-- end of columns")[0]
-
-
-def as_documentation(columns: Mapping[str, Column]) -> str:
-    rows = [
-        f"| `{name}` | {column.dtype} | {column.unit} | {column.meaning} |"
-        for name, column in columns.items()
-    ]
-    return "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
-
-
-def test_the_documented_tables_of_columns_match_the_code() -> None:
-    assert documented("checked by the tests -->\n") == as_documentation(COLUMNS)
+def test_the_lists_of_columns_in_the_documentation_match_the_code() -> None:
+    listed = runpy.run_path(str(DOCS / "scripts" / "code_map.py"))["LISTS"]
+    page = (DOCS / "reference" / "columns.md").read_text("utf-8")
     earlier_columns: dict[str, Column] = {}
-    for test, columns in COLUMNS_OF.items():
-        own = {name: column for name, column in columns.items() if name not in earlier_columns}
+    for test, columns in {"": COLUMNS, **COLUMNS_OF}.items():
+        name = f"columns of {test}".removesuffix(" of ")
+        assert f"<!-- list: {name} -->" in page
+        rows = listed[name]().splitlines()
+        own = {each: column for each, column in columns.items() if each not in earlier_columns}
         if test in ("payload_search", "throughput_search", "latency_under_load"):
             own = dict(columns)
-        assert documented(f"<!-- columns of {test} -->\n") == as_documentation(own)
+        assert rows[:2] == ["| column | dtype | unit | meaning |", "|---|---|---|---|"]
+        assert rows[2:] == [
+            f"| `{each}` | {column.dtype} | {column.unit} | {column.meaning} |"
+            for each, column in own.items()
+        ]
         earlier_columns |= columns
 
 
