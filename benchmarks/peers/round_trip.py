@@ -33,7 +33,7 @@ from benchmarks.peers.ends import (
     those_installed,
 )
 from benchmarks.stage import Verdict, a_lab, finish, table
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.stats.histogram import from_pairs
 
 LEAST_BLOCKING, LEAST_SPINNING = 1.0, 5.0

@@ -31,7 +31,7 @@ from benchmarks.peers.ends import (
     run_to_end,
     start,
 )
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.runner.start.question import WARM_UP_S
 
 

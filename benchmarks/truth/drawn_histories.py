@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from netlab.stats.change_points import course_of
+from netlab.stats.breaks import course_of
 
 NOISES = ("normal", "Student, 3 degrees", "Laplace", "correlated 0.2", "correlated 0.4", "outliers")
 """Shapes of the noise. ``correlated``: each run depends on the run before, with this coefficient.

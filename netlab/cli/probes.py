@@ -30,13 +30,12 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
     """
 
     if not targets and not every:
-        from netlab.build.local import local_probe
-        from netlab.build.release import copied
+        from netlab.build.binaries import copied, local_probe
 
         probe = local_probe(notify)
         show(probe if into is None else copied(probe, into / probe.name))
         return
-    from netlab.build.release import as_table, build_all, targets_named
-    from netlab.build.targets import TARGETS
+    from netlab.build.binaries import as_table, build_all, targets_named
+    from netlab.build.compiling import TARGETS
 
     show(as_table(build_all(TARGETS if every else targets_named(targets), into, notify), width()))

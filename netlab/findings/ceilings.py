@@ -16,7 +16,7 @@ from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS
 from netlab.stats import median, median_absolute_deviation
-from netlab.stats.outliers import STEP_LIMIT, TO_DEVIATION
+from netlab.stats.summary import STEP_LIMIT, TO_DEVIATION
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Two minimums for a fall: the number of cells at the ceiling, which show what the series can

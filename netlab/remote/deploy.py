@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netlab.build.local import OnEvent, local_probe, probe_for
+from netlab.build.binaries import OnEvent, local_probe, probe_for
 from netlab.errors import HostError, HostGone, HostRefused, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
 from netlab.remote.command_files import CommandFiles

@@ -14,7 +14,7 @@ import paramiko
 from paramiko.sftp import SFTPError
 from paramiko.ssh_exception import ChannelException, SSHException
 
-from netlab.build.local import OnEvent
+from netlab.build.binaries import OnEvent
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote.login.chain import Chain, in_words

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from netlab.build.targets import machine
+from netlab.build.compiling import machine
 from netlab.errors import HostError
 from netlab.experiment.hosts import Host
 

@@ -1,8 +1,4 @@
-"""Statistics of trials; each module has one subject, does no I/O, and cites its sources.
-
-The unit of analysis is the trial (one execution of a test). The values that one trial has, for
-example one for each second, are autocorrelated. So they are never used as independent values.
-"""
+"""Statistics of trials; each module has one subject, and cites its sources."""
 
 from netlab.stats.comparison import (
     MARGIN,
@@ -12,17 +8,17 @@ from netlab.stats.comparison import (
     judged_together,
     pairs_by_block,
 )
-from netlab.stats.intervals import (
-    MIN_TRIALS,
-    interval,
-    precise,
-)
-from netlab.stats.outliers import Outlier, outliers_among_siblings, outliers_on_axis
 from netlab.stats.summary import (
+    MIN_TRIALS,
+    Outlier,
+    interval,
     mean,
     mean_absolute_deviation,
     median,
     median_absolute_deviation,
+    outliers_among_siblings,
+    outliers_on_axis,
+    precise,
     rounded,
     standard_deviation,
     variance,

@@ -1,15 +1,42 @@
-"""The place between two segments of a history: a step, a bend, or chance. No I/O.
+"""Change points of a history: sudden changes of a level, as opposed to drift and outliers.
 
-``netlab.stats.change_points`` describes the tests and their sources.
+A history is one positive figure for each run, such as the median throughput of a cell, in the order
+of the runs. A run without a figure is a gap. All computations are on logarithms, so that a change
+is a ratio. The steps are:
+
+1. Outliers: a figure further than ``CLIPPED`` deviations from the running median of nine figures is
+   set to this limit (a Hampel filter: Davies and Gather, J. Am. Stat. Assoc. 88, 1993). The running
+   median ignores deviations of up to four figures and keeps a step sharp.
+2. Correlation: if successive figures depend on each other, they are whitened, as by Chakar,
+   Lebarbier, Lévy-Leduc and Robin (Bernoulli 23, 2017, doi:10.3150/15-BEJ782). The coefficient is
+   from medians of differences, which change points do not affect, and from the segments.
+3. Segments: PELT (Killick, Fearnhead and Eckley, J. Am. Stat. Assoc. 107, 2012,
+   doi:10.1080/01621459.2012.737745) finds the segments with the smallest sum of squared distances
+   from one straight line per segment, plus a penalty of ``PENALTY`` · log(n) variances for each
+   segment, which is the Bayesian information criterion for a line's two parameters and its start.
+   Lines, instead of levels, follow a drift.
+4. Significance: a permutation test of the figures on both sides (as in Daly and others, ICPE 2020,
+   doi:10.1145/3358960.3375791), of the residuals of one line through both (Freedman and Lane,
+   J. Bus. Econ. Stat. 1, 1983). The statistic is the maximum over all places of the reduction by
+   breaking the line in two, so that the choice of the place is part of the test.
+5. Steps: an end of a segment is a change point only if a jump explains the figures better than a
+   bend (two lines that meet), and if the jump also appears within ``NEAR`` figures on both sides.
+   All other ends of segments are bends of the drift.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+from netlab.errors import UsageError
+from netlab.stats.summary import t_quantile
 
 LEAST_RUNS = 5
 """Minimum number of figures on each side of a change point."""
@@ -111,3 +138,267 @@ def _bend_basis(x: Array, base: Array) -> Array:
     """For each figure but the first and the last, a row: a bend at this figure."""
     bends = np.maximum(x[None, :] - x[1:-1, None], 0)
     return _unit(bends - (bends @ base.T) @ base)
+
+
+SIGNIFICANCE = 0.002
+"""Maximum p value of a change point."""
+MOST_SIDE = 250
+"""Maximum number of figures on each side that are tested; the test of more takes much memory."""
+PENALTY = 3.0
+CLIPPED = 3.0
+MOST_CORRELATION = 0.6
+"""Maximum of the coefficient of correlation that is removed. A greater one is drift."""
+
+OUTSIDE = 0.01
+"""Probability that a figure of an unchanged history is called outside of it, for all figures that
+are judged together."""
+
+_SAME_CORRELATION = 0.05
+_HALF_WINDOW = 4
+_NORMAL = 1.4826
+"""Standard deviation of a normal distribution, in median absolute deviations."""
+_SEED = 20120101
+"""The same history always has the same change points."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """A sudden change of the level."""
+
+    index: int
+    """Index of the first figure after the change."""
+    before: float
+    """Level immediately before the change, and (``after``) immediately after it."""
+    after: float
+    p_value: float
+
+    @property
+    def change_share(self) -> float:
+        """The change as a share of the level before it; negative for a decrease."""
+        return self.after / self.before - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The figures that the last segment of a history lets expect in the next run."""
+
+    level: float
+    low: float
+    high: float
+    runs: int
+    """Number of figures in the last segment."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A history, divided into segments."""
+
+    figures: tuple[float | None, ...]
+    change_points: tuple[ChangePoint, ...]
+    levels: tuple[float | None, ...]
+    """The level of the segment at each figure; ``None`` at a gap."""
+    starts: tuple[int, ...]
+    """Index of the first figure of each segment; a segment begins with a change point or a bend."""
+
+    @property
+    def count(self) -> int:
+        """Number of figures."""
+        return sum(figure is not None for figure in self.figures)
+
+    @cached_property
+    def _residuals(self) -> Array:
+        pairs = zip(self.figures, self.levels, strict=True)
+        return np.array([math.log(y / level) for y, level in pairs if y and level])
+
+    def expected(self, judged: int = 1) -> Expected | None:
+        """The range of the next run's figure; ``None`` with fewer than 5 figures in the last
+        segment.
+
+        ``judged``: number of figures of one run that are judged together (Bonferroni). The range is
+        the prediction interval of Student's t. From 99 figures upwards, it also has at least the
+        distance from the level that 99 % of the history's figures are within, so that outliers of
+        the history widen it (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World,
+        2005).
+        """
+        start = self.starts[-1] if self.starts else 0
+        known = [(at, y) for at, y in enumerate(self.figures) if y is not None and at >= start]
+        if len(known) < LEAST_RUNS:
+            return None
+        x = np.array([at for at, _ in known[-2 * NEAR :]], dtype=float)
+        y = _clipped(np.log([y for _, y in known[-2 * NEAR :]]))
+        level, leverage = float(y.mean()), 1 / len(x)
+        if len(x) >= 2 * LEAST_RUNS:
+            slope = np.polyfit(x - x.mean(), y, 1)[0]
+            ahead = len(self.figures) - x.mean()
+            level += float(slope * ahead)
+            leverage += float(ahead**2 / ((x - x.mean()) ** 2).sum())
+        distances = np.sort(np.abs(self._residuals))
+        degrees = max(self.count - 2 * len(self.starts or (0,)), 1)
+        deviation = _NORMAL * float(np.median(distances))
+        half = deviation * math.sqrt(1 + leverage) * t_quantile(1 - OUTSIDE / 2 / judged, degrees)
+        rank = math.ceil((1 - OUTSIDE) * (len(distances) + 1))
+        if rank <= len(distances):
+            half = max(half, float(distances[rank - 1]))
+        low, middle, high = (math.exp(level + way * half) for way in (-1, 0, 1))
+        return Expected(middle, low, high, len(known))
+
+
+def course_of(figures: Sequence[float | None]) -> Course:
+    """Divide a history into segments. A figure is positive, or ``None`` for a gap.
+
+    With fewer than 10 figures there is one segment. UsageError without ruptures, ValueError for a
+    figure that is not finite and above 0.
+    """
+    if any(y is not None and not (y > 0 and math.isfinite(y)) for y in figures):
+        raise ValueError("a figure of a history must be finite and above 0")
+    known = [(at, y) for at, y in enumerate(figures) if y is not None]
+    places = [at for at, _ in known]
+    if not places:
+        return Course(tuple(figures), (), (None,) * len(figures), ())
+    x = np.array(places, dtype=float)
+    y = _clipped(np.log([y for _, y in known]))
+    ends, steps = _divided(x, y) if len(places) >= 2 * LEAST_RUNS else ([], [])
+    fitted = _levels(x, y, [0, *ends, len(places)])
+    levels = dict(zip(places, np.exp(fitted).tolist(), strict=True))
+    points = []
+    for at, p_value in steps:
+        start, end = _around(at, [0, *ends, len(places)])
+        before, after = np.exp(sides_of(x[start:end], y[start:end], at - start)).tolist()
+        points.append(ChangePoint(places[at], before, after, p_value))
+    return Course(
+        figures=tuple(figures),
+        change_points=tuple(points),
+        levels=tuple(levels.get(at) for at in range(len(figures))),
+        starts=tuple(places[at] for at in (0, *ends)),
+    )
+
+
+# Preparation
+
+
+def _clipped(y: Array) -> Array:
+    """The values, with outliers moved to the limit of the Hampel filter."""
+    half = _HALF_WINDOW
+    middle = np.array([np.median(y[max(0, at - half) : at + half + 1]) for at in range(len(y))])
+    # The median of nine figures follows them, so that the residuals are smaller than the noise.
+    limit = CLIPPED * max(1.1 * _NORMAL * float(np.median(np.abs(y - middle))), TINY)
+    return middle + np.clip(y - middle, -limit, limit)
+
+
+def _spread(values: Array) -> float:
+    """Standard deviation by the median absolute deviation."""
+    return float(_NORMAL * np.median(np.abs(values - np.median(values))))
+
+
+def _least_correlation(y: Array) -> float:
+    """Coefficient of correlation of neighbours by differences, minus three of its errors."""
+    one, two = _spread(y[1:] - y[:-1]), _spread(y[2:] - y[:-2])
+    share = (two / one) ** 2 - 1 if one > 0 else 0.0
+    return max(min(share, MOST_CORRELATION) - 3 / math.sqrt(len(y)), 0.0)
+
+
+def _whitened(y: Array, correlation: float) -> Array:
+    """The values without correlation of neighbours; levels and slopes stay as they are."""
+    return np.concatenate([y[:1], (y[1:] - correlation * y[:-1]) / (1 - correlation)])
+
+
+def _variance(y: Array) -> float:
+    """Variance of the noise by second differences, which slopes and steps hardly affect."""
+    return max(_spread(y[2:] - 2 * y[1:-1] + y[:-2]) ** 2 / 6, TINY**2)
+
+
+# Segments
+
+
+def _divided(x: Array, y: Array) -> tuple[list[int], list[tuple[int, float]]]:
+    """Indices at which segments begin, without 0; and (index, p value) of those that are steps."""
+    white, ends = _first_segments(x, y)
+    variance = _variance(white)
+    chance = np.random.default_rng(_SEED)
+    known: dict[tuple[int, int, int], Break] = {}
+    while True:
+        breaks = []
+        for at in ends:
+            start, end = _around(at, [0, *ends, len(x)])
+            start, end = max(start, at - MOST_SIDE), min(end, at + MOST_SIDE)
+            if (start, at, end) not in known:
+                found = break_of(x[start:end], white[start:end], at - start, chance)
+                known[start, at, end] = found
+            breaks.append(known[start, at, end])
+        worst = max(range(len(ends)), key=lambda i: breaks[i].p_value, default=None)
+        if worst is None or breaks[worst].p_value <= SIGNIFICANCE:
+            break
+        del ends[worst]
+    steps = [(at, b.p_value) for at, b in zip(ends, breaks, strict=True) if b.is_step(variance)]
+    return ends, steps
+
+
+def _first_segments(x: Array, y: Array) -> tuple[Array, list[int]]:
+    """The whitened values, and the indices at which PELT begins a segment, without 0.
+
+    The correlation by differences is not affected by change points, but has a large error. So it is
+    only the beginning: if the distances from the segments are more correlated, theirs counts.
+    """
+    correlation = _least_correlation(y)
+    for _attempt in range(3):
+        white = _whitened(y, correlation)
+        ends = _pelt(x, white, PENALTY * math.log(len(x)) * _variance(white))
+        residuals = y - _levels(x, y, [0, *ends, len(x)])
+        squares = max(float(residuals @ residuals), TINY**2)
+        further = min(float(residuals[1:] @ residuals[:-1]) / squares, MOST_CORRELATION)
+        if further <= correlation + _SAME_CORRELATION:
+            break
+        correlation = further
+    return white, ends
+
+
+def _around(at: int, bounds: Sequence[int]) -> tuple[int, int]:
+    """The bounds before and after the bound ``at``."""
+    index = bounds.index(at)
+    return bounds[index - 1], bounds[index + 1]
+
+
+def _pelt(x: Array, y: Array, penalty: float) -> list[int]:
+    """Indices at which PELT begins a segment, without 0."""
+    try:
+        from ruptures.base import BaseCost
+        from ruptures.detection import Pelt
+    except ModuleNotFoundError:
+        raise UsageError(
+            "change points need ruptures; install it with: pip install 'netlab-matrix[history]'"
+        ) from None
+
+    class LineCost(BaseCost):  # type: ignore[misc]  # ruptures has no types
+        """Sum of squared distances from the best line, from running sums: ruptures' own cost of
+        this kind solves a system of equations for each pair of places."""
+
+        model = "line"
+        min_size = LEAST_RUNS
+
+        def fit(self, signal: Array) -> LineCost:
+            self.signal = signal
+            at, value = signal.T
+            moments = (at, value, at * at, at * value, value * value)
+            self.sums = [[0.0, *np.cumsum(moment).tolist()] for moment in moments]
+            return self
+
+        def error(self, start: int, end: int) -> float:
+            n = end - start
+            at, value, at2, both, value2 = (sums[end] - sums[start] for sums in self.sums)
+            covariance = both - at * value / n
+            squares = value2 - value**2 / n - covariance**2 / (at2 - at**2 / n)
+            return max(float(squares), 0.0)
+
+    # Sums of centred values keep more digits.
+    signal = np.stack([x - x.mean(), y - y.mean()], axis=1)
+    pelt = Pelt(custom_cost=LineCost(), min_size=LEAST_RUNS, jump=1).fit(signal)
+    return [int(end) for end in pelt.predict(penalty)[:-1]]
+
+
+def _levels(x: Array, y: Array, bounds: Sequence[int]) -> Array:
+    """The lines of the segments; with fewer than 10 figures in all, their mean."""
+    if len(x) < 2 * LEAST_RUNS:
+        return np.full(len(x), y.mean())
+    parts = [slice(start, end) for start, end in pairwise(bounds)]
+    lines = [np.polyval(np.polyfit(x[part], y[part], 1), x[part]) for part in parts]
+    return np.concatenate(lines)

@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from netlab.stats.student_t import t_above, t_quantile, t_two_sided
-from netlab.stats.summary import mean, variance
+from netlab.stats.summary import mean, t_above, t_quantile, t_two_sided, variance
 
 Verdict = Literal["different", "same within the margin", "not shown to be different", "cannot tell"]
 

@@ -1,17 +1,34 @@
-"""Statistics of a few trials: mean, median, and measures of scatter. No I/O.
+"""Statistics of a few trials: mean, median, scatter, confidence intervals and outliers.
 
 Every deviation has the unit of its values; the variance has the square of this unit. The names are
 exact, because published tables often confuse these measures: a column "Var" may hold a mean
-absolute deviation.
+absolute deviation. The unit of analysis is the trial: values within one trial, such as one for each
+second, are autocorrelated, so they are never used as independent values.
+
+Student's t: P(|T| > t) with ν degrees of freedom is the regularised incomplete beta function
+I_x(ν/2, 1/2) at x = ν / (ν + t²) (Abramowitz and Stegun 26.5.27; DLMF 8.17), from the continued
+fraction DLMF 8.17.22 by the modified method of Lentz (Numerical Recipes, 3rd edition, 6.4). The
+relative error against the closed forms for whole degrees (Abramowitz and Stegun 26.7.3, 26.7.4) is
+under 1e-10 up to 1,000 degrees. The tests compare the fraction with the closed forms, and both with
+a printed table.
+
+Outliers are along an axis, a setting with several values, or among the trials of one cell. A
+deviation is a multiple of a scale. The scale is at least 1 % of the median, and at least three
+units of the last printed digit of imported figures. So tiny deviations in a series with little
+scatter are not outliers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain, repeat
+from statistics import NormalDist
+from typing import Literal
 
 
 def mean(values: Sequence[float]) -> float:
@@ -99,3 +116,285 @@ def _exact_mean(values: Sequence[float], name: str) -> Fraction:
     if not values:
         raise ValueError(f"no values: nothing has a {name}")
     return Fraction(sum(map(Fraction, values))) / len(values)
+
+
+_MOST_TERMS = 10_000
+_MOST_STEPS = 200
+_ULP = 2.3e-16
+_SMALLEST = 1e-300
+
+
+def t_two_sided(t: float, degrees: float) -> float:
+    """The probability that Student's t with ``degrees`` of freedom is outside of ±t.
+
+    ``degrees`` need not be whole (Welch); if it is below 1, ValueError. The result is 1 at t = 0,
+    and 0 for an infinite t.
+    """
+    _check_degrees(degrees)
+    square = t * t
+    if math.isinf(square):
+        return 0.0
+    return _beta(degrees / 2, 0.5, degrees / (degrees + square), square / (degrees + square))
+
+
+def t_above(t: float, degrees: float) -> float:
+    """The probability that Student's t is greater than ``t``; ``degrees`` as in ``t_two_sided``."""
+    tail = t_two_sided(t, degrees) / 2
+    return tail if t >= 0 else 1 - tail
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(probability: float, degrees: float) -> float:
+    """The quantile of Student's t: with this probability, t is below it.
+
+    ``probability`` is between 0 and 1, ``degrees`` is at least 1; otherwise ValueError. Newton's
+    method looks for the angle whose tangent is t / √ν, to the precision of a float. The method
+    starts at the normal quantile, and works on the logarithm of the probability outside of ±t. A
+    step that would leave the bracket is replaced by a step to the middle of the bracket.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"no t quantile at {probability}: a probability must be between 0 and 1")
+    _check_degrees(degrees)
+    if probability < 0.5:
+        return -t_quantile(1 - probability, degrees)
+    target = 2 * (1 - probability)
+    # The density over the angle is this factor times the cosine to the power ν - 1.
+    top = 2 / math.sqrt(math.pi) * _gamma_ratio(degrees)
+    low, high = 0.0, math.pi / 2
+    angle = math.atan(NormalDist().inv_cdf(probability) / math.sqrt(degrees))
+    for _ in range(_MOST_STEPS):
+        sine, cosine = math.sin(angle), math.cos(angle)
+        outside = _beta(degrees / 2, 0.5, cosine * cosine, sine * sine)
+        low, high = (angle, high) if outside > target else (low, angle)
+        slope = top * cosine ** (degrees - 1)
+        step = math.log(outside / target) * outside / slope if outside and slope else math.inf
+        nearer = angle + step
+        if not low <= nearer <= high:
+            nearer = (low + high) / 2
+        if abs(nearer - angle) <= _ULP * angle:
+            break
+        angle = nearer
+    return math.sqrt(degrees) * math.tan(angle)
+
+
+def _gamma_ratio(degrees: float) -> float:
+    """Γ((ν + 1) / 2) / Γ(ν / 2)."""
+    return math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2))
+
+
+def _check_degrees(degrees: float) -> None:
+    if not degrees >= 1:
+        raise ValueError(f"no t distribution with {degrees} degrees of freedom")
+
+
+def _beta(a: float, b: float, x: float, complement: float) -> float:
+    """The regularised incomplete beta function I_x(a, b) for an x above 0. ``complement`` is 1 - x;
+    it is passed as well, because the subtraction would lose digits.
+    """
+    if complement <= 0:
+        return 1.0
+    logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(logarithm + a * math.log(x) + b * math.log(complement))
+    # The fraction converges fast if x is below about the mean of the distribution. Above it, the
+    # fraction of the complement is used.
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(a, b, x) / a
+    return 1 - front * _fraction(b, a, complement) / b
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """1 / (1 + d1 / (1 + d2 / (1 + …))) of DLMF 8.17.22, evaluated from the front."""
+    numerator, denominator = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    value = denominator
+    for m in range(1, _MOST_TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            denominator = 1 / _away_from_zero(1 + term * denominator)
+            numerator = _away_from_zero(1 + term / numerator)
+            value *= numerator * denominator
+        if abs(numerator * denominator - 1) < 1e-16:
+            break
+    return value
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > _SMALLEST else _SMALLEST
+
+
+MIN_TRIALS = 3
+"""Minimum number of trials for an interval. With two trials, an interval at 95 % would reach 12.7
+standard errors to each side of the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its confidence interval; all values in the unit of the trials."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    confidence: float
+
+    @property
+    def half_width(self) -> float:
+        """Distance from the mean to each end."""
+        return (self.high - self.low) / 2
+
+
+def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Student's interval of the mean of at least 3 independent trials.
+
+    mean ± t(n - 1) s / √n with the sample deviation s ("Student", Biometrika 6, 1908). Assumes
+    independent trials with approximately normal scatter. Raises ValueError for fewer trials, or a
+    confidence outside of 0 to 1.
+    """
+    half, middle = _half_width(values, confidence), mean(values)
+    return Interval(middle, middle - half, middle + half, len(values), confidence)
+
+
+def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float:
+    """Half the width of ``interval``, as a share of the mean's absolute value.
+
+    Infinite if the mean is 0 and the values differ. Raises the same errors as ``interval``.
+    """
+    half = _half_width(values, confidence)
+    middle = math.fsum(values) / len(values)
+    if half == 0:
+        return 0.0
+    return half / abs(middle) if middle else math.inf
+
+
+def precise(values: Sequence[float], within: float, confidence: float = 0.95) -> bool:
+    """Whether the mean is precise at two successive checks: with all values, and without the last
+    one.
+
+    A mean is precise if its interval is within ± ``within`` (a share of the mean). ``values`` are
+    in the order of their trials; fewer than 4 are never precise.
+
+    If measuring stops as soon as the mean is precise, it stops too early where the scatter looks
+    small by chance. So the interval contains the true mean less often than ``confidence`` says.
+    In a simulation with ± 2.5 % at 95 % requested (5 to 30 normal trials per cell, 20,000 cells
+    each), it contained the mean in 93 to 95 % of all cells, but only in 84 % of the cells that
+    scatter by 8 % and become precise by chance. (A cell is a set of trials of one test.)
+    """
+    if len(values) <= MIN_TRIALS:
+        return False
+    return all(half_width_share(part, confidence) <= within for part in (values, values[:-1]))
+
+
+def _half_width(values: Sequence[float], confidence: float) -> float:
+    n = len(values)
+    if n < MIN_TRIALS:
+        raise ValueError(f"{n} trials: an interval needs at least {MIN_TRIALS}")
+    return _t_of(confidence, n - 1) * math.sqrt(variance(values) / n)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence of {confidence}: a confidence must be between 0 and 1")
+
+
+def _t_of(confidence: float, degrees: int) -> float:
+    _check_confidence(confidence)
+    return t_quantile((1 + confidence) / 2, degrees)
+
+
+NEIGHBOURS = 6
+LEAST_NEIGHBOURS = 4
+AXIS_LIMIT = 6.0
+"""Maximum distance, in scales, of a value on an axis from the median of its neighbours."""
+STEP_LIMIT = 5.0
+"""The same maximum for two adjacent values that deviate in the same direction."""
+
+SIBLINGS_LIMIT = 3.5
+"""Maximum modified z score (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993)."""
+LEAST_SIBLINGS = 5
+
+TO_DEVIATION = 1.4826
+"""Factor from a median absolute deviation to a standard deviation, for normal values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A value that is an outlier, or part of a step."""
+
+    index: int
+    """Index in the values."""
+    value: float
+    expected: float
+    """The median of its neighbours on the axis, or of all trials of its cell."""
+    scale: float
+    """Scale of the deviation, in the values' unit."""
+    kind: Literal["outlier", "step"]
+    """``step``: its neighbour on the axis deviates in the same direction, so neither of the two
+    values is an error."""
+
+
+def outliers_on_axis(
+    values: Sequence[float | None], print_step: float = 0.0
+) -> tuple[Outlier, ...]:
+    """The outliers and steps of a series.
+
+    ``values`` are in the axis's order; ``None``: not measured. ``print_step`` is one unit in the
+    last printed digit of imported figures, otherwise 0. Each value x is compared with the median m
+    of the 6 nearest other measured values (one-sided at the ends; fewer than 4 are not enough). The
+    value is an outlier if |x - m| > 6 s. The scale s is the largest of 1.4826 times the median
+    absolute deviation of these values, 1 % of m, and 3 ``print_step``: Hampel's identifier (J. Am.
+    Stat. Assoc. 69, 1974) with a minimum scale. Two adjacent values that deviate in the same
+    direction by more than 5 s each are a step of the series, not outliers. Assumes a series that is
+    smooth over seven values. Both limits were chosen with knowledge of the tables of one report
+    from 2004; in series with normal scatter, about 1 value in 100 exceeds them.
+    """
+    indexed_values = [(index, value) for index, value in enumerate(values) if value is not None]
+    if len(indexed_values) <= LEAST_NEIGHBOURS:
+        return ()
+    strays: dict[int, Outlier] = {}
+    for place, (index, value) in enumerate(indexed_values):
+        near = _nearest([figure for _, figure in indexed_values], place)
+        middle, scale = _middle_and_scale(near, print_step)
+        if abs(value - middle) > STEP_LIMIT * scale:
+            strays[place] = Outlier(index, value, middle, scale, "outlier")
+    return tuple(
+        replace(stray, kind="step") if stepping else stray
+        for place, stray in strays.items()
+        if (stepping := _is_step(strays, place))
+        or abs(stray.value - stray.expected) > AXIS_LIMIT * stray.scale
+    )
+
+
+def outliers_among_siblings(
+    values: Sequence[float], print_step: float = 0.0
+) -> tuple[Outlier, ...]:
+    """The outliers among the trials of one cell, whose modified z score is above 3.5; the scale has
+    the same minimum as in ``outliers_on_axis``.
+
+    Empty for fewer than 5 trials.
+    """
+    if len(values) < LEAST_SIBLINGS:
+        return ()
+    middle, scale = _middle_and_scale(values, print_step)
+    return tuple(
+        Outlier(index, value, middle, scale, "outlier")
+        for index, value in enumerate(values)
+        if abs(value - middle) > SIBLINGS_LIMIT * scale
+    )
+
+
+def _nearest(values: Sequence[float], place: int) -> list[float]:
+    distances = sorted((abs(at - place), at) for at in range(len(values)) if at != place)
+    return [values[at] for _, at in distances[:NEIGHBOURS]]
+
+
+def _middle_and_scale(values: Sequence[float], print_step: float) -> tuple[float, float]:
+    middle = median(values)
+    deviation = TO_DEVIATION * median_absolute_deviation(values)
+    return middle, max(deviation, 0.01 * abs(middle), 3 * print_step)
+
+
+def _is_step(strays: dict[int, Outlier], place: int) -> bool:
+    """Whether a neighbour deviates in the same direction."""
+    above = strays[place].value > strays[place].expected
+    neighbours = (strays.get(place - 1), strays.get(place + 1))
+    return any(stray and (stray.value > stray.expected) == above for stray in neighbours)

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from folders import PROBES
 
-from netlab.build import cross, local, make, release
-from netlab.build.local import local_probe, probe_for
-from netlab.build.make import Sources
-from netlab.build.targets import local_target, target_of
+from netlab.build import binaries, compiling
+from netlab.build.binaries import local_probe, probe_for
+from netlab.build.compiling import Sources, local_target, target_of
 from netlab.errors import NetlabError, UsageError
 
 MAKEFILE = """\
@@ -33,8 +32,8 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "src").mkdir(parents=True)
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "src" / "netprobe.c").write_text("int main;\n")
-    monkeypatch.setattr(local, "CHECKOUT", folder)
-    monkeypatch.setattr(make, "BUILD_S", None)  # a wait with an end would look again and again
+    monkeypatch.setattr(binaries, "CHECKOUT", folder)
+    monkeypatch.setattr(compiling, "BUILD_S", None)  # a wait with an end would look again and again
     return folder
 
 
@@ -110,7 +109,7 @@ def test_missing_make_is_named_with_the_command_to_install(
 def test_a_missing_source_folder_of_the_probe_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(local, "CHECKOUT", tmp_path / "nowhere")
+    monkeypatch.setattr(binaries, "CHECKOUT", tmp_path / "nowhere")
     with pytest.raises(UsageError, match=r"no sources of the probe in .*nowhere"):
         local_probe()
 
@@ -125,14 +124,14 @@ def no_zig(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(cross, "version_of", missing)
+    monkeypatch.setattr(compiling, "version_of", missing)
 
 
 @pytest.fixture
 def zig(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Sources whose Makefile copies them instead of calling a compiler."""
-    monkeypatch.setattr(cross, "version_of", lambda _name: "0.1")
-    monkeypatch.setattr(cross, "MINGW", "no-such-compiler")
+    monkeypatch.setattr(compiling, "version_of", lambda _name: "0.1")
+    monkeypatch.setattr(compiling, "MINGW", "no-such-compiler")
     (sources / "Makefile").write_text(
         "cross-%:\n\t@echo made >> count; mkdir -p $(BUILD)/cross/$*; "
         "cp src/netprobe.c $(BUILD)/cross/$*/netprobe$(if $(filter windows-%,$*),.exe)\n"
@@ -163,7 +162,7 @@ def test_another_version_of_the_compiler_builds_the_probe_again(
     zig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = probe_for("F", "x86_64")
-    monkeypatch.setattr(cross, "version_of", lambda _name: "0.2")
+    monkeypatch.setattr(compiling, "version_of", lambda _name: "0.2")
     assert probe_for("F", "x86_64") != first
     assert builds(zig) == 2
 
@@ -194,7 +193,7 @@ def test_a_processor_without_a_probe_is_named(sources: Path) -> None:
 def test_the_probe_for_the_system_of_this_machine_is_the_local_probe(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "local_probe", lambda _say: sources)
+    monkeypatch.setattr(binaries, "local_probe", lambda _say: sources)
     target = local_target()
     assert probe_for(target.os, target.architecture) == sources
 
@@ -209,14 +208,14 @@ def test_without_zig_mingw_builds_identical_windows_probes_in_two_different_fold
     probes = []
     for name in ("first", "a-much-longer-second"):
         copy = tmp_path / name / "probes"
-        shutil.copytree(local.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
+        shutil.copytree(binaries.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
         (copy.parent / "netlab").mkdir()
-        shutil.copy(local.PACKAGE / "version.py", copy.parent / "netlab")
-        probes.append(cross.build(Sources.of_checkout(copy), target_of("W", "x86_64")))
-    binaries = [probe.path.read_bytes() for probe in probes]
-    assert binaries[0] == binaries[1]
-    assert binaries[0].startswith(b"MZ")
-    assert str(tmp_path).encode() not in binaries[0]
+        shutil.copy(binaries.PACKAGE / "version.py", copy.parent / "netlab")
+        probes.append(compiling.build(Sources.of_checkout(copy), target_of("W", "x86_64")))
+    exes = [probe.path.read_bytes() for probe in probes]
+    assert exes[0] == exes[1]
+    assert exes[0].startswith(b"MZ")
+    assert str(tmp_path).encode() not in exes[0]
     assert probes[0].compiler.startswith("mingw-w64 gcc 1")
 
 
@@ -227,13 +226,13 @@ def test_without_zig_mingw_builds_identical_windows_probes_in_two_different_fold
     "name", ["linux-x86_64", "windows-x86_64", "macos-aarch64", "freebsd-x86_64"]
 )
 def test_the_same_source_builds_the_same_probe_in_each_folder(name: str, tmp_path: Path) -> None:
-    (target,) = release.targets_named([name])
+    (target,) = binaries.targets_named([name])
     copy = tmp_path / "probes"
-    shutil.copytree(local.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
+    shutil.copytree(binaries.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
     (tmp_path / "netlab").mkdir()
-    shutil.copy(local.PACKAGE / "version.py", tmp_path / "netlab")
-    first = cross.build(local.sources(), target).path.read_bytes()
-    again = cross.build(Sources.of_checkout(copy), target)
+    shutil.copy(binaries.PACKAGE / "version.py", tmp_path / "netlab")
+    first = compiling.build(binaries.sources(), target).path.read_bytes()
+    again = compiling.build(Sources.of_checkout(copy), target)
     assert again.seconds is not None
     assert again.path.read_bytes() == first
     assert str(tmp_path).encode() not in first
@@ -245,8 +244,8 @@ def test_the_same_source_builds_the_same_probe_in_each_folder(name: str, tmp_pat
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installation without sources: its probe for this machine."""
-    monkeypatch.setattr(local, "CHECKOUT", tmp_path / "nowhere")
-    monkeypatch.setattr(local, "PACKAGED", tmp_path / "packaged")
+    monkeypatch.setattr(binaries, "CHECKOUT", tmp_path / "nowhere")
+    monkeypatch.setattr(binaries, "PACKAGED", tmp_path / "packaged")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "packaged" / local_target().name / local_target().file_name
     path.parent.mkdir(parents=True)
@@ -273,9 +272,9 @@ def test_a_packaged_probe_that_is_not_executable_starts_from_the_cache(packaged:
 def test_the_table_of_a_release_has_size_and_digest_of_each_probe(
     zig: Path, tmp_path: Path
 ) -> None:
-    targets = release.targets_named(["windows-aarch64", "linux-x86_64"])
-    probes = release.build_all(targets, tmp_path / "laid")
-    head, *rows = (line.split() for line in release.as_table(probes).splitlines())
+    targets = binaries.targets_named(["windows-aarch64", "linux-x86_64"])
+    probes = binaries.build_all(targets, tmp_path / "laid")
+    head, *rows = (line.split() for line in binaries.as_table(probes).splitlines())
     assert head == ["target", "compiler", "bytes", "seconds", "sha256"]
     assert [row[0] for row in rows] == ["windows-aarch64", "linux-x86_64"]
     for row, name in zip(rows, ("netprobe.exe", "netprobe"), strict=True):
@@ -286,4 +285,4 @@ def test_the_table_of_a_release_has_size_and_digest_of_each_probe(
 
 def test_an_unknown_target_is_refused_with_the_list_of_targets() -> None:
     with pytest.raises(UsageError, match="'amiga' is not a target; there are linux-x86_64, "):
-        release.targets_named(["linux-x86_64", "amiga"])
+        binaries.targets_named(["linux-x86_64", "amiga"])

@@ -11,8 +11,8 @@ from folders import MATRICES, PROBES, ROOT
 from installs import FIGURE, around, done, install
 from readme import commands
 
+from netlab.build.compiling import sources_of
 from netlab.build.into_package import LAID
-from netlab.build.make import sources_of
 
 pytestmark = [pytest.mark.lab, pytest.mark.needs("cc")]
 

@@ -13,9 +13,8 @@ import pytest
 from folders import PROBES, ROOT
 from installs import done, install
 
-from netlab.build import local
-from netlab.build.make import Sources
-from netlab.build.targets import TARGETS
+from netlab.build import binaries
+from netlab.build.compiling import TARGETS, Sources
 
 NEEDED = ("netlab", "matrices", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
 
@@ -101,7 +100,7 @@ def test_an_installed_wheel_measures_the_loopback_matrix_without_a_compiler(
 def test_an_installed_wheel_finds_the_probe_of_each_system(
     installed: Path, wheel: Path, tmp_path: Path
 ) -> None:
-    template = "from netlab.build.local import probe_for; print(probe_for({!r}, {!r}))"
+    template = "from netlab.build.binaries import probe_for; print(probe_for({!r}, {!r}))"
     around = without_programs(tmp_path)
     for target in TARGETS:
         script = template.format(target.os, target.architecture)
@@ -114,5 +113,5 @@ def test_an_installed_wheel_finds_the_probe_of_each_system(
 
 
 def test_a_checkout_builds_the_probe_from_its_sources() -> None:
-    assert local.sources() == Sources.of_checkout(PROBES)
-    assert not local.PACKAGED.exists()
+    assert binaries.sources() == Sources.of_checkout(PROBES)
+    assert not binaries.PACKAGED.exists()

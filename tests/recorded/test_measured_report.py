@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from folders import ROOT
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.results.columns import PREFIXES, columns_of

@@ -16,7 +16,7 @@ import pytest
 from played_agents import PlayedAgents, played
 
 from netlab import clock
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe

@@ -14,7 +14,7 @@ import pytest
 import sshd
 from sshd import Site, Sshd, cached, host_at, site
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.remote import deploy, first_look, system
 from netlab.remote.agent import Agent
 from netlab.remote.first_look import FirstLook

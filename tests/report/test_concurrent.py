@@ -13,7 +13,7 @@ from folders import PLAYED
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.findings.analysis import load
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process

@@ -16,7 +16,7 @@ from command_line import Ended, netlab
 from echoes import echo
 from wires import IP, OTHER_SERVER, TEST_CLIENT, TEST_SERVER, Wires, ip, wired
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.errors import HostError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror

@@ -10,7 +10,7 @@ import pytest
 from command_line import Ended, netlab_with_screen
 
 import netlab.runner.host_pool as room
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import Stream
 from netlab.measurement.ends import SoFar

@@ -20,7 +20,7 @@ from needs import require
 from netprobe_agents import netprobe
 from scripted_agent import run_with
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings

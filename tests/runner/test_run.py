@@ -18,7 +18,7 @@ import pytest
 from command_line import Ended, netlab
 from fault_runs import bench_in, probes_of
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.experiment.records import REASONS, Record
 from netlab.experiment.stopping import StopRule, progress_of
 from netlab.findings.analysis import load

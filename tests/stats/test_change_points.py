@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.truth.drawn_histories import DRIFTS, NOISES, Drawn, draw, drawn_steps, score
 from netlab.errors import UsageError
-from netlab.stats.change_points import course_of
+from netlab.stats.breaks import course_of
 
 needs_ruptures = pytest.mark.needs("ruptures")
 

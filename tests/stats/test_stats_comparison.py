@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netlab.stats import ComparisonResult, compare, judged_together, pairs_by_block
 from netlab.stats.comparison import adjusted, benjamini_hochberg
-from netlab.stats.student_t import t_quantile, t_two_sided
+from netlab.stats.summary import t_quantile, t_two_sided
 
 SLEEP = (
     # "Student", Biometrika 6, 1908: hours of sleep gained by two drugs, ten patients.

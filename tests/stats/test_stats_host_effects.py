@@ -6,7 +6,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from netlab.stats.host_effects import host_effects, round_trip_deviations
+from netlab.stats.mesh import host_effects, round_trip_deviations
 
 
 def test_a_pair_deviates_if_it_exceeds_what_its_hosts_add_by_more_than_the_margin() -> None:

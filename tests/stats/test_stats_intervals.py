@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.stats import interval, mean, median, precise
-from netlab.stats.intervals import half_width_share
+from netlab.stats.summary import half_width_share
 
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 

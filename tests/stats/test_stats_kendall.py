@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from draws import chance, drawn, seeds
 
-from netlab.stats.kendall import (
+from netlab.stats.trends import (
     EXACT_VALUES,
     _divided,
     _times,
@@ -59,7 +59,7 @@ def test_the_normal_approximation_of_the_trend_p_value_is_close_for_many_values(
     draw = Random(seed)  # noqa: S311
     values = [float(draw.randint(0, 40)) + at / 10 for at in range(EXACT_VALUES)]
     exact = mann_kendall(values).p_value
-    monkeypatch.setattr("netlab.stats.kendall.EXACT_VALUES", 0)
+    monkeypatch.setattr("netlab.stats.trends.EXACT_VALUES", 0)
     assert mann_kendall(values).p_value == pytest.approx(exact, rel=0.1, abs=0.005)
 
 

@@ -10,8 +10,7 @@ import pytest
 from draws import chance, drawn
 from made_histograms import of_values
 
-from netlab.stats.histogram import Histogram
-from netlab.stats.modes import _binned, _coarse, _cut, _shown, _smoothed, two_modes
+from netlab.stats.histogram import Histogram, _binned, _coarse, _cut, _shown, _smoothed, two_modes
 
 
 def one_group(rng: Random) -> list[int]:

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import pytest
 
-from netlab.stats.periodic import (
+from netlab.stats.trends import (
     _begins,
     _correlations,
     _is_peak,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import PayloadSearch, TestSettings

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.experiment.hosts import Host
 from netlab.remote import routes
 from netlab.remote.agent import Agent

@@ -11,7 +11,7 @@ import pytest
 from folders import DOCS
 from made_streams import stream, stream_run
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 
 MATRIX = """\
 link: {rate: 100Mbit}

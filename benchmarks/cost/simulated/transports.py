@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 from benchmarks.cost.simulated.recorded import recorded_answers
 from benchmarks.stage import ROOT
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
 from netlab.remote.deploy import ProbePlace

@@ -15,8 +15,7 @@ from netlab.compare.history.read_runs import DatedRun
 from netlab.messages import _, joined
 from netlab.results.labels import figure
 from netlab.results.quantities import STACK
-from netlab.stats.breaks import LEAST_RUNS
-from netlab.stats.change_points import ChangePoint, Expected
+from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Expected
 
 
 @dataclass(frozen=True, slots=True)

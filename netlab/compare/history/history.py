@@ -15,8 +15,7 @@ from netlab.compare.matching import link_differences
 from netlab.messages import _, counted, joined
 from netlab.results.quantities import STACK, Quantity, quantities_of
 from netlab.results.readings import Reading
-from netlab.stats.breaks import LEAST_RUNS
-from netlab.stats.change_points import ChangePoint, Course, course_of
+from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Course, course_of
 
 RECENT_RUNS = 2 * LEAST_RUNS
 """A change point in this number of last runs is recent."""

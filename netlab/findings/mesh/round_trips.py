@@ -14,8 +14,7 @@ from netlab.experiment.pairings import is_by_name, labels_of
 from netlab.experiment.records import Record, Status
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.stats.host_effects import host_effects
-from netlab.stats.mesh import MeshWay
+from netlab.stats.mesh import MeshWay, host_effects
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -14,7 +14,7 @@ from netlab.findings.sample import StreamSample
 from netlab.findings.stops.data_stopped import group_of
 from netlab.findings.trial_words import in_trials
 from netlab.stats import median
-from netlab.stats.periodic import PeriodicDips, periodic_dips
+from netlab.stats.trends import PeriodicDips, periodic_dips
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -16,7 +16,7 @@ from netlab.findings.over_time.blocks import BlockTable, lasted_s, tables
 from netlab.findings.series import Series
 from netlab.messages import Message, _
 from netlab.stats import mean, median
-from netlab.stats.kendall import mann_kendall, seasonal_kendall, sign_p, theil_sen
+from netlab.stats.trends import mann_kendall, seasonal_kendall, sign_p, theil_sen
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -19,8 +19,7 @@ from netlab.findings.round_trips.waits import waiting, waiting_of
 from netlab.findings.series import Series
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
-from netlab.stats.histogram import middle_of
-from netlab.stats.modes import Modes, two_modes
+from netlab.stats.histogram import Modes, middle_of, two_modes
 from netlab.units import format_seconds
 
 LONG = 10

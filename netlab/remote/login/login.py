@@ -18,7 +18,7 @@ from paramiko.ssh_exception import (
     PartialAuthentication,
 )
 
-from netlab.build.local import OnEvent
+from netlab.build.binaries import OnEvent
 from netlab.errors import HostError, HostKeyError, HostRefused
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote.login import reach, user_keys

@@ -12,8 +12,7 @@ from netlab.messages import Message, _, counted, joined
 from netlab.report.sections.comparisons import ratio_words
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
-from netlab.stats.breaks import LEAST_CHANGE, LEAST_RUNS
-from netlab.stats.change_points import SIGNIFICANCE, ChangePoint
+from netlab.stats.breaks import LEAST_CHANGE, LEAST_RUNS, SIGNIFICANCE, ChangePoint
 from netlab.units import format_share
 
 TITLE = _("History")

@@ -29,7 +29,7 @@ from netlab.results.readings import FLOWS, Reading
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats import mean
 from netlab.stats.histogram import Histogram, from_pairs, middle_of
-from netlab.stats.intervals import MIN_TRIALS, interval
+from netlab.stats.summary import MIN_TRIALS, interval
 
 MAX_LINES = 12
 """Maximum number of trials (measurements of a cell) in a chart; more lines would look alike."""

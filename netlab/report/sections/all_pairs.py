@@ -27,8 +27,7 @@ from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.results.readings import Reading
 from netlab.stats import mean
-from netlab.stats.host_effects import round_trip_deviations
-from netlab.stats.mesh import judge_mesh
+from netlab.stats.mesh import judge_mesh, round_trip_deviations
 from netlab.units import format_rate
 
 MAX_SHOWN_ROLES = 20

@@ -13,7 +13,7 @@ import pytest
 from draws import drawn
 from sshd import until
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.experiment.hosts import Host
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, lock_host

@@ -8,7 +8,7 @@ from fault_runs import PACED, Bench, at, bench, by_status, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, cached, host_at, needs_sshd, site
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.cli import cli
 from netlab.remote import sftp
 from netlab.remote.agent import Agent

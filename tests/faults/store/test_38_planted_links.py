@@ -12,7 +12,7 @@ import pytest
 from commands import Commands, commands
 from made_runs import open_folder
 
-from netlab.build import local
+from netlab.build import binaries
 from netlab.errors import NetlabError
 from netlab.measurement.capture import keep
 
@@ -82,10 +82,10 @@ def unstartable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_probe_that_cannot_be_executed_in_its_place_is_copied_once_as_an_executable(
     unstartable: Path,
 ) -> None:
-    copy = local._startable(unstartable)
+    copy = binaries._startable(unstartable)
     assert copy != unstartable
     assert os.access(copy, os.X_OK)
-    assert local._startable(unstartable) == copy
+    assert binaries._startable(unstartable) == copy
 
 
 @pytest.mark.needs("root")
@@ -97,7 +97,7 @@ def test_a_cache_that_belongs_to_another_user_is_refused(
     folder.mkdir(parents=True)
     os.chown(folder, 65534, 65534)
     with pytest.raises(NetlabError, match="other users may write to it"):
-        local._startable(unstartable)
+        binaries._startable(unstartable)
 
 
 def test_a_cache_that_anybody_may_write_to_or_that_is_a_link_is_refused(
@@ -107,9 +107,9 @@ def test_a_cache_that_anybody_may_write_to_or_that_is_a_link_is_refused(
     (cache / "netlab").mkdir(parents=True)
     (cache / "netlab").chmod(0o777)
     with pytest.raises(NetlabError, match="name another cache with XDG_CACHE_HOME"):
-        local._startable(unstartable)
+        binaries._startable(unstartable)
     (cache / "netlab").rename(cache / "elsewhere")
     (cache / "elsewhere").chmod(0o700)
     (cache / "netlab").symlink_to(cache / "elsewhere")
     with pytest.raises(NetlabError, match="other users may write to it"):
-        local._startable(unstartable)
+        binaries._startable(unstartable)

@@ -18,7 +18,7 @@ from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind
 from netlab.findings.mesh.round_trips import far_hosts
 from netlab.report.text.findings import statement
-from netlab.stats.host_effects import host_effects
+from netlab.stats.mesh import host_effects
 from netlab.store.plan import PlannedCell
 
 

@@ -18,7 +18,7 @@ from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.over_time.dips import dips
 from netlab.findings.trial_words import in_trials
 from netlab.report.text.findings import statement
-from netlab.stats.periodic import periodic_dips
+from netlab.stats.trends import periodic_dips
 
 KINDS = {Kind.PERIODIC_DIPS, Kind.CONGESTION_DIPS}
 USUAL = 1_176_000

@@ -10,7 +10,7 @@ from made_readings import planned, result
 
 from netlab.findings.round_trips.shape import _tail, suspect
 from netlab.findings.round_trips.trips import TripTrial
-from netlab.stats.modes import Modes
+from netlab.stats.histogram import Modes
 
 APART_40_US = Modes(lower=100_000, upper=140_000, lower_share=0.5)
 SLEEPS = "the CPUs of beta may sleep in C6, and need up to 10 µs to wake up"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from paths import Inside, needs_namespaces
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 from netlab.ethernet import frames_per_s
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host

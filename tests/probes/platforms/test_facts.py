@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from netlab.build.local import local_probe
+from netlab.build.binaries import local_probe
 
 CPU = Path("/sys/devices/system/cpu")
 USABLE = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []

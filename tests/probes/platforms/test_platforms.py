@@ -15,8 +15,8 @@ from needs import require
 from netprobe_agents import PATIENCE_S
 from runners import SOURCES, Runner, make
 
-from netlab.build import cross
-from netlab.build.targets import TARGETS, Target
+from netlab.build import compiling
+from netlab.build.compiling import TARGETS, Target
 
 
 def system_of(binary: Path) -> str:
@@ -41,8 +41,8 @@ def system_of(binary: Path) -> str:
 def test_the_probe_links_for_each_target_without_a_warning(target: Target) -> None:
     require("zig")
     for build in (
-        cross.build_contract(SOURCES, target),
-        cross.build(SOURCES, target),
+        compiling.build_contract(SOURCES, target),
+        compiling.build(SOURCES, target),
     ):
         assert system_of(build.path) == target.name
         assert "warning" not in build.said

@@ -21,7 +21,7 @@ from netlab.report.page.repeat import INVENTORY, repeat_words
 from netlab.report.page.series_marks import MOST_MARKS, levels_of, marks_of
 from netlab.report.page.small_charts import small_charts
 from netlab.results.readings import readings
-from netlab.stats.intervals import interval
+from netlab.stats.summary import interval
 from netlab.store.run_folder import RunFolder
 
 MS = 1_000_000

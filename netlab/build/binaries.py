@@ -1,20 +1,30 @@
-"""The probe's binary for a machine: from a released wheel, otherwise built from its sources."""
+"""The probe's binary for a machine, from a released wheel or built; and those of a release."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from netlab.build import cross
-from netlab.build.make import Sources, run_make, sources_of
-from netlab.build.targets import TARGETS, Target, local_target, target_of
+from netlab.build import compiling
+from netlab.build.compiling import (
+    TARGETS,
+    Built,
+    Sources,
+    Target,
+    local_target,
+    run_make,
+    sources_of,
+    target_of,
+)
 from netlab.errors import NetlabError, UsageError
 from netlab.experiment.hosts import local_os
+from netlab.terminal import table_lines
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """netlab's own folder."""
@@ -47,7 +57,7 @@ def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
         names = ", ".join(str(candidate) for candidate in TARGETS)
         raise UsageError(f"there is no probe for {target}, only for {names}")
     with _building:
-        return _packaged(target) or cross.build(sources(), target, on_event).path
+        return _packaged(target) or compiling.build(sources(), target, on_event).path
 
 
 def local_probe(on_event: OnEvent = None) -> Path:
@@ -80,7 +90,7 @@ def sources() -> Sources:
         digest = hashlib.sha256()
         for path in sources_of(installed):
             digest.update(path.read_bytes())
-        return Sources(installed, cross.cache_folder() / "probes" / digest.hexdigest()[:16])
+        return Sources(installed, compiling.cache_folder() / "probes" / digest.hexdigest()[:16])
     raise UsageError(
         f"no sources of the probe in {CHECKOUT} or {installed}, and no probe in {PACKAGED}: "
         "install netlab again, or run it from its checkout"
@@ -97,7 +107,7 @@ def _startable(path: Path) -> Path:
     if os.access(path, os.X_OK):
         return path
     binary = path.read_bytes()
-    copy = cross.cache_folder() / "probes" / hashlib.sha256(binary).hexdigest()[:16] / path.name
+    copy = compiling.cache_folder() / "probes" / hashlib.sha256(binary).hexdigest()[:16] / path.name
     is_there = copy.is_file() and copy.read_bytes() == binary and os.access(copy, os.X_OK)
     _make_private(copy.parent)
     if not is_there:
@@ -138,7 +148,7 @@ def _built(sources: Sources, on_event: OnEvent) -> Path:
 def _make_private(folder: Path) -> None:
     """Make a folder in the cache; refuse one that another user made or can write to."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for level in (folder, folder.parent, cross.cache_folder()):
+    for level in (folder, folder.parent, compiling.cache_folder()):
         _refuse_of_others(level)
 
 
@@ -148,3 +158,55 @@ def _is_current(binary: Path, sources: Sources) -> bool:
     except OSError:
         return False
     return all(source.stat().st_mtime <= built_at for source in sources_of(sources.folder))
+
+
+HEAD = ("target", "compiler", "bytes", "seconds", "sha256")
+
+
+def targets_named(names: Sequence[str]) -> tuple[Target, ...]:
+    """Targets by their names, such as ``windows-x86_64``; UsageError for an unknown name."""
+    by_name = {target.name: target for target in TARGETS}
+    for name in names:
+        if name not in by_name:
+            raise UsageError(f"{name!r} is not a target; there are {', '.join(by_name)}")
+    return tuple(by_name[name] for name in names)
+
+
+def build_all(
+    targets: Sequence[Target], into: Path | None, on_event: Callable[[str], None] | None = None
+) -> tuple[Built, ...]:
+    """Build each target's probe, one after the other, and copy it to ``into/TARGET``.
+
+    The probe for this machine is built like the others: static, so that it runs on every machine of
+    the same kind, and with the same bytes wherever it is built. Raises UsageError if sources
+    or a compiler are missing.
+    """
+    built_from = sources()
+    for target in targets:
+        compiling.compiler_for(target)  # report a missing compiler before minutes of building
+    probes = []
+    for target in targets:
+        probe = compiling.build(built_from, target, on_event)
+        if into is not None:
+            copied(probe.path, into / target.name / target.file_name)
+        probes.append(probe)
+    return tuple(probes)
+
+
+def copied(probe: Path, place: Path) -> Path:
+    """Copy a probe so that everybody may run it; return its path."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(probe, place)
+    place.chmod(0o755)
+    return place
+
+
+def as_table(probes: Sequence[Built], width: int | None = None) -> str:
+    """A line per probe, no wider than ``width``. Seconds are blank if the probe existed already."""
+    rows = [HEAD]
+    for probe in probes:
+        binary = probe.path.read_bytes()
+        seconds = "" if probe.seconds is None else f"{probe.seconds:.1f}"
+        digest = hashlib.sha256(binary).hexdigest()
+        rows.append((probe.target.name, probe.compiler, str(len(binary)), seconds, digest))
+    return "\n".join(table_lines(rows, width))

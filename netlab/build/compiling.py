@@ -1,6 +1,7 @@
-"""Builds the probe for another system, once per state of the sources and the compiler.
+"""The probe's targets, and how make and a compiler build it for them.
 
-The probe is netprobe, the C program that measures on a host.
+The probe is netprobe, the C program that measures on a host. For another system it is built once
+per state of the sources and the compiler.
 """
 
 from __future__ import annotations
@@ -8,20 +9,163 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-from netlab.build.make import Sources, run_make, sources_of
-from netlab.build.targets import Target
+from netlab import version
 from netlab.errors import NetlabError, UsageError
+from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, local_os
+
+_NO_LIBC = re.compile(
+    r"(fatal error|error): '?<?(stdio|stdint|stdlib|string|errno|sys/types|features|stddef)\.h>?'?"
+    r"( file)?:? (No such file|not found)"
+)
+"""Message of gcc and clang about a missing header of the C library."""
+BUILD_S = 900.0
+"""Time limit of a build. zig first compiles a C library, which takes up to a minute, and several
+minutes on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The probe's sources, and the folder for what is built from them."""
+
+    folder: Path
+    """Folder with the Makefile; nothing is written there."""
+    into: Path
+    """Folder for what is built; may not exist yet."""
+
+    @classmethod
+    def of_checkout(cls, folder: Path) -> Sources:
+        """The sources of a checkout, which are built in their ``build`` folder."""
+        return cls(folder, folder / "build")
+
+
+def sources_of(folder: Path) -> Iterator[Path]:
+    """Every file that the bytes of a probe depend on, always in the same order."""
+    yield from sorted((folder / "src").rglob("*.[ch]"))
+    yield folder / "Makefile"
+    yield from sorted(folder.glob("*.mk"))
+    # The probe reports netlab's version in its first message (``hello``).
+    yield Path(version.__file__)
+
+
+def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
+    """Run ``make WORDS`` in ``folder`` with the output in ``into``; return the messages of make and
+    the compiler, such as warnings.
+
+    Raises UsageError, which names a missing program and how to install it, or NetlabError with the
+    compiler's errors.
+    """
+    if shutil.which("make") is None:
+        raise UsageError(
+            "the probe is built with make, which is missing: "
+            "sudo apt-get install make (Fedora: sudo dnf install make)"
+        )
+    # The Makefile finds version.py only in a checkout.
+    variables = [f"VERSION={version.VERSION}"]
+    if into != Sources.of_checkout(folder).into:  # make's own default is relative
+        variables.append(f"BUILD={into}")
+    try:
+        process = subprocess.run(
+            ["make", "--no-print-directory", "-C", str(folder), *variables, *words],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=BUILD_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NetlabError(f"building the probe in {folder} failed: {error}") from None
+    if process.returncode == 0:
+        return process.stderr
+    lines = [line for line in process.stderr.splitlines() if line.strip()]
+    compiler_line = next((line for line in lines if "needs a C compiler" in line), None)
+    if compiler_line is not None:
+        raise UsageError(
+            compiler_line.partition("*** ")[2].removesuffix(".  Stop.") or compiler_line
+        )
+    if any(_NO_LIBC.search(line) for line in lines):
+        raise UsageError(
+            "the C compiler is there, but the headers of the C library are missing: "
+            "sudo apt-get install libc6-dev (Fedora: sudo dnf install glibc-devel glibc-static)"
+        )
+    output = "\n".join(lines[:20]) or f"make ended with {process.returncode}"
+    raise NetlabError(f"building the probe in {folder} failed:\n{output}")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A system and processor that a binary runs on."""
+
+    os: str
+    """A letter, as in the inventory."""
+    architecture: str
+    """As the probe's ``hello`` names it: ``x86_64`` or ``aarch64``."""
+
+    @property
+    def system(self) -> str:
+        """The probe's word for the system: ``linux``, ``windows``, ``macos`` or ``freebsd``."""
+        return next(name for name, letter in OS_OF_PROBE.items() if letter == self.os)
+
+    @property
+    def name(self) -> str:
+        """System and processor, such as ``windows-x86_64``."""
+        return f"{self.system}-{self.architecture}"
+
+    @property
+    def file_name(self) -> str:
+        """Name of a probe's file on this system."""
+        return "netprobe.exe" if self.os == "W" else "netprobe"
+
+    def __str__(self) -> str:
+        return f"{OS_NAMES[self.os]} on {self.architecture}"
+
+
+TARGETS = tuple(
+    Target(os, architecture)
+    for os, architecture in [
+        ("L", "x86_64"),
+        ("L", "aarch64"),
+        ("W", "x86_64"),
+        ("W", "aarch64"),
+        ("M", "x86_64"),
+        ("M", "aarch64"),
+        ("F", "x86_64"),
+    ]
+)
+"""All targets of a release, in the order of probes/targets.mk."""
+
+
+def target_of(os: str, architecture: str) -> Target:
+    """A target from an inventory's letter and the system's name of its processor."""
+    return Target(os, machine(architecture))
+
+
+def local_target() -> Target:
+    """The target of this machine."""
+    return target_of(local_os(), platform.machine())
+
+
+MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+"""Other names of architectures → netlab's names."""
+
+
+def machine(name: str) -> str:
+    """The name of an architecture as the probe states it in its first message (``hello``)."""
+    return MACHINES.get(name.lower(), name.lower())
+
 
 MINGW = "x86_64-w64-mingw32-gcc"
 """The alternative compiler for Windows on x86_64 if zig is not installed."""
