@@ -100,6 +100,7 @@ messages: $(VENV)/runs ## collect the texts of reports into the catalogues of ot
 
 docs: $(VENV)/runs ## bring the lists of packages and findings, the drawing and the manual page up to date
 	@$(BIN)/python docs/scripts/code_map.py
+	@$(BIN)/python docs/scripts/findings_produced.py
 	@$(BIN)/python docs/scripts/findings_table.py
 	@$(BIN)/python docs/scripts/man_page.py
 

@@ -179,7 +179,7 @@ def test_every_kind_of_finding_states_a_section_and_a_condition() -> None:
     assert [kind for kind in Kind if not (kind.section and kind.condition)] == []
 
 
-def test_the_script_of_findings_adds_missing_sections_and_prints_precision_and_recall(
+def test_the_script_of_findings_adds_missing_sections_and_prints_origins_precision_and_recall(
     findings_table: dict[str, Any],
 ) -> None:
     page = "# Findings\n\n## When data stop\nProse.\n"
@@ -188,9 +188,22 @@ def test_the_script_of_findings_adds_missing_sections_and_prints_precision_and_r
     assert first.endswith("<!-- end -->\n\n## When data stop\nProse.\n")
     kinds = findings_table["sections"]()["About a run"]
     rows = findings_table["table"](
-        kinds, {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}}
+        kinds,
+        {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}},
+        {
+            "outlier": {
+                "recorded": {"one": 3, "two": 1},
+                "planted": {"a": [1, 3], "b": [2, 3], "c": [3, 3]},
+                "tested": ["x"],
+            },
+            "step": {"imported": {"three": 2}},
+        },
     ).splitlines()
-    assert rows[0] == "| kind | severity | stated where | precision | recall |"
+    assert rows[0] == "| kind | severity | stated where | produced by | precision | recall |"
     (outlier,) = (row for row in rows if row.startswith("| `outlier` |"))
-    assert outlier.endswith(" | 98.3 % (57 of 58) | 95 % (57 of 60) |")
-    assert rows[-1].endswith(" | – | – |")
+    assert outlier.endswith(
+        " | recorded: `one` 3, `two` 1; planted: 6/9 in 3; tested: 1 | 57/58 | 57/60 |"
+    )
+    (step,) = (row for row in rows if row.startswith("| `step` |"))
+    assert step.endswith(" | imported: `three` 2 | – | – |")
+    assert rows[-1].endswith(" | – | – | – |")

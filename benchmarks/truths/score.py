@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.truths.causes import Cause, Strength
 from benchmarks.truths.draw import Part
@@ -24,6 +25,8 @@ NO_CLAIMS = frozenset(
     }
 )
 """Findings that are true whatever is planted, or that state that something is unknown."""
+CLEAN = "clean"
+"""What figures call the runs with nothing planted."""
 RATE_WITHIN = 0.02
 NEARLY_AS_LARGE = 1.5
 """If the costs of two causes differ by at most this factor, either cause may be named first."""
@@ -68,6 +71,8 @@ class Judged:
     """The findings of one run, compared with what was planted."""
 
     truth: Truth
+    stated: frozenset[str]
+    """All kinds that were found, also those that are no claims."""
     right: frozenset[str]
     """Expected kinds that were found and that name the right host or pairing."""
     missed: tuple[str, ...]
@@ -146,7 +151,8 @@ def judge(truth: Truth, statements: Sequence[Said], causes: Mapping[str, Cause])
             if of_it and not good:
                 wrong += [statement for statement in of_it if statement not in wrong]
     first = _first(truth, statements, causes) if len(parts) > 1 else None
-    return Judged(truth, frozenset(right), tuple(missed), tuple(wrong), first)
+    stated = frozenset(statement.kind for statement in statements)
+    return Judged(truth, stated, frozenset(right), tuple(missed), tuple(wrong), first)
 
 
 def _is_of(statement: Said, cause: Cause, part: Part) -> bool:
@@ -240,45 +246,66 @@ def precision(judgements: Collection[Judged], kind: str | None = None) -> Share:
 
 
 def figures(
-    judgements: Collection[Judged], causes: Mapping[str, Cause]
-) -> dict[str, dict[str, int]]:
-    """Kind of finding → four numbers of runs, without mixtures.
+    judgements: Collection[Judged], causes: Mapping[str, Cause], *, shared: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Cause → what its runs had, without mixtures; clean runs are under ``clean``.
 
-    ``said``: runs with this claim, ``right``: of these, runs in which it is right; ``planted``:
-    runs with a cause whose best finding is this kind, ``found``: of these, runs with a right
-    finding.
+    ``best``: the first kind that the row expects, or an empty text; ``runs``: their number;
+    ``kinds``: each kind that was found → three numbers of runs: in which it was stated at all
+    (``stated``), in which it was right as an expected one (``right``), and in which it was wrong
+    (``wrong``; then not right).
+
+    ``shared``: the machine had other work, which is a cause too and was not planted. Then there
+    are no clean runs, no ``best``, and only what was stated of the kinds that the row names.
     """
-    simple_judgements = [*of_causes(judgements), *clean(judgements)]
-    kinds = {
-        kind
-        for judgement in simple_judgements
-        for kind in (*judgement.right, *(s.kind for s in judgement.wrong))
+    runs_by_cause: dict[str, list[Judged]] = {}
+    for judgement in of_causes(judgements):
+        runs_by_cause.setdefault(judgement.truth.parts[0].cause, []).append(judgement)
+    rows = {
+        name: _row(runs_by_cause[name], (*causes[name].expected, "")[0])
+        for name in sorted(runs_by_cause)
     }
-    kinds |= {cause.expected[0] for cause in causes.values() if cause.expected}
-    counts_by_kind = {}
-    for kind in sorted(kinds):
-        precision_share, recall_share = (
-            precision(simple_judgements, kind),
-            of_kind(of_causes(judgements), causes, kind),
-        )
-        counts_by_kind[kind] = {
-            "said": precision_share.of,
-            "right": precision_share.count,
-            "planted": recall_share.of,
-            "found": recall_share.count,
-        }
+    if shared:
+        return {name: _stated(row, causes[name]) for name, row in rows.items()}
+    clean_runs = clean(judgements)
+    return rows | ({CLEAN: _row(clean_runs, "")} if clean_runs else {})
+
+
+def _row(judgements: Sequence[Judged], best: str) -> dict[str, Any]:
+    kinds = sorted({kind for judgement in judgements for kind in judgement.stated})
+    wrong_kinds = [{statement.kind for statement in e.wrong} for e in judgements]
+    runs = [*zip(judgements, wrong_kinds, strict=True)]
     return {
-        kind: counts
-        for kind, counts in counts_by_kind.items()
-        if counts["said"] or counts["planted"]
+        "best": best,
+        "runs": len(judgements),
+        "kinds": {
+            kind: {
+                "stated": sum(kind in judgement.stated for judgement in judgements),
+                "right": sum(kind in judgement.right - wrong for judgement, wrong in runs),
+                "wrong": sum(kind in wrong for wrong in wrong_kinds),
+            }
+            for kind in kinds
+        },
     }
+
+
+def _stated(row: Mapping[str, Any], cause: Cause) -> dict[str, Any]:
+    true_kinds = {*cause.expected, *cause.also, *cause.experiment.anyway}
+    counts = {
+        kind: {"stated": count["stated"] - count["wrong"], "right": 0, "wrong": 0}
+        for kind, count in row["kinds"].items()
+        if kind in true_kinds
+    }
+    return {"best": "", "runs": row["runs"], "kinds": counts}
 
 
 def of_kind(judgements: Collection[Judged], causes: Mapping[str, Cause], kind: str) -> Share:
-    """Recall of a kind, over the runs with a cause whose best finding is this kind."""
+    """Recall of a kind: of the runs with a cause whose best finding is this kind, the share in
+    which this kind itself is right. Another expected kind is not enough.
+    """
     its = [
         judgement
         for judgement in judgements
         if any(causes[part.cause].expected[:1] == (kind,) for part in judgement.truth.parts)
     ]
-    return recall(its, causes)
+    return Share(sum(kind in judgement.right for judgement in its), len(its))

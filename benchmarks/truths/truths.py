@@ -26,7 +26,7 @@ from benchmarks.truths.one_run import LEFT_OUT, write
 from benchmarks.truths.read_runs import recorded
 from benchmarks.truths.rows import CAUSES
 from benchmarks.truths.runner import machine_to_ourselves, measure_all
-from benchmarks.truths.score import figures as kinds_of
+from benchmarks.truths.score import figures as rows_of
 from benchmarks.truths.score import judge
 from benchmarks.truths.tables import printed, verdicts
 from netlab.errors import NetlabError
@@ -67,17 +67,29 @@ def main(words: list[str] | None = None) -> int:
         if arguments.held_back:
             print("measured; `--held-back --score` scores it, once")
             return 1 if failures else 0
-    return score(into, causes, once=arguments.held_back, figures=arguments.figures) or bool(
-        failures
+    status = score(
+        into,
+        causes,
+        once=arguments.held_back,
+        figures=arguments.figures,
+        shared=arguments.shared,
     )
+    return status or bool(failures)
 
 
 def score(
-    into: Path, causes: Mapping[str, Cause], *, once: bool = False, figures: Path | None = None
+    into: Path,
+    causes: Mapping[str, Cause],
+    *,
+    once: bool = False,
+    figures: Path | None = None,
+    shared: bool = False,
 ) -> int:
-    """Score the recorded runs, print the result, and write the figures of each kind of finding.
+    """Score the recorded runs, print the result, and write the figures of each cause.
 
-    Returns the exit status. ``once``: refuse a second score of the same runs.
+    Returns the exit status. ``once``: refuse a second score of the same runs. ``figures``: a file
+    of figures; rows of causes that were not measured stay as they are. ``shared``: the machine had
+    other work, so they tell only what was stated.
     """
     if once and (into / SCORED).exists():
         raise SystemExit(f"{into} was scored before: hold back another seed, in another --into")
@@ -95,7 +107,9 @@ def score(
     print(printed(judgements, causes, Effects(into).all(), left_out), end="\n\n")
     criteria = verdicts(judgements, causes)
     if figures is not None:
-        write(figures, kinds_of(judgements, causes))
+        old_rows = json.loads(figures.read_text()) if figures.exists() else {}
+        rows = old_rows | rows_of(judgements, CAUSES, shared=shared)
+        write(figures, dict(sorted(rows.items())))
     return finish(
         criteria, json.dumps({verdict.criterion: verdict.measured for verdict in criteria})
     )
@@ -136,7 +150,12 @@ def _parser() -> argparse.ArgumentParser:
         "--at-once", type=int, default=1, help="workers, for causes that are not of CPUs (1)"
     )
     words.add_argument(
-        "--figures", type=Path, metavar="FILE", help="where those of each kind go, as JSON"
+        "--figures", type=Path, metavar="FILE", help="where those of each cause go, as JSON"
+    )
+    words.add_argument(
+        "--shared",
+        action="store_true",
+        help="the machine has other work: the figures tell only which findings were stated",
     )
     words.add_argument(
         "--held-back", action="store_true", help="with a seed that nobody sees; scored once"

@@ -2,32 +2,33 @@
 
 ``python docs/scripts/findings_table.py`` (``make docs``). The tables have only what a row states
 (``section``, ``condition``); the prose around them belongs to the page. A section that the page
-lacks is added with its heading. Precision and recall of each kind come from
-``findings_measured.json`` next to this file, if it exists::
-
-    {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}}
-
-``said``: runs with this finding, ``right`` of them correctly; ``planted``: runs with its cause,
-``found`` of them detected. ``make benchmark-truths WITH="--score --figures FILE"`` writes the file.
+lacks is added with its heading. What produced each kind comes from ``findings_produced.json``,
+precision and recall from ``findings_measured/`` (findings_produced.py describes both).
 """
 
 from __future__ import annotations
 
 import json
+import runpy
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from netlab.findings.kinds.catalogue import Kind
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "findings.md"
-MEASURED = Path(__file__).resolve().parent / "findings_measured.json"
+PRODUCED = runpy.run_path(str(Path(__file__).resolve().parent / "findings_produced.py"))
 BEGIN, END = "<!-- made by docs/scripts/findings_table.py: {} -->\n", "<!-- end -->\n"
 NEXT = "## When data stop\n"
 """New sections are inserted before this heading."""
-BAR = "\\|"
+BAR, NOTHING = "\\|", "–"
+
+MOST_NAMED = 2
+"""Runs or causes that a cell names. More of them are only counted."""
 
 Figures = Mapping[str, Mapping[str, int]]
+Origins = Mapping[str, Mapping[str, Any]]
 
 
 def sections() -> dict[str, list[Kind]]:
@@ -39,25 +40,39 @@ def sections() -> dict[str, list[Kind]]:
     return by_heading
 
 
-def measured() -> Figures:
-    """The measured figures of each kind; empty if there are none."""
-    if not MEASURED.exists():
-        return {}
-    figures: Figures = json.loads(MEASURED.read_text("utf-8"))
-    return figures
-
-
-def table(kinds: list[Kind], figures: Figures) -> str:
+def table(kinds: list[Kind], figures: Figures, origins: Origins) -> str:
     """One section's table."""
-    names = ["kind", "severity", "stated where", *(["precision", "recall"] if figures else [])]
+    names = ["kind", "severity", "stated where", "produced by", "precision", "recall"]
     lines = [_line(names), _line(["---"] * len(names)).replace(" ", "")]
     for kind in kinds:
+        counts = figures.get(str(kind), {})
         cells = [f"`{kind}`", kind.severity, kind.condition.replace("|", BAR)]
-        if figures:
-            counts = figures.get(str(kind), {})
-            cells += [_share(counts, "right", "said"), _share(counts, "found", "planted")]
+        cells += [by(origins.get(str(kind), {}))]
+        cells += [_share(counts, "right", "said"), _share(counts, "found", "planted")]
         lines.append(_line(cells))
     return "".join(lines)
+
+
+def by(origin: Mapping[str, Any]) -> str:
+    """What produced a kind, and how often: a cell of the table."""
+    words = [
+        f"{name}: {_named(runs, sum(runs.values()))}"
+        for name, runs in origin.items()
+        if name in ("recorded", "imported")
+    ]
+    if causes := origin.get("planted"):
+        shares = {cause: f"{stated}/{runs}" for cause, (stated, runs) in causes.items()}
+        total = [sum(column) for column in zip(*causes.values(), strict=True)]
+        words.append(f"planted: {_named(shares, f'{total[0]}/{total[1]}')}")
+    if tests := origin.get("tested"):
+        words.append(f"tested: {len(tests)}")
+    return "; ".join(words) or NOTHING
+
+
+def _named(counts: Mapping[str, Any], total: Any) -> str:
+    if len(counts) > MOST_NAMED:
+        return f"{total} in {len(counts)}"
+    return ", ".join(f"`{name}` {count}" for name, count in counts.items())
 
 
 def _line(cells: list[str]) -> str:
@@ -66,15 +81,15 @@ def _line(cells: list[str]) -> str:
 
 def _share(counts: Mapping[str, int], part: str, total: str) -> str:
     if not counts.get(total):
-        return "–"
-    return f"{100 * counts[part] / counts[total]:.3g} % ({counts[part]} of {counts[total]})"
+        return NOTHING
+    return f"{counts[part]}/{counts[total]}"
 
 
 def updated(text: str) -> str:
     """The page with current tables."""
-    figures = measured()
+    figures, origins = PRODUCED["figures"](), json.loads(PRODUCED["PRODUCED"].read_text("utf-8"))
     for heading, kinds in sections().items():
-        begin, rows = BEGIN.format(heading), table(kinds, figures)
+        begin, rows = BEGIN.format(heading), table(kinds, figures, origins)
         if begin not in text:
             text = text.replace(NEXT, f"## {heading}\n{begin}{END}\n{NEXT}", 1)
         head, tail = text.split(begin, 1)

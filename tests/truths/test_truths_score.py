@@ -186,11 +186,41 @@ def test_the_printed_score_lists_every_wrong_sentence_and_each_criterion_has_a_v
     criteria = {verdict.criterion: verdict.met for verdict in verdicts(judgements, CAUSES)}
     assert criteria["no warning in a clean run"]
     assert not criteria["precision, pooled over kinds: 98 %"]
+
+
+def test_figures_have_for_each_cause_what_was_stated_right_and_wrong() -> None:
+    wrong, other = said("outlier"), said("other-load", "note")
+    judgements = [
+        judge(planted("sender-neighbour"), [said("sender-starved"), other], CAUSES),
+        judge(planted("sender-neighbour"), [said("sender-starved"), wrong], CAUSES),
+        judge(CLEAN, [wrong], CAUSES),
+    ]
+    missed = {"stated": 1, "right": 0, "wrong": 1}
+    found = {"stated": 2, "right": 2, "wrong": 0}
+    beside = {"stated": 1, "right": 0, "wrong": 0}
+    kinds = {"other-load": beside, "outlier": missed, "sender-starved": found}
     assert figures(judgements, CAUSES) == {
-        "sender-starved": {"said": 1, "right": 1, "planted": 1, "found": 1},
-        "other-traffic": {"said": 0, "right": 0, "planted": 1, "found": 0},
-        "outlier": {"said": 1, "right": 0, "planted": 0, "found": 0},
+        "sender-neighbour": {"best": "sender-starved", "runs": 2, "kinds": kinds},
+        "clean": {"best": "", "runs": 1, "kinds": {"outlier": missed}},
     }
+    only_stated = {
+        kind: {"stated": count["stated"], "right": 0, "wrong": 0}
+        for kind, count in kinds.items()
+        if kind != "outlier"
+    }
+    assert figures(judgements, CAUSES, shared=True) == {
+        "sender-neighbour": {"best": "", "runs": 2, "kinds": only_stated}
+    }
+
+
+def test_a_run_counts_as_recall_of_a_kind_only_if_this_kind_itself_is_stated() -> None:
+    """Of the cause ``stolen``, ``stolen-cpu`` is the best finding and ``cpus-taken`` the next."""
+    both = judge(planted("stolen"), [said("stolen-cpu"), said("cpus-taken")], CAUSES)
+    second = judge(planted("stolen"), [said("cpus-taken")], CAUSES)
+    assert not second.missed
+    assert score.recall([both, second], CAUSES) == Share(2, 2)
+    assert score.of_kind([both, second], CAUSES, "stolen-cpu") == Share(1, 2)
+    assert score.of_kind([both, second], CAUSES, "cpus-taken") == Share(0, 0)
 
 
 def test_every_benchmark_cause_is_documented_with_its_expected_findings() -> None:

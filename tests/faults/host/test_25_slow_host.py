@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
 from draws import chance
 from fault_runs import Bench, bench, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
@@ -38,6 +39,7 @@ def run_in_bursts(bench: Bench) -> Seen:
 
 
 @injects()
+@pytest.mark.produces("data-stopped")
 def test_a_probe_that_runs_in_bursts_is_named_after_three_attempts(outcome_of: OutcomeOf) -> None:
     outcome = outcome_of(run_in_bursts)
     assert "1 trial in which data stopped: see the findings" in outcome["stderr"]

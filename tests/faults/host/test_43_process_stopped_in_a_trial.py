@@ -40,6 +40,7 @@ def stop_a_probe(bench: Bench, protocol: str) -> Seen:
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
 @injects()
+@pytest.mark.produces("measured-again")
 def test_a_run_names_a_stopped_probe_and_measures_the_trial_again(
     outcome_of: OutcomeOf, protocol: str
 ) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from draws import seeds
 from fault_runs import wrong_ok
 from labs import first_itself
@@ -55,6 +56,7 @@ def lose_and_repeat() -> Seen:
 
 
 @injects("namespaces")
+@pytest.mark.produces("lost-on-path")
 def test_loss_duplicates_and_reordering_are_counted_in_each_direction_as_the_relay_made_them(
     outcome_of: OutcomeOf, tmp_path: Path
 ) -> None:

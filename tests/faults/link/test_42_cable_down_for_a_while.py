@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any, Literal
 
+import pytest
 from draws import chance, drawn
 from fault_labs import SERVER, lab_matrix, lab_of, lab_run, namespace_of
 from fault_runs import Bench, bench, wrong_ok
@@ -42,6 +43,7 @@ def cut_the_cable(bench: Bench) -> Seen:
 
 
 @injects("lab")
+@pytest.mark.produces("measured-again")
 def test_a_trial_whose_cable_was_down_is_measured_again_and_the_finding_says_how_long(
     outcome_of: OutcomeOf,
 ) -> None:

@@ -82,6 +82,7 @@ SMALL = "protocol: TCP, message_size: 64, congestion: cubic, client_cpu: 1, serv
 
 
 @pytest.mark.night
+@pytest.mark.produces("wire-ceiling")
 def test_a_stream_at_the_wire_ceiling_gets_no_warning(cable_run: Path) -> None:
     run = load(cable_run)
     (stream,) = [record for record in run.records if record.test == "stream"]
@@ -94,6 +95,7 @@ def test_a_stream_at_the_wire_ceiling_gets_no_warning(cable_run: Path) -> None:
     assert Kind.WIRE_CEILING in {finding.kind for finding in findings}
 
 
+@pytest.mark.produces("above-ceiling", "path-mtu")
 def test_a_wrong_link_rate_and_a_wrong_mtu_in_the_matrix_are_named(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_a_wrong_link_rate_and_a_wrong_mtu_in_the_matrix_are_named(
 
 
 @pytest.mark.needs("quota")
+@pytest.mark.produces("sender-cpu-quota")
 def test_a_sender_under_a_cpu_quota_is_named_with_its_throttling(
     planted: lab.LabState, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def slow_cable() -> Iterator[lab.LabState]:
 
 
 @pytest.mark.parametrize("test", [LARGE_TCP, LARGE_UDP], ids=["TCP", "UDP"])
+@pytest.mark.produces("link-or-shaper")
 def test_a_cable_slower_than_stated_is_named_as_a_limit_on_the_wire(
     slow_cable: lab.LabState, tmp_path: Path, test: str
 ) -> None:
@@ -118,6 +119,7 @@ def star() -> Iterator[lab.LabState]:
         yield of
 
 
+@pytest.mark.produces("slow-host")
 def test_the_findings_name_the_slow_host_of_a_mesh_and_no_pair(
     star: lab.LabState, tmp_path: Path
 ) -> None:
@@ -145,6 +147,7 @@ def cable() -> Iterator[lab.LabState]:
         yield of
 
 
+@pytest.mark.produces("sender-starved", "wire-ceiling")
 def test_the_findings_distinguish_a_starved_sender_from_trials_at_the_wire_ceiling(
     cable: lab.LabState, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
+@pytest.mark.produces("search-frame-rate", "search-line-rate")
 def test_a_search_finds_one_frame_rate_at_small_frames_and_the_line_rate_at_large_frames(
     limited: lab.LabState, tmp_path: Path
 ) -> None:

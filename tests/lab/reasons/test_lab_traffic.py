@@ -109,6 +109,7 @@ OF_OTHERS = (Kind.OTHER_TRAFFIC, Kind.OTHER_TRAFFIC_BESIDE)
         pytest.param(2, 1, ("linux-b", "receiving"), UDP_BELOW_THE_LINE, id="to-the-receiver-udp"),
     ],
 )
+@pytest.mark.produces("other-traffic")
 def test_traffic_of_others_on_the_cable_of_a_stream_is_named_as_its_limit(
     star: lab.LabState, tmp_path: Path, source: int, sink: int, at: tuple[str, str], test: str
 ) -> None:
@@ -125,6 +126,7 @@ def test_traffic_of_others_on_the_cable_of_a_stream_is_named_as_its_limit(
     assert 0.98 <= other_traffic.evidence["link_filled_share"] <= 1.02
 
 
+@pytest.mark.produces("other-traffic-beside")
 def test_traffic_of_others_beside_a_paced_stream_is_noted_at_both_hosts(
     star: lab.LabState, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def of_kind(run: Analysis, kind: str, size: int) -> list[Finding]:
     return [finding for finding in every if finding.group.message_bytes == size]
 
 
+@pytest.mark.produces("below-floor")
 def test_round_trips_faster_than_the_link_allows_give_a_warning_about_a_shaper(
     run: Analysis,
 ) -> None:

@@ -165,6 +165,7 @@ def fast() -> Iterator[lab.LabState]:
 
 
 @pytest.mark.night
+@pytest.mark.produces("sender-call-rate")
 def test_the_send_call_of_a_windows_client_is_named_as_the_limit_of_small_messages(
     fast: lab.LabState, tmp_path: Path
 ) -> None:

@@ -1,0 +1,106 @@
+"""Each kind of finding was produced once by a real probe; docs/findings.md says by what."""
+
+from __future__ import annotations
+
+import ast
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import ROOT
+
+from netlab.findings.kinds.catalogue import Kind
+
+NOT_YET = frozenset(
+    {
+        *("above-ceiling-or-tool", "buffer-capped", "clock-rate", "congestion-dips"),
+        *("consistent-with-drift", "duplex", "facts-changed", "failed-trials", "far-host"),
+        *("first-packet-lost", "first-trial-slower", "fragments-lost", "host-drops"),
+        *("link-speed", "load-below-path", "loss-recovery", "lost-at-interface"),
+        *("lost-in-backlog", "lost-in-queue", "messages-late", "path-loss", "path-mtu-smaller"),
+        *("periodic-dips", "power-saving", "process-stalled", "receiver-cpu"),
+        *("requests-lost-under-load", "same-buffer", "search-buffer-capped", "search-burst-own"),
+        *("search-device", "search-generator-bound"),
+        *("search-loss-own", "search-no-rate", "search-not-monotone", "search-outrun"),
+        *("search-overload", "search-paused", "search-queue", "search-receiver-bound"),
+        *("sender-queue-drops", "slower-link", "stream-silent", "target-cannot-tell"),
+        *("target-passes", "trip-waited-for-cpu"),
+    }
+)
+"""Kinds that nothing has produced yet. No name may be added."""
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "docs" / "scripts" / "findings_produced.py"))
+
+
+@pytest.fixture(scope="module")
+def origins(script: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    origins: dict[str, dict[str, Any]] = json.loads(script["PRODUCED"].read_text("utf-8"))
+    return origins
+
+
+def test_the_file_of_what_produced_each_finding_agrees_with_the_recorded_runs_and_tests(
+    script: dict[str, Any],
+) -> None:
+    assert script["PRODUCED"].read_text("utf-8") == script["text"](script["produced"]()), (
+        "run `make docs`"
+    )
+
+
+def test_every_kind_of_finding_was_produced_by_something_but_those_of_a_list_that_shrinks(
+    origins: dict[str, dict[str, Any]],
+) -> None:
+    assert [*origins] == [str(kind) for kind in Kind]
+    assert {kind for kind, origin in origins.items() if not origin} == NOT_YET
+
+
+def test_a_test_that_produces_a_finding_names_its_kind(script: dict[str, Any]) -> None:
+    marked = [*script["marked"]()]
+    assert len(marked) > 10
+    for name, function, kinds in marked:
+        path = Path(ROOT / name.split("::")[0])
+        assert kinds_in(function, ast.parse(path.read_text("utf-8"))) >= {*kinds}, name
+
+
+def kinds_in(function: ast.FunctionDef, module: ast.Module) -> set[str]:
+    """The kinds that a test or what it uses of its module names, its marks left out."""
+    defined = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    kinds, seen, due = set[str](), set[str](), [function.name]
+    while due:
+        name = due.pop()
+        seen.add(name)
+        for node in (each for part in defined[name].body for each in ast.walk(part)):
+            if isinstance(node, ast.Constant):
+                kinds.add(str(node.value))
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Kind":
+                kinds.add(node.attr.lower().replace("_", "-"))
+            elif isinstance(node, ast.Name) and node.id in defined.keys() - seen:
+                due.append(node.id)
+    return kinds
+
+
+def test_the_figures_of_a_kind_are_the_sums_of_the_measured_causes(
+    script: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Worked by hand; a cause of which two files tell is counted in both."""
+    right = {"stated": 9, "right": 8, "wrong": 1}
+    other = {"stated": 3, "right": 0, "wrong": 0}
+    rows = {
+        "stray": {"best": "stray-trial", "runs": 10, "kinds": {"stray-trial": right, "step": other}}
+    }
+    for day in ("2026-11-23", "2026-11-29"):
+        (tmp_path / f"{day}.json").write_text(json.dumps(rows))
+    monkeypatch.setitem(script["figures"].__globals__, "MEASURED", tmp_path)
+    assert script["figures"]() == {
+        "stray-trial": {"said": 18, "right": 16, "planted": 20, "found": 16}
+    }
+    counted: dict[str, dict[str, Any]] = {"stray-trial": {}, "step": {}}
+    script["_planted"](counted)
+    assert counted == {
+        "stray-trial": {"planted": {"stray": [16, 20]}},
+        "step": {"planted": {"stray": [6, 20]}},
+    }
