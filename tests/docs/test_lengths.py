@@ -11,7 +11,7 @@ from folders import DOCS, ROOT
 
 README_WORDS = 1200
 CHANGELOG_WORDS = 500
-DOCS_WORDS = 80_000
+DOCS_WORDS = 77_250
 """Of all texts below docs/ together: what was reached. A change may lower it."""
 PARAGRAPH_WORDS = 90
 CELL_WORDS = 40
@@ -21,7 +21,6 @@ LONGER = {
     "docs/explanation/gallery.md",
     "docs/explanation/measuring.md",
     "docs/findings.md",
-    "docs/hosts.md",
     "docs/how-to/coming-from.md",
     "docs/how-to/engines.md",
     "docs/how-to/history.md",
@@ -38,7 +37,6 @@ LONGER = {
     "docs/reference/stream.md",
     "docs/reference/throughput-search.md",
     "docs/reliability.md",
-    "docs/report.md",
     "docs/testing.md",
 }
 """Pages that still have longer paragraphs or cells. None is ever added."""
