@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from netlab import clock
 from netlab.errors import HostGone, ProbeError
@@ -85,29 +85,28 @@ class Conversation(ABC):
         """The ends that have an agent, the listening one first."""
         return (self.connector,) if self.listener is None else (self.listener, self.connector)
 
-    @property
-    def ended(self) -> bool:
-        """Whether every end has ended."""
-        return all(side.ended for side in self.sides)
-
     def begin(self, inbox: Inbox) -> None:
         """Ask the listening side to bind; if that side has no agent, connect at once."""
         if self.listener is None:
-            self._connect(self.to, inbox)
-            return
-        keys: dict[str, Any] = {"open": "listen", "bind": self.listener.address}
-        ports = self.listener.agent.host.ports
-        if ports is not None:
-            keys["port"] = ports
-        self._start(self.listener, keys, inbox)
+            side, keys = self.connector, self._connecting_to(self.to)
+        else:
+            side, keys = self.listener, {"open": "listen", "bind": self.listener.address}
+            if side.agent.host.ports is not None:
+                keys["port"] = side.agent.host.ports
+        side.pending = side.agent.start(side.verb, inbox=inbox, **(keys | dict(side.keys)))
 
     def handle(self, side: ConversationEnd, record: Mapping[str, Any], inbox: Inbox) -> None:
         """Process one record of ``side``."""
         kind = record["type"]
+        if kind == GONE:
+            side.fault = ProbeError(side.agent.host.name, "host-gone", detail=str(record["detail"]))
+            return
         if kind == "ready" and side is self.listener:
-            if not self.aborted and self.connector.pending is None:
+            end = self.connector
+            if not self.aborted and end.pending is None:
                 to = destination(side.address, record.get("ports") or record["port"])
-                self._connect(to, inbox)
+                keys = self._connecting_to(to) | dict(end.keys)
+                end.pending = end.agent.start(end.verb, inbox=inbox, **keys)
         elif kind == "result":
             side.result = record
         elif kind == "error" and side.fault is None:
@@ -138,16 +137,13 @@ class Conversation(ABC):
         if side.pending is not None:
             side.agent.start("stop", test=side.pending.id, **keys)
 
-    def _connect(self, to: str, inbox: Inbox) -> None:
-        side = self.connector
-        keys = {"open": "connect", "to": to, "bind": side.address} | dict(self.connecting)
-        self._start(side, keys, inbox)
-
-    def _start(self, side: ConversationEnd, keys: dict[str, Any], inbox: Inbox) -> None:
-        side.pending = side.agent.start(side.verb, inbox=inbox, **(keys | dict(side.keys)))
+    def _connecting_to(self, to: str) -> dict[str, Any]:
+        return {"open": "connect", "to": to, "bind": self.connector.address, **self.connecting}
 
 
 OnProgress = Callable[[ConversationEnd, Mapping[str, Any]], None]
+Arrivals = queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]]
+"""Records of all ends in the order of their arrival, each with the request that it answers."""
 
 
 def drive(
@@ -162,99 +158,77 @@ def drive(
     limit of the tests at the probes. ``on_begun`` is called after the requests to the listening
     sides and before any end sends. Requests that ``on_begun`` makes therefore delay nothing.
     """
-    drive = _Drive(conversations)
+    arrivals: Arrivals = queue.SimpleQueue()
+
+    def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
+        arrivals.put((pending, record))
+
     try:
-        drive.begin()
+        for conversation in conversations:
+            conversation.begin(inbox)
         on_begun()
-        drive.lead(deadline_s + CONTROLLER_SLACK_S, on_progress)
-    except Exception:
-        drive.end()
-        raise
-    _raise_worst(conversations)
-
-
-@dataclass(slots=True)
-class _Drive:
-    """Running conversations and the records that arrive from them."""
-
-    conversations: Sequence[Conversation]
-    arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = field(
-        default_factory=queue.SimpleQueue
-    )
-
-    def begin(self) -> None:
-        """Begin every conversation with the request to its listening side."""
-        for conversation in self.conversations:
-            conversation.begin(self._inbox)
-
-    def lead(self, within_s: float, on_progress: OnProgress) -> None:
-        """Process each record until every end has ended."""
-        give_up = clock.monotonic() + within_s
-        while not self.ended:
+        give_up = clock.monotonic() + deadline_s + CONTROLLER_SLACK_S
+        while late := _running(conversations):
             try:
-                side, record = self._take(give_up)
+                pending, record = clock.get(arrivals, max(0.0, give_up - clock.monotonic()))
             except queue.Empty:
-                _give_up(self.conversations)
+                raise _overdue(late) from None
+            conversation, side = _end_of(pending, conversations)
+            conversation.handle(side, record, inbox)
             if record["type"] == GONE:
                 raise HostGone(str(record["detail"]))
             if record["type"] == "progress":
                 on_progress(side, record)
             if side.fault is not None:
-                self._abort()
-
-    def end(self) -> None:
-        """End the remaining tests. Otherwise, after the loss of one host, the probe at the other
-        end would continue into the time of the next trial.
-        """
-        self._abort()
-        give_up = clock.monotonic() + ENDS_S
-        with suppress(queue.Empty):
-            while not self.ended:
-                self._take(give_up)
-
-    @property
-    def ended(self) -> bool:
-        """Whether every end of every conversation has ended."""
-        return all(conversation.ended for conversation in self.conversations)
-
-    def _take(self, until: float) -> tuple[ConversationEnd, Mapping[str, Any]]:
-        """Process the next record; returns its end and the record. Raises queue.Empty if no record
-        arrives in time.
-        """
-        pending, record = clock.get(self.arrivals, max(0.0, until - clock.monotonic()))
-        conversation, side = next(
-            (conversation, side)
-            for conversation in self.conversations
-            for side in conversation.sides
-            if side.pending is pending
-        )
-        if record["type"] == GONE:
-            side.fault = ProbeError(side.agent.host.name, "host-gone", detail=str(record["detail"]))
-        else:
-            conversation.handle(side, record, self._inbox)
-        return side, record
-
-    def _inbox(self, pending: Pending, record: Mapping[str, Any]) -> None:
-        self.arrivals.put((pending, record))
-
-    def _abort(self) -> None:
-        for conversation in self.conversations:
-            if not conversation.aborted:
-                conversation.abort()
+                _abort(conversations)
+    except Exception:
+        _end(conversations, arrivals, inbox)
+        raise
+    _raise_worst(conversations)
 
 
-def _give_up(conversations: Sequence[Conversation]) -> NoReturn:
-    """Abort conversations that are over their deadline, and raise ProbeError."""
-    sides = [side for conversation in conversations for side in conversation.sides]
-    late = [side for side in sides if not side.ended]
+def _running(conversations: Sequence[Conversation]) -> list[ConversationEnd]:
+    return [side for one in conversations for side in one.sides if not side.ended]
+
+
+def _end_of(
+    pending: Pending, conversations: Sequence[Conversation]
+) -> tuple[Conversation, ConversationEnd]:
+    return next(
+        (conversation, side)
+        for conversation in conversations
+        for side in conversation.sides
+        if side.pending is pending
+    )
+
+
+def _abort(conversations: Sequence[Conversation]) -> None:
     for conversation in conversations:
-        conversation.abort()
+        if not conversation.aborted:
+            conversation.abort()
+
+
+def _end(conversations: Sequence[Conversation], arrivals: Arrivals, inbox: Inbox) -> None:
+    """End the remaining tests. Otherwise, after the loss of one host, the probe at the other end
+    would continue into the time of the next trial.
+    """
+    _abort(conversations)
+    give_up = clock.monotonic() + ENDS_S
+    with suppress(queue.Empty):
+        while _running(conversations):
+            pending, record = clock.get(arrivals, max(0.0, give_up - clock.monotonic()))
+            conversation, side = _end_of(pending, conversations)
+            conversation.handle(side, record, inbox)
+
+
+def _overdue(late: Sequence[ConversationEnd]) -> ProbeError:
+    """The fault of ends that are over their deadline."""
     detail = "no last record from the probe after its own deadline"
     for side in late:
         if side.agent.skipped_lines > side.skipped_lines:
             detail += f"; its host printed a line that is no record: {side.agent.last_skipped}"
-            raise ProbeError(side.agent.host.name, BAD_ANSWER, detail=detail)
-    raise ProbeError(late[0].agent.host.name, "deadline", detail=detail)
+            return ProbeError(side.agent.host.name, BAD_ANSWER, detail=detail)
+    return ProbeError(late[0].agent.host.name, "deadline", detail=detail)
 
 
 def _raise_worst(conversations: Sequence[Conversation]) -> None:

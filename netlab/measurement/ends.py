@@ -16,6 +16,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror, Service
 from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.experiment.matrix import NamedMirror
+from netlab.experiment.records import Value
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.rendezvous import Participant
 
@@ -154,3 +155,25 @@ def connected_as_set(setup: TestSettings) -> dict[str, str]:
 def address_of(host: Host, cell: Cell) -> str:
     """The test address of ``host`` that ``cell`` uses."""
     return host.address(cell.setup.network, cell.setup.ip_version)
+
+
+NOT_MEASURED = frozenset({"type", "id", "role", "protocol", "message_bytes", "streams"})
+"""Keys of a probe's `result` that only repeat the request."""
+
+
+def prefixed(prefix: str, result: Mapping[str, Any]) -> dict[str, Value]:
+    """All measured values of one end, each name with ``prefix``."""
+    return {f"{prefix}{key}": value for key, value in result.items() if key not in NOT_MEASURED}
+
+
+def of_connection(prefix: str, *results: Mapping[str, Any]) -> dict[str, Value]:
+    """MSS and timestamps of a TCP connection, each from the first end whose system reports it."""
+    values: dict[str, Value] = {}
+    # Both ends agreed on the options, so the report of either system is enough.
+    for result in results:
+        if "tcp_end_snd_mss" in result:
+            values.setdefault(prefix + "mss_bytes", result["tcp_end_snd_mss"])
+        if "tcp_end_options" in result:
+            options = str(result["tcp_end_options"]).split(",")
+            values.setdefault(prefix + "tcp_timestamps", "timestamps" in options)
+    return values

@@ -1,4 +1,4 @@
-"""The engines that netlab has: its own probe, and other tools.
+"""Measures a trial with the engine that its cell names: netlab's own probe, or another tool.
 
 A cell is one combination of a pairing (two hosts), a kind of test and its settings. The modules of
 the other tools are imported only when a cell names such a tool, because most runs name none.
@@ -6,41 +6,97 @@ the other tools are imported only when a cell names such a tool, because most ru
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.experiment.records import REASONS, Record, Status, Value, reason_of, utc_now
+from netlab.experiment.schedule import Trial
+from netlab.measurement import payload_search, stream
+from netlab.measurement.ends import Ends, OnGoodput
+from netlab.measurement.rfc2544 import throughput_search
+from netlab.measurement.round_trips import latency_under_load, round_trip
+from netlab.remote.pending import DETAIL_CHARACTERS
+from netlab.remote.protocol import BAD_ANSWER
+from netlab.results.value_types import misfit
+from netlab.terminal import excerpt
 
 if TYPE_CHECKING:
-    from netlab.measurement.engine import Engine
+    from netlab.measurement.tools.tool_engine import ToolEngine
+
+ValuesOf = Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]
+"""Measures one trial on its two hosts and returns the values of its record.
+
+It calls the third argument with the totals so far while the trial runs. Raises ProbeError if there
+is no result, and HostGone if one of the hosts is lost."""
+
+OF_PROBE: dict[str, ValuesOf] = {
+    "stream": stream.values_of,
+    "round_trip": round_trip.values_of,
+    "connect": round_trip.values_of,
+    "payload_search": payload_search.values_of,
+    "throughput_search": throughput_search.values_of,
+    "latency_under_load": latency_under_load.values_of,
+}
+"""Kind of test → the function that measures it with netlab's own probe."""
 
 
-def cannot(cell: Cell) -> str | None:
-    """Why the engine that a cell names cannot measure the cell on any host; ``None`` if it can."""
+def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
+    """Measure one trial; its record is a result, or a failure with its reason.
+
+    If a value does not have the type that its name requires, the record is a failure with the
+    reason ``bad-answer`` and without the values. ``live`` is called with the totals so far while
+    the trial runs. Raises ``HostGone`` if one of the hosts is lost: then nothing is known about the
+    trial.
+    """
+    values_of = engine_of(trial.cell)
+    started_at = utc_now()
+    status, reason, fault = Status.OK, None, None
+    values: dict[str, Value] = {}
+    try:
+        trial_values = values_of(trial, ends, live)
+        wrong = misfit(trial_values)
+        if wrong is not None:
+            names = f"{ends.server_name} and {ends.client.host.name}"
+            raise ProbeError(names, BAD_ANSWER, detail=excerpt(wrong, DETAIL_CHARACTERS))
+        values |= trial_values
+    except ProbeError as error:
+        fault, reason = error, reason_of(error.word)
+        status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
+        if error.word == "message-too-long" and error.path_mtu_bytes is not None:
+            values["path_mtu_bytes"] = error.path_mtu_bytes
+    values["same_host"] = ends.same_host
+    return Record(
+        cell=trial.cell.key,
+        trial=trial.number,
+        attempt=attempt,
+        status=status,
+        pairing=trial.cell.pairing,
+        server=ends.server_name,
+        client=ends.client.host.name,
+        test=trial.cell.test,
+        started_at=started_at,
+        settings=dict(trial.cell.settings),
+        values=values,
+        reason=reason,
+        errno=None if fault is None else fault.errno,
+        detail=None if fault is None else str(fault),
+    )
+
+
+def engine_of(cell: Cell) -> ValuesOf:
+    """The function that measures a cell: that of its kind of test, or that of the tool it names."""
     setup = cell.setup
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
-        return None
-    from netlab.measurement.tools.table import TOOLS
-    from netlab.measurement.tools.tool import refusal
-
-    refused = refusal(TOOLS[setup.engine], setup)
-    return None if refused is None else str(refused)
-
-
-def engine_of(cell: Cell) -> Engine:
-    """The engine that measures a cell."""
-    setup = cell.setup
-    if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
-        # Imported late: a plan asks `cannot` only, and needs no code that talks to hosts.
-        from netlab.measurement.netprobe import NETPROBE
-
-        return NETPROBE
-    return _tool_engine(setup.engine)
+        return OF_PROBE[cell.test]
+    return _tool_engine(setup.engine).values_of
 
 
 @cache
-def _tool_engine(name: str) -> Engine:
+def _tool_engine(name: str) -> ToolEngine:
     from netlab.measurement.tools.table import TOOLS
     from netlab.measurement.tools.tool_engine import ToolEngine
 

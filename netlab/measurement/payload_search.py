@@ -26,10 +26,9 @@ from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
-from netlab.measurement.ends import Ends, OnGoodput
+from netlab.measurement.ends import Ends, OnGoodput, of_connection
 from netlab.measurement.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.measurement.payload_path import UNHEARD, Direction
-from netlab.measurement.record import of_connection
 from netlab.measurement.sweep import sweep
 
 DOUBTS = 2

@@ -17,10 +17,9 @@ from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.common_window import CommonWindow, common_window
 from netlab.measurement.conversation import ConversationEnd, drive, opened_by
-from netlab.measurement.ends import Ends, OnGoodput, so_far
+from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.measurement.flow import Flow, deadline_s, keys_of
 from netlab.measurement.host_watch import DropWatch
-from netlab.measurement.record import of_connection, prefixed
 from netlab.measurement.requests import heeds, request_keys
 from netlab.remote.agent import Agent
 

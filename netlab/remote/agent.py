@@ -151,7 +151,9 @@ class Agent:
             pending.deliver({"type": GONE, "detail": sentence})
             return pending
         try:
-            self._send(request_line(pending.id, verb, keys))
+            with self._write_lock:
+                self._process.write(request_line(pending.id, verb, keys))
+                self._sent_at = clock.monotonic()
         except (OSError, ValueError) as error:
             self._on_write_error(error)
         return pending
@@ -265,7 +267,7 @@ class Agent:
         self._machine = str(machine or facts.get("boot_id") or f"host {self.host.name}")
         self._network = str(network or facts.get("hostname") or "")
 
-    def _send(self, line: bytes, wait_s: float = -1) -> None:
+    def _send(self, line: bytes, wait_s: float) -> None:
         """Write a line, unless another thread blocks the input for longer than ``wait_s``."""
         if not self._write_lock.acquire(timeout=wait_s):
             return

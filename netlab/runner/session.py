@@ -28,6 +28,7 @@ from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.measurement.common_window import CommonWindow, common_window, is_common
+from netlab.measurement.ends import Ends
 from netlab.runner.absence import PATIENCE_S
 from netlab.runner.daemon_executor import DaemonExecutor
 from netlab.runner.due_trials import disturbed, outstanding, participants_of
@@ -284,7 +285,7 @@ class Session:
             participants = participants_of(pending_trials)
             for trial, attempt in attempts:
                 around = Around(window, participants.get(trial), entered.get(trial))
-                futures[executor.submit(self._trial, trial, attempt, around)] = trial
+                futures[executor.submit(self.trial, trial, attempt, around)] = trial
             pending_trials = []
             for future in self._completed(futures):
                 trial, record = futures[future], future.result()
@@ -364,13 +365,25 @@ class Session:
         except Exception as error:
             self.progress.warn([keep_traceback(error, self.folder.path, name)])
 
-    def _trial(self, trial: Trial, attempt: int, around: Around) -> Record:
-        """The record of one trial: its result, or why it was not measured."""
+    def trial(self, trial: Trial, attempt: int, around: Around) -> Record:
+        """The record of one trial: its result, or why it was not measured. It is called in a thread
+        of its own.
+        """
         try:
             try:
-                return self._measured(trial, attempt, around)
+                state = around.state()
+                reason = self.pool.reason_not_to_measure(trial.cell)
+                obstacle = self.states.obstacle_left(reason, trial.cell) or state.obstacle
+                if obstacle is not None:
+                    return obstacle.record(trial, attempt)
+                self.progress.trial(trial)
+                ends = self._ends(trial, around)
+                record = self.place.measure(trial, ends, attempt, self.progress.live)
+                self.pool.check_path_again(record, trial.cell)
             except HostGone as gone:
                 return self.pool.lost(trial, attempt, gone)
+            values = {**record.values, **state.values}
+            return replace(record, values=values) if state.values else record
         except StoreError:
             raise
         except Exception as error:
@@ -379,15 +392,10 @@ class Session:
             if around.participant is not None:
                 around.participant.leave()
 
-    def _measured(self, trial: Trial, attempt: int, around: Around) -> Record:
-        state = around.state()
-        reason = self.pool.reason_not_to_measure(trial.cell)
-        obstacle = self.states.obstacle_left(reason, trial.cell) or state.obstacle
-        if obstacle is not None:
-            return obstacle.record(trial, attempt)
-        self.progress.trial(trial)
+    def _ends(self, trial: Trial, around: Around) -> Ends:
+        """The hosts of a trial, with what the matrix and the trial's round say about them."""
         link = self.matrix.link
-        ends = replace(
+        return replace(
             self.pool.ends(trial.cell),
             captures=self.folder.path / CAPTURES,
             window=around.window,
@@ -395,6 +403,3 @@ class Session:
             mirrors=self.matrix.mirrors,
             link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
         )
-        record = self.place.measure(trial, ends, attempt, self.progress.live)
-        self.pool.check_path_again(record, trial.cell)
-        return replace(record, values={**record.values, **state.values}) if state.values else record

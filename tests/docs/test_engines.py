@@ -10,9 +10,9 @@ from folders import ROOT
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.kinds import ROWS
 from netlab.experiment.matrix import expand
-from netlab.measurement.engines import cannot
 from netlab.measurement.tools.table import TOOLS
 from netlab.measurement.tools.tool import OTHERWISE
+from netlab.runner.planning.plan import cannot
 
 PAGE = (ROOT / "docs/how-to/engines.md").read_text("utf-8")
 ALWAYS = {"message_bytes", "duration_s"}

@@ -7,7 +7,7 @@ request it is an answer to.
 from __future__ import annotations
 
 from netlab.experiment.records import Record, Status, Value, from_json, to_json
-from netlab.measurement.record import prefixed
+from netlab.measurement.ends import prefixed
 from netlab.remote.answers import Answers
 from netlab.remote.pending import fault_in
 from netlab.remote.programs.undo_log import _leftover, in_order

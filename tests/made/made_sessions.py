@@ -17,12 +17,12 @@ from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
-from netlab.measurement.ends import Ends
-from netlab.measurement.engines import engine_of
+from netlab.measurement import engines
+from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
 from netlab.runner.due_trials import counts, outstanding
 from netlab.runner.host_pool import HostPool
-from netlab.runner.hosts import trial_place
+from netlab.runner.hosts.trial_place import ThisProcess
 from netlab.runner.progress import Progress
 from netlab.runner.run import plan_of
 from netlab.runner.session import Session
@@ -56,7 +56,6 @@ def scattered(cell: Cell, number: int) -> float:
 class FakePool:
     """Hosts that answer at once, as a function of the trial, and the engine that asks them."""
 
-    name = "made-up"
     tests: tuple[str, ...] = ("stream", "throughput_search")
     value: Callable[[Cell, int], float] = scattered
     stolen: Callable[[Trial, int], float | None] = lambda *_: None
@@ -160,11 +159,12 @@ class Bench:
         """One session; what it measured. It may be cut."""
         matrix = self.matrix
         cells = expand(matrix)
-        self.monkeypatch.setattr(
-            trial_place,
-            "engine_of",
-            lambda cell: pool if cell.test in pool.tests else engine_of(cell),
-        )
+
+        def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
+            is_fake = trial.cell.test in pool.tests
+            return (pool if is_fake else engines).measure(trial, ends, attempt, live)
+
+        self.monkeypatch.setattr(ThisProcess, "measure", staticmethod(measure))
         progress = Progress()
         with RunFolder.open_for_writing(
             self.path / "run", plan_of(matrix, cells), clock=ticking()

@@ -90,7 +90,7 @@ def seen(folder: Path) -> dict[str, object]:
     from netlab.experiment.matrix import expand
     from netlab.experiment.requirements import lacking
     from netlab.experiment.schedule import Trial
-    from netlab.measurement.netprobe import NETPROBE
+    from netlab.measurement.engines import measure
     from netlab.results.columns import describe
     from netlab.results.labels import setting
     from netlab.runner.run import plan_of
@@ -102,7 +102,7 @@ def seen(folder: Path) -> dict[str, object]:
     requests: list[list[object]] = []
     with RunFolder.open_for_writing(folder / "run", plan_of(matrix, cells)) as run:
         for cell in cells:
-            record, trial_requests, _ = run_with(NETPROBE.measure, Trial(cell, 1))
+            record, trial_requests, _ = run_with(measure, Trial(cell, 1))
             run.append(record)
             requests += [
                 [verb, keys.get("gap")] for _, verb, keys in trial_requests if verb != "stop"

@@ -15,7 +15,7 @@ from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
 from netlab.measurement.common_window import START_AHEAD_S, CommonWindow, common_window, is_common
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 
 __all__ = ["passing_clock"]
@@ -67,7 +67,7 @@ def test_a_common_window_of_more_trials_starts_later() -> None:
 def measured(window: CommonWindow | None, pair: list[Agent]) -> tuple[Record, list[Any]]:
     ends = Ends(server=pair[0], client=pair[1], same_host=False, window=window)
     cell = Cell(pairing="a+b", test="stream", setup=UDP)
-    record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    record = measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
     return record, [*cast(Fake, pair[0]).asked, *cast(Fake, pair[1]).asked]
 
 

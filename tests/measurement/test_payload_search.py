@@ -17,7 +17,7 @@ from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import SoFar
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.measurement.sweep import sizes_around
 
 pytestmark = pytest.mark.agents
@@ -33,7 +33,7 @@ def trial_of(**settings: Any) -> Trial:
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
-    return run_with(NETPROBE.measure, trial, **fakes)
+    return run_with(measure, trial, **fakes)
 
 
 def udp_path(payload: int, *, word: str = "no-answer", mtu: int | None = None) -> Answer:

@@ -15,7 +15,7 @@ from netlab.experiment.kinds import Connect, RoundTrip
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, SoFar
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.measurement.round_trips.exchange import deadline_s, exchange_of
 from netlab.remote.agent import Agent
 
@@ -36,7 +36,7 @@ def connect_trial_of(**settings: Any) -> Trial:
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
-    return run_with(NETPROBE.measure, trial, **fakes)
+    return run_with(measure, trial, **fakes)
 
 
 def keys_by_verb(requests: list[Asked]) -> dict[str, dict[str, Any]]:

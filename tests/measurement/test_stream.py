@@ -17,8 +17,8 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.conversation import ENDS_S, ConversationEnd
 from netlab.measurement.ends import SoFar
+from netlab.measurement.engines import measure
 from netlab.measurement.flow import Flow
-from netlab.measurement.netprobe import NETPROBE
 from netlab.remote.agent import Agent
 
 __all__ = ["passing_clock"]
@@ -33,7 +33,7 @@ def trial_of(**settings: Any) -> Trial:
 
 
 def run(trial: Trial, **fakes: Any) -> tuple[Record, list[Asked], list[SoFar]]:
-    return run_with(NETPROBE.measure, trial, **fakes)
+    return run_with(measure, trial, **fakes)
 
 
 def test_the_server_listens_first_and_the_client_receives_its_port_and_token() -> None:

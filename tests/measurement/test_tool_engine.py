@@ -19,6 +19,7 @@ from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_result import ToolResult
+from netlab.measurement import engines
 from netlab.measurement.ends import Ends
 from netlab.measurement.tools.iperf2 import IPERF2
 from netlab.measurement.tools.iperf3 import IPERF3
@@ -78,7 +79,9 @@ class MadeTool:
 def measure(shared_loopback: Ends) -> Callable[..., Record]:
     def measured(tool: MadeTool, setup: Stream = STREAM, ends: Ends = shared_loopback) -> Record:
         trial = Trial(Cell(pairing="LL", test="stream", setup=setup), number=1)
-        record = ToolEngine(tool).measure(trial, ends, 1, lambda _cell, _rate: None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engines, "engine_of", lambda _cell: ToolEngine(tool).values_of)
+            record = engines.measure(trial, ends, 1, lambda _cell, _rate: None)
         to_json(record)
         return record
 

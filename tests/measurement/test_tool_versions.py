@@ -19,6 +19,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import SETUPS, RoundTrip, Stream
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.measurement import engines
 from netlab.measurement.ends import Ends
 from netlab.measurement.tools.table import TOOLS
 from netlab.measurement.tools.tool import (
@@ -50,7 +51,9 @@ def setup_of(tool: Tool) -> Stream | RoundTrip:
 def measured(tool: Tool, ends: Ends) -> Record:
     setup = setup_of(tool)
     trial = Trial(Cell(pairing="LL", test=first_test_of(tool), setup=setup), number=1)
-    record = ToolEngine(tool).measure(trial, ends, 1, lambda _cell, _rate: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engines, "engine_of", lambda _cell: ToolEngine(tool).values_of)
+        record = engines.measure(trial, ends, 1, lambda _cell, _rate: None)
     to_json(record)
     return record
 

@@ -14,7 +14,7 @@ from netlab.experiment.hosts import Host, Mirror
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 from netlab.runner import host_pool as room
 from netlab.runner.host_pool import HostPool
@@ -63,7 +63,7 @@ def test_a_host_that_returns_with_a_wrong_route_is_not_measured_until_the_route_
         assert "left reaches right" in obstacle.detail
     ip("-n", wires.server, "route", "delete", *ELSEWHERE)
     assert pool.reason_not_to_measure(CELL) is None
-    record = NETPROBE.measure(Trial(CELL, 1), pool.ends(CELL), 2, lambda _cell, _rate: None)
+    record = measure(Trial(CELL, 1), pool.ends(CELL), 2, lambda _cell, _rate: None)
     assert record.status is Status.OK
 
 

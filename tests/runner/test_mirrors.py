@@ -25,7 +25,7 @@ from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 from netlab.runner.preflight import preflight_service
 from netlab.runner.survey import survey
@@ -175,7 +175,7 @@ def test_a_mirror_over_a_cable_is_measured_over_ipv4_and_ipv6(
         verdict = preflight_service(client, host)
         assert (verdict.blocked, verdict.warnings) == ((), ())
         ends = Ends(None, client, same_host=False, mirror=host.mirror, mirror_name=host.name)
-        record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+        record = measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
     assert (record.status, record.detail) == (Status.OK, None)
     assert (record.values["rtt_count"], record.values["lost_messages"]) == (20, 0)
     assert record.server == "board"

@@ -18,7 +18,7 @@ from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.remote import routes
 from netlab.remote.agent import Agent
 from netlab.remote.routes import RouteEnd
@@ -113,7 +113,7 @@ def test_the_server_connects_if_only_connections_from_the_server_pass(
             setup=Stream(protocol="TCP", message_bytes=1448, duration_s=0.1, direction=direction),
         )
         ends = Ends(server=server, client=client, same_host=False, connected_by=ways)
-        record = NETPROBE.measure(Trial(cell=cell, number=1), ends, 1, lambda _cell, _rate: None)
+        record = measure(Trial(cell=cell, number=1), ends, 1, lambda _cell, _rate: None)
         assert record.status is Status.OK, record.detail
         assert record.values["connected_by"] == "server"
 

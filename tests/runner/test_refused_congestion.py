@@ -27,7 +27,7 @@ from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream, T
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.runner.host_values import HostValues
 from netlab.runner.skip_reasons import Unmeasured, beyond_account
 from netlab.store.reader import read
@@ -46,25 +46,25 @@ ADVICE = "; or set another `congestion` in the matrix, or none to use the host's
 
 TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
     "stream": (
-        NETPROBE.measure,
+        measure,
         Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, congestion="cubic"),
         "client",
         "send",
     ),
     "round_trip": (
-        NETPROBE.measure,
+        measure,
         RoundTrip(protocol="TCP", message_bytes=64, duration_s=1.0, congestion="cubic"),
         "server",
         "mirror",
     ),
     "connect": (
-        NETPROBE.measure,
+        measure,
         Connect(message_bytes=64, duration_s=1.0, congestion="cubic"),
         "server",
         "mirror",
     ),
     "payload_search": (
-        NETPROBE.measure,
+        measure,
         PayloadSearch(protocol="TCP", timeout_s=0.01, congestion="cubic"),
         "client",
         "ask",

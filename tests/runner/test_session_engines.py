@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import cast
 
 from made_sessions import Bench, FakePool, bench
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.engines import engine_of
-from netlab.measurement.netprobe import NETPROBE, Netprobe
+from netlab.measurement.engines import OF_PROBE, ValuesOf
 from netlab.measurement.tools.tool_engine import ToolEngine
+from netlab.remote.agent import Agent
 
 __all__ = ["bench"]
 
@@ -55,6 +57,15 @@ class PairsPool(FakePool):
         return FakePool.measure(self, trial, ends, attempt, live)
 
 
+class NamedPool(FakePool):
+    """Hosts with names, as the record of a trial needs them."""
+
+    def ends(self, cell: Cell) -> Ends:
+        del cell
+        agent = cast(Agent, SimpleNamespace(host=SimpleNamespace(name="a")))
+        return Ends(server=agent, client=agent, same_host=False)
+
+
 def test_pairings_that_search_together_are_measured_again_together(bench: Bench) -> None:
     bench.text = TOGETHER
 
@@ -82,16 +93,22 @@ tests:
   - {test: stream, protocol: UDP, message_size: 64}
   - {test: round_trip, protocol: UDP, message_size: 64, engine: [netprobe, netperf]}
 """
-    pool, by_netprobe, by_netperf = FakePool(), FakePool(), FakePool()
-    bench.monkeypatch.setattr(
-        Netprobe, "measure", lambda _self, *trial: by_netprobe.measure(*trial)
-    )
-    bench.monkeypatch.setattr(
-        ToolEngine, "measure", lambda _self, *trial: by_netperf.measure(*trial)
-    )
-    pool.tests = ("stream",)
-    assert [trial.cell.test for trial in bench.run(pool)] == ["stream"]
-    assert [trial.cell.settings.get("engine") for trial in by_netprobe.measured] == [None]
-    assert [trial.cell.settings.get("engine") for trial in by_netperf.measured] == ["netperf"]
-    assert engine_of(pool.measured[0].cell) is NETPROBE
-    assert engine_of(by_netperf.measured[0].cell).name == "netperf"
+    by_probe, by_netperf = list[Trial](), list[Trial]()
+
+    def kept_in(measured: list[Trial]) -> ValuesOf:
+        def values_of(trial: Trial, _ends: object, _live: object) -> dict[str, Value]:
+            measured.append(trial)
+            return {"rtt_mean_ns": 1.0}
+
+        return values_of
+
+    of_netperf = kept_in(by_netperf)
+    for test in ("stream", "round_trip"):
+        bench.monkeypatch.setitem(OF_PROBE, test, kept_in(by_probe))
+    bench.monkeypatch.setattr(ToolEngine, "values_of", lambda _tool, *words: of_netperf(*words))
+    bench.run(NamedPool(tests=()))
+    assert bench.counted == {"ok": 3}
+    measured = [(trial.cell.test, trial.cell.settings.get("engine")) for trial in by_probe]
+    assert sorted(measured) == [("round_trip", None), ("stream", None)]
+    measured = [(trial.cell.test, trial.cell.settings.get("engine")) for trial in by_netperf]
+    assert measured == [("round_trip", "netperf")]

@@ -13,7 +13,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import LatencyUnderLoad
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 
 MS, S = 1_000_000, 1_000_000_000
 
@@ -107,7 +107,7 @@ class World:
         trial = Trial(Cell(pairing="LL", test="latency_under_load", setup=setup), 1)
         fake_keys: dict[str, Any] = {"answer": self.answer, "told": self.told}
         record, _, _ = run_with(
-            NETPROBE.measure,
+            measure,
             trial,
             asked=self.asked,
             server={**fake_keys, "offset_ns": self.server_ns, **(server or {})},

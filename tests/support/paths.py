@@ -20,7 +20,7 @@ from netlab.experiment.kinds import PayloadSearch, TestSettings
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
@@ -187,7 +187,7 @@ def shared_loopback() -> Iterator[Ends]:
 
 def record_of(test: str, setup: TestSettings, ends: Ends) -> Record:
     trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
-    record = NETPROBE.measure(trial, ends, 1, lambda _cell, _rate: None)
+    record = measure(trial, ends, 1, lambda _cell, _rate: None)
     to_json(record)
     return record
 

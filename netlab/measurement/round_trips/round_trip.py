@@ -12,8 +12,7 @@ from netlab.experiment.kinds import ROWS, Connect, RoundTrip
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.conversation import ConversationEnd, OnProgress, drive
-from netlab.measurement.ends import Ends, OnGoodput, so_far
-from netlab.measurement.record import of_connection, prefixed
+from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.measurement.requests import heeds
 from netlab.measurement.round_trips.exchange import Asking, Exchange, deadline_s, exchange_of
 

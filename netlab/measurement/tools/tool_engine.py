@@ -16,13 +16,12 @@ from dataclasses import replace
 from netlab import clock
 from netlab.errors import MatrixError, ProbeError
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
-from netlab.experiment.records import Record, Value
+from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_result import ToolResult
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.flow import PROBE_SLACK_S
 from netlab.measurement.host_watch import DropWatch
-from netlab.measurement.record import record_of_trial
 from netlab.measurement.tools.free_ports import free_ports
 from netlab.measurement.tools.tool import (
     Refusal,
@@ -67,11 +66,8 @@ class ToolEngine:
         """The tool's name."""
         return self._tool.name
 
-    def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """Measure one trial. After a ``ProbeError``, its record has the reason and no result."""
-        return record_of_trial(trial, ends, attempt, lambda: self._values(trial, ends))
-
-    def _values(self, trial: Trial, ends: Ends) -> Mapping[str, Value]:
+    def values_of(self, trial: Trial, ends: Ends, _live: OnGoodput) -> Mapping[str, Value]:
+        """The values of a trial; ProbeError if it has no result."""
         setup = trial.cell.setup
         assert isinstance(setup, Stream | RoundTrip)  # noqa: S101  (for the type checker)
         self._raise(refusal(self._tool, setup))

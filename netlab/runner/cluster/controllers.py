@@ -24,8 +24,8 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import PayloadSearch
 from netlab.experiment.records import Record, from_json
 from netlab.experiment.schedule import Trial
+from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput, SoFar
-from netlab.measurement.engines import engine_of
 from netlab.remote.agent import SILENCE_S, Agent
 from netlab.remote.connections import Connections
 from netlab.runner.cluster.calls import WorkerCalls
@@ -111,7 +111,7 @@ class Controllers:
         address = self._places.get(agent.host.name)
         relay = None if address is None else self._relays.get(address)
         if is_led_here or address is None or relay is None:
-            return engine_of(trial.cell).measure(trial, ends, attempt, live)
+            return engines.measure(trial, ends, attempt, live)
         token = secrets.token_hex(8)
         order = order_of(
             trial, attempt, ends, run=self._run, token=token, worker_of=self._places.__getitem__

@@ -18,8 +18,8 @@ from netlab.errors import HostGone, NetlabError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
 from netlab.experiment.records import to_json
+from netlab.measurement import engines
 from netlab.measurement.ends import SoFar
-from netlab.measurement.engines import engine_of
 from netlab.remote.agent import Agent
 from netlab.runner.cluster.calls import WorkerCalls
 from netlab.runner.cluster.channels import Totals
@@ -50,8 +50,8 @@ def measure(order: TrialOrder) -> Done:
         resident = resident_of(order.run)
         worker = distributed.get_worker().address
         ends = order.ends(partial(_agent_for, resident, order), worker)
-        engine = engine_of(order.trial.cell)
-        record = engine.measure(order.trial, ends, order.attempt, _Live(resident, order.token))
+        live = _Live(resident, order.token)
+        record = engines.measure(order.trial, ends, order.attempt, live)
         return done("record", to_json(record))
     except HostGone as gone:
         return done("host-gone", str(gone))

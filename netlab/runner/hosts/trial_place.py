@@ -13,8 +13,8 @@ from typing import Protocol
 from netlab.experiment.hosts import Host
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
+from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
-from netlab.measurement.engines import engine_of
 from netlab.remote.agent import Agent
 from netlab.remote.connections import Connections
 from netlab.runner.hosts.agent_group import AgentGroup
@@ -36,7 +36,7 @@ class TrialPlace(Protocol):
         """
 
     def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """Measure one attempt of a trial: see ``Engine.measure``."""
+        """Measure one attempt of a trial: see ``engines.measure``."""
 
     def check(self) -> None:
         """ClusterLost if nothing can be measured any more."""
@@ -44,6 +44,8 @@ class TrialPlace(Protocol):
 
 class ThisProcess:
     """This process: it connects to the hosts and measures."""
+
+    measure = staticmethod(engines.measure)
 
     def __init__(self, group: AgentGroup | None = None) -> None:
         """``group``: agents that are open already, so that their hosts need no new login."""
@@ -57,10 +59,6 @@ class ThisProcess:
         """See ``TrialPlace``."""
         agent = None if self._group is None else self._group.hand_over(host)
         return agent or Agent.open(host, on_event, connections=self.connections)
-
-    def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """See ``TrialPlace``."""
-        return engine_of(trial.cell).measure(trial, ends, attempt, live)
 
     def check(self) -> None:
         """Nothing to check: each host is checked by itself."""

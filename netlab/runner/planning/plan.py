@@ -21,7 +21,7 @@ from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, Setups, estimate, same_setups
 from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy, match_of
-from netlab.experiment.kinds import Stream, TestSettings
+from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.round_robin import Match
@@ -29,7 +29,6 @@ from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.findings.finding import Kind
 from netlab.measurement.common_window import is_common, lead_s
 from netlab.measurement.ends import address_of
-from netlab.measurement.engines import cannot
 from netlab.runner.planning.choice import chosen_of
 from netlab.runner.planning.possible import Possible, possible_of
 from netlab.runner.planning.variant_commands import commands_of
@@ -209,6 +208,19 @@ def _feasible(
     other_cells = [cell for cell in cells if cell not in refusals]
     beyond, notes = beyond_hosts(other_cells, inventory, answers)
     return _Feasible(refusals | beyond, possible.sentence, notes)
+
+
+def cannot(cell: Cell) -> str | None:
+    """Why the engine that a cell names cannot measure the cell on any host; ``None`` if it can."""
+    setup = cell.setup
+    if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
+        return None
+    # Imported late, because most matrices name no tool.
+    from netlab.measurement.tools.table import TOOLS
+    from netlab.measurement.tools.tool import refusal
+
+    refused = refusal(TOOLS[setup.engine], setup)
+    return None if refused is None else str(refused)
 
 
 def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:

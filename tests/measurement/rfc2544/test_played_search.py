@@ -17,7 +17,7 @@ from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.measurement.rendezvous import Rendezvous
 from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of
 from netlab.remote.agent import Agent
@@ -104,7 +104,7 @@ def searched(device: Device, ends: Ends | None = None, **settings: Any) -> Recor
     short = {"duration_s": 1.0, "resolution": STEP, "residual_s": 0.3, "settle_s": 0.5}
     setup = ThroughputSearch(frame_bytes=1518, **{**short, **settings})
     trial = Trial(Cell(pairing="LL", test="throughput_search", setup=setup), 1)
-    record = NETPROBE.measure(trial, ends or device.ends(), 1, lambda _cell, _rate: None)
+    record = measure(trial, ends or device.ends(), 1, lambda _cell, _rate: None)
     to_json(record)
     return record
 

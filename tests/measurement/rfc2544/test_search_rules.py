@@ -18,7 +18,7 @@ from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.measurement.rfc2544 import offered_load, throughput_search
 from netlab.measurement.rfc2544.trial import TrialResult, TrialRunner, line_of
 from netlab.remote.agent import Agent
@@ -82,7 +82,7 @@ def test_the_line_rate_comes_from_the_test_or_else_the_matrix_or_else_the_interf
 @pytest.mark.agents
 def test_a_throughput_search_without_a_known_line_rate_is_impossible() -> None:
     cell = Cell(pairing="LL", test="throughput_search", setup=setup_of(frame_bytes=64))
-    record, _, _ = run_with(NETPROBE.measure, Trial(cell, 1))
+    record, _, _ = run_with(measure, Trial(cell, 1))
     assert (record.status, record.reason) == (Status.IMPOSSIBLE, "not-as-set-up")
     assert not record.is_final
     assert "set `link` or `line_rate`" in str(record.detail)

@@ -24,7 +24,7 @@ from netlab.lab import network
 from netlab.lab.options import LabOptions
 from netlab.lab.plan import make_plan
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.measurement.rfc2544.offered_load import OfferedLoad, offer
 from netlab.remote.agent import Agent
 
@@ -44,7 +44,7 @@ def setup_of(**settings: Any) -> ThroughputSearch:
 
 def search(ends: Ends, **settings: Any) -> Record:
     cell = Cell(pairing="LL", test="throughput_search", setup=setup_of(**settings))
-    record = NETPROBE.measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
+    record = measure(Trial(cell, 1), ends, 1, lambda _cell, _rate: None)
     to_json(record)
     return record
 

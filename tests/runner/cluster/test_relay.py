@@ -16,7 +16,7 @@ from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 from netlab.runner.cluster import channels, resident, sessions
 from netlab.runner.cluster.relay import Relay, RelayedTransport
@@ -101,7 +101,7 @@ def test_a_trial_between_a_local_and_a_relayed_agent_has_a_result(worker: LoopWo
     cell = Cell(pairing="LL", test="round_trip", setup=setup)
     ends = Ends(server=own, client=far, same_host=True)
     for number in (1, 2):
-        record = NETPROBE.measure(Trial(cell, number), ends, 1, lambda *_: None)
+        record = measure(Trial(cell, number), ends, 1, lambda *_: None)
         assert record.status is Status.OK, record
         assert record.values["transactions"] == 50
 

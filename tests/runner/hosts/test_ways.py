@@ -10,7 +10,7 @@ from wires import Wires, ip
 
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
-from netlab.measurement.netprobe import NETPROBE
+from netlab.measurement.engines import measure
 from netlab.runner.host_pool import HostPool
 
 __all__ = ["pool", "wires"]
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.needs("root"), pytest.mark.beside]
 
 
 def measured(pool: HostPool) -> Record:
-    return NETPROBE.measure(Trial(CELL, 1), pool.ends(CELL), 1, lambda _cell, _rate: None)
+    return measure(Trial(CELL, 1), pool.ends(CELL), 1, lambda _cell, _rate: None)
 
 
 def failed(reason: str) -> Record:
