@@ -189,21 +189,21 @@ def test_the_script_of_findings_adds_missing_sections_and_prints_origins_precisi
     kinds = findings_table["sections"]()["About a run"]
     rows = findings_table["table"](
         kinds,
-        {"outlier": {"said": 58, "right": 57, "planted": 60, "found": 57}},
+        {"deviation/cell": {"said": 58, "right": 57, "planted": 60, "found": 57}},
         {
-            "outlier": {
+            "deviation/cell": {
                 "recorded": {"one": 3, "two": 1},
                 "planted": {"a": [1, 3], "b": [2, 3], "c": [3, 3]},
                 "tested": ["x"],
             },
-            "step": {"imported": {"three": 2}},
+            "deviation/step": {"imported": {"three": 2}},
         },
     ).splitlines()
     assert rows[0] == "| kind | severity | stated where | produced by | precision | recall |"
-    (outlier,) = (row for row in rows if row.startswith("| `outlier` |"))
+    (outlier,) = (row for row in rows if row.startswith("| `deviation/cell` |"))
     assert outlier.endswith(
         " | recorded: `one` 3, `two` 1; planted: 6/9 in 3; tested: 1 | 57/58 | 57/60 |"
     )
-    (step,) = (row for row in rows if row.startswith("| `step` |"))
+    (step,) = (row for row in rows if row.startswith("| `deviation/step` |"))
     assert step.endswith(" | imported: `three` 2 | – | – |")
     assert rows[-1].endswith(" | – | – | – |")

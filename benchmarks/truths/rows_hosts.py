@@ -29,7 +29,9 @@ UNSHAPED = Experiment(
     lab="fast",
     tests=(SMALL,),
     rate_bit_per_s=10e9,
-    anyway=frozenset({"sender-cpu", "sender-call-rate", "saturated-core", "receiver-cpu"}),
+    anyway=frozenset(
+        {"cpu-bound/sender", "sender-call-rate", "saturated-core", "cpu-bound/receiver"}
+    ),
 )
 OVER_DELAY = Experiment(
     lab="delay", tests=(PLAIN_TCP,), rate_bit_per_s=20e6, seconds=1.5, warm_up_s=1.5
@@ -46,9 +48,9 @@ STOPS: Dial = {"just": (0.27, 0.33), "plain": (0.38, 0.46), "gross": (0.6, 0.7)}
 there."""
 
 BY_IPERF = Effect(measure=tools.tcp_small_buffers, tool="iperf3, TCP, buffers of 64 KB")
-WAITS = frozenset({"other-load", "periodic-dips", "process-stalled", "cpus-taken"})
+WAITS = frozenset({"other-load", "dips/unexplained", "host-delay/process", "host-delay/hypervisor"})
 """Further findings that are true of a host whose test waits for a CPU in each tenth of a second."""
-LOST_HERE = frozenset({"receive-queue-drops", "lost-in-socket", "host-drops"})
+LOST_HERE = frozenset({"loss-limit/socket", "loss/socket", "loss-limit/host"})
 
 ROWS = (
     Cause(
@@ -56,7 +58,7 @@ ROWS = (
         what="a CPU quota on the sender, which another program of its group uses up",
         experiment=SMALL_BUFFERS,
         plant=quota(SENDER, SENDER_CPU),
-        expected=("sender-cpu-quota",),
+        expected=("cpu-wait/sender-quota",),
         also=WAITS,
         effect=BY_IPERF,
         alone=True,
@@ -67,7 +69,7 @@ ROWS = (
         what="a CPU quota on the receiver, which another program of its group uses up",
         experiment=SMALL_BUFFERS,
         plant=quota(RECEIVER, RECEIVER_CPU),
-        expected=("receiver-cpu-quota",),
+        expected=("cpu-wait/receiver-quota",),
         also=WAITS | LOST_HERE,
         effect=BY_IPERF,
         alone=True,
@@ -78,7 +80,7 @@ ROWS = (
         what="a busy neighbour on the sender's core, which goes first",
         experiment=SMALL_BUFFERS,
         plant=busy(str(SENDER_CPU)),
-        expected=("sender-starved",),
+        expected=("cpu-wait/sender-programs",),
         also=WAITS,
         effect=BY_IPERF,
         alone=True,
@@ -89,7 +91,7 @@ ROWS = (
         what="a busy neighbour on the receiver's core, which goes first",
         experiment=SMALL_BUFFERS,
         plant=busy(str(RECEIVER_CPU)),
-        expected=("receiver-starved",),
+        expected=("cpu-wait/receiver-programs",),
         also=WAITS | LOST_HERE,
         effect=BY_IPERF,
         alone=True,
@@ -101,8 +103,8 @@ ROWS = (
         experiment=SMALL_BUFFERS,
         plant=stolen,
         plays_steal=True,
-        expected=("stolen-cpu", "cpus-taken"),
-        also=WAITS | LOST_HERE | {"sender-starved", "receiver-starved"},
+        expected=("cpu-wait/steal", "host-delay/hypervisor"),
+        also=WAITS | LOST_HERE | {"cpu-wait/sender-programs", "cpu-wait/receiver-programs"},
         effect=BY_IPERF,
         alone=True,
     ),
@@ -111,7 +113,7 @@ ROWS = (
         what="a spinning competitor on the sender's core, by its nice level",
         experiment=UNSHAPED,
         plant=competing(SENDER_CPU),
-        expected=("sender-starved", "other-load"),
+        expected=("cpu-wait/sender-programs", "other-load"),
         also=WAITS,
         effect=Effect(measure=tools.tcp_small_messages, tool="iperf3, TCP, messages of 64 bytes"),
         alone=True,
@@ -121,9 +123,9 @@ ROWS = (
         what="a receiver's socket too short for the pauses of its program, over UDP",
         experiment=Experiment(lab="cable", tests=(UDP,)),
         plant=busy(str(RECEIVER_CPU)),
-        expected=("receive-queue-drops", "lost-in-socket", "receiver-starved"),
+        expected=("loss-limit/socket", "loss/socket", "cpu-wait/receiver-programs"),
         also=WAITS | LOST_HERE,
-        denied=frozenset({"path-loss", "lost-on-path"}),
+        denied=frozenset({"loss-limit/path", "loss/path"}),
         effect=Effect(measure=tools.udp_small_buffers, tool="iperf3, UDP, buffers of 64 KB"),
         alone=True,
     ),
@@ -132,7 +134,7 @@ ROWS = (
         what="a send buffer too small for a path of 20 ms",
         experiment=OVER_DELAY,
         plant=setting(SENDER, "net.ipv4.tcp_wmem=4096 {0} {0}"),
-        expected=("sender-buffer",),
+        expected=("buffer-limit/sender",),
         effect=Effect(measure=tools.tcp_over_delay, tool="iperf3, TCP"),
         search=(8e3, 400e3),
     ),
@@ -141,7 +143,7 @@ ROWS = (
         what="a receive buffer too small for a path of 20 ms",
         experiment=OVER_DELAY,
         plant=setting(RECEIVER, "net.ipv4.tcp_rmem=4096 {0} {0}"),
-        expected=("receiver-window",),
+        expected=("buffer-limit/receiver",),
         effect=Effect(measure=tools.tcp_over_delay, tool="iperf3, TCP"),
         search=(8e3, 400e3),
     ),
@@ -159,9 +161,9 @@ ROWS = (
         experiment=STOPPABLE,
         plant=unplugged(STOP_AFTER_S),
         dial=STOPS,
-        expected=("data-stopped",),
-        also=frozenset({"process-stalled", "loss-not-placed"}),
-        denied=frozenset({"path-loss", "lost-on-path"}),  # the interface counted them
+        expected=("interruption/final",),
+        also=frozenset({"host-delay/process", "loss/unknown"}),
+        denied=frozenset({"loss-limit/path", "loss/path"}),  # the interface counted them
     ),
     Cause(
         name="receiver-stopped",
@@ -169,9 +171,9 @@ ROWS = (
         experiment=STOPPABLE,
         plant=stopped(RECEIVER, STOP_AFTER_S),
         dial=STOPS,
-        expected=("data-stopped", "process-stalled"),
-        also=LOST_HERE | {"measured-again"},
-        denied=frozenset({"path-loss", "lost-on-path"}),
+        expected=("interruption/final", "host-delay/process"),
+        also=LOST_HERE | {"interruption/earlier"},
+        denied=frozenset({"loss-limit/path", "loss/path"}),
     ),
     Cause(
         name="sender-stopped",
@@ -179,7 +181,7 @@ ROWS = (
         experiment=STOPPABLE,
         plant=stopped(SENDER, STOP_AFTER_S),
         dial=STOPS,
-        expected=("data-stopped", "process-stalled"),
-        also=frozenset({"measured-again"}),
+        expected=("interruption/final", "host-delay/process"),
+        also=frozenset({"interruption/earlier"}),
     ),
 )

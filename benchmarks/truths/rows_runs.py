@@ -23,9 +23,9 @@ LONG = Experiment(lab="cable", tests=(PLAIN_TCP,), repeats=BLOCKS, seconds=0.5)
 SIX = Experiment(lab="cable", tests=(PLAIN_TCP,), repeats=6, seconds=0.5)
 THREE_TRIALS = Experiment(lab="cable", tests=(TCP,), repeats=3)
 IN_MESH = Effect(measure=tools.slowest_way, tool="iperf3, TCP, each way of the mesh")
-STRAY = frozenset({"stray-trial"})
-SLOWER_HOST = ("slow-host", "link-far-below")
-OTHERS = frozenset({"link-or-shaper", "slower-link", "one-way"})
+STRAY = frozenset({"deviation/trial"})
+SLOWER_HOST = ("mesh-limit/host", "link-far-below")
+OTHERS = frozenset({"rate-limit/either", "rate-limit/link", "one-way"})
 
 ROWS = (
     Cause(
@@ -44,7 +44,7 @@ ROWS = (
         what="one host of a mesh that the switch sends to more slowly",
         experiment=MESH,
         plant=slower_towards("linux-c"),
-        expected=("slow-host",),
+        expected=("mesh-limit/host",),
         also=OTHERS,
         about=("linux-c",),
         effect=IN_MESH,
@@ -55,7 +55,7 @@ ROWS = (
         what="one pair of a mesh, one way: its sender is slower towards that peer",
         experiment=MESH,
         plant=slower_to("linux-a", "linux-c"),
-        expected=("slow-pair",),
+        expected=("mesh-limit/pair",),
         also=OTHERS,
         about=("linux-c+linux-a",),
         effect=IN_MESH,
@@ -66,8 +66,8 @@ ROWS = (
         what="a mesh whose cables are all slower than stated",
         experiment=MESH,
         plant=slower(),
-        expected=("slow-mesh", "link-or-shaper", "slower-link"),
-        also=frozenset({"link-or-shaper", "slower-link", "slow-mesh"}),
+        expected=("mesh-limit/mesh", "rate-limit/either", "rate-limit/link"),
+        also=frozenset({"rate-limit/either", "rate-limit/link", "mesh-limit/mesh"}),
         denied=NOT_FULL,
         effect=IN_MESH,
         alone=True,  # three hosts on two CPUs are sensitive to all other work
@@ -78,8 +78,8 @@ ROWS = (
         experiment=LONG,
         plant=growing(slower(), BLOCKS),
         steady=slower(),
-        expected=("drift", "consistent-with-drift"),
-        also=frozenset({"link-or-shaper", "slower-link"}),
+        expected=("trend/proved", "trend/possible"),
+        also=frozenset({"rate-limit/either", "rate-limit/link"}),
         effect=BY_TCP,
     ),
     Cause(
@@ -88,8 +88,8 @@ ROWS = (
         experiment=SIX,
         plant=in_trials(slower(), lambda number: number == 4),
         steady=slower(),
-        expected=("stray-trial", "outlier"),
-        also=frozenset({"link-or-shaper", "slower-link"}),
+        expected=("deviation/trial", "deviation/cell"),
+        also=frozenset({"rate-limit/either", "rate-limit/link"}),
         effect=BY_TCP,
     ),
     Cause(
@@ -98,8 +98,8 @@ ROWS = (
         experiment=SIX,
         plant=in_trials(slower(), lambda number: number == 1),
         steady=slower(),
-        expected=("first-trial-slower", "stray-trial"),
-        also=frozenset({"link-or-shaper", "slower-link", "stray-trial"}),
+        expected=("first-trial-slower", "deviation/trial"),
+        also=frozenset({"rate-limit/either", "rate-limit/link", "deviation/trial"}),
         effect=BY_TCP,
     ),
     Cause(
@@ -108,7 +108,7 @@ ROWS = (
         experiment=THREE_TRIALS,
         plant=in_trials(busy(str(SENDER_CPU)), lambda number: number == 2),
         steady=busy(str(SENDER_CPU)),
-        expected=("sender-starved",),
+        expected=("cpu-wait/sender-programs",),
         also=WAITS | STRAY,
         effect=BY_IPERF,
         alone=True,

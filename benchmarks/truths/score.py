@@ -19,9 +19,15 @@ from benchmarks.truths.draw import Part
 NO_CLAIMS = frozenset(
     {
         *("virtual-machine", "power-saving", "other-load", "wire-ceiling", "not-determined"),
-        *("same-buffer", "buffer-no-effect", "buffer-doubled", "fragmented", "cannot-tell"),
-        *("lost-in-socket", "loss-not-placed", "fewer-cells", "missing-cells", "sent-again"),
-        *("no-timestamps", "measured-again"),
+        *(
+            "socket-buffer/same",
+            "socket-buffer/no-effect",
+            "socket-buffer/doubled",
+            "fragmented",
+            "cannot-tell",
+        ),
+        *("loss/socket", "loss/unknown", "fewer-cells", "no-result/cells", "sent-again"),
+        *("no-timestamps", "interruption/earlier"),
     }
 )
 """Findings that are true whatever is planted, or that state that something is unknown."""

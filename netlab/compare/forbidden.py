@@ -26,11 +26,13 @@ class FindingSentence:
     cells: tuple[str, ...]
     """Keys of the cells; empty if the finding is about a host or the whole run."""
     sentence: str
+    other_words: Collection[str] = ()
+    """Further words that mean its kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingSentences:
-    """All findings of a run, and all kinds that exist."""
+    """All findings of a run, and the words for all kinds that exist."""
 
     kinds: Collection[str]
     findings: Sequence[FindingSentence]
@@ -52,7 +54,7 @@ def held_against_findings(
     forbidden = [
         finding
         for finding in computed.findings
-        if expectation.forbidden in (finding.kind, finding.severity)
+        if expectation.forbidden in (finding.kind, finding.severity, *finding.other_words)
     ]
     if not expectation.when and not expectation.unless:
         yield from (("", False, _words(finding)) for finding in forbidden if not finding.cells)

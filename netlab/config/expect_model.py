@@ -14,7 +14,7 @@ from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_second
 
 BoundOf = tuple[float, Of]
 
-_KIND = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_KIND = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?")
 _SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?", re.DOTALL)
 
 

@@ -30,10 +30,10 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
     """
     all_series = tuple(series)
     return (
-        *_reported(all_series, "capped", Kind.BUFFER_CAPPED),
+        *_reported(all_series, "capped", Kind.SOCKET_BUFFER_CAPPED),
         *_same_points(all_series),
         *(result for one_series in all_series if (result := _no_effect(one_series)) is not None),
-        *_reported(all_series, "doubled", Kind.BUFFER_DOUBLED),
+        *_reported(all_series, "doubled", Kind.SOCKET_BUFFER_DOUBLED),
     )
 
 
@@ -101,7 +101,7 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
                 by_size.setdefault(tuple(sorted(effective.items())), []).append(point)
         findings += [
             finding(
-                Kind.SAME_BUFFER,
+                Kind.SOCKET_BUFFER_SAME,
                 one_series.group,
                 tuple(point.cell for point in points),
                 {
@@ -128,7 +128,7 @@ def _no_effect(series: Series) -> Finding | None:
         return None
     values = _middles(points)
     return finding(
-        Kind.BUFFER_NO_EFFECT,
+        Kind.SOCKET_BUFFER_NO_EFFECT,
         series.group,
         tuple(point.cell for point in points),
         {

@@ -80,7 +80,7 @@ def above_any(
                 "highest_ceiling_bit_per_s": highest,
             }
             cells = tuple(point.cell for point in above)
-            findings.append(finding(Kind.ABOVE_CEILING, group, cells, figures))
+            findings.append(finding(Kind.ABOVE_WIRE_RATE, group, cells, figures))
     return tuple(findings)
 
 

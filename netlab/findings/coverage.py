@@ -36,7 +36,7 @@ def missing(run: Run) -> tuple[Finding, ...]:
         if not failed and cell.key in with_result:
             continue
         reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
-        key = (group, Kind.FAILED_TRIALS if failed else Kind.MISSING_CELLS, reason)
+        key = (group, Kind.NO_RESULT_TRIALS if failed else Kind.NO_RESULT_CELLS, reason)
         cells.setdefault(key, {})[cell.key] = None
         size = cell.settings.get("message_bytes")
         sizes.setdefault(key, set()).update({size} if isinstance(size, int) else ())

@@ -66,6 +66,11 @@ class Finding:
         return self.kind.severity
 
     @property
+    def value(self) -> str:
+        """The value of the finding's kind; empty if the kind has none."""
+        return self.kind.value
+
+    @property
     def advice(self) -> Message:
         """What to do: the advice of the finding's kind."""
         return self.kind.advice

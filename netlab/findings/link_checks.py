@@ -172,12 +172,12 @@ def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterat
     mtu_bytes = number(facts.get("interface_mtu_bytes"))
     if link is not None and speed and speed < link.rate_bit_per_s:
         figures = {"interface_speed_bit_per_s": speed, "link_rate_bit_per_s": link.rate_bit_per_s}
-        yield finding(Kind.LINK_SPEED, group, (), figures, words)
+        yield finding(Kind.INTERFACE_SPEED, group, (), figures, words)
     if link is not None and mtu_bytes and mtu_bytes != link.mtu_bytes:
         figures = {"interface_mtu_bytes": mtu_bytes, "link_mtu_bytes": link.mtu_bytes}
-        yield finding(Kind.LINK_MTU, group, (), figures, words)
+        yield finding(Kind.INTERFACE_MTU, group, (), figures, words)
     if facts.get("interface_duplex") == "half":
-        yield finding(Kind.DUPLEX, group, (), {}, {**words, "duplex": "half"})
+        yield finding(Kind.INTERFACE_DUPLEX, group, (), {}, {**words, "duplex": "half"})
 
 
 def _virtual(facts: Facts) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def _of(series: Series) -> Iterator[Finding]:
     for stray, point in strays:
         if stray.kind == "outlier":
             yield finding(
-                Kind.OUTLIER,
+                Kind.DEVIATION_CELL,
                 series.group,
                 (point.cell,),
                 {
@@ -58,7 +58,7 @@ def _step(series: Series, steps: Sequence[tuple[Outlier, Point]]) -> Finding:
     """The finding about adjacent cells that differ from their neighbours in the same direction."""
     first, last = steps[0], steps[-1]
     return finding(
-        Kind.STEP,
+        Kind.DEVIATION_STEP,
         series.group,
         tuple(point.cell for _, point in steps),
         {
@@ -102,7 +102,7 @@ def _trials(series: Series, point: Point) -> Iterator[Finding]:
         return
     stray_indices = {stray.index for stray in strays}
     yield finding(
-        Kind.STRAY_TRIAL,
+        Kind.DEVIATION_TRIAL,
         series.group,
         (point.cell,),
         {

@@ -123,9 +123,9 @@ def _lost(record: Record, _link: Link | None) -> TrialEvidence | None:
 
 
 _RULES: Mapping[Kind, TrialRule] = {
-    Kind.LOAD_BELOW_PATH: _below_path,
-    Kind.STANDING_QUEUE: _standing,
-    Kind.NO_STANDING_QUEUE: _not_standing,
+    Kind.QUEUE_UNDER_LOAD_NOT_FULL: _below_path,
+    Kind.QUEUE_UNDER_LOAD_STANDING: _standing,
+    Kind.QUEUE_UNDER_LOAD_NONE: _not_standing,
     Kind.REQUESTS_LOST_UNDER_LOAD: _lost,
 }
 

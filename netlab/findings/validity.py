@@ -55,7 +55,7 @@ def doubts(
 
 
 def _smaller_mtu(sample: StreamSample) -> Kind | None:
-    return Kind.PATH_MTU if has_smaller_mtu(sample) else None
+    return Kind.MTU_MISMATCH_STREAM if has_smaller_mtu(sample) else None
 
 
 def has_smaller_mtu(sample: StreamSample) -> bool:
@@ -120,7 +120,9 @@ def _is_off(end: StreamEnd) -> bool:
     return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
 
 
-_TAKEN = frozenset({Kind.SENDER_STARVED, Kind.RECEIVER_STARVED, Kind.STOLEN_CPU})
+_TAKEN = frozenset(
+    {Kind.CPU_WAIT_SENDER_PROGRAMS, Kind.CPU_WAIT_RECEIVER_PROGRAMS, Kind.CPU_WAIT_STEAL}
+)
 
 
 def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:

@@ -27,7 +27,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Trial
-from netlab.findings.finding import Kind
+from netlab.findings.kinds.catalogue import expect_words
 from netlab.remote.host_lock import LockOwner
 from netlab.results.arrow.background import BackgroundSegments, start_if_due
 from netlab.results.value_types import RUN_CHECK
@@ -80,7 +80,7 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
     signal.
     """
     check_cluster(options.cluster, insecure=options.insecure)
-    matrix = load_matrix(options.matrix, options.overrides, options.hosts, [*Kind])
+    matrix = load_matrix(options.matrix, options.overrides, options.hosts, expect_words())
     cells = expand(matrix)
     inventory = inventory_for(matrix, options.hosts or options.matrix)
     session_cells = _chosen(options, cells)

@@ -15,6 +15,8 @@ from netlab.config.matrix_file import expectations_in, load_matrix
 from netlab.errors import ExpectationError, IncompleteRun, MatrixError
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
+from netlab.findings.kinds.catalogue import expect_words, words_of
+from netlab.findings.kinds.old_names import OLD_NAMES
 from netlab.report.text.finding_sentences import finding_sentences
 from netlab.results.run import Run
 from netlab.testing.live_run import RunUnderTest
@@ -134,7 +136,7 @@ def test_a_matrix_that_forbids_an_unknown_kind_of_finding_is_refused_with_the_pl
     file = tmp_path / "m.yaml"
     file.write_text(f"{MATRIX}{expectation}\n")
     with pytest.raises(MatrixError) as excinfo:
-        load_matrix(file, kinds=[*Kind])
+        load_matrix(file, kinds=expect_words())
     assert fault in str(excinfo.value)
 
 
@@ -151,10 +153,10 @@ def test_forbidden_findings_do_not_change_the_hash_of_the_matrix(tmp_path: Path)
     file.write_text(MATRIX.removesuffix("expect:\n  - "))
     plain = load_matrix(file)
     file.write_text(f"{MATRIX}no: [warning, step]\n")
-    matrix = load_matrix(file, kinds=[*Kind])
+    matrix = load_matrix(file, kinds=expect_words())
     assert plain.content_hash == matrix.content_hash
     assert [str(expectation) for expectation in matrix.expectations] == ["no warning", "no step"]
-    assert expectations_in(matrix.text, "m.yaml", [*Kind]) == matrix.expectations
+    assert expectations_in(matrix.text, "m.yaml", expect_words()) == matrix.expectations
 
 
 def test_netlab_check_and_the_pytest_plugin_compute_the_findings_of_a_run(tmp_path: Path) -> None:
@@ -166,3 +168,43 @@ def test_netlab_check_and_the_pytest_plugin_compute_the_findings_of_a_run(tmp_pa
     outcome = CliRunner().invoke(cli, ["check", str(clean.path)])
     assert isinstance(outcome.exception, ExpectationError)
     assert "(wire-ceiling)" in outcome.stdout
+
+
+def test_a_forbidden_kind_is_named_with_or_without_its_value_or_by_its_old_name() -> None:
+    assert words_of(Kind.CPU_WAIT_SENDER_PROGRAMS) == (
+        "cpu-wait",
+        "cpu-wait/sender-programs",
+        "sender-starved",
+    )
+    assert words_of(Kind.ONE_WAY) == ("one-way",)
+
+
+def test_every_old_name_of_a_kind_means_one_kind_of_today_and_no_other() -> None:
+    kinds = {str(kind) for kind in Kind}
+    assert set(OLD_NAMES.values()) <= kinds
+    assert len(set(OLD_NAMES.values())) == len(OLD_NAMES)
+    assert not OLD_NAMES.keys() & {kind.name for kind in Kind}
+    with pytest.raises(AttributeError, match="SENDER_STARVED; it is cpu-wait/sender-programs now"):
+        _kind = Kind.SENDER_STARVED
+
+
+@pytest.mark.parametrize(
+    ("word", "verdict"),
+    [
+        ("interface", "not met"),
+        ("interface/duplex", "not met"),
+        ("duplex", "not met"),
+        ("interface/speed", "met"),
+        ("link-speed", "met"),
+    ],
+)
+def test_an_expectation_with_an_old_name_forbids_only_the_kind_that_had_it(
+    tmp_path: Path, word: str, verdict: str
+) -> None:
+    run = run_expecting(tmp_path / "a", f"no: {word}")
+    kind = Kind.INTERFACE_DUPLEX
+    cells = tuple(cell.key for cell in run.plan.cells)
+    made = FindingSentence(str(kind), kind.severity, cells, "It is.", words_of(kind))
+    checked = check(run, say=lambda _: FindingSentences(expect_words(), [made]))
+    assert {judgement.verdict for judgement in checked.judgements} == {verdict}
+    assert f"no {word}: " in checked.as_text()

@@ -15,18 +15,44 @@ from netlab.findings.kinds.catalogue import Kind
 
 NOT_YET = frozenset(
     {
-        *("above-ceiling-or-tool", "buffer-capped", "clock-rate", "congestion-dips"),
-        *("consistent-with-drift", "duplex", "facts-changed", "failed-trials", "far-host"),
-        *("first-packet-lost", "first-trial-slower", "fragments-lost", "host-drops"),
-        *("link-speed", "load-below-path", "loss-recovery", "lost-at-interface"),
-        *("lost-in-backlog", "lost-in-queue", "messages-late", "path-loss", "path-mtu-smaller"),
-        *("periodic-dips", "power-saving", "process-stalled", "receiver-cpu"),
-        *("requests-lost-under-load", "same-buffer", "search-buffer-capped", "search-burst-own"),
-        *("search-device", "search-generator-bound"),
-        *("search-loss-own", "search-no-rate", "search-not-monotone", "search-outrun"),
-        *("search-overload", "search-paused", "search-queue", "search-receiver-bound"),
-        *("sender-queue-drops", "slower-link", "stream-silent", "target-cannot-tell"),
-        *("target-passes", "trip-waited-for-cpu"),
+        *("above-wire/either", "socket-buffer/capped", "clock/rate", "dips/congestion"),
+        *("trend/possible", "interface/duplex", "facts-changed", "no-result/trials", "far-host"),
+        *("first-packet-lost", "first-trial-slower", "fragments-lost", "loss-limit/host"),
+        *("interface/speed", "queue-under-load/not-full", "loss-recovery", "loss/interface"),
+        *(
+            "loss/backlog",
+            "loss/queue",
+            "off-rate/more",
+            "loss-limit/path",
+            "mtu-mismatch/reported",
+        ),
+        *("dips/unexplained", "power-saving", "host-delay/process", "cpu-bound/receiver"),
+        *(
+            "requests-lost-under-load",
+            "socket-buffer/same",
+            "socket-buffer/search-capped",
+            "back-to-back/own-hosts",
+        ),
+        *("search-limit/device", "search-limit/sender"),
+        *(
+            "frame-loss/own-hosts",
+            "search-limit/none",
+            "search-doubt/not-monotone",
+            "search-doubt/outrun",
+        ),
+        *(
+            "frame-loss/overload",
+            "search-doubt/paused",
+            "search-limit/queue",
+            "search-limit/receiver",
+        ),
+        *(
+            "loss-limit/sender-queue",
+            "rate-limit/link",
+            "interruption/one-stream",
+            "target/undecided",
+        ),
+        *("target/passes", "trip-waited-for-cpu"),
     }
 )
 """Kinds that nothing has produced yet. No name may be added."""
@@ -77,7 +103,7 @@ def kinds_in(function: ast.FunctionDef, module: ast.Module) -> set[str]:
             if isinstance(node, ast.Constant):
                 kinds.add(str(node.value))
             elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Kind":
-                kinds.add(node.attr.lower().replace("_", "-"))
+                kinds.add(str(getattr(Kind, node.attr)))
             elif isinstance(node, ast.Name) and node.id in defined.keys() - seen:
                 due.append(node.id)
     return kinds
@@ -90,17 +116,21 @@ def test_the_figures_of_a_kind_are_the_sums_of_the_measured_causes(
     right = {"stated": 9, "right": 8, "wrong": 1}
     other = {"stated": 3, "right": 0, "wrong": 0}
     rows = {
-        "stray": {"best": "stray-trial", "runs": 10, "kinds": {"stray-trial": right, "step": other}}
+        "stray": {
+            "best": "deviation/trial",
+            "runs": 10,
+            "kinds": {"deviation/trial": right, "deviation/step": other},
+        }
     }
     for day in ("2026-11-23", "2026-11-29"):
         (tmp_path / f"{day}.json").write_text(json.dumps(rows))
     monkeypatch.setitem(script["figures"].__globals__, "MEASURED", tmp_path)
     assert script["figures"]() == {
-        "stray-trial": {"said": 18, "right": 16, "planted": 20, "found": 16}
+        "deviation/trial": {"said": 18, "right": 16, "planted": 20, "found": 16}
     }
-    counted: dict[str, dict[str, Any]] = {"stray-trial": {}, "step": {}}
+    counted: dict[str, dict[str, Any]] = {"deviation/trial": {}, "deviation/step": {}}
     script["_planted"](counted)
     assert counted == {
-        "stray-trial": {"planted": {"stray": [16, 20]}},
-        "step": {"planted": {"stray": [6, 20]}},
+        "deviation/trial": {"planted": {"stray": [16, 20]}},
+        "deviation/step": {"planted": {"stray": [6, 20]}},
     }

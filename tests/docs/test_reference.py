@@ -40,7 +40,7 @@ def test_each_reference_page_names_the_required_keys_of_its_kind_of_test() -> No
 
 def test_the_findings_on_a_reference_page_are_kinds_of_findings() -> None:
     for name in PAGES:
-        kinds = re.findall(r"`([a-z-]+)`", section(name, "Findings"))
+        kinds = re.findall(r"`([a-z/-]+)`", section(name, "Findings"))
         assert kinds, name
         assert [word for word in kinds if word not in {str(kind) for kind in Kind}] == [], name
 

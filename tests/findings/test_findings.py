@@ -59,7 +59,7 @@ def test_send_calls_that_fill_the_window_without_waiting_for_room_are_the_limit(
 
 
 def test_a_sender_thread_that_never_leaves_its_cpu_is_limited_by_its_cpu_and_not_by_calls() -> None:
-    assert limit_of(sample(thread_ns=985_000_000)) is Kind.SENDER_CPU
+    assert limit_of(sample(thread_ns=985_000_000)) is Kind.CPU_BOUND_SENDER
     assert limit_of(sample(thread_ns=940_000_000)) is Kind.SENDER_CALL_RATE
 
 
@@ -77,7 +77,7 @@ def test_a_sender_is_limited_by_its_cpu_if_each_kind_of_waiting_is_below_2_perce
     thread_ns: int, delay_ns: int | None, bound: bool
 ) -> None:
     end = StreamEnd(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
-    assert (limit_of(sample(sender=end)) is Kind.SENDER_CPU) == bound
+    assert (limit_of(sample(sender=end)) is Kind.CPU_BOUND_SENDER) == bound
 
 
 def test_a_stream_at_the_wire_ceiling_is_limited_by_the_wire_even_with_a_busy_sender() -> None:
@@ -146,12 +146,14 @@ def test_two_streams_are_limited_by_send_calls_only_if_calls_fill_the_window_of_
 ):
     assert limit_of(sample(streams=2)) is None
     assert limit_of(sample(streams=2, calls=82_000)) is Kind.SENDER_CALL_RATE
-    assert limit_of(sample(streams=2, calls=82_000, thread_ns=SECOND_NS)) is not Kind.SENDER_CPU
+    assert (
+        limit_of(sample(streams=2, calls=82_000, thread_ns=SECOND_NS)) is not Kind.CPU_BOUND_SENDER
+    )
 
 
 def test_a_loopback_stream_without_a_ceiling_is_limited_by_the_cpu_of_the_sender() -> None:
     loopback = sample(same_host=True, ceiling_bit_per_s=None, thread_ns=SECOND_NS)
-    assert limit_of(loopback) is Kind.SENDER_CPU
+    assert limit_of(loopback) is Kind.CPU_BOUND_SENDER
 
 
 def test_a_call_rate_finding_names_its_cells_evidence_and_advice() -> None:
@@ -214,7 +216,7 @@ def test_any_stream_has_at_most_one_limit_and_the_limit_has_its_evidence(
         paced = limit is Kind.PACING
         assert limit is None or paced or limit is Kind.WIRE_CEILING
         assert not paced or share * CEILING >= 0.98 * offered_rate
-    if limit is Kind.SENDER_CPU:
+    if limit is Kind.CPU_BOUND_SENDER:
         assert thread_ns >= 0.96 * SECOND_NS
     if limit is Kind.SENDER_CALL_RATE:
         assert room >= 0.9 and (stream_sample.in_calls_share or 0) >= 0.8
@@ -231,7 +233,7 @@ def test_in_a_recorded_run_wine_clients_are_limited_by_send_calls_and_linux_by_t
     assert {name: str(finding.kind) for name, finding in findings_by_group.items()} == {
         "LL TCP 64": "wire-ceiling",
         "LL TCP 1448": "wire-ceiling",
-        "LL UDP 64": "receive-queue-drops",
+        "LL UDP 64": "loss-limit/socket",
         "LL UDP 1448": "wire-ceiling",
         "LW TCP 64": "sender-call-rate",
         "LW TCP 1448": "wire-ceiling",
@@ -252,10 +254,10 @@ def test_paced_trials_of_a_recorded_run_are_limited_by_pacing() -> None:
 def test_in_a_recorded_run_linux_senders_of_small_tcp_messages_are_limited_by_the_cpu() -> None:
     limit_findings = limits(samples(load(FIXTURES / "limits-linux")))
     assert {(str(finding.group), str(finding.kind)) for finding in limit_findings} == {
-        ("LL TCP 64", "sender-cpu"),
-        ("LL TCP 512", "sender-cpu"),
+        ("LL TCP 64", "cpu-bound/sender"),
+        ("LL TCP 512", "cpu-bound/sender"),
         ("LL UDP 64", "sender-call-rate"),
-        ("LL UDP 512", "receive-queue-drops"),
+        ("LL UDP 512", "loss-limit/socket"),
     }
 
 

@@ -85,8 +85,8 @@ def test_an_added_kind_of_finding_appears_on_the_page(tmp_path: Path) -> None:
 
 
 def test_a_second_kind_of_finding_with_a_used_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="called duplex already"):
-        note("duplex", advice=_("nothing"))
+    with pytest.raises(ValueError, match="called interface/duplex already"):
+        note("interface/duplex", advice=_("nothing"))
     with pytest.raises(AttributeError, match="NONE_SUCH"):
         _kind = Kind.NONE_SUCH
     assert "too-even" not in [*Kind]

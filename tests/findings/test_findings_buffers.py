@@ -19,11 +19,11 @@ from netlab.findings.series import series_of
 # ---- what systems report of buffers --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [Kind.BUFFER_CAPPED, Kind.BUFFER_DOUBLED])
+@pytest.mark.parametrize("kind", [Kind.SOCKET_BUFFER_CAPPED, Kind.SOCKET_BUFFER_DOUBLED])
 def test_capped_and_doubled_socket_buffers_are_reported_with_ends_sizes_and_cells(
     kind: Kind,
 ) -> None:
-    change = "capped" if kind is Kind.BUFFER_CAPPED else "doubled"
+    change = "capped" if kind is Kind.SOCKET_BUFFER_CAPPED else "doubled"
     effective: dict[int, dict[str, Value]] = {
         BUFFERS[1]: {f"server_send_buffer_{change}": 1, "server_send_buffer_bytes": 4_000},
         BUFFERS[3]: {f"sender_receive_buffer_{change}": 1, "sender_receive_buffer_bytes": 7_000},
@@ -41,7 +41,7 @@ def test_capped_and_doubled_socket_buffers_are_reported_with_ends_sizes_and_cell
         "most_effective_bytes": 7_000,
     }
     assert buffer_finding.words == {"ends": "server, sender"}
-    order = [Kind.BUFFER_CAPPED, Kind.BUFFER_NO_EFFECT, Kind.BUFFER_DOUBLED]
+    order = [Kind.SOCKET_BUFFER_CAPPED, Kind.SOCKET_BUFFER_NO_EFFECT, Kind.SOCKET_BUFFER_DOUBLED]
     assert [finding.kind for finding in findings] == [
         entry for entry in order if entry in (kind, order[1])
     ]
@@ -49,7 +49,7 @@ def test_capped_and_doubled_socket_buffers_are_reported_with_ends_sizes_and_cell
 
 def test_a_capped_buffer_without_an_effective_size_is_reported_without_the_size() -> None:
     values: dict[str, Value] = {"sender_send_buffer_capped": 1}
-    (finding,) = of(buffers(series_of(flat(values=values))), Kind.BUFFER_CAPPED)
+    (finding,) = of(buffers(series_of(flat(values=values))), Kind.SOCKET_BUFFER_CAPPED)
     assert finding.evidence.keys() == {"least_asked_bytes", "most_asked_bytes"}
     assert finding.words == {"ends": "sender"}
 
@@ -61,7 +61,7 @@ def test_capped_buffers_are_reported_for_each_pairing_over_all_its_series() -> N
     cells = tuple(replace(cell, key=f"64-{cell.key}") for cell in small.plan.cells)
     records = [replace(record, cell=f"64-{record.cell}") for record in small.records]
     again = run_of(replace(small.plan, cells=cells), records)
-    findings = of(buffers(joined(*runs, again)), Kind.BUFFER_CAPPED)
+    findings = of(buffers(joined(*runs, again)), Kind.SOCKET_BUFFER_CAPPED)
     assert [(finding.group.pairing, len(finding.cells)) for finding in findings] == [
         ("LL", 16),
         ("WL", 8),
@@ -74,7 +74,7 @@ def test_a_buffer_is_reported_as_capped_if_one_trial_was_capped() -> None:
         replace(r, values={**r.values, "receiver_receive_buffer_capped": int(r.trial == 2)})
         for r in run.records
     ]
-    (finding,) = of(buffers(series_of(run_of(run.plan, records))), Kind.BUFFER_CAPPED)
+    (finding,) = of(buffers(series_of(run_of(run.plan, records))), Kind.SOCKET_BUFFER_CAPPED)
     assert finding.words == {"ends": "receiver"}
 
 
@@ -87,7 +87,7 @@ SAME = {
 
 
 def same(effective: Mapping[int, Mapping[str, Value]], **more: Any) -> list[Finding]:
-    return of(buffers(series_of(flat(effective=effective, **more))), Kind.SAME_BUFFER)
+    return of(buffers(series_of(flat(effective=effective, **more))), Kind.SOCKET_BUFFER_SAME)
 
 
 def test_cells_with_four_equal_effective_buffers_are_reported_as_one_point() -> None:
@@ -115,11 +115,11 @@ def test_cells_with_one_different_or_unknown_effective_buffer_are_separate_point
 
 def test_trials_with_different_effective_buffers_give_no_equal_buffer_finding() -> None:
     run = measured({size: [94.0, 94.0] for size in BUFFERS}, values=SAME)
-    assert len(of(buffers(series_of(run)), Kind.SAME_BUFFER)) == 1
+    assert len(of(buffers(series_of(run)), Kind.SOCKET_BUFFER_SAME)) == 1
     records = [
         replace(r, values={**r.values, "sender_send_buffer_bytes": r.trial}) for r in run.records
     ]
-    assert of(buffers(series_of(run_of(run.plan, records))), Kind.SAME_BUFFER) == []
+    assert of(buffers(series_of(run_of(run.plan, records))), Kind.SOCKET_BUFFER_SAME) == []
 
 
 def test_each_effective_buffer_size_shared_by_two_cells_has_its_own_finding() -> None:
@@ -137,7 +137,7 @@ def test_each_effective_buffer_size_shared_by_two_cells_has_its_own_finding() ->
 def test_equal_effective_buffers_are_reported_for_each_series_separately() -> None:
     effective_sizes = {BUFFERS[1]: SAME, BUFFERS[4]: SAME}
     runs = [flat(effective=effective_sizes, pairing=pairing) for pairing in ("LL", "WL")]
-    findings = of(buffers(joined(*runs)), Kind.SAME_BUFFER)
+    findings = of(buffers(joined(*runs)), Kind.SOCKET_BUFFER_SAME)
     assert [finding.group.pairing for finding in findings] == ["LL", "WL"]
 
 
@@ -146,7 +146,7 @@ def test_equal_effective_buffers_are_reported_for_each_series_separately() -> No
 
 def no_effect(figures: Sequence[float | None], **more: Any) -> list[Finding]:
     series = dict(zip(BUFFERS, ([figure] for figure in figures), strict=False))
-    return of(buffers(series_of(measured(series, **more))), Kind.BUFFER_NO_EFFECT)
+    return of(buffers(series_of(measured(series, **more))), Kind.SOCKET_BUFFER_NO_EFFECT)
 
 
 @pytest.mark.parametrize(

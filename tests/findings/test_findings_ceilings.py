@@ -243,7 +243,7 @@ def unknown(
 def test_throughput_above_every_possible_ceiling_is_reported_with_the_highest_ceiling() -> None:
     findings = unknown([96.0, 98.0, 97.0, 60.0, None])
     assert [(finding.kind, finding.group, finding.cells) for finding in findings] == [
-        (Kind.ABOVE_CEILING, Group("LL", "UDP"), keys(1, 2))
+        (Kind.ABOVE_WIRE_RATE, Group("LL", "UDP"), keys(1, 2))
     ]
     assert findings[0].evidence == {
         "throughput_bit_per_s": pytest.approx(98e6),

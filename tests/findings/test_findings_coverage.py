@@ -70,11 +70,11 @@ def test_missing_cells_are_grouped_by_pairing_protocol_and_reason() -> None:
         not_ok(e, Status.PENDING, "not-recorded"),
     ]
     assert said_of_missing(run_of(plan_of(cells), records)) == [
-        (Kind.MISSING_CELLS, Group("LL", "TCP"), ("a", "c"), told(2, 4, 2, "not-recorded")),
-        (Kind.MISSING_CELLS, Group("LL", "TCP"), ("b",), told(1, 4, 1, "unsupported")),
-        (Kind.MISSING_CELLS, Group("WL", "TCP"), ("d",), told(1, 1, 1, "not-recorded")),
-        (Kind.MISSING_CELLS, Group("LL", "UDP"), ("e",), told(1, 1, 1, "not-recorded")),
-        (Kind.MISSING_CELLS, Group("LL", "TCP"), ("f",), told(1, 4, 1, "not-measured-yet")),
+        (Kind.NO_RESULT_CELLS, Group("LL", "TCP"), ("a", "c"), told(2, 4, 2, "not-recorded")),
+        (Kind.NO_RESULT_CELLS, Group("LL", "TCP"), ("b",), told(1, 4, 1, "unsupported")),
+        (Kind.NO_RESULT_CELLS, Group("WL", "TCP"), ("d",), told(1, 1, 1, "not-recorded")),
+        (Kind.NO_RESULT_CELLS, Group("LL", "UDP"), ("e",), told(1, 1, 1, "not-recorded")),
+        (Kind.NO_RESULT_CELLS, Group("LL", "TCP"), ("f",), told(1, 4, 1, "not-measured-yet")),
     ]
 
 
@@ -86,7 +86,7 @@ def test_a_failed_trial_is_reported_even_if_its_cell_has_a_result() -> None:
     )
     run = run_of(plan_of([b, a], repeats=2), [ok(b), blank, ok(a), failed])
     assert said_of_missing(run) == [
-        (Kind.FAILED_TRIALS, Group("LL", "TCP"), ("a",), told(1, 2, 1, "no-peer"))
+        (Kind.NO_RESULT_TRIALS, Group("LL", "TCP"), ("a",), told(1, 2, 1, "no-peer"))
     ]
 
 
@@ -98,7 +98,7 @@ def test_failed_trials_are_counted_one_by_one_and_their_cells_once() -> None:
         for t in (1, 2, 3)
     ]
     assert said_of_missing(run_of(plan_of([a, b], repeats=3), records)) == [
-        (Kind.FAILED_TRIALS, Group("LL", "TCP"), ("a", "b"), told(2, 2, 6, "no-peer"))
+        (Kind.NO_RESULT_TRIALS, Group("LL", "TCP"), ("a", "b"), told(2, 2, 6, "no-peer"))
     ]
 
 
@@ -107,7 +107,7 @@ def test_a_failed_trial_without_a_reason_is_reported_as_no_reason_given() -> Non
     for reason in (None, ""):
         run = run_of(plan_of([a]), [not_ok(a, Status.FAILED, reason)])
         assert said_of_missing(run) == [
-            (Kind.FAILED_TRIALS, Group("LL", "TCP"), ("a",), told(1, 1, 1, "no-reason-given"))
+            (Kind.NO_RESULT_TRIALS, Group("LL", "TCP"), ("a",), told(1, 1, 1, "no-reason-given"))
         ]
 
 

@@ -55,25 +55,25 @@ def test_a_fact_that_changes_from_zero_is_reported() -> None:
     [
         (
             {"interface_speed_bit_per_s": 99_999_999},
-            Kind.LINK_SPEED,
+            Kind.INTERFACE_SPEED,
             {"interface_speed_bit_per_s": 99_999_999, "link_rate_bit_per_s": 1e8},
             {"interface": "eth0"},
         ),
         (
             {"interface_mtu_bytes": 1501},
-            Kind.LINK_MTU,
+            Kind.INTERFACE_MTU,
             {"interface_mtu_bytes": 1501, "link_mtu_bytes": 1500},
             {"interface": "eth0"},
         ),
         (
             {"interface_mtu_bytes": 1499},
-            Kind.LINK_MTU,
+            Kind.INTERFACE_MTU,
             {"interface_mtu_bytes": 1499, "link_mtu_bytes": 1500},
             {"interface": "eth0"},
         ),
         (
             {"interface_duplex": "half"},
-            Kind.DUPLEX,
+            Kind.INTERFACE_DUPLEX,
             {},
             {"interface": "eth0", "duplex": "half"},
         ),
@@ -86,7 +86,9 @@ def test_an_interface_that_contradicts_the_stated_link_is_reported_with_both_fig
     assert (flaw.kind, flaw.severity, flaw.group) == (kind, "warning", Group(host="nas"))
     assert (flaw.cells, flaw.evidence, flaw.words) == ((), evidence, words)
     without_link = of_host(facts, link=None)
-    assert [finding.kind for finding in without_link] == ([kind] if kind is Kind.DUPLEX else [])
+    assert [finding.kind for finding in without_link] == (
+        [kind] if kind is Kind.INTERFACE_DUPLEX else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,11 @@ def test_a_faster_interface_or_an_interface_without_facts_has_no_finding(
 def test_wrong_speed_mtu_and_duplex_of_one_interface_are_all_reported() -> None:
     wrong = {"interface_speed_bit_per_s": 10**7, "interface_mtu_bytes": 9000}
     findings = of_host({**wrong, "interface_duplex": "half"})
-    assert [finding.kind for finding in findings] == [Kind.LINK_SPEED, Kind.LINK_MTU, Kind.DUPLEX]
+    assert [finding.kind for finding in findings] == [
+        Kind.INTERFACE_SPEED,
+        Kind.INTERFACE_MTU,
+        Kind.INTERFACE_DUPLEX,
+    ]
 
 
 def test_an_interface_is_judged_by_the_last_reading_of_each_fact() -> None:
@@ -121,7 +127,7 @@ def test_an_interface_is_judged_by_the_last_reading_of_each_fact() -> None:
     kinds = [finding.kind for finding in of_host(early, {})]
     assert kinds == [Kind.FACTS_CHANGED]
     late = of_host({}, early, {"interface_speed_bit_per_s": None, "interface_mtu_bytes": ""})
-    assert [finding.kind for finding in late] == [Kind.FACTS_CHANGED, Kind.LINK_SPEED]
+    assert [finding.kind for finding in late] == [Kind.FACTS_CHANGED, Kind.INTERFACE_SPEED]
 
 
 @pytest.mark.parametrize("loopback", ["lo", "lo0"])
@@ -169,7 +175,7 @@ def test_host_findings_are_ordered_by_changes_interfaces_and_hypervisors() -> No
     assert [(finding.kind, finding.group.host) for finding in findings] == [
         (Kind.FACTS_CHANGED, "b"),
         (Kind.FACTS_CHANGED, "a"),
-        (Kind.DUPLEX, "b"),
-        (Kind.DUPLEX, "a"),
+        (Kind.INTERFACE_DUPLEX, "b"),
+        (Kind.INTERFACE_DUPLEX, "a"),
         (Kind.VIRTUAL_MACHINE, ""),
     ]

@@ -112,22 +112,22 @@ def trial(cell: str, shows: str, **changes: Any) -> StreamSample:
     return udp(cell=cell, conditions=shows, **changes)
 
 
-TOLD: Mapping[str, Kind | None] = {"x": Kind.SENDER_CPU, "y": Kind.PATH_LOSS, "": None}
+TOLD: Mapping[str, Kind | None] = {"x": Kind.CPU_BOUND_SENDER, "y": Kind.LOSS_LIMIT_PATH, "": None}
 
 
 @pytest.mark.parametrize(
     ("letters", "kinds"),
     [
-        ("x", [Kind.SENDER_CPU]),
-        ("xx", [Kind.SENDER_CPU]),
+        ("x", [Kind.CPU_BOUND_SENDER]),
+        ("xx", [Kind.CPU_BOUND_SENDER]),
         ("xy", []),
-        ("xxy", [Kind.SENDER_CPU]),
-        ("yxx", [Kind.SENDER_CPU]),
+        ("xxy", [Kind.CPU_BOUND_SENDER]),
+        ("yxx", [Kind.CPU_BOUND_SENDER]),
         ("xxyy", []),
-        ("xxxyy", [Kind.SENDER_CPU]),
+        ("xxxyy", [Kind.CPU_BOUND_SENDER]),
         ("xx" + " " * 2, []),
         ("x" + " " * 2, []),
-        ("xx" + " ", [Kind.SENDER_CPU]),
+        ("xx" + " ", [Kind.CPU_BOUND_SENDER]),
     ],
 )
 def test_a_cell_has_the_limit_that_more_than_half_of_its_trials_show(
@@ -160,16 +160,16 @@ def test_a_limit_finding_names_its_cells_in_order_with_evidence_over_all_trials(
 def test_cells_of_one_group_with_different_limits_have_separate_findings() -> None:
     findings = as_told(TOLD, trial("a", "x"), trial("b", "y"), trial("c", "x"), trial("d", ""))
     assert [(entry.kind, entry.cells) for entry in findings] == [
-        (Kind.SENDER_CPU, ("a", "c")),
-        (Kind.PATH_LOSS, ("b",)),
+        (Kind.CPU_BOUND_SENDER, ("a", "c")),
+        (Kind.LOSS_LIMIT_PATH, ("b",)),
     ]
 
 
 def test_limit_findings_come_in_the_order_of_the_samples() -> None:
     findings = as_told(TOLD, trial("a", "y", pairing="WL"), trial("b", "x"))
     assert [(entry.group.pairing, entry.kind) for entry in findings] == [
-        ("WL", Kind.PATH_LOSS),
-        ("LL", Kind.SENDER_CPU),
+        ("WL", Kind.LOSS_LIMIT_PATH),
+        ("LL", Kind.CPU_BOUND_SENDER),
     ]
 
 
@@ -191,7 +191,7 @@ def test_a_packet_rate_is_named_instead_of_path_loss_or_an_unknown_limit() -> No
         assert {entry.kind for entry in findings} == {Kind.PACKET_RATE}
     queue_losses = replace(path_losses, receive_queue=400)
     findings = limits([at_rate(size, losses=queue_losses) for size in (64, 128, 256)])
-    assert {entry.kind for entry in findings} == {Kind.RECEIVE_QUEUE_DROPS}
+    assert {entry.kind for entry in findings} == {Kind.LOSS_LIMIT_SOCKET}
 
 
 def test_a_packet_rate_in_one_direction_is_not_reported_for_the_other_direction() -> None:
@@ -283,7 +283,7 @@ def test_a_finding_has_the_severity_and_advice_of_its_kind_and_only_known_eviden
         assert (entry.kind, entry.severity, entry.advice) == (kind, kind.severity, kind.advice)
         assert (entry.group, entry.cells) == (Group("LL"), ("a",))
         assert (entry.evidence, entry.words) == ({"x": 0.0}, {"w": "said"})
-    bare = finding(Kind.DUPLEX, Group(host="a"))
+    bare = finding(Kind.INTERFACE_DUPLEX, Group(host="a"))
     assert (bare.cells, bare.evidence, bare.words) == ((), {}, {})
 
 

@@ -40,8 +40,8 @@ def check_the_explanations(
     """All findings of the lab report, and no others of these kinds."""
     run_findings = run.findings
     ll, wl, lw, ww = (names.get(pairing, pairing) for pairing in ("LL", "WL", "LW", "WW"))
-    assert places(run, of_kind(run_findings, Kind.OUTLIER)) == outliers
-    assert places(run, of_kind(run_findings, Kind.STEP)) == {
+    assert places(run, of_kind(run_findings, Kind.DEVIATION_CELL)) == outliers
+    assert places(run, of_kind(run_findings, Kind.DEVIATION_STEP)) == {
         (f"{ll} UDP 1500", 60),
         (f"{ll} UDP 1500", 64),
     }
@@ -70,7 +70,7 @@ def test_the_recorded_lab_report_has_exactly_the_known_findings(run: Analysis) -
 def test_each_outlier_of_the_lab_report_states_the_mean_with_and_without_the_outlier(
     run: Analysis,
 ) -> None:
-    first, second = of_kind(run.findings, Kind.OUTLIER)
+    first, second = of_kind(run.findings, Kind.DEVIATION_CELL)
     mbit_per_s = {name: round(value / 1e6, 2) for name, value in first.evidence.items()}
     assert (mbit_per_s["throughput_bit_per_s"], mbit_per_s["mean"], mbit_per_s["median"]) == (
         1.89,
@@ -156,7 +156,7 @@ def test_means_over_fewer_cells_and_missing_cells_are_reported(run: Analysis) ->
         "WW TCP 65536": (4, 13),
     }
     missing_counts = {
-        str(e.group): e.evidence["cells"] for e in of_kind(run.findings, Kind.MISSING_CELLS)
+        str(e.group): e.evidence["cells"] for e in of_kind(run.findings, Kind.NO_RESULT_CELLS)
     }
     assert missing_counts == {"WL UDP": 3, "LW UDP": 6, "WW TCP": 9, "WW UDP": 52}
 
@@ -198,16 +198,16 @@ def test_findings_of_the_lab_report_disappear_without_their_evidence() -> None:
             Kind.LINK_FAR_BELOW,
             Kind.FRAGMENTED,
         ),
-        *(Kind.ABOVE_CEILING, Kind.OFF_TIME),
+        *(Kind.ABOVE_WIRE_RATE, Kind.OFF_TIME),
     }
     assert kinds_of(findings(lab_report(link=False))) & of_the_link == set()
     options_run = lab_report(extra_values={"tcp_timestamps": False, "mss_bytes": 1460})
     assert Kind.NO_TIMESTAMPS not in kinds_of(findings(options_run))
     few = {column_key: column[:4] for column_key, column in figures().items()}
-    shape = {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL}
+    shape = {Kind.DEVIATION_CELL, Kind.DEVIATION_STEP, Kind.UNEXPLAINED_FALL}
     assert kinds_of(findings(lab_report(few))) & shape == set()
     empty: Figures = {column_key: [None] * 13 for column_key in figures()}
-    assert kinds_of(findings(lab_report(empty))) == {Kind.MISSING_CELLS}
+    assert kinds_of(findings(lab_report(empty))) == {Kind.NO_RESULT_CELLS}
     assert leading(lab_report(empty)) != ()
 
 
@@ -220,14 +220,14 @@ def test_missing_figures_make_no_outlier_of_the_other_figures(data: st.DataObjec
     run_findings = findings(lab_report({column_key: sparse_column}))
     assert (
         kinds_of(run_findings)
-        & {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL, Kind.LINK_FAR_BELOW}
+        & {Kind.DEVIATION_CELL, Kind.DEVIATION_STEP, Kind.UNEXPLAINED_FALL, Kind.LINK_FAR_BELOW}
         == set()
     )
 
 
 def test_in_the_run_connection_kinds_only_one_bridge_exceeds_the_ceiling_or_is_asymmetric() -> None:
     run = load(FOLDER.parent / "connection-kinds")
-    assert [str(finding.group) for finding in of_kind(run.findings, Kind.ABOVE_CEILING)] == [
+    assert [str(finding.group) for finding in of_kind(run.findings, Kind.ABOVE_WIRE_RATE)] == [
         "linux+colinux-winpcap-bridge UDP"
     ]
     assert [str(finding.group) for finding in of_kind(run.findings, Kind.ONE_WAY)] == [

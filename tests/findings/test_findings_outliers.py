@@ -29,7 +29,7 @@ SIZES = [(16 + 4 * at) * KIB for at in range(16)]
 def test_an_outlier_finding_states_the_mean_with_and_without_all_outliers() -> None:
     figures = [92.0, 50.0, 92.0, 92.0, 92.0, 92.0, 92.0, 92.0, 70.0, 92.0, None]
     first, second = on_axis(figures)
-    assert (first.kind, first.group) == (Kind.OUTLIER, Group("LL", "TCP", 1500))
+    assert (first.kind, first.group) == (Kind.DEVIATION_CELL, Group("LL", "TCP", 1500))
     assert (first.cells, second.cells) == (cells_of(SIZES[1:2]), cells_of(SIZES[8:9]))
     values = [1e6 * figure for figure in figures if figure is not None]
     common = {
@@ -54,7 +54,9 @@ def test_an_outlier_finding_states_the_mean_with_and_without_all_outliers() -> N
     }
 
 
-@pytest.mark.parametrize(("figure", "kinds"), [(94.5, []), (94.4, []), (93.9, [Kind.OUTLIER])])
+@pytest.mark.parametrize(
+    ("figure", "kinds"), [(94.5, []), (94.4, []), (93.9, [Kind.DEVIATION_CELL])]
+)
 def test_a_cell_is_an_outlier_only_beyond_six_times_the_scatter_of_its_series(
     figure: float, kinds: list[Kind]
 ) -> None:
@@ -82,7 +84,7 @@ def test_a_series_without_a_stated_socket_buffer_has_no_outlier() -> None:
 
 def test_adjacent_cells_that_deviate_alike_are_one_step_finding() -> None:
     (step,) = on_axis([92.0] * 10 + [80.0, 81.0, 82.0])
-    assert (step.kind, step.group) == (Kind.STEP, Group("LL", "TCP", 1500))
+    assert (step.kind, step.group) == (Kind.DEVIATION_STEP, Group("LL", "TCP", 1500))
     assert step.cells == cells_of(SIZES[10:13])
     # Each of the three has two others that fell among its six nearest, and four of 92.
     column = [92.0] * 10 + [80.0, 81.0, 82.0]
@@ -104,7 +106,7 @@ def test_separate_steps_of_a_series_have_separate_findings() -> None:
 
 def test_a_missing_cell_between_two_cells_does_not_split_a_step() -> None:
     (step,) = on_axis([92.0] * 9 + [80.0, None, 80.0])
-    assert (step.kind, step.cells) == (Kind.STEP, cells_of((SIZES[9], SIZES[11])))
+    assert (step.kind, step.cells) == (Kind.DEVIATION_STEP, cells_of((SIZES[9], SIZES[11])))
 
 
 def test_a_cell_with_automatic_buffers_is_not_judged_as_an_outlier() -> None:
@@ -124,7 +126,7 @@ def test_a_cell_with_automatic_buffers_is_not_judged_as_an_outlier() -> None:
 
 
 def trials(figures: Sequence[float | None], **more: Any) -> list[Finding]:
-    return of(outliers(series_of(measured({SIZES[0]: figures}, **more))), Kind.STRAY_TRIAL)
+    return of(outliers(series_of(measured({SIZES[0]: figures}, **more))), Kind.DEVIATION_TRIAL)
 
 
 def test_outlying_trials_are_counted_and_the_first_outlying_trial_is_named() -> None:

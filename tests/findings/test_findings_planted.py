@@ -26,24 +26,24 @@ from netlab.store.reader import Note
 def test_a_clean_run_has_no_warning() -> None:
     run_findings = findings(clean())
     assert [finding for finding in run_findings if finding.severity == "warning"] == []
-    assert kinds_of(run_findings) == {Kind.WIRE_CEILING, Kind.BUFFER_NO_EFFECT}
+    assert kinds_of(run_findings) == {Kind.WIRE_CEILING, Kind.SOCKET_BUFFER_NO_EFFECT}
 
 
 def test_an_outlying_trial_is_reported_with_the_mean_of_the_other_trials() -> None:
     series = {16 * KIB: [94.0, 94.1, 60.0, 94.0, 94.1]}
-    (finding,) = of_kind(findings(measured(series)), Kind.STRAY_TRIAL)
+    (finding,) = of_kind(findings(measured(series)), Kind.DEVIATION_TRIAL)
     assert (finding.evidence["trial"], finding.evidence["trials"]) == (3, 5)
     assert finding.evidence["mean_without"] == pytest.approx(94.05e6)
     four = {16 * KIB: [94.0, 94.1, 60.0, 94.0]}
-    assert of_kind(findings(measured(four)), Kind.STRAY_TRIAL) == []
+    assert of_kind(findings(measured(four)), Kind.DEVIATION_TRIAL) == []
 
 
 def test_an_outlying_trial_does_not_make_its_cell_an_outlier() -> None:
     series = {size: [94.0, 94.1, 94.0, 94.1, 94.0] for size in BUFFERS}
     series[BUFFERS[3]] = [94.0, 5.0, 94.0, 94.1, 94.0]
     run_findings = findings(measured(series))
-    assert of_kind(run_findings, Kind.OUTLIER) == []
-    assert len(of_kind(run_findings, Kind.STRAY_TRIAL)) == 1
+    assert of_kind(run_findings, Kind.DEVIATION_CELL) == []
+    assert len(of_kind(run_findings, Kind.DEVIATION_TRIAL)) == 1
 
 
 @settings(max_examples=drawn(20, 200))  # each is a whole run
@@ -58,12 +58,13 @@ def test_an_outlying_cell_at_any_position_gives_exactly_one_finding(
     sizes = [(16 + 4 * at) * KIB for at in range(13)]
     series = {size: [random.uniform(92.1, 92.4)] for size in sizes}
     assert (
-        kinds_of(findings(measured(series))) & {Kind.OUTLIER, Kind.STEP, Kind.UNEXPLAINED_FALL}
+        kinds_of(findings(measured(series)))
+        & {Kind.DEVIATION_CELL, Kind.DEVIATION_STEP, Kind.UNEXPLAINED_FALL}
         == set()
     )
     series[sizes[place]][0] *= factor
     run_findings = findings(measured(series))
-    (outlier,) = of_kind(run_findings, Kind.OUTLIER, Kind.STEP)
+    (outlier,) = of_kind(run_findings, Kind.DEVIATION_CELL, Kind.DEVIATION_STEP)
     assert outlier.evidence["socket_buffer_bytes"] == sizes[place]
     assert outlier.evidence["mean_without"] == pytest.approx(92.25e6, rel=2e-3)
 
@@ -76,17 +77,17 @@ def test_two_adjacent_cells_that_deviate_alike_are_a_step_and_no_outliers(
     series = {
         size: [92.0 * (factor if place <= at <= place + 1 else 1)] for at, size in enumerate(sizes)
     }
-    (step,) = of_kind(findings(measured(series)), Kind.OUTLIER, Kind.STEP)
-    assert (step.kind, len(step.cells)) == (Kind.STEP, 2)
+    (step,) = of_kind(findings(measured(series)), Kind.DEVIATION_CELL, Kind.DEVIATION_STEP)
+    assert (step.kind, len(step.cells)) == (Kind.DEVIATION_STEP, 2)
 
 
 def test_socket_buffers_with_an_effect_or_too_few_sizes_are_not_reported_as_without_effect() -> (
     None
 ):
     growing = {size: [10.0 + size / KIB] for size in BUFFERS}
-    assert of_kind(findings(measured(growing)), Kind.BUFFER_NO_EFFECT) == []
+    assert of_kind(findings(measured(growing)), Kind.SOCKET_BUFFER_NO_EFFECT) == []
     three = {size: [94.0] for size in BUFFERS[:3]}
-    assert of_kind(findings(measured(three)), Kind.BUFFER_NO_EFFECT) == []
+    assert of_kind(findings(measured(three)), Kind.SOCKET_BUFFER_NO_EFFECT) == []
 
 
 def test_capped_doubled_and_equal_effective_socket_buffers_are_reported() -> None:
@@ -106,17 +107,17 @@ def test_capped_doubled_and_equal_effective_socket_buffers_are_reported() -> Non
     flat = {size: [94.0] for size in BUFFERS}
     effective = {size: read_back(size) for size in BUFFERS}
     run_findings = findings(measured(flat, effective=effective))
-    (capped,) = of_kind(run_findings, Kind.BUFFER_CAPPED)
+    (capped,) = of_kind(run_findings, Kind.SOCKET_BUFFER_CAPPED)
     assert len(capped.cells) == 3
     assert capped.evidence["least_asked_bytes"] == 36 * KIB
     assert capped.evidence["most_effective_bytes"] == 65536
-    (same,) = of_kind(run_findings, Kind.SAME_BUFFER)
+    (same,) = of_kind(run_findings, Kind.SOCKET_BUFFER_SAME)
     assert [int(cell.rpartition("-")[2]) // KIB for cell in same.cells] == [32, 36, 40, 44]
-    assert len(of_kind(run_findings, Kind.BUFFER_DOUBLED)) == 1
+    assert len(of_kind(run_findings, Kind.SOCKET_BUFFER_DOUBLED)) == 1
     unknown = {
         size: {k: v for k, v in effective[size].items() if "send_" not in k} for size in BUFFERS
     }
-    assert of_kind(findings(measured(flat, effective=unknown)), Kind.SAME_BUFFER) == []
+    assert of_kind(findings(measured(flat, effective=unknown)), Kind.SOCKET_BUFFER_SAME) == []
 
 
 @pytest.mark.parametrize(
@@ -201,9 +202,9 @@ GOOD: dict[str, Value] = {
     [
         ({"default_qdisc": "fq"}, Kind.FACTS_CHANGED),
         ({"boot_id": "other"}, Kind.FACTS_CHANGED),
-        ({"interface_speed_bit_per_s": 10_000_000}, Kind.LINK_SPEED),
-        ({"interface_duplex": "half"}, Kind.DUPLEX),
-        ({"interface_mtu_bytes": 1400}, Kind.LINK_MTU),
+        ({"interface_speed_bit_per_s": 10_000_000}, Kind.INTERFACE_SPEED),
+        ({"interface_duplex": "half"}, Kind.INTERFACE_DUPLEX),
+        ({"interface_mtu_bytes": 1400}, Kind.INTERFACE_MTU),
         ({"virtual": "kvm"}, Kind.VIRTUAL_MACHINE),
     ],
 )
@@ -263,12 +264,12 @@ def test_failed_trials_are_a_warning_with_the_reason() -> None:
     series: dict[int, Sequence[float | None]] = {size: [94.0, 94.0] for size in BUFFERS}
     series[BUFFERS[0]] = [None, 94.0]
     run_findings = findings(measured(series))
-    (failed,) = of_kind(run_findings, Kind.FAILED_TRIALS)
+    (failed,) = of_kind(run_findings, Kind.NO_RESULT_TRIALS)
     assert (failed.severity, failed.evidence["trials"]) == ("warning", 1)
     assert "The other probe did not come before the deadline (no-peer)" in sentence(
         failed, RunIndex(measured(series))
     )
-    assert of_kind(run_findings, Kind.MISSING_CELLS, Kind.FEWER_CELLS) == []
+    assert of_kind(run_findings, Kind.NO_RESULT_CELLS, Kind.FEWER_CELLS) == []
 
 
 def test_repeated_pairings_have_no_finding_about_single_trials() -> None:

@@ -190,7 +190,7 @@ SHOWN: Mapping[str, Value] = {
 def test_a_fall_from_the_ceiling_is_unexplained_unless_a_limit_explains_the_fall() -> None:
     assert len(of_kind(findings(column(FALLING)), Kind.UNEXPLAINED_FALL)) == 1
     explained = column(FALLING, effective={BUFFERS[5]: WINDOW})
-    assert len(of_kind(findings(explained), Kind.RECEIVER_WINDOW)) == 1
+    assert len(of_kind(findings(explained), Kind.BUFFER_LIMIT_RECEIVER)) == 1
     assert of_kind(findings(explained), Kind.UNEXPLAINED_FALL) == []
 
 
@@ -219,7 +219,7 @@ def test_an_excess_of_0_15_percent_over_the_ceiling_is_reported_for_runs_but_not
     settings: dict[str, Any] = {"protocol": "TCP", "message_bytes": None}
     run = column([ceiling * 1.0015], asked=settings)
     run = run_of(replace(run.plan, source=source), run.records)
-    assert bool(of_kind(findings(run), Kind.ABOVE_CEILING)) is presence
+    assert bool(of_kind(findings(run), Kind.ABOVE_WIRE_RATE)) is presence
     options = column([1e2 * 1448 / 1538 * 1.0015] * 3)
     records = [
         replace(r, values={k: v for k, v in r.values.items() if k != "tcp_timestamps"})
@@ -233,8 +233,8 @@ def test_interfaces_and_fragments_are_judged_by_the_link_of_the_matrix() -> None
     facts = {"interface_speed_bit_per_s": 10**8, "interface_mtu_bytes": 9000}
     link = Link(1e9, 9000)
     run = column([900.0], asked=stream("UDP", 8972), link=link, notes=[note(facts=facts)])
-    assert of_kind(findings(run), Kind.FRAGMENTED, Kind.LINK_MTU) == []
-    (speed,) = of_kind(findings(run), Kind.LINK_SPEED)
+    assert of_kind(findings(run), Kind.FRAGMENTED, Kind.INTERFACE_MTU) == []
+    (speed,) = of_kind(findings(run), Kind.INTERFACE_SPEED)
     assert speed.evidence["link_rate_bit_per_s"] == 1e9
 
 
@@ -244,7 +244,7 @@ HALF = {"interface_duplex": "half", "route_interface": "eth0"}
 
 
 def told_of_duplex(run: Analysis) -> list[str]:
-    return [finding.group.host for finding in of_kind(findings(run), Kind.DUPLEX)]
+    return [finding.group.host for finding in of_kind(findings(run), Kind.INTERFACE_DUPLEX)]
 
 
 def test_only_interfaces_of_hosts_that_measured_over_a_wire_are_checked() -> None:
@@ -318,16 +318,16 @@ def test_findings_of_a_run_list_warnings_first_and_notes_in_a_fixed_order() -> N
     run_findings = findings(udp)
     assert [finding.kind for finding in run_findings] == [
         Kind.OFF_TIME,
-        Kind.OUTLIER,
+        Kind.DEVIATION_CELL,
         Kind.VIRTUAL_MACHINE,
         Kind.POWER_SAVING,
         Kind.WIRE_CEILING,
-        Kind.BUFFER_NO_EFFECT,
+        Kind.SOCKET_BUFFER_NO_EFFECT,
         Kind.FRAGMENTED,
     ]
 
 
 def test_a_run_without_results_has_only_a_missing_cells_finding() -> None:
     run = run_of(plan_of([PlannedCell("a", "LL", "stream", stream())], LINK), [])
-    assert [finding.kind for finding in findings(run)] == [Kind.MISSING_CELLS]
+    assert [finding.kind for finding in findings(run)] == [Kind.NO_RESULT_CELLS]
     assert findings(run_of(plan_of([]), [])) == ()

@@ -59,7 +59,7 @@ def test_a_smaller_path_mtu_is_recognized_only_over_a_wire_and_if_both_mtus_are_
 
 def test_a_smaller_path_mtu_is_a_warning_with_both_mtus() -> None:
     finding = only(udp(path_mtu_bytes=1400, link_mtu_bytes=1500))
-    assert (finding.kind, finding.severity) == (Kind.PATH_MTU, "warning")
+    assert (finding.kind, finding.severity) == (Kind.MTU_MISMATCH_STREAM, "warning")
     assert (finding.evidence["path_mtu_bytes"], finding.evidence["link_mtu_bytes"]) == (1400, 1500)
 
 
@@ -263,8 +263,8 @@ def test_validity_findings_come_in_a_fixed_order_of_kinds() -> None:
     cubic_sample = replace(sample, congestion="cubic")
     findings = doubts([sample, cubic_sample], [{"host": "b", "facts": {"governor": "powersave"}}])
     assert [finding.kind for finding in findings] == [
-        Kind.ABOVE_CEILING,
-        Kind.PATH_MTU,
+        Kind.ABOVE_WIRE_RATE,
+        Kind.MTU_MISMATCH_STREAM,
         Kind.CONGESTION_DIFFERS,
         Kind.CLOCK_STEP,
         Kind.CLOCK_RATE,

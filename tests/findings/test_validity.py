@@ -47,13 +47,13 @@ def test_throughput_above_the_wire_ceiling_is_reported_if_beyond_clock_and_round
     sample = udp(throughput_bit_per_s=share * CEILING, **changes)
     assert is_above(sample) == above
     kinds = {finding.kind for finding in doubts([sample])}
-    assert kinds == ({Kind.ABOVE_CEILING} if above else set())
+    assert kinds == ({Kind.ABOVE_WIRE_RATE} if above else set())
 
 
 def test_a_finding_above_the_wire_ceiling_states_the_excess_in_percent() -> None:
     finding = only(doubts([udp(throughput_bit_per_s=1.1 * CEILING)]))
     assert (finding.kind, finding.severity, finding.cells) == (
-        Kind.ABOVE_CEILING,
+        Kind.ABOVE_WIRE_RATE,
         "warning",
         ("a",),
     )
@@ -64,8 +64,8 @@ def test_one_odd_trial_of_three_gives_no_validity_finding() -> None:
     odd = udp(throughput_bit_per_s=1.1 * CEILING, path_mtu_bytes=1400, link_mtu_bytes=1500)
     assert doubts([odd, udp(), udp()]) == ()
     assert {finding.kind for finding in doubts([odd, odd, udp()])} == {
-        Kind.ABOVE_CEILING,
-        Kind.PATH_MTU,
+        Kind.ABOVE_WIRE_RATE,
+        Kind.MTU_MISMATCH_STREAM,
     }
 
 

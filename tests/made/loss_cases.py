@@ -32,8 +32,8 @@ CAUSES = (
 FLOWS = {"client-sends": ("",), "server-sends": ("",), "both": ("to_server_", "to_client_")}
 SHORT_MTU_BYTES, MTU_BYTES = 700, 1500
 LOST = (
-    *(Kind.LOST_IN_SOCKET, Kind.LOST_IN_BACKLOG, Kind.LOST_AT_INTERFACE, Kind.LOST_IN_QUEUE),
-    *(Kind.LOST_ON_PATH, Kind.LOSS_NOT_PLACED, Kind.DROPPED_UNSENT),
+    *(Kind.LOSS_SOCKET, Kind.LOSS_BACKLOG, Kind.LOSS_INTERFACE, Kind.LOSS_QUEUE),
+    *(Kind.LOSS_PATH, Kind.LOSS_UNKNOWN, Kind.LOSS_UNSENT),
 )
 
 
@@ -146,7 +146,7 @@ class Judged:
         """``right``, ``wrong`` or ``missed``; without loss and without a word it is right."""
         if self.found is self.so:
             return "right"
-        return "missed" if self.found is Kind.LOSS_NOT_PLACED else "wrong"
+        return "missed" if self.found is Kind.LOSS_UNKNOWN else "wrong"
 
 
 def judged(case: Case, ends: Ends, folder: Folder) -> tuple[Judged, ...]:
@@ -195,15 +195,15 @@ def _measured(case: Case, ends: Ends) -> Record:
 def _truth(case: Case, cause: str, sender: str, losses: int, local_losses: int) -> Kind | None:
     """What ought to be said: the place, or that it cannot be told where nobody counts there."""
     if cause.startswith("sender"):
-        return Kind.DROPPED_UNSENT if local_losses else None
+        return Kind.LOSS_UNSENT if local_losses else None
     if not losses:
         return None
     if cause == "socket":
-        return Kind.LOST_IN_SOCKET
+        return Kind.LOSS_SOCKET
     if cause == "receiver-interface":
         is_counted = case.uncounted in ("", sender)
-        return Kind.LOST_AT_INTERFACE if is_counted else Kind.LOSS_NOT_PLACED
-    return Kind.LOSS_NOT_PLACED if case.uncounted else Kind.LOST_ON_PATH
+        return Kind.LOSS_INTERFACE if is_counted else Kind.LOSS_UNKNOWN
+    return Kind.LOSS_UNKNOWN if case.uncounted else Kind.LOSS_PATH
 
 
 def _findings(record: Record, folder: Folder) -> dict[str, Kind]:

@@ -32,10 +32,12 @@ def test_each_finding_in_json_has_its_kind_evidence_and_sentence(folder: Path) -
     keys = {cell.key for cell in run.plan.cells}
     for item, original in zip(objects, run.findings, strict=True):
         assert [*item] == [
-            *("kind", "severity", "about", "cells", "trials", "evidence", "words"),
+            *(("kind", "value") if original.value else ("kind",)),
+            *("severity", "about", "cells", "trials", "evidence", "words"),
             *("sentence", "advice"),
         ]
-        assert item["kind"] == original.kind and item["severity"] == original.kind.severity
+        assert (item["kind"], item.get("value", "")) == (original.kind.name, original.value)
+        assert item["severity"] == original.kind.severity
         assert item["sentence"] == original.sentence == sentence(original, index)
         assert item["sentence"].endswith(".")
         assert {*item["cells"]} <= keys

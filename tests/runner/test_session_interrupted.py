@@ -64,7 +64,7 @@ def test_a_trial_interrupted_by_a_cable_is_measured_again_after_all_others(
     assert "see the findings" not in output
     run = load(bench.path / "run")
     assert [finding.kind for finding in run.findings if finding.severity == "warning"] == []
-    findings = [finding for finding in run.findings if finding.kind is Kind.MEASURED_AGAIN]
+    findings = [finding for finding in run.findings if finding.kind is Kind.INTERRUPTION_EARLIER]
     assert len(findings) == 5
     assert all("attempt_2_throughput_bit_per_s" in finding.evidence for finding in findings)
     assert bench.run(Interrupted()) == []
@@ -79,7 +79,7 @@ def test_a_trial_interrupted_in_three_attempts_is_not_tried_again_and_is_reporte
     assert "5 trials in which data stopped: see the findings" in capsys.readouterr().err
     run = load(bench.path / "run")
     assert {record.attempt for record in run.latest.values() if record.attempt > 1} == {3}
-    findings = [finding for finding in run.findings if finding.kind is Kind.DATA_STOPPED]
+    findings = [finding for finding in run.findings if finding.kind is Kind.INTERRUPTION_FINAL]
     assert len(findings) == 5
     assert all("attempt_3_throughput_bit_per_s" in finding.evidence for finding in findings)
     assert bench.run(Interrupted()) == []
@@ -89,7 +89,7 @@ def test_a_gap_without_an_explanation_is_a_finding_and_is_not_measured_again(ben
     bench.text = REPEATED
     trials = bench.run(Interrupted(gaps=lambda trial, _: GAP if first_of_ll(trial) else {}))
     assert len(trials) == 20
-    findings = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
+    findings = [e for e in load(bench.path / "run").findings if e.kind is Kind.INTERRUPTION_FINAL]
     assert len(findings) == 5
     assert all(finding.severity == "warning" for finding in findings)
 
@@ -139,7 +139,7 @@ def test_a_further_attempt_without_a_result_leaves_the_first_record_valid(
     assert {(note["status"], note["detail"]) for note in notes} == {(status, "TCP is blocked")}
     output = capsys.readouterr().err
     assert "repeated without a result (TCP is blocked)" in output
-    findings = [e for e in load(bench.path / "run").findings if e.kind is Kind.DATA_STOPPED]
+    findings = [e for e in load(bench.path / "run").findings if e.kind is Kind.INTERRUPTION_FINAL]
     assert len(findings) == 5
     # No session repeats it for ever.
     assert bench.run(Pulled(gaps=gaps, status=status)) == []

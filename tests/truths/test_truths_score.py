@@ -52,19 +52,19 @@ def test_five_misses_among_240_runs_prove_a_share_of_95_percent_and_six_misses_d
 
 
 def test_the_expected_finding_alone_is_judged_right() -> None:
-    judgement = judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES)
+    judgement = judge(planted("sender-neighbour"), [said("cpu-wait/sender-programs")], CAUSES)
     assert (judgement.right, judgement.missed, judgement.wrong) == (
-        frozenset({"sender-starved"}),
+        frozenset({"cpu-wait/sender-programs"}),
         (),
         (),
     )
 
 
 def test_a_wrong_finding_beside_the_expected_finding_is_judged_wrong() -> None:
-    statements = [said("sender-starved"), said("receiver-cpu")]
+    statements = [said("cpu-wait/sender-programs"), said("cpu-bound/receiver")]
     judgement = judge(planted("sender-neighbour"), statements, CAUSES)
     assert judgement.missed == ()
-    assert [statement.kind for statement in judgement.wrong] == ["receiver-cpu"]
+    assert [statement.kind for statement in judgement.wrong] == ["cpu-bound/receiver"]
     assert str(score.precision([judgement])) == "1/2 (9.5 to 90.5 %)"
 
 
@@ -79,13 +79,21 @@ def test_notes_that_hold_for_every_run_are_never_judged_wrong() -> None:
 
 
 def test_findings_that_name_a_cause_are_judged_wrong_in_a_clean_run() -> None:
-    claims = [said("outlier"), said("drift", "note"), said("congestion", "note", explains=True)]
+    claims = [
+        said("deviation/cell"),
+        said("trend/proved", "note"),
+        said("congestion", "note", explains=True),
+    ]
     judgement = judge(CLEAN, claims, CAUSES)
-    assert [statement.kind for statement in judgement.wrong] == ["outlier", "drift", "congestion"]
+    assert [statement.kind for statement in judgement.wrong] == [
+        "deviation/cell",
+        "trend/proved",
+        "congestion",
+    ]
 
 
 def test_a_wire_ceiling_finding_is_judged_wrong_for_a_cable_10_percent_slower_but_not_2() -> None:
-    full = [said("wire-ceiling", "note"), said("link-or-shaper", rates_bit_per_s=(90e6, 98e6))]
+    full = [said("wire-ceiling", "note"), said("rate-limit/either", rates_bit_per_s=(90e6, 98e6))]
     kinds = [
         [statement.kind for statement in judge(planted("slower-cable", *at), full, CAUSES).wrong]
         for at in (("plain", 0.1), ("just", 0.02))
@@ -97,7 +105,7 @@ def test_a_wire_ceiling_finding_is_judged_wrong_for_a_cable_10_percent_slower_bu
 def test_a_slower_link_finding_is_right_only_with_a_rate_within_2_percent(
     rate: float, right: bool
 ) -> None:
-    statement = said("link-or-shaper", rates_bit_per_s=(80e6, rate))
+    statement = said("rate-limit/either", rates_bit_per_s=(80e6, rate))
     judgement = judge(planted("slower-cable"), [statement], CAUSES)
     assert (not judgement.missed, not judgement.wrong) == (right, right)
 
@@ -107,20 +115,22 @@ def test_a_slower_link_finding_is_right_only_with_a_rate_within_2_percent(
     [("linux-b", True), ("linux-a+linux-b", True), ("linux-c", False), ("linux-a+linux-c", False)],
 )
 def test_a_slow_host_finding_is_right_only_for_the_planted_host(name: str, right: bool) -> None:
-    statement = said("slow-host", names=frozenset({name}))
+    statement = said("mesh-limit/host", names=frozenset({name}))
     judgement = judge(planted("slow-host"), [statement], CAUSES)
     assert (not judgement.missed, not judgement.wrong) == (right, right)
 
 
 def test_another_host_named_beside_the_planted_host_is_judged_wrong() -> None:
-    statements = [said("slow-host", names=frozenset({name})) for name in ("linux-b", "linux-a")]
+    statements = [
+        said("mesh-limit/host", names=frozenset({name})) for name in ("linux-b", "linux-a")
+    ]
     judgement = judge(planted("slow-host"), statements, CAUSES)
     assert (judgement.missed, judgement.wrong) == ((), (statements[1],))
 
 
 def test_precision_and_recall_count_each_run_once_for_each_kind_of_finding() -> None:
-    often = judge(planted("sender-neighbour"), 4 * [said("sender-starved")], CAUSES)
-    wrong = judge(planted("sender-neighbour"), 3 * [said("outlier")], CAUSES)
+    often = judge(planted("sender-neighbour"), 4 * [said("cpu-wait/sender-programs")], CAUSES)
+    wrong = judge(planted("sender-neighbour"), 3 * [said("deviation/cell")], CAUSES)
     assert score.precision([often, wrong]) == Share(1, 2)
     assert score.recall([often, wrong], CAUSES) == Share(1, 2)
 
@@ -135,7 +145,7 @@ def test_a_cause_that_expects_no_finding_counts_for_precision_but_not_for_recall
 def test_a_run_with_stolen_cpus_or_a_cause_without_effect_does_not_count_for_the_score() -> None:
     truth = replace(planted("sender-quota"), not_planted=("sender-quota",))
     for case in (truth, replace(CLEAN, stolen=True)):
-        assert counted([judge(case, [said("outlier")], CAUSES)]) == []
+        assert counted([judge(case, [said("deviation/cell")], CAUSES)]) == []
     assert score.of_causes([judge(truth, [], CAUSES)]) == []
 
 
@@ -147,17 +157,30 @@ def mixed(costs: dict[str, float], *kinds: str) -> bool | None:
 
 def test_of_two_planted_causes_the_clearly_larger_cause_must_be_named_first() -> None:
     sender, flow = "sender-neighbour", "other-flow"
-    assert mixed({sender: 0.4, flow: 0.1}, "sender-starved", "other-traffic")
-    assert not mixed({sender: 0.4, flow: 0.1}, "other-traffic", "sender-starved")
-    assert mixed({sender: 0.14, flow: 0.1}, "other-traffic", "sender-starved")
+    assert mixed({sender: 0.4, flow: 0.1}, "cpu-wait/sender-programs", "other-traffic")
+    assert not mixed({sender: 0.4, flow: 0.1}, "other-traffic", "cpu-wait/sender-programs")
+    assert mixed({sender: 0.14, flow: 0.1}, "other-traffic", "cpu-wait/sender-programs")
     assert not mixed({sender: 0.4, flow: 0.1})
 
 
 def test_every_kind_that_a_benchmark_cause_expects_is_a_known_kind_of_finding() -> None:
     future_kinds = {
-        *("link-or-shaper", "slower-link", "shaper", "other-traffic", "slow-host", "slow-pair"),
-        *("slow-mesh", "drift", "consistent-with-drift", "first-trial-slower", "periodic-dips"),
-        *("below-floor", "black-hole"),
+        *(
+            "rate-limit/either",
+            "rate-limit/link",
+            "rate-limit/shaper",
+            "other-traffic",
+            "mesh-limit/host",
+            "mesh-limit/pair",
+        ),
+        *(
+            "mesh-limit/mesh",
+            "trend/proved",
+            "trend/possible",
+            "first-trial-slower",
+            "dips/unexplained",
+        ),
+        *("below-floor", "mtu-mismatch/black-hole"),
     }
     row_kinds = {kind for c in CAUSES.values() for kind in (*c.expected, *c.also, *c.denied)}
     kind_names = {str(kind) for kind in Kind}
@@ -174,14 +197,14 @@ def test_the_benchmark_has_at_least_24_causes_and_each_has_a_known_lab() -> None
 
 
 def test_the_printed_score_lists_every_wrong_sentence_and_each_criterion_has_a_verdict() -> None:
-    wrong = said("outlier", sentence="It is an outlier.")
+    wrong = said("deviation/cell", sentence="It is an outlier.")
     judgements = [
-        judge(planted("sender-neighbour"), [said("sender-starved")], CAUSES),
+        judge(planted("sender-neighbour"), [said("cpu-wait/sender-programs")], CAUSES),
         judge(planted("other-flow", "gross", 0.4), [wrong], CAUSES),
         judge(CLEAN, [], CAUSES),
     ]
     text = printed(judgements, CAUSES, {}, left_out=2)
-    assert "other-flow-gross: outlier: It is an outlier." in text
+    assert "other-flow-gross: deviation/cell: It is an outlier." in text
     assert "3 runs: 2 of one cause, 1 clean, 0 mixtures; 2 left out" in text
     criteria = {verdict.criterion: verdict.met for verdict in verdicts(judgements, CAUSES)}
     assert criteria["no warning in a clean run"]
@@ -189,24 +212,24 @@ def test_the_printed_score_lists_every_wrong_sentence_and_each_criterion_has_a_v
 
 
 def test_figures_have_for_each_cause_what_was_stated_right_and_wrong() -> None:
-    wrong, other = said("outlier"), said("other-load", "note")
+    wrong, other = said("deviation/cell"), said("other-load", "note")
     judgements = [
-        judge(planted("sender-neighbour"), [said("sender-starved"), other], CAUSES),
-        judge(planted("sender-neighbour"), [said("sender-starved"), wrong], CAUSES),
+        judge(planted("sender-neighbour"), [said("cpu-wait/sender-programs"), other], CAUSES),
+        judge(planted("sender-neighbour"), [said("cpu-wait/sender-programs"), wrong], CAUSES),
         judge(CLEAN, [wrong], CAUSES),
     ]
     missed = {"stated": 1, "right": 0, "wrong": 1}
     found = {"stated": 2, "right": 2, "wrong": 0}
     beside = {"stated": 1, "right": 0, "wrong": 0}
-    kinds = {"other-load": beside, "outlier": missed, "sender-starved": found}
+    kinds = {"other-load": beside, "deviation/cell": missed, "cpu-wait/sender-programs": found}
     assert figures(judgements, CAUSES) == {
-        "sender-neighbour": {"best": "sender-starved", "runs": 2, "kinds": kinds},
-        "clean": {"best": "", "runs": 1, "kinds": {"outlier": missed}},
+        "sender-neighbour": {"best": "cpu-wait/sender-programs", "runs": 2, "kinds": kinds},
+        "clean": {"best": "", "runs": 1, "kinds": {"deviation/cell": missed}},
     }
     only_stated = {
         kind: {"stated": count["stated"], "right": 0, "wrong": 0}
         for kind, count in kinds.items()
-        if kind != "outlier"
+        if kind != "deviation/cell"
     }
     assert figures(judgements, CAUSES, shared=True) == {
         "sender-neighbour": {"best": "", "runs": 2, "kinds": only_stated}
@@ -214,13 +237,15 @@ def test_figures_have_for_each_cause_what_was_stated_right_and_wrong() -> None:
 
 
 def test_a_run_counts_as_recall_of_a_kind_only_if_this_kind_itself_is_stated() -> None:
-    """Of the cause ``stolen``, ``stolen-cpu`` is the best finding and ``cpus-taken`` the next."""
-    both = judge(planted("stolen"), [said("stolen-cpu"), said("cpus-taken")], CAUSES)
-    second = judge(planted("stolen"), [said("cpus-taken")], CAUSES)
+    """Of the cause ``stolen``, ``cpu-wait/steal`` is the best finding; ``host-delay/hypervisor``
+    is the next.
+    """
+    both = judge(planted("stolen"), [said("cpu-wait/steal"), said("host-delay/hypervisor")], CAUSES)
+    second = judge(planted("stolen"), [said("host-delay/hypervisor")], CAUSES)
     assert not second.missed
     assert score.recall([both, second], CAUSES) == Share(2, 2)
-    assert score.of_kind([both, second], CAUSES, "stolen-cpu") == Share(1, 2)
-    assert score.of_kind([both, second], CAUSES, "cpus-taken") == Share(0, 0)
+    assert score.of_kind([both, second], CAUSES, "cpu-wait/steal") == Share(1, 2)
+    assert score.of_kind([both, second], CAUSES, "host-delay/hypervisor") == Share(0, 0)
 
 
 def test_every_benchmark_cause_is_documented_with_its_expected_findings() -> None:

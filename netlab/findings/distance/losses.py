@@ -70,7 +70,7 @@ def path_loss(
         packets, lost_packets = packets + sent_packets, lost_packets + lost_messages
         if is_gentle(sample):
             place = placed(sample)
-            on_path = place is not None and place.kind is Kind.LOST_ON_PATH
+            on_path = place is not None and place.kind is Kind.LOSS_PATH
             if on_path or not lost_messages:
                 gentle_packets, gentle_lost = (
                     gentle_packets + sent_packets,

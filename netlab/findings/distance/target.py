@@ -89,7 +89,7 @@ class _Candidate:
                 joined("; ", [bound.words for bound in bounds]),
             )
         elif doubts:
-            kind, words["doubts"] = Kind.TARGET_CANNOT_TELL, joined("; ", doubts)
+            kind, words["doubts"] = Kind.TARGET_UNDECIDED, joined("; ", doubts)
         return finding(kind, group, self.way.cells, self._figures(), words, self.way.trials)
 
     # ---- why the target is not reached -----------------------------------------------------------

@@ -15,12 +15,13 @@ from netlab.findings.kinds import (
     traffic,
     under_load,
 )
-from netlab.findings.kinds.kind import Kind, note, warning
+from netlab.findings.kinds.kind import Kind, expect_words, note, warning, words_of
 from netlab.messages import _
 
 __all__ = [
     "Kind",
     "distance",
+    "expect_words",
     "limits",
     "links",
     "mesh",
@@ -31,6 +32,7 @@ __all__ = [
     "tcp_series",
     "traffic",
     "under_load",
+    "words_of",
 ]
 
 RUN = "About a run"
@@ -50,21 +52,21 @@ warning(
         "compares properties that change only if somebody changes or restarts the host, such as "
         "the kernel, the buffer limits or the interface")
 warning(
-    "link-speed",
+    "interface/speed",
     _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
         "{link_rate_bit_per_s}"),
     rank=3, advice=_("state the rate that the interfaces negotiated, or replace the cable"),
     section=RUN, condition="a host measured over a cable, and its interface is slower than the "
         "stated link")
 warning(
-    "link-mtu",
+    "interface/mtu",
     _("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix states "
         "{link_mtu_bytes}"),
     rank=4, advice=_("state the MTU that the interfaces have, or set it"),
     section=RUN, condition="a host measured over a cable, and its interface has another MTU than "
         "the stated link")
 warning(
-    "duplex", _("{interface} runs at half duplex"), rank=5,
+    "interface/duplex", _("{interface} runs at half duplex"), rank=5,
     advice=_("let both ends negotiate, or set both to full duplex"),
     section=RUN, condition="a host measured over a cable, and its interface runs at half duplex")
 note(
@@ -72,9 +74,9 @@ note(
     advice=_("these hosts share their CPUs and clocks with other machines"),
     section=RUN, condition="one or more hosts run under a hypervisor. There is one finding for all "
         "hosts under the same hypervisor")
-# The rule of "path-mtu" also makes the findings "above-ceiling…".
+# The rule of "mtu-mismatch/stream" also makes the findings "above-ceiling…".
 warning(
-    "path-mtu",
+    "mtu-mismatch/stream",
     _("the path carries packets of {path_mtu_bytes} bytes, but the matrix states an MTU of "
         "{link_mtu_bytes}"),
     rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
@@ -88,7 +90,7 @@ warning(
     section=DOUBTFUL, condition="TCP senders used different congestion controls in cells for which "
         "the matrix does not set `congestion`")
 warning(
-    "data-stopped",
+    "interruption/final",
     _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
         "attempts at the trial reached {attempts}"),
     _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
@@ -103,7 +105,7 @@ warning(
         "the total time without data, the start of the longest gap, and the cause. If this trial "
         "had several attempts, the finding also has the result of each attempt")
 note(
-    "measured-again",
+    "interruption/earlier",
     _("{in_trials}: measured again, because no data arrived for {stopped_ns} of {window_ns}, "
         "{when}; {cause}; the attempts at the trial reached {attempts}"),
     _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; "
@@ -114,7 +116,7 @@ note(
     section=DOUBTFUL, condition="data stopped in an earlier attempt at a trial, but not in the "
         "attempt that counts. The finding has the result of each attempt")
 warning(
-    "process-stalled",
+    "host-delay/process",
     _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
     _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
     rule="stops.delayed_trials:delayed_trials", rank=51,  # after the limits (50): the cause
@@ -124,10 +126,10 @@ warning(
         "% of the window. A timer wakes this process every 20 ms. The time in which the process "
         "did not run is the sum of all timer delays of at least 20 ms. This time plus the CPU time "
         "of the busiest thread is at most 110 % of the window. If the sum is larger, the timer was "
-        "late while the thread ran. Not stated if `data-stopped` is stated. netlab does not repeat "
-        "such a trial, because a quota or a busy host would have the same effect again")
+        "late while the thread ran. Not stated if `interruption/final` is stated. netlab does not "
+        "repeat such a trial, because a quota or a busy host would have the same effect again")
 warning(
-    "cpus-taken",
+    "host-delay/hypervisor",
     _("{in_trials}: {cause} for {steal_share} of the time"),
     _("{cause} for {steal_share} of the time"),
     rank=9,
@@ -135,9 +137,9 @@ warning(
         "repeat such trials"),
     section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of a host to "
         "other machines. The host is the sender or the receiver of a stream. The window is at "
-        "least 0.2 s long. Not stated if `process-stalled` or `data-stopped` is stated")
+        "least 0.2 s long. Not stated if `host-delay/process` or `interruption/final` is stated")
 warning(
-    "messages-left-out",
+    "off-rate/less",
     _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
         "left out {left_out}"),
     _("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it left out "
@@ -146,9 +148,10 @@ warning(
     advice=_("the sender limits the figure: find what slowed it down, or request a lower rate"),
     section=DOUBTFUL, condition="a paced sender left out messages that were due, and sent less "
         "than 98 % of the offered rate. Not stated if throughput is at least 98 % of the wire "
-        "ceiling, or if `data-stopped`, `process-stalled` or `cpus-taken` is stated")
+        "ceiling, or if `interruption/final`, `host-delay/process` or `host-delay/hypervisor` is "
+        "stated")
 warning(
-    "messages-late",
+    "off-rate/more",
     _("{in_trials}: {received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the "
         "window includes delayed messages"),
     _("{received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the window "
@@ -159,11 +162,11 @@ warning(
     section=DOUBTFUL, condition="within the window of a paced stream, more than 103 % of the "
         "offered rate arrived. The receive calls were short: the record does not have the value "
         "`coarse`. So throughput includes messages that were delayed before the window, for "
-        "instance in a queue while a cable was unplugged. Not stated if `data-stopped`, "
-        "`process-stalled`, `cpus-taken` or `messages-left-out` is stated. Not stated if another "
-        "tool measured (`engine`), because the receive calls of that tool are not recorded")
+        "instance in a queue while a cable was unplugged. Not stated if `interruption/final`, "
+        "`host-delay/process`, `host-delay/hypervisor` or `off-rate/less` is stated. Not stated if "
+        "another tool measured (`engine`), because the receive calls of that tool are not recorded")
 note(
-    "stream-silent",
+    "interruption/one-stream",
     _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other streams "
         "had data"),
     rule="stops.data_stopped:silent_streams", rank=77,
@@ -172,13 +175,13 @@ note(
         "streams had data. This time is at least the limit for [stopped data](#when-data-stop), "
         "and at least 20 times the mean interval between two receive calls of a stream")
 warning(
-    "clock-step", _("its clock jumped by {clock_step_ns} during a trial"),
+    "clock/step", _("its clock jumped by {clock_step_ns} during a trial"),
     rule="validity:clock_steps_of_round_trips", rank=7,
     advice=_("something set the clock during the trial: prevent that, then measure again"),
     section=DOUBTFUL, condition="at one end of a stream or of round trips, the difference between "
         "the wall clock and the monotonic clock changed by more than 0.5 s during a trial")
 warning(
-    "clock-rate", _("time synchronisation changed the rate of its clock by {clock_ppm}"),
+    "clock/rate", _("time synchronisation changed the rate of its clock by {clock_ppm}"),
     advice=_("time synchronisation is correcting the clock: wait until the clock is right, then "
         "measure again"),
     section=DOUBTFUL, condition="in more than half of a cell's trials, the rate of a host's "
@@ -195,7 +198,7 @@ note(
         "CPUs of one end, in one of two ways. First: a thread of the test waited for a CPU for "
         "more than 5 % of the window, and no CPU quota throttled this end. Second: a hypervisor "
         "gave more than 5 % of the CPU time to other machines. The limit of these trials is not "
-        "`sender-starved`, `receiver-starved` or `stolen-cpu`")
+        "`cpu-wait/sender-programs`, `cpu-wait/receiver-programs` or `cpu-wait/steal`")
 note(
     "power-saving", _("power saving is on ({savings}): the speed of the host varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
@@ -213,7 +216,7 @@ warning(
         "trip plus the time-out of a request. Also stated if an imported document states a "
         "difference of more than 2 % for its trials")
 warning(
-    "outlier",
+    "deviation/cell",
     _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
         "{expected} ({means})"),
     _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
@@ -224,26 +227,26 @@ warning(
         "values: 1.4826 times the median absolute deviation of the neighbours, 1 % of their "
         "median, and 3 print steps. A print step is one unit of the last digit in an imported "
         "table. The median of the cell differs from the median of its neighbours by more than 6 "
-        "times the scale (Hampel’s identifier with a minimum for the scale). The cells of a `step` "
-        "are not outliers. The finding has the median of the cell's column, and the mean of this "
-        "column with and without its outliers")
+        "times the scale (Hampel’s identifier with a minimum for the scale). The cells of a "
+        "`deviation/step` are not outliers. The finding has the median of the cell's column, and "
+        "the mean of this column with and without its outliers")
 note(
-    "step",
+    "deviation/step",
     _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have {expected}"),
     rank=67, advice=_("neighbouring cells confirm each other: look for what changes at this "
         "buffer size"),
     section=RUN, condition="two or more adjacent cells differ from the median of their neighbours "
         "in the same direction, each by more than 5 times the scale (neighbours and scale as for "
-        "`outlier`). Such cells confirm each other")
+        "`deviation/cell`). Such cells confirm each other")
 note(
-    "stray-trial",
+    "deviation/trial",
     _("{which_trial} is an outlier, {nor_others}: {value}; the others have {expected} ({means})"),
     _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
     rank=71, advice=_("check what happened at that time of the run; use the median"),
     section=RUN, condition="a cell has at least 5 trials. At least one of them differs from the "
         "median of the trials by more than 3.5 times the scale (modified z score; Iglewicz and "
-        "Hoaglin 1993). The scale is that of `outlier`, computed from the trials instead of the "
-        "neighbours")
+        "Hoaglin 1993). The scale is that of `deviation/cell`, computed from the trials instead of "
+        "the neighbours")
 note(
     "wire-ceiling",
     says=(_("at the wire’s limit, within {margin} of {ceiling_bit_per_s}, {in_cells}"),
@@ -253,13 +256,13 @@ note(
     rule=lambda reported_limits: reported_limits,
     section="The bottleneck of a stream",
     condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and is "
-        "not above the ceiling as `above-ceiling` defines it. If this holds for every trial of "
+        "not above the ceiling as `above-wire/rate` defines it. If this holds for every trial of "
         "every cell, the sentence says \"in every cell\". Otherwise the sentence has the number of "
         "the cells or trials for which it holds",
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning(
-    "above-ceiling",
+    "above-wire/rate",
     _("{excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the stated link rate is "
         "wrong, or a clock or an offload distorts the figure"),
     rule="ceilings:above_any", rank=1, figures=("highest_ceiling_bit_per_s",),
@@ -276,23 +279,23 @@ warning(
         "the cell, the finding is stated only if cells of netprobe over the same link are above "
         "the ceiling as well. The same link means the same two hosts, `network` and `interface`")
 warning(
-    "above-ceiling-by-tool",
+    "above-wire/tool",
     _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, "
         "netprobe’s are not: {way}"),
     rank=14, figures=("highest_ceiling_bit_per_s",),
     advice=_("the wire does not carry that: use netprobe's figure instead"),
-    section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell "
+    section=DOUBTFUL, condition="as `above-wire/rate`, but another tool measured the cell "
         "(`engine`). Over the same link, netprobe measured at least one cell that fills the wire "
         "(see `wire-ceiling`), and no cell that is above the ceiling. More than half of the trials "
         "of a cell must show this. So the stated rate is right. The finding has the tool's way of "
         "counting, as the remarks in the record (`engine_remarks`) describe it")
 warning(
-    "above-ceiling-or-tool",
+    "above-wire/either",
     _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}: "
         "the stated link rate is wrong, or {tool} counts too much ({way})"),
     rank=1, figures=("highest_ceiling_bit_per_s",),
     advice=_("measure the same cells with netprobe: its figures show which of the two is wrong"),
-    section=DOUBTFUL, condition="as `above-ceiling`, but another tool measured the cell "
+    section=DOUBTFUL, condition="as `above-wire/rate`, but another tool measured the cell "
         "(`engine`). No cell that netprobe measured over the same link is above the ceiling or "
         "fills the wire. So nothing shows whether the stated rate is right")
 note(
@@ -303,8 +306,8 @@ note(
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
         "the other direction. The rule compares the medians over the socket buffer sizes that were "
-        "measured in both directions. Not stated if findings `slow-host`, `slow-pair` or "
-        "`slow-mesh` already name all compared cells of the slower direction")
+        "measured in both directions. Not stated if findings `mesh-limit/host`, `mesh-limit/pair` "
+        "or `mesh-limit/mesh` already name all compared cells of the slower direction")
 note(
     "unexplained-fall",
     _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
@@ -314,8 +317,8 @@ note(
     section=RUN, condition="at least 4 cells of a column are *full*: they reach 98 % of the wire "
         "ceiling (96 % with data both ways). At least 3 further cells of the column have larger "
         "socket buffers than all full cells. Each further cell is below the median of the full "
-        "cells by more than 5 times the scale. The scale is that of `outlier`, computed from the "
-        "full cells. No rule finds the limit of any further cell")
+        "cells by more than 5 times the scale. The scale is that of `deviation/cell`, computed "
+        "from the full cells. No rule finds the limit of any further cell")
 note(
     "no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
@@ -329,7 +332,7 @@ note(
         "tables). Timestamps take 12 bytes of each segment (RFC 7323, section 3). Not stated for "
         "cells of another tool (`engine`), because its way of counting may be the cause")
 warning(
-    "buffer-capped",
+    "socket-buffer/capped",
     _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
         "{most_effective_bytes}"),
     _("socket buffers of {asked} were capped by {ends}"),
@@ -338,14 +341,14 @@ warning(
     section=RUN, condition="the system of an end reported that it made a requested socket buffer "
         "smaller")
 note(
-    "same-buffer",
+    "socket-buffer/same",
     _("socket buffers of {asked} all have an effective size of {effective_bytes}: {its_cells} "
         "measure the same conditions"),
     advice=_("these cells repeat one measurement"),
     section=RUN, condition="cells have different requested buffers, but all four effective buffers "
         "(send and receive, at both ends) are the same")
 note(
-    "buffer-no-effect",
+    "socket-buffer/no-effect",
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
         "{to_socket_buffer_bytes}: {least} to {most}, except for {outliers}"),
     _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
@@ -353,9 +356,9 @@ note(
     rank=72, advice=_("you need not vary the buffer here"),
     section=RUN, condition="at least 4 buffer sizes were measured, and their medians are alike: "
         "the largest median of a cell is at most 1 % above the smallest. If the medians of all "
-        "cells are not alike, the rule compares the cells again without those of `outlier`")
+        "cells are not alike, the rule compares the cells again without those of `deviation/cell`")
 note(
-    "buffer-doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
+    "socket-buffer/doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
     leads=False, advice=_("compare the buffers of two systems by their effective sizes"),
     section=RUN, condition="the system of an end reported that it doubled a requested socket "
         "buffer (Linux, `socket(7)`: SO_RCVBUF, SO_SNDBUF)")

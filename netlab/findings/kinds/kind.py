@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
+from netlab.findings.kinds.old_names import OLD_NAMES
 from netlab.messages import Message
 
 Severity = Literal["note", "warning"]
@@ -18,30 +19,41 @@ FindingRule = Callable[..., Iterable[Any]]
 (``netlab.findings.analysis``), whose values it gets."""
 
 KINDS: dict[str, Kind] = {}
-"""Name → kind, in the order of the table. Rules run in this order."""
+"""Name and value, with dashes only → kind, in the order of the table. Rules run in this order."""
 
 
 class _OfTable(type):
-    """``Kind.ONE_WAY`` is the row "one-way"; ``for kind in Kind`` iterates over the table."""
+    """``Kind.ONE_WAY`` is the row "one-way", ``Kind.LOSS_SOCKET`` the row "loss/socket"; ``for kind
+    in Kind`` iterates over the table."""
 
     def __getattr__(cls, name: str) -> Kind:
         try:
-            return KINDS[name.lower().replace("_", "-")]
+            return KINDS[_dashed(name)]
         except KeyError:
-            raise AttributeError(f"no kind of finding is called {name}") from None
+            now = OLD_NAMES.get(_dashed(name))
+            hint = f"; it is {now} now" if now else ""
+            raise AttributeError(f"no kind of finding is called {name}{hint}") from None
 
     def __iter__(cls) -> Iterator[Kind]:
         return iter(tuple(KINDS.values()))
 
 
+def _dashed(name: str) -> str:
+    return name.lower().replace("_", "-").replace("/", "-")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Kind(str, metaclass=_OfTable):
-    """The kind of a finding: its name, as a ``str``, with its row of the table."""
+    """The kind of a finding with its row of the table. As a ``str`` it is its name, such as
+    "one-way", or its name and value, such as "loss/socket".
+    """
 
     name: str
     severity: Severity
     _: KW_ONLY
     advice: Message
+    value: str = ""
+    """Which end, place, cause or outcome such a finding is about, if kinds share a name."""
     says: Templates = ()
     """Versions of its sentence, without the group that it is about and without a full stop."""
     rule: FindingRule | str | None = None
@@ -70,9 +82,9 @@ class Kind(str, metaclass=_OfTable):
     """When a finding of this kind is stated: the rule with its thresholds and, in brackets, its
     source. English, for docs/findings.md."""
 
-    def __new__(cls, name: str, *_: Any, **__: Any) -> Kind:
-        """Make the ``str`` from the name; the dataclass sets the other fields."""
-        return super().__new__(cls, name)
+    def __new__(cls, name: str, *_: Any, value: str = "", **__: Any) -> Kind:
+        """Make the ``str`` from name and value; the dataclass sets the other fields."""
+        return super().__new__(cls, f"{name}/{value}" if value else name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copying or unpickling a kind gives the same row of the table, not a new one."""
@@ -95,8 +107,21 @@ def note(name: str, *texts: Message, **row: Any) -> Kind:
     return _add(name, "note", texts, {"rank": 90, **row})
 
 
-def _add(name: str, severity: Severity, texts: Templates, row: dict[str, Any]) -> Kind:
-    kind = Kind(name, severity, **{"shown" if "limit" in row else "says": texts, **row})
-    if KINDS.setdefault(name, kind) is not kind:
-        raise ValueError(f"there is a kind of finding called {name} already")
+def _add(title: str, severity: Severity, texts: Templates, row: dict[str, Any]) -> Kind:
+    name, _slash, value = title.partition("/")
+    texts_of = {"shown" if "limit" in row else "says": texts}
+    kind = Kind(name, severity, value=value, **{**texts_of, **row})
+    if KINDS.setdefault(_dashed(kind), kind) is not kind:
+        raise ValueError(f"there is a kind of finding called {kind} already")
     return kind
+
+
+def words_of(kind: Kind) -> tuple[str, ...]:
+    """The words for a kind in ``expect:``: its name, its name and value, and its old name."""
+    old_names = (old for old, new in OLD_NAMES.items() if new == kind)
+    return tuple(dict.fromkeys((kind.name, str(kind), *old_names)))
+
+
+def expect_words() -> tuple[str, ...]:
+    """All words for kinds in ``expect:``, in the order of the table."""
+    return tuple(dict.fromkeys(word for kind in Kind for word in words_of(kind)))

@@ -9,7 +9,8 @@ _SECTION = "The bottleneck of a stream"
 # fmt: off
 
 warning(
-    "sender-cpu", _("its thread ran {thread_share} of the time, {calls_per_s} calls a second"),
+    "cpu-bound/sender",
+    _("its thread ran {thread_share} of the time, {calls_per_s} calls a second"),
     _("its thread ran {thread_share} of the time"), limit=_("the sender’s CPU"),
     figures=("thread_share", "sender_run_queue_share", "calls_per_s"), of_host=True,
     advice=_("the sender limits the figure: use larger messages, more streams or a faster CPU"),
@@ -35,7 +36,7 @@ warning(
         "least nine of ten samples had room for the next message. Over UDP, at least 95 % of the "
         "sent data arrived, and the sender sent less than 98 % of the wire ceiling")
 warning(
-    "sender-cpu-quota", _("throttled in {sender_throttled_share} of the quota’s periods"),
+    "cpu-wait/sender-quota", _("throttled in {sender_throttled_share} of the quota’s periods"),
     limit=_("the sender’s CPU quota"), figures=("sender_throttled_share", "thread_share"),
     of_host=True, advice=_("raise the sender's CPU quota, or measure outside its container"),
     section=_SECTION,
@@ -45,7 +46,7 @@ warning(
         "for at least 95 % of the window. Second: the sender's share of time without a CPU is at "
         "least half of the missing throughput")
 warning(
-    "sender-starved",
+    "cpu-wait/sender-programs",
     _("its thread was ready to run but had no CPU {sender_run_queue_share} of the time"),
     limit=_("other programs on the sender’s CPU"),
     figures=("sender_run_queue_share", "thread_share"), of_host=True,
@@ -59,14 +60,14 @@ warning(
         "except `not-determined` holds. Third: the plateau of TCP shows the wait (see \"More about "
         "waits for a CPU\" below this table)")
 warning(
-    "sender-queue-drops", _("dropped: {local_drops}"),
+    "loss-limit/sender-queue", _("dropped: {local_drops}"),
     limit=_("drops in the sender’s queue"),
     figures=("local_drops",),
     advice=_("lengthen the queue of the sender's interface, or offer a lower rate"),
     section=_SECTION,
     condition="the sender's own system dropped more than 5 % of the UDP messages")
 warning(
-    "sender-buffer",
+    "buffer-limit/sender",
     _("TCP waited {sndbuf_limited_share} of the time for room in a send buffer of "
         "{send_buffer_bytes}"),
     _("TCP waited {sndbuf_limited_share} of the time for room in its send buffer"),
@@ -77,7 +78,7 @@ warning(
     condition="the test has one TCP stream, which waited for room in its send buffer for at least "
         "half of the window")
 warning(
-    "receiver-cpu", _("its receive queue was full in {queue_full_share} of the samples, "
+    "cpu-bound/receiver", _("its receive queue was full in {queue_full_share} of the samples, "
     "{useful_share} of its receive calls found data"),
     _("its receive queue was full in {queue_full_share} of the samples"),
     _("{useful_share} of its receive calls found data"),
@@ -91,15 +92,15 @@ warning(
         "receive calls that did not wait found data, and the receiving thread was on a CPU for at "
         "least 80 % of the window")
 warning(
-    "receiver-cpu-quota", _("throttled in {receiver_throttled_share} of the quota’s periods"),
+    "cpu-wait/receiver-quota", _("throttled in {receiver_throttled_share} of the quota’s periods"),
     limit=_("the receiver’s CPU quota"),
     figures=("receiver_throttled_share", "receiver_thread_share"), of_host=True,
     advice=_("raise the receiver's CPU quota, or measure outside its container"),
     section=_SECTION,
     condition="a CPU quota throttled the receiver in more than 5 % of the quota's periods. In "
-        "addition, one of the five conditions of `receiver-starved` holds")
+        "addition, one of the five conditions of `cpu-wait/receiver-programs` holds")
 warning(
-    "receiver-starved",
+    "cpu-wait/receiver-programs",
     _("its thread was ready to run but had no CPU {receiver_run_queue_share} of the time"),
     limit=_("other programs on the receiver’s CPU"),
     figures=("receiver_run_queue_share", "receiver_thread_share"), of_host=True,
@@ -108,19 +109,19 @@ warning(
     condition="a receiving thread was ready to run but had no CPU for more than 5 % of the window. "
         "In addition, one of five conditions holds. First: the receiver does not spin, and its "
         "thread was on a CPU, or ready to run, for at least 95 % of the window. Second: the "
-        "receive queue was full in more than half of the samples (see `receiver-cpu`). Third: loss "
-        "is the limit (see `receive-queue-drops`), and the receiving socket dropped at least half "
-        "of the lost messages. Fourth: TCP's receive window was closed for at least half of the "
-        "trial's window, and the receiver's share of time without a CPU is large enough. It is "
-        "large enough if it is at least half of the missing throughput. It is also large enough if "
-        "the receiver does not spin, and its thread was on a CPU, or waited for one, for at least "
-        "95 % of the trial's window. Fifth, over TCP: no other rule holds, and two shares of time "
-        "are each at least half of the missing throughput. One is the share of time without a CPU. "
-        "The other is the share of time with a closed receive window, or with a full receive queue "
-        "if that is larger. If this other share is not recorded, the share of time without a CPU "
-        "is enough")
+        "receive queue was full in more than half of the samples (see `cpu-bound/receiver`). "
+        "Third: loss is the limit (see `loss-limit/socket`), and the receiving socket dropped at "
+        "least half of the lost messages. Fourth: TCP's receive window was closed for at least "
+        "half of the trial's window, and the receiver's share of time without a CPU is large "
+        "enough. It is large enough if it is at least half of the missing throughput. It is also "
+        "large enough if the receiver does not spin, and its thread was on a CPU, or waited for "
+        "one, for at least 95 % of the trial's window. Fifth, over TCP: no other rule holds, and "
+        "two shares of time are each at least half of the missing throughput. One is the share of "
+        "time without a CPU. The other is the share of time with a closed receive window, or with "
+        "a full receive queue if that is larger. If this other share is not recorded, the share of "
+        "time without a CPU is enough")
 warning(
-    "receiver-window",
+    "buffer-limit/receiver",
     _("TCP waited for this window {rwnd_limited_share} of the time; {window_bytes} per round trip "
         "of {min_rtt_us} allow {window_limit_bit_per_s}"),
     limit=_("the receiver’s window"),
@@ -131,7 +132,7 @@ warning(
         "of the trial's window. One receive window per shortest round trip is a rate of at most "
         "1.25 times the throughput. The receive queue was full in at most half of the samples")
 warning(
-    "receive-queue-drops", _("{lost_share} lost, {lost_in_socket} of that in the socket"),
+    "loss-limit/socket", _("{lost_share} lost, {lost_in_socket} of that in the socket"),
     limit=_("drops in the receiver’s queue"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
@@ -140,20 +141,20 @@ warning(
         "sender sent at least 98 % of the offered rate (or of the wire ceiling, if that is lower). "
         "Second: the sender sent less, and more than 5 % of the messages were lost. The rule holds "
         "if loss is the limit, and the receiving socket had no room for at least half of the lost "
-        "messages. It also holds if loss is the limit, and `lost-in-socket` gives the place of the "
+        "messages. It also holds if loss is the limit, and `loss/socket` gives the place of the "
         "loss")
 warning(
-    "host-drops", _("{lost_share} lost"), limit=_("drops at a host’s interface or backlog"),
+    "loss-limit/host", _("{lost_share} lost"), limit=_("drops at a host’s interface or backlog"),
     figures=("lost_share", "lost_messages"), of_host=True,
     advice=_("check the rings, queues, MTU and interrupts of the host that dropped the messages"),
     section=_SECTION,
-    condition="loss is the limit (see `receive-queue-drops`) and is *large enough*, in one of "
-        "three ways. First: the sender sent at least 98 % of the offered rate (or of the wire "
-        "ceiling, if that is lower). Second: the share of messages lost is at least half of the "
-        "missing throughput. Third: the share of messages lost is at least 20 %. In addition, "
-        "`lost-in-backlog`, `lost-at-interface` or `lost-in-queue` gives the place of the loss")
+    condition="loss is the limit (see `loss-limit/socket`) and is *large enough*, in one of three "
+        "ways. First: the sender sent at least 98 % of the offered rate (or of the wire ceiling, "
+        "if that is lower). Second: the share of messages lost is at least half of the missing "
+        "throughput. Third: the share of messages lost is at least 20 %. In addition, "
+        "`loss/backlog`, `loss/interface` or `loss/queue` gives the place of the loss")
 warning(
-    "stolen-cpu", _("{most_stolen} of the CPUs’ time"),
+    "cpu-wait/steal", _("{most_stolen} of the CPUs’ time"),
     limit=_("CPU time given to other machines"),
     figures=("sender_steal_share", "receiver_steal_share"), of_host=True,
     advice=_("the hypervisor gave the CPU to other machines: measure on a dedicated machine, or "
@@ -163,9 +164,9 @@ warning(
         "machines (the *steal*). A thread of this end waited for a CPU for at most three times "
         "this share of the window; a longer wait is due to other programs. In addition, one of "
         "three conditions holds. First, at the receiver: one of the first four conditions of "
-        "`receiver-starved` holds. Second, at the sender: the thread was on a CPU, or ready to "
-        "run, for at least 95 % of the window. Third, at either end: the share of time without a "
-        "CPU is at least half of the missing throughput, and no other rule holds")
+        "`cpu-wait/receiver-programs` holds. Second, at the sender: the thread was on a CPU, or "
+        "ready to run, for at least 95 % of the window. Third, at either end: the share of time "
+        "without a CPU is at least half of the missing throughput, and no other rule holds")
 warning(
     "saturated-core", _("it was busy {busiest_core} of the time"), limit=_("one saturated core"),
     figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
@@ -188,19 +189,19 @@ note(
         "back (by the times in TCP_INFO). Not stated if the probable other traffic is at least "
         "half of the missing throughput")
 warning(
-    "path-loss", _("{lost_share} lost"), limit=_("loss on the path"),
+    "loss-limit/path", _("{lost_share} lost"), limit=_("loss on the path"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("check the path for a slower link, a short queue or errors"),
     section=_SECTION,
-    condition="loss is the limit and large enough (see `host-drops`), and `lost-on-path` gives the "
-        "place of the loss")
+    condition="loss is the limit and large enough (see `loss-limit/host`), and `loss/path` gives "
+        "the place of the loss")
 warning(
-    "unplaced-loss", _("{lost_share} lost"), limit=_("loss at an unknown place"),
+    "loss-limit/unknown", _("{lost_share} lost"), limit=_("loss at an unknown place"),
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     advice=_("not all drops of the two hosts are known: watch them with the systems' own tools"),
     section=_SECTION,
-    condition="loss is the limit and large enough (see `host-drops`), but its place is unknown "
-        "(see `loss-not-placed`)")
+    condition="loss is the limit and large enough (see `loss-limit/host`), but its place is "
+        "unknown (see `loss/unknown`)")
 note(
     "packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
     limit=_("packets a second"), figures=("frames_per_s",), of_host=True,
@@ -211,11 +212,11 @@ note(
         "that fit one frame. The largest of these sizes is at least four times the smallest. The "
         "number of frames that arrive per second is the same with all these sizes, within 5 %. "
         "Each throughput is below 95 % of its wire ceiling. In these trials, the finding replaces "
-        "`path-loss`, `unplaced-loss`, `not-determined`, and any limit without a recorded effect "
-        "(a wait for a CPU, or other traffic). The finding also replaces other waits for a CPU, if "
-        "more than half of these trials have no limit or one of the limits just named. A trial of "
-        "another tool (`engine`) counts only if it lost more than 5 % of its messages, because "
-        "nothing is recorded about the send calls of that tool")
+        "`loss-limit/path`, `loss-limit/unknown`, `not-determined`, and any limit without a "
+        "recorded effect (a wait for a CPU, or other traffic). The finding also replaces other "
+        "waits for a CPU, if more than half of these trials have no limit or one of the limits "
+        "just named. A trial of another tool (`engine`) counts only if it lost more than 5 % of "
+        "its messages, because nothing is recorded about the send calls of that tool")
 note(
     "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
     figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),

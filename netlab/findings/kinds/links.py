@@ -36,13 +36,14 @@ warning(
         "reaches the largest share of the wire ceiling of the stated link. The finding is stated "
         "in three cases. First: the best cell reaches at most 11 % of the wire ceiling. Second: "
         "the best cell has a lower link rate, and at least three cells of the pairing have this "
-        "rate (two are enough if their wire ceilings differ). Third: `slower-link` or "
-        "`link-or-shaper` holds, and the rate that it finds is a lower link rate; then this "
+        "rate (two are enough if their wire ceilings differ). Third: `rate-limit/link` or "
+        "`rate-limit/either` holds, and the rate that it finds is a lower link rate; then this "
         "finding replaces the other one. The first two cases need at least one unpaced cell of the "
         "pairing with messages of at least 700 bytes. They do not count if a limit of a host "
-        "explains the best cell, or if `slow-host`, `slow-pair` or `slow-mesh` names the best cell")
+        "explains the best cell, or if `mesh-limit/host`, `mesh-limit/pair` or `mesh-limit/mesh` "
+        "names the best cell")
 warning(
-    "slower-link", _("{rate_limit_bit_per_s} on the wire"),
+    "rate-limit/link", _("{rate_limit_bit_per_s} on the wire"),
     says=(
         _("a link of {rate_limit_bit_per_s} {direction}, but the matrix states "
             "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} combinations "
@@ -63,7 +64,7 @@ warning(
         "of the streams are below the rate without a known reason, such as a wait for a CPU. Not "
         "stated with data both ways")
 warning(
-    "shaper", _("{rate_limit_bit_per_s} in bytes of {counted}"),
+    "rate-limit/shaper", _("{rate_limit_bit_per_s} in bytes of {counted}"),
     says=(
         _("a shaper or policer limits the rate {direction} to {rate_limit_bit_per_s}, counted "
             "in {counted}: {trials} of {of_trials} trials, with {columns} combinations of "
@@ -73,11 +74,11 @@ warning(
             "size, reach this rate and no more")),
     rank=2, limit=_("a shaper or policer"), section=_SECTION,
     advice=_("look for a rate limit on the path: in a switch, a router or a host's queue"),
-    condition="as `slower-link`, but the streams are limited to one rate counted in bytes of "
+    condition="as `rate-limit/link`, but the streams are limited to one rate counted in bytes of "
         "frames (with or without FCS) or in bytes of IP packets. If the bytes on the wire are "
         "counted instead, the medians differ at least three times as much")
 warning(
-    "link-or-shaper", _("{rate_limit_bit_per_s} on the wire"),
+    "rate-limit/either", _("{rate_limit_bit_per_s} on the wire"),
     says=(
         _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) {direction}: "
             "{trials} of {of_trials} trials, {with_others}, reach {ceiling_share} of what the "
@@ -91,9 +92,10 @@ warning(
     rank=2, limit=_("a slower link or a shaper"), section=_SECTION,
     advice=_("check the speed of the links at both ends and the stated rate, and look for a "
         "rate limit on the path"),
-    condition="as `slower-link`, but the records do not show which bytes the limit counts. Either "
-        "the streams have fewer than three different wire ceilings, or no way to count bytes fits "
-        "clearly better than the others. At least three trials are limited to the same share of "
-        "the wire ceiling, within 0.5 %. One of these three may be up to 1 % lower, if its share "
-        "of time without a CPU is at least twice this difference. If there are fewer than three "
-        "different wire ceilings, no stream may be below the rate without a known reason")
+    condition="as `rate-limit/link`, but the records do not show which bytes the limit counts. "
+        "Either the streams have fewer than three different wire ceilings, or no way to count "
+        "bytes fits clearly better than the others. At least three trials are limited to the same "
+        "share of the wire ceiling, within 0.5 %. One of these three may be up to 1 % lower, if "
+        "its share of time without a CPU is at least twice this difference. If there are fewer "
+        "than three different wire ceilings, no stream may be below the rate without a known "
+        "reason")

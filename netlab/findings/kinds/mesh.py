@@ -9,7 +9,7 @@ SECTION = "Hosts against hosts"
 # fmt: off
 
 warning(
-    "slow-host",
+    "mesh-limit/host",
     _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach {others_bit_per_s}: "
         "limited by {limits}"),
     _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; other "
@@ -48,28 +48,28 @@ warning(
         "hosts limits their pair",
     advice=_("check what only this host has: its cable and port, its driver, its CPU"))
 warning(
-    "slow-pair",
+    "mesh-limit/pair",
     _("between {one} and {other} at most {throughput_bit_per_s}, both ways, but each of them "
         "reaches {expected_bit_per_s} with other hosts"),
     _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
         "{expected_bit_per_s} with other hosts"),
     rank=3, says_of_what=True, section=SECTION,
     condition="a pair is slower than the fastest pair with the same sender, and slower than the "
-        "fastest pair with the same receiver. Both differences exceed the margin of `slow-host`. "
-        "Not stated if every trial of the pair has a limit that is not on the path, such as a "
-        "limit of a host",
+        "fastest pair with the same receiver. Both differences exceed the margin of "
+        "`mesh-limit/host`. Not stated if every trial of the pair has a limit that is not on the "
+        "path, such as a limit of a host",
     advice=_("check what only these two share: the link between their switches, a route, a "
         "filter"))
 warning(
-    "slow-mesh",
+    "mesh-limit/mesh",
     _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
         "{link_rate_bit_per_s} carries: no host stands out"),
     rank=3, section=SECTION,
     condition="the figures of all pairs of at least three hosts differ by at most the margin of "
-        "`slow-host`. The margin is not larger than the distance of the fastest pair from the wire "
-        "ceiling. Each pair stays below 98 % of the wire ceiling (96 % with data both ways), with "
-        "every combination of settings. Fewer than half of the trials have a limit that is not on "
-        "the path, such as a limit of a host",
+        "`mesh-limit/host`. The margin is not larger than the distance of the fastest pair from "
+        "the wire ceiling. Each pair stays below 98 % of the wire ceiling (96 % with data both "
+        "ways), with every combination of settings. Fewer than half of the trials have a limit "
+        "that is not on the path, such as a limit of a host",
     advice=_("check what all of them share, such as the switch, and the stated rate of the link"))
 note(
     "far-host",

@@ -10,7 +10,7 @@ RUN = "About a run"
 # fmt: off
 
 warning(
-    "lost-in-socket",
+    "loss/socket",
     _("{lost_messages} of {sent_messages} messages lost: the receiving socket of {at_host} had no "
         "room for {dropped_frames}"), rule="streams.places:lost", rank=56,
     advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit"),
@@ -20,27 +20,27 @@ warning(
         "The receiver's backlog and its interface may both count the same frame, so only the "
         "larger of these two numbers counts")
 warning(
-    "lost-in-backlog",
+    "loss/backlog",
     _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs had no "
         "room for {those_frames}"), rank=56,
     advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog"),
-    section=LOST, condition="as `lost-in-socket`, but the backlog of the receiver's CPUs (softnet) "
+    section=LOST, condition="as `loss/socket`, but the backlog of the receiver's CPUs (softnet) "
         "has the most drops")
 warning(
-    "lost-at-interface",
+    "loss/interface",
     _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} dropped "
         "{those_frames}"), rank=56,
     advice=_("check the interface's rings and driver, and the MTU at both ends of its cable"),
-    section=LOST, condition="as `lost-in-socket`, but the interface of one host has the most drops")
+    section=LOST, condition="as `loss/socket`, but the interface of one host has the most drops")
 warning(
-    "lost-in-queue",
+    "loss/queue",
     _("{lost_messages} of {sent_messages} messages lost: the queue in front of {at_host}’s "
         "interface dropped {those_frames}"), rank=56,
     advice=_("lengthen that queue, or offer a lower rate"),
-    section=LOST, condition="as `lost-in-socket`, but the queue in front of the sender's interface "
+    section=LOST, condition="as `loss/socket`, but the queue in front of the sender's interface "
         "has the most drops")
 warning(
-    "dropped-unsent",
+    "loss/unsent",
     _("{never_sent}: the interface of {at_host}, or the queue in front of it, refused to take "
         "more"),
     rank=57,
@@ -48,7 +48,7 @@ warning(
     section=LOST, condition="the sender's interface or the queue in front of it refused messages, "
         "and the send calls reported this. Such messages count as not sent")
 warning(
-    "lost-on-path",
+    "loss/path",
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
         "drops, and {those_few}"),
     _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all their "
@@ -62,7 +62,7 @@ warning(
         "messages lost (over TCP: less than half of the link). If it is larger, it may be our own "
         "frames, which the receiver dropped behind its interface")
 warning(
-    "loss-not-placed",
+    "loss/unknown",
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
         "{at_host}’s own drops are known"),
     _("{lost_messages} of {sent_messages} messages lost at an unknown place: the two hosts "
@@ -74,7 +74,7 @@ warning(
         "There are three possible reasons. First: a counter is not known. On systems other than "
         "Linux, the counters of socket, queue and backlog are not known; for a VLAN, a bond or a "
         "bridge, the counter of the interface below is not known. Second: the counters grew, but "
-        "their drops may belong to the other direction. Third: another condition of `lost-on-path` "
+        "their drops may belong to the other direction. Third: another condition of `loss/path` "
         "does not hold")
 note(
     "sent-again",
@@ -88,12 +88,12 @@ note(
     section=LOST, condition="TCP sent segments again. The finding has the place of the loss, by "
         "the rules of the findings above")
 warning(
-    "failed-trials", _("{counted_trials} failed (messages of {of_bytes}): {why}"),
+    "no-result/trials", _("{counted_trials} failed (messages of {of_bytes}): {why}"),
     _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
     advice=_("run the matrix again: failed trials are repeated"),
     section=RUN, condition="trials failed. The finding has the reason")
 note(
-    "missing-cells",
+    "no-result/cells",
     _("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
     _("{cells} of {all_cells} have no result: {why}"), rank=73,
     advice=_("blank cells are not part of any mean"),

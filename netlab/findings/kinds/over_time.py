@@ -9,7 +9,7 @@ SECTION = "Over time"
 # fmt: off
 
 warning(
-    "drift",
+    "trend/proved",
     _("{what}: {change_share} from the first to the last of {blocks} blocks, over {lasted_s}, "
         "as the median of {counted_cells}; chance alone gives such a change in one of {one_of} "
         "runs"),
@@ -26,15 +26,15 @@ warning(
     advice=_("conditions changed during the run: find what changed (heat, other load), and "
         "compare cells only within a block"))
 note(
-    "consistent-with-drift",
+    "trend/possible",
     _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median of "
         "{counted_cells}: consistent with drift, but {blocks} blocks are too few to prove it"),
     rank=74, section=SECTION,
     condition="there are 3 to 5 blocks and at least 5 cells. The figures of the blocks (see "
-        "`drift`) only rise, or only fall, from block to block. The whole change is more than 1 %, "
-        "and at least a quarter of this change comes after the second block. Kendall's seasonal "
-        "test has p under 0.01 (each cell is one season; Hirsch, Slack and Smith, Water Resources "
-        "Research 18, 1982)",
+        "`trend/proved`) only rise, or only fall, from block to block. The whole change is more "
+        "than 1 %, and at least a quarter of this change comes after the second block. Kendall's "
+        "seasonal test has p under 0.01 (each cell is one season; Hirsch, Slack and Smith, Water "
+        "Resources Research 18, 1982)",
     advice=_("repeat the cells at least 6 times to distinguish drift from chance"))
 note(
     "first-trial-slower",
@@ -48,7 +48,7 @@ note(
         "and more than 3 times as large as in any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
 warning(
-    "periodic-dips",
+    "dips/unexplained",
     _("{in_trials}: the rate dips by {depth_share} once every {period_ns}"),
     _("the rate dips by {depth_share} once every {period_ns}"),
     rule="over_time.dips:dips", rank=13, section=SECTION,
@@ -60,11 +60,11 @@ warning(
         "of that size",
     advice=_("look for something with this period: a timer, a CPU quota, a scan, other traffic"))
 note(
-    "congestion-dips",
+    "dips/congestion",
     _("{in_trials}: the rate dips by {depth_share} once every {period_ns}, and TCP sent "
         "{resent_segments} again: this is TCP’s congestion control"),
     _("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
         "{resent_segments} again: this is TCP’s congestion control"),
     rank=74, section=SECTION,
-    condition="as `periodic-dips`, and TCP sent segments again in each trial with such dips",
+    condition="as `dips/unexplained`, and TCP sent segments again in each trial with such dips",
     advice=_("TCP probes the rate of the path this way: check the queue before the slowest link"))

@@ -133,7 +133,7 @@ note(
         "does not show this finding if `trip-waited-for-cpu` or `first-packet-lost` explains it. "
         "Trials in which data stopped or a process did not run are left out.")
 note(
-    "variants",
+    "comparison/differs",
     _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in {differing} of "
         "{all_pairs} (n = {n})"),
     _("{only_ratio} times as long as with {baseline}, shown in 1 of {all_pairs} (n = {n})"),
@@ -154,15 +154,15 @@ note(
         "the pairs. In two cases it has the number of pairs that differ instead. First: single "
         "pairs contradict the mean. Second: only single pairs show a difference.")
 note(
-    "no-difference",
+    "comparison/inconclusive",
     _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "
         "{detectable_share} could have been detected)"),
     rank=80, leads=False,
     advice=_("more trials show smaller differences"),
     section=SECTION,
-    condition="As `variants`, but neither the mean of the pairs nor a single pair of cells shows a "
-        "difference. The finding has the smallest difference that would be detected in four of "
-        "five such runs [Bloom, Evaluation Review 19, 1995].")
+    condition="As `comparison/differs`, but neither the mean of the pairs nor a single pair of "
+        "cells shows a difference. The finding has the smallest difference that would be detected "
+        "in four of five such runs [Bloom, Evaluation Review 19, 1995].")
 note(
     "trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),

@@ -10,7 +10,7 @@ PAYLOADS = "Searches for the largest payload"
 # fmt: off
 
 note(
-    "search-frame-rate",
+    "search-limit/frame-rate",
     _("the same frame rate {sizes}, {found_frames_per_s}/s, with the busiest core of {device} "
         "at {busiest_core_share}: the device’s CPU is the limit there, not the link"),
     _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many frames "
@@ -30,7 +30,7 @@ note(
         "less than 90 % in all these trials [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
     advice=_("nothing to do: the device needs the same time for each frame, whatever its length"))
 note(
-    "search-line-rate",
+    "search-limit/line-rate",
     _("line rate {sizes}: no frame is lost at the full rate of the link of "
         "{link_rate_bit_per_s}, so the link is the limit there"),
     _("line rate {sizes}: the link is the limit there"), rank=61, section=RATES,
@@ -38,30 +38,30 @@ note(
         "26.1]",
     advice=_("the device may do more than this link can show"))
 note(
-    "search-policer",
+    "search-limit/bit-rate",
     _("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: the limit there is a "
         "slower link, a shaper or a policer, not the time that a frame costs the device"),
     rank=62, section=RATES,
-    condition="as `search-frame-rate`, but the sizes have one common rate in bit/s instead of "
-        "frames per second. At least three of the sizes, over a factor of four, have bounds at "
+    condition="as `search-limit/frame-rate`, but the sizes have one common rate in bit/s instead "
+        "of frames per second. At least three of the sizes, over a factor of four, have bounds at "
         "most 5 % apart. The bits are counted in one of four ways: on the wire, in frames with "
         "FCS, in frames without FCS, or in IP packets. If more than one of these ways fits, the "
         "finding names all of them",
     advice=_("look for a link of that rate, a shaper or a policer behind the device"))
 note(
-    "search-device",
+    "search-limit/device",
     _("the device’s CPU is the limit {sizes}, with the busiest core of {device} at "
         "{busiest_core_share}: {rates}"),
     _("the device is the limit {sizes}: above {rates} it lost or delayed frames, and our own "
         "hosts dropped too few to explain that"),
     rank=63, section=RATES,
     condition="the search ended because frames were lost or delayed between the hosts, and the "
-        "hosts' own drops do not explain the loss. `search-frame-rate` and `search-policer` do not "
-        "apply to these frame sizes. The finding names the device's CPU if its busiest core was at "
-        "least 97 % busy (see `search-frame-rate`)",
+        "hosts' own drops do not explain the loss. `search-limit/frame-rate` and "
+        "`search-limit/bit-rate` do not apply to these frame sizes. The finding names the device's "
+        "CPU if its busiest core was at least 97 % busy (see `search-limit/frame-rate`)",
     advice=_("`observe` in the matrix records the device’s own load and drops"))
 note(
-    "search-queue",
+    "search-limit/queue",
     _("{sizes} the device lost nothing at the next higher rate, but its queue grew by "
         "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
     rank=64, section=RATES,
@@ -71,7 +71,7 @@ note(
         "the length). So a queue grew (the verdict on such a trial is `absorbed`)",
     advice=_("use long trials: short ones measure only the device’s queue"))
 warning(
-    "search-generator-bound",
+    "search-limit/sender",
     _("our own sender, {at_host}, is the limit {sizes}, not the device: it could not send more "
         "than {rates}"),
     _("our own sender is the limit {sizes}, not the device: it could not send more than {rates}"),
@@ -82,7 +82,7 @@ warning(
     advice=_("the device may do more: use several `streams`, `send_method: batch`, or a faster "
         "host"))
 warning(
-    "search-receiver-bound",
+    "search-limit/receiver",
     _("our own receiver, {at_host}, is the limit {sizes}, not the device: above {rates} its drops "
         "explain the loss, most of them {place}"),
     _("our own receiver is the limit {sizes}, not the device: above {rates} its drops explain the "
@@ -94,19 +94,19 @@ warning(
         "(interface, queue, backlog, socket) explain this loss",
     advice=_("the device may do more: enlarge `socket_buffer`, or use a faster receiver"))
 warning(
-    "search-no-rate",
+    "search-limit/none",
     _("no rate {sizes}: {because}"), rank=12, section=RATES,
     condition="a search ended without a rate: even the lowest rate that it tried did not pass",
     advice=_("check the trials of these sizes; other sizes are not affected"))
 warning(
-    "search-not-monotone",
+    "search-doubt/not-monotone",
     _("no sharp limit {sizes}: a rate above the result passed, or a rate below the result failed"),
     rule="searches.doubts:doubts", rank=13, section=RATES,
     condition="a trial of full length passed at a rate more than a step above the result. Or a "
         "trial at a rate below the result failed because of the device",
     advice=_("the limit is not always present: look for other work or traffic of the device"))
 warning(
-    "search-outrun",
+    "search-doubt/outrun",
     _("frames were sent faster than the line rate of {link_rate_bit_per_s} {sizes}: the link "
         "has another rate, but the shares of the line rate refer to the stated one"),
     _("frames were sent faster than the line rate {sizes}: the link has another rate, but the "
@@ -116,13 +116,13 @@ warning(
         "second trial, the excess was more frames than the sender's socket buffer holds",
     advice=_("state the rate that the link has"))
 warning(
-    "search-buffer-capped",
+    "socket-buffer/search-capped",
     _("requested socket buffers of {asked_buffer_bytes} were capped at {least_buffer_bytes} "
         "{sizes}"), rank=65, section=RATES,
     condition="the effective socket buffer of one end of a search is smaller than requested",
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
 note(
-    "search-paused",
+    "search-doubt/paused",
     _("flow control {sizes}: interfaces counted {pause_frames} pause frames, which slow the "
         "sender down before frames are lost"),
     rule="searches.doubts:doubts", rank=66, section=RATES,
@@ -131,7 +131,7 @@ note(
         "count them]",
     advice=_("switch flow control off (ethtool -A INTERFACE rx off tx off) to see what is lost"))
 note(
-    "search-overload",
+    "frame-loss/overload",
     _("overload slows the device {sizes}: at a higher offered rate it forwards {overloads}"),
     rule="searches.beyond:beyond", rank=65, section=RATES,
     condition="in the frame loss test, the device lost frames at an offered rate at least 10 % "
@@ -141,16 +141,16 @@ note(
     advice=_("the device spends its time on frames that it drops later: limit the rate that it "
         "accepts"))
 note(
-    "search-loss",
+    "frame-loss/steady",
     _("{sizes} the device drops the excess over the rate found, and keeps forwarding at that "
         "rate: {losses}"),
     rank=79, leads=False, section=RATES,
-    condition="as `search-overload`, but the device forwarded at least 90 % of the frames per "
+    condition="as `frame-loss/overload`, but the device forwarded at least 90 % of the frames per "
         "second that it forwards without loss. The finding has the highest offered rate at which "
         "the device lost frames",
     advice=_("above that rate the device has no room for the excess"))
 warning(
-    "search-loss-own",
+    "frame-loss/own-hosts",
     _("the frame loss rate {sizes} is partly caused by our own hosts: at {shares} of the line "
         "rate their drops explain the loss, or they sent fewer frames than requested"),
     rank=55, section=RATES,
@@ -158,7 +158,7 @@ warning(
         "the sender sent fewer frames than requested",
     advice=_("at these rates the figure does not describe the device: use faster hosts"))
 note(
-    "search-burst",
+    "back-to-back/device",
     _("{sizes} the device passes a burst of {bursts} at line rate"),
     rank=80, leads=False, section=RATES,
     condition="the search for back-to-back frames ended because the device lost frames. The "
@@ -166,13 +166,13 @@ note(
         "that waited in the device while the burst arrived [RFC 2544, 26.4; RFC 9004]",
     advice=_("the device’s queue has room for this many frames of that size"))
 warning(
-    "search-burst-own",
+    "back-to-back/own-hosts",
     _("the longest burst {sizes} is not known: {because}"), rank=55, section=RATES,
     condition="the search for back-to-back frames ended because of a limit of our own hosts, or "
         "its trials failed",
     advice=_("use faster hosts or a larger `socket_buffer`: nothing is known about the device"))
 warning(
-    "black-hole",
+    "mtu-mismatch/black-hole",
     _("{way} packets of more than {path_mtu_bytes} bytes vanish without an ICMP message to the "
         "sender: a black hole; the interface of {narrow_host} has this MTU"),
     _("{way} packets of more than {path_mtu_bytes} bytes vanish without an ICMP message to the "
@@ -186,7 +186,7 @@ warning(
     advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends of each "
         "cable one MTU"))
 warning(
-    "path-mtu-smaller",
+    "mtu-mismatch/reported",
     _("{way} the path carries packets of {path_mtu_bytes} bytes, but the sender’s interface "
         "sends up to {interface_mtu_bytes}; the interface of {narrow_host} has the smaller MTU: "
         "{known_by}"),

@@ -28,15 +28,16 @@ warning(
         "explain the excess. Second, the mean length of the extra frames is that of our frames, "
         "within 0.5 % plus FCS and VLAN tag. Third, the link had room left, or data stopped. The "
         "finding is stated in three cases. First: our own and the certain other traffic together "
-        "fill at least 98 % of the link (IEEE 802.3 framing), and neither `receive-queue-drops` "
-        "nor `host-drops` holds. Second: no rule except `not-determined` holds, and the probable "
+        "fill at least 98 % of the link (IEEE 802.3 framing), and neither `loss-limit/socket` nor "
+        "`loss-limit/host` holds. Second: no rule except `not-determined` holds, and the probable "
         "other traffic (see above this table) is large enough. This means that it is at least 3 % "
         "of the link, at least twice the possible error of the counters, and at least three "
         "quarters of the missing throughput. Instead of the last condition, it is enough if the "
         "probable other traffic and the waits for a CPU together are at least three quarters of "
         "the missing throughput, and the other traffic is the largest of these parts. Third: a "
-        "stream belongs to a finding `slower-link`, `shaper` or `link-or-shaper`, and the probable "
-        "other traffic was added to its rate (see below this table)")
+        "stream belongs to a finding `rate-limit/link`, `rate-limit/shaper` or "
+        "`rate-limit/either`, and the probable other traffic was added to its rate (see below this "
+        "table)")
 note(
     "other-traffic-beside",
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "

@@ -9,7 +9,7 @@ SECTION = "Latency under load"
 # fmt: off
 
 warning(
-    "load-below-path",
+    "queue-under-load/not-full",
     _("{in_trials}: the load was {throughput_bit_per_s}, only {load_share} of what the path "
         "carries: the increase of the round trips does not describe a full path"),
     _("the load was {throughput_bit_per_s}, only {load_share} of what the path carries: the "
@@ -19,10 +19,10 @@ warning(
         "rate yet"),
     condition="The load's throughput is less than 90 % of the wire ceiling of the stated link, and "
         "both medians are known. If both directions carry load, the direction with the larger "
-        "share of its wire ceiling counts. Not stated together with `standing-queue`, because a "
-        "standing queue shows that the path is full.")
+        "share of its wire ceiling counts. Not stated together with `queue-under-load/standing`, "
+        "because a standing queue shows that the path is full.")
 note(
-    "standing-queue",
+    "queue-under-load/standing",
     _("{in_trials}: under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} "
         "(99th percentile {loaded_p99_ns}): about {queue_bytes} of payload wait on the path"),
     _("under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} (99th "
@@ -37,7 +37,7 @@ note(
         "finding has the amount of data in the queue: the difference of the medians x the load's "
         "throughput.")
 note(
-    "no-standing-queue",
+    "queue-under-load/none",
     _("{in_trials}: the path is full but has no significant queue: the median round trip is "
         "{loaded_rtt_ns} under load, {idle_rtt_ns} before the load"),
     _("the path is full but has no significant queue: the median round trip is {loaded_rtt_ns} "

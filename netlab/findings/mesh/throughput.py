@@ -35,8 +35,15 @@ fastest pair from the ceiling."""
 
 _OF_PATH = frozenset(
     {
-        *("congestion", "path-loss", "unplaced-loss", "packet-rate", "not-determined", "pacing"),
-        *("wire-ceiling", "slower-link", "link-or-shaper"),
+        *(
+            "congestion",
+            "loss-limit/path",
+            "loss-limit/unknown",
+            "packet-rate",
+            "not-determined",
+            "pacing",
+        ),
+        *("wire-ceiling", "rate-limit/link", "rate-limit/either"),
     }
 )
 """Limits that may be the effect of a slow link or a slow host on the path. A slow pair with such a
@@ -160,7 +167,7 @@ def _host(
         for trial in column_pairs.column.numbered(column_pairs.pairs)
     )
     group = narrowed((column_pairs.column for column_pairs in by_column), all_columns, host)
-    return finding(Kind.SLOW_HOST, group, cells, figures, words, trials)
+    return finding(Kind.MESH_LIMIT_HOST, group, cells, figures, words, trials)
 
 
 _MOST_OF: Mapping[tuple[bool, bool], str] = {
@@ -261,7 +268,7 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
         for column_pairs in by_column
         for trial in column_pairs.column.numbered(column_pairs.pairs)
     )
-    return finding(Kind.SLOW_PAIR, group, cells, figures, words, trials)
+    return finding(Kind.MESH_LIMIT_PAIR, group, cells, figures, words, trials)
 
 
 # ---- all pairs -----------------------------------------------------------------------------------
@@ -321,7 +328,9 @@ def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: 
     trials = tuple(
         trial for mesh_column in alike for trial in mesh_column.numbered(mesh_column.trials)
     )
-    return finding(Kind.SLOW_MESH, narrowed(alike, all_columns), cells, figures, trials=trials)
+    return finding(
+        Kind.MESH_LIMIT_MESH, narrowed(alike, all_columns), cells, figures, trials=trials
+    )
 
 
 def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:

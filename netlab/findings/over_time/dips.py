@@ -101,7 +101,7 @@ def _finding(prefix: str, trials: list[_Dipping], number_of_trials: int) -> Find
         bool(retransmissions) and len(retransmissions) == len(trials) and all(retransmissions)
     )
     return finding(
-        Kind.CONGESTION_DIPS if all_retransmitted else Kind.PERIODIC_DIPS,
+        Kind.DIPS_CONGESTION if all_retransmitted else Kind.DIPS_UNEXPLAINED,
         group_of(middle.record, prefix),
         (middle.record.cell,),
         figures,

@@ -69,7 +69,7 @@ def _drift(run: Run, table: BlockTable) -> Iterator[Finding]:
     trend = mann_kendall(middle)
     tau = trend.s / math.comb(table.blocks, 2)
     if trend.p_value < BY_CHANCE and abs(tau) >= LEAST_TAU and abs(_change(middle)) > LEAST_CHANGE:
-        yield _finding(Kind.DRIFT, run, table, middle, trend.p_value)
+        yield _finding(Kind.TREND_PROVED, run, table, middle, trend.p_value)
 
 
 def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
@@ -86,7 +86,7 @@ def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
         and abs(_change(middle)) > LEAST_CHANGE
         and (p_value := seasonal_kendall(residuals).p_value) < BY_CHANCE
     ):
-        yield _finding(Kind.CONSISTENT_WITH_DRIFT, run, table, middle, p_value)
+        yield _finding(Kind.TREND_POSSIBLE, run, table, middle, p_value)
 
 
 def _finding(

@@ -166,7 +166,7 @@ def _finding(
     words = {"baseline": _named(compared.axis, compared.baseline)}
     if len(single) > 1:
         words["pairs_of_cells"] = _("{number} pairs of cells", number=len(single))
-    kind = Kind.VARIANTS if is_difference else Kind.NO_DIFFERENCE
+    kind = Kind.COMPARISON_DIFFERS if is_difference else Kind.COMPARISON_INCONCLUSIVE
     return finding(kind, _group(compared), compared.cells, figures, words)
 
 

@@ -86,21 +86,21 @@ def _losses(group: SizeGroup) -> Iterator[Finding]:
         parts = {"overloads": _listed(slowed, overloads, _came_out)}
         least = min(overloads[trial.key].out_share for size in slowed for trial in size.trials)
         figures = {"least_forwarded_share": least}
-        yield of_searches(Kind.SEARCH_OVERLOAD, group, slowed, figures, parts)
+        yield of_searches(Kind.FRAME_LOSS_OVERLOAD, group, slowed, figures, parts)
     steady = group.where(
         trial for trial in trials if trial.key in overloads and not overloads[trial.key].slows
     )
     if steady:
         parts = {"losses": _listed(steady, overloads, _was_lost)}
         most = max(overloads[trial.key].lost_share for size in steady for trial in size.trials)
-        yield of_searches(Kind.SEARCH_LOSS, group, steady, {"most_lost_share": most}, parts)
+        yield of_searches(Kind.FRAME_LOSS_STEADY, group, steady, {"most_lost_share": most}, parts)
     own = group.where(trial for trial in trials if set(_OWN) & set(trial.losses.verdicts))
     if own:
         shares = sorted(
             {share for size in own for trial in size.trials for share in _shares_lost_by_us(trial)}
         )
         listed = joined(", ", [format_share(share) for share in shares])
-        yield of_searches(Kind.SEARCH_LOSS_OWN, group, own, {}, {"shares": listed})
+        yield of_searches(Kind.FRAME_LOSS_OWN_HOSTS, group, own, {}, {"shares": listed})
 
 
 def _shares_lost_by_us(sample: RateSample) -> Iterable[float]:
@@ -174,13 +174,13 @@ def _bursts(group: SizeGroup) -> Iterator[Finding]:
         bursts = joined(", ", [_burst(size) for size in device])
         first = number(device[0].trials[0].values.get("back_to_back_frames"))
         figures = {"burst_frames": first}
-        yield of_searches(Kind.SEARCH_BURST, group, device, figures, {"bursts": bursts})
+        yield of_searches(Kind.BACK_TO_BACK_DEVICE, group, device, figures, {"bursts": bursts})
     for limit, because in _NO_BURST.items():
         own = group.where(
             trial for trial in trials if trial.values.get("back_to_back_limit") == limit
         )
         if own:
-            yield of_searches(Kind.SEARCH_BURST_OWN, group, own, {}, {"because": because})
+            yield of_searches(Kind.BACK_TO_BACK_OWN_HOSTS, group, own, {}, {"because": because})
 
 
 def _burst(size: SizeSample) -> Message:

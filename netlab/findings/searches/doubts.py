@@ -35,7 +35,7 @@ def doubts(run: Run) -> Iterator[Finding]:
 def _jumps(group: SizeGroup) -> Iterator[Finding]:
     jumps = group.where(trial for size in group.sizes for trial in size if trial.jumps)
     if jumps:
-        yield of_searches(Kind.SEARCH_NOT_MONOTONE, group, jumps, {})
+        yield of_searches(Kind.SEARCH_DOUBT_NOT_MONOTONE, group, jumps, {})
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def _outrun(group: SizeGroup) -> Iterator[Finding]:
     )
     if faster:
         line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
-        yield of_searches(Kind.SEARCH_OUTRUN, group, faster, line)
+        yield of_searches(Kind.SEARCH_DOUBT_OUTRUN, group, faster, line)
 
 
 def _capped(group: SizeGroup) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
             *(pair for pairs in capped.values() for pair in pairs), strict=True
         )
         figures = {"asked_buffer_bytes": max(requested), "least_buffer_bytes": min(effective)}
-        yield of_searches(Kind.SEARCH_BUFFER_CAPPED, group, size_samples, figures)
+        yield of_searches(Kind.SOCKET_BUFFER_SEARCH_CAPPED, group, size_samples, figures)
 
 
 def _paused(group: SizeGroup) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def _paused(group: SizeGroup) -> Iterator[Finding]:
     )
     if size_samples:
         yield of_searches(
-            Kind.SEARCH_PAUSED, group, size_samples, {"pause_frames": sum(frames.values())}
+            Kind.SEARCH_DOUBT_PAUSED, group, size_samples, {"pause_frames": sum(frames.values())}
         )
 
 

@@ -85,7 +85,9 @@ def _of_device(group: SizeGroup) -> Iterator[Finding]:
 
 def _frame_rate(group: SizeGroup, rate: OneRate) -> Finding:
     figures = {"found_frames_per_s": rate.per_s, **_figures(rate.sizes)}
-    return _finding_of(Kind.SEARCH_FRAME_RATE, group, rate.sizes, figures, _core_words(rate.sizes))
+    return _finding_of(
+        Kind.SEARCH_LIMIT_FRAME_RATE, group, rate.sizes, figures, _core_words(rate.sizes)
+    )
 
 
 def _bit_rate(group: SizeGroup, rate: OneRate) -> Finding:
@@ -94,12 +96,18 @@ def _bit_rate(group: SizeGroup, rate: OneRate) -> Finding:
     accounted: Message = first
     for alternative in alternatives:
         accounted = _("{some} or {more}", some=accounted, more=alternative)
-    return _finding_of(Kind.SEARCH_POLICER, group, rate.sizes, figures, {"accounted": accounted})
+    return _finding_of(
+        Kind.SEARCH_LIMIT_BIT_RATE, group, rate.sizes, figures, {"accounted": accounted}
+    )
 
 
 def _device(group: SizeGroup, size_samples: tuple[SizeSample, ...]) -> Finding:
     return _finding_of(
-        Kind.SEARCH_DEVICE, group, size_samples, _figures(size_samples), _core_words(size_samples)
+        Kind.SEARCH_LIMIT_DEVICE,
+        group,
+        size_samples,
+        _figures(size_samples),
+        _core_words(size_samples),
     )
 
 
@@ -113,7 +121,7 @@ def _queued(group: SizeGroup) -> Iterator[Finding]:
     size_samples = group.where(trials)
     if size_samples:
         figures = {"queue_ns": median(_absorbed_ns(trial) for trial in trials)}
-        yield _finding_of(Kind.SEARCH_QUEUE, group, size_samples, figures)
+        yield _finding_of(Kind.SEARCH_LIMIT_QUEUE, group, size_samples, figures)
 
 
 def _absorbed_ns(sample: RateSample) -> float:
@@ -145,13 +153,13 @@ def _line_rate(group: SizeGroup) -> Iterator[Finding]:
     size_samples = group.where(trial for trial in trials if trial.link_paced)
     if size_samples:
         line = {"link_rate_bit_per_s": size_samples[0].trials[0].line_bit_per_s}
-        yield _finding_of(Kind.SEARCH_LINE_RATE, group, size_samples, line)
+        yield _finding_of(Kind.SEARCH_LIMIT_LINE_RATE, group, size_samples, line)
 
 
 def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
     for limit, kind in (
-        ("generator-bound", Kind.SEARCH_GENERATOR_BOUND),
-        ("receiver-bound", Kind.SEARCH_RECEIVER_BOUND),
+        ("generator-bound", Kind.SEARCH_LIMIT_SENDER),
+        ("receiver-bound", Kind.SEARCH_LIMIT_RECEIVER),
     ):
         of_limit = [trial for size in group.showing(limit) for trial in size.trials if trial.found]
         size_samples = group.where(of_limit)
@@ -173,7 +181,7 @@ def _without_rate(group: SizeGroup) -> Iterator[Finding]:
         ]
         size_samples = group.where(trials)
         if size_samples:
-            yield _finding_of(Kind.SEARCH_NO_RATE, group, size_samples, {}, {"because": because})
+            yield _finding_of(Kind.SEARCH_LIMIT_NONE, group, size_samples, {}, {"because": because})
 
 
 def _hosts(trials: Sequence[RateSample]) -> Message | str:

@@ -175,7 +175,9 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         }
         if kind != "timeout":
             words["known_by"] = _KNOWN_BY[kind]
-        finding_kind = Kind.BLACK_HOLE if kind == "timeout" else Kind.PATH_MTU_SMALLER
+        finding_kind = (
+            Kind.MTU_MISMATCH_BLACK_HOLE if kind == "timeout" else Kind.MTU_MISMATCH_REPORTED
+        )
         yield _finding_of(finding_kind, records, trials, figures_of[key], words)
 
 

@@ -73,13 +73,13 @@ def stopped(run: Run) -> Iterator[Finding]:
             attempts_by_flow[record.cell, stop.flow].append(_Attempt(record, stop))
     all_attempts = _attempts_of(run.records)
     for attempts in latest_attempts.values():
-        yield _finding(Kind.DATA_STOPPED, attempts, all_attempts)
+        yield _finding(Kind.INTERRUPTION_FINAL, attempts, all_attempts)
     for flow, attempts in earlier_attempts.items():
         latest_trials = {attempt.record.trial for attempt in latest_attempts.get(flow, ())}
         if measured_again := [
             attempt for attempt in attempts if attempt.record.trial not in latest_trials
         ]:
-            yield _finding(Kind.MEASURED_AGAIN, measured_again, all_attempts)
+            yield _finding(Kind.INTERRUPTION_EARLIER, measured_again, all_attempts)
 
 
 def silent_streams(run: Run) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def silent_streams(run: Run) -> Iterator[Finding]:
             "window_ns": worst.stop.window_ns,
         }
         group, cells = group_of(worst.record, worst.stop.flow), (worst.record.cell,)
-        yield finding(Kind.STREAM_SILENT, group, cells, figures)
+        yield finding(Kind.INTERRUPTION_ONE_STREAM, group, cells, figures)
 
 
 def _attempts_of(records: Iterable[Record]) -> Mapping[str, Mapping[int, list[Record]]]:

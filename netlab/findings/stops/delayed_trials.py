@@ -63,10 +63,10 @@ def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
     if run.plan.source is not None:
         return
     rules: tuple[tuple[Kind, Callable[[Record, str], _Delay | None]], ...] = (
-        (Kind.PROCESS_STALLED, _process_pause),
-        (Kind.CPUS_TAKEN, _stolen_cpus),
-        (Kind.MESSAGES_LEFT_OUT, lambda record, flow: _omitted_messages(record, flow, link)),
-        (Kind.MESSAGES_LATE, _late_messages),
+        (Kind.HOST_DELAY_PROCESS, _process_pause),
+        (Kind.HOST_DELAY_HYPERVISOR, _stolen_cpus),
+        (Kind.OFF_RATE_LESS, lambda record, flow: _omitted_messages(record, flow, link)),
+        (Kind.OFF_RATE_MORE, _late_messages),
     )
     by_rule: dict[tuple[Kind, str, str], list[_Delay]] = defaultdict(list)
     for record in run.latest.values():

@@ -54,8 +54,8 @@ def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     for streams in links.values():
         kind_of_tools = _kind_of_tools(streams)
         for sample in streams:
-            is_rate = not sample.engine or kind_of_tools is Kind.ABOVE_CEILING
-            cause = (Kind.ABOVE_CEILING, "") if is_rate else (kind_of_tools, sample.engine)
+            is_rate = not sample.engine or kind_of_tools is Kind.ABOVE_WIRE_RATE
+            cause = (Kind.ABOVE_WIRE_RATE, "") if is_rate else (kind_of_tools, sample.engine)
             causes.setdefault(cause, []).append(sample)
     of_tools: list[Finding] = []
     for (kind, tool), streams in causes.items():
@@ -94,8 +94,8 @@ def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
         above |= 2 * above_count > len(trials)
         full |= 2 * full_count > len(trials)
     if above:
-        return Kind.ABOVE_CEILING
-    return Kind.ABOVE_CEILING_BY_TOOL if full else Kind.ABOVE_CEILING_OR_TOOL
+        return Kind.ABOVE_WIRE_RATE
+    return Kind.ABOVE_WIRE_TOOL if full else Kind.ABOVE_WIRE_EITHER
 
 
 def _link_of(sample: StreamSample) -> _Link:

@@ -30,17 +30,19 @@ VETO_TRIALS, VETO_SPAN = 6, 0.1
 """Minimum number of trials that can show that longer waits cost nothing, and minimum difference
 between their shares of time without a CPU."""
 
-_LESS_THAN_PACKETS = frozenset({None, Kind.PATH_LOSS, Kind.UNPLACED_LOSS, Kind.NOT_DETERMINED})
+_LESS_THAN_PACKETS = frozenset(
+    {None, Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN, Kind.NOT_DETERMINED}
+)
 
 _Part = tuple[str, str, str, int, str, str]
 """A host, its role, and what is tested: protocol, message size, flow, conditions."""
 
 _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
-    Kind.SENDER_CPU_QUOTA: lambda sample: (sample.sender,),
-    Kind.SENDER_STARVED: lambda sample: (sample.sender,),
-    Kind.RECEIVER_CPU_QUOTA: lambda sample: (sample.receiver,),
-    Kind.RECEIVER_STARVED: lambda sample: (sample.receiver,),
-    Kind.STOLEN_CPU: lambda sample: sample.ends,
+    Kind.CPU_WAIT_SENDER_QUOTA: lambda sample: (sample.sender,),
+    Kind.CPU_WAIT_SENDER_PROGRAMS: lambda sample: (sample.sender,),
+    Kind.CPU_WAIT_RECEIVER_QUOTA: lambda sample: (sample.receiver,),
+    Kind.CPU_WAIT_RECEIVER_PROGRAMS: lambda sample: (sample.receiver,),
+    Kind.CPU_WAIT_STEAL: lambda sample: sample.ends,
 }
 """Kind of limit that is a wait for a CPU → the ends that waited."""
 

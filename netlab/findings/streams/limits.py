@@ -64,30 +64,39 @@ def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
 _RULES: Sequence[tuple[Kind, _Rule]] = (
     # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
     # its window and drops messages; a sender without a CPU makes fewer calls.
-    (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
-    (Kind.SENDER_CPU_QUOTA, lambda it, best: throttled(it.sender) and takes(it, it.sender, best)),
-    (Kind.STOLEN_CPU, lambda it, best: robbed(it.receiver) and held_up(it, best)),
-    (Kind.STOLEN_CPU, lambda it, best: robbed(it.sender) and wants_cpu(it.sender)),
-    (Kind.RECEIVER_WINDOW, _of(window_limited)),  # too small for this round trip
-    (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and held_up(it, best)),
-    (Kind.SENDER_STARVED, lambda it, best: starved(it.sender) and _never_idle(it, best)),
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
+    (
+        Kind.CPU_WAIT_SENDER_QUOTA,
+        lambda it, best: throttled(it.sender) and takes(it, it.sender, best),
+    ),
+    (Kind.CPU_WAIT_STEAL, lambda it, best: robbed(it.receiver) and held_up(it, best)),
+    (Kind.CPU_WAIT_STEAL, lambda it, best: robbed(it.sender) and wants_cpu(it.sender)),
+    (Kind.BUFFER_LIMIT_RECEIVER, _of(window_limited)),  # too small for this round trip
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, lambda it, best: starved(it.receiver) and held_up(it, best)),
+    (Kind.CPU_WAIT_SENDER_PROGRAMS, lambda it, best: starved(it.sender) and _never_idle(it, best)),
     # Before the call rate: a thread that is always on its CPU may be inside its send calls.
-    (Kind.SENDER_CPU, _of(sender_on_cpu)),
-    (Kind.RECEIVER_CPU, _of(receiver_on_cpu)),
+    (Kind.CPU_BOUND_SENDER, _of(sender_on_cpu)),
+    (Kind.CPU_BOUND_RECEIVER, _of(receiver_on_cpu)),
     (Kind.SENDER_CALL_RATE, _of(sender_in_calls)),
     # If others fill the link, no room is left on it, whatever TCP waits for.
     (Kind.OTHER_TRAFFIC, _of(crowded_out)),
-    (Kind.SENDER_BUFFER, _of(send_buffer_limited)),
-    (Kind.RECEIVE_QUEUE_DROPS, _of(receive_queue_drops)),
-    (Kind.HOST_DROPS, _of(host_drops)),
-    (Kind.SENDER_QUEUE_DROPS, _of(sender_queue_drops)),
+    (Kind.BUFFER_LIMIT_SENDER, _of(send_buffer_limited)),
+    (Kind.LOSS_LIMIT_SOCKET, _of(receive_queue_drops)),
+    (Kind.LOSS_LIMIT_HOST, _of(host_drops)),
+    (Kind.LOSS_LIMIT_SENDER_QUEUE, _of(sender_queue_drops)),
     (Kind.SATURATED_CORE, _of(core_saturated)),
     # The path is the limit only if no host is.
     (Kind.CONGESTION, _of(congested)),
-    (Kind.PATH_LOSS, _of(path_loss)),
-    (Kind.UNPLACED_LOSS, _of(unplaced_loss)),
-    (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and receiver_shut(it, best)),
-    (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and receiver_shut(it, best)),
+    (Kind.LOSS_LIMIT_PATH, _of(path_loss)),
+    (Kind.LOSS_LIMIT_UNKNOWN, _of(unplaced_loss)),
+    (
+        Kind.CPU_WAIT_RECEIVER_QUOTA,
+        lambda it, best: throttled(it.receiver) and receiver_shut(it, best),
+    ),
+    (
+        Kind.CPU_WAIT_RECEIVER_PROGRAMS,
+        lambda it, best: starved(it.receiver) and receiver_shut(it, best),
+    ),
 )
 """The first rule that holds gives the limit."""
 
@@ -97,13 +106,22 @@ def _never_idle(sample: StreamSample, best: float | None) -> bool:
 
 
 _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
-    (Kind.RECEIVER_CPU_QUOTA, lambda it, best: throttled(it.receiver) and receiver_costs(it, best)),
     (
-        Kind.STOLEN_CPU,
+        Kind.CPU_WAIT_RECEIVER_QUOTA,
+        lambda it, best: throttled(it.receiver) and receiver_costs(it, best),
+    ),
+    (
+        Kind.CPU_WAIT_STEAL,
         lambda it, best: any(robbed(end) and costs(it, end, best) for end in it.ends),
     ),
-    (Kind.RECEIVER_STARVED, lambda it, best: starved(it.receiver) and receiver_costs(it, best)),
-    (Kind.SENDER_STARVED, lambda it, best: starved(it.sender) and costs(it, it.sender, best)),
+    (
+        Kind.CPU_WAIT_RECEIVER_PROGRAMS,
+        lambda it, best: starved(it.receiver) and receiver_costs(it, best),
+    ),
+    (
+        Kind.CPU_WAIT_SENDER_PROGRAMS,
+        lambda it, best: starved(it.sender) and costs(it, it.sender, best),
+    ),
 )
 """Waits whose effect is not recorded. Such a wait must explain at least half of the missing
 throughput. A limit that several trials together show replaces such a wait."""

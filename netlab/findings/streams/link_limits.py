@@ -38,10 +38,12 @@ WAITS_ALIKE = 1.5
 ALIKE = 0.01
 """If the rates of both directions differ by less than this share, one finding states both."""
 
-OF_LINKS = frozenset({Kind.LINK_FAR_BELOW, Kind.SLOWER_LINK, Kind.SHAPER, Kind.LINK_OR_SHAPER})
+OF_LINKS = frozenset(
+    {Kind.LINK_FAR_BELOW, Kind.RATE_LIMIT_LINK, Kind.RATE_LIMIT_SHAPER, Kind.RATE_LIMIT_EITHER}
+)
 """The kinds of findings about links."""
 
-_LOSSY = frozenset({Kind.PATH_LOSS, Kind.UNPLACED_LOSS})
+_LOSSY = frozenset({Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN})
 _COUNTED: dict[Accounting, Message] = {
     Accounting.FRAME: _("Ethernet frames"),
     Accounting.HEADED: _("frames without FCS"),
@@ -190,11 +192,11 @@ def _fits(
     if several:
         best = min(several, key=lambda option: several[option].spread)
         if several[best].stands_out(best):
-            kind = Kind.SLOWER_LINK if best is Accounting.WIRE else Kind.SHAPER
+            kind = Kind.RATE_LIMIT_LINK if best is Accounting.WIRE else Kind.RATE_LIMIT_SHAPER
             yield kind, best, several[best]
     wire = fits[Accounting.WIRE]
     if wire is not None and any(stream.kind is not None for stream in wire.members):
-        yield Kind.LINK_OR_SHAPER, Accounting.WIRE, wire
+        yield Kind.RATE_LIMIT_EITHER, Accounting.WIRE, wire
 
 
 def _is_open(stream: Stopped) -> bool:

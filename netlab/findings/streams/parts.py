@@ -26,8 +26,8 @@ share that may be our own traffic."""
 MOSTLY = 0.75
 """Minimum share of the missing throughput that all parts together must explain."""
 
-_QUOTAS = (Kind.SENDER_CPU_QUOTA, Kind.RECEIVER_CPU_QUOTA)
-_STARVED = (Kind.SENDER_STARVED, Kind.RECEIVER_STARVED)
+_QUOTAS = (Kind.CPU_WAIT_SENDER_QUOTA, Kind.CPU_WAIT_RECEIVER_QUOTA)
+_STARVED = (Kind.CPU_WAIT_SENDER_PROGRAMS, Kind.CPU_WAIT_RECEIVER_PROGRAMS)
 
 STEADY_TRIALS, STEADY = 3, 0.2
 """Minimum number of trials in which others probably used the same share of the link, and maximum
@@ -130,6 +130,6 @@ def _waits(end: StreamEnd, number: int) -> Iterator[Kind]:
     if throttled(end):
         yield _QUOTAS[number]
     elif robbed(end):
-        yield Kind.STOLEN_CPU
+        yield Kind.CPU_WAIT_STEAL
     elif starved(end):
         yield _STARVED[number]

@@ -127,7 +127,7 @@ def receive_queue_drops(sample: StreamSample) -> bool:
     more than any other place.
     """
     share = share_lost_in_receive_queue(sample)
-    most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOST_IN_SOCKET
+    most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOSS_SOCKET
     return loses(sample) and most
 
 
@@ -138,15 +138,15 @@ def host_drops(sample: StreamSample) -> bool:
 
 def path_loss(sample: StreamSample) -> bool:
     """Whether loss is the limit, and the hosts' counters show that the path lost the messages."""
-    return loses_most(sample) and _place(sample) is Kind.LOST_ON_PATH
+    return loses_most(sample) and _place(sample) is Kind.LOSS_PATH
 
 
 def unplaced_loss(sample: StreamSample) -> bool:
     """Whether loss is the limit, and the hosts' counters do not show its place."""
-    return loses_most(sample) and _place(sample) is Kind.LOSS_NOT_PLACED
+    return loses_most(sample) and _place(sample) is Kind.LOSS_UNKNOWN
 
 
-_IN_HOSTS = frozenset({Kind.LOST_IN_BACKLOG, Kind.LOST_AT_INTERFACE, Kind.LOST_IN_QUEUE})
+_IN_HOSTS = frozenset({Kind.LOSS_BACKLOG, Kind.LOSS_INTERFACE, Kind.LOSS_QUEUE})
 
 
 def _place(sample: StreamSample) -> Kind | None:

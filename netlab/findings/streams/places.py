@@ -16,11 +16,11 @@ from netlab.findings.streams.host_limits import COVERED
 from netlab.messages import Message, _
 
 _PLACES: Mapping[str, tuple[Kind, str]] = {
-    "socket": (Kind.LOST_IN_SOCKET, "receiver"),
-    "backlog": (Kind.LOST_IN_BACKLOG, "receiver"),
-    "receiver_interface": (Kind.LOST_AT_INTERFACE, "receiver"),
-    "sender_interface": (Kind.LOST_AT_INTERFACE, "sender"),
-    "sender_queue": (Kind.LOST_IN_QUEUE, "sender"),
+    "socket": (Kind.LOSS_SOCKET, "receiver"),
+    "backlog": (Kind.LOSS_BACKLOG, "receiver"),
+    "receiver_interface": (Kind.LOSS_INTERFACE, "receiver"),
+    "sender_interface": (Kind.LOSS_INTERFACE, "sender"),
+    "sender_queue": (Kind.LOSS_QUEUE, "sender"),
 }
 """Place of a drop → the kind of finding, and the end to whose host the place belongs. If two places
 counted equally many frames, the finding names the place that comes first here."""
@@ -31,11 +31,11 @@ without a handler, such as a switch's own (STP, LLDP)."""
 
 _SUMS = ("lost", "dropped")
 _IN_HOSTS: Mapping[Kind, Message] = {
-    Kind.LOST_IN_BACKLOG: _("in the backlog of its CPUs"),
-    Kind.LOST_AT_INTERFACE: _("at its interface"),
-    Kind.LOST_IN_QUEUE: _("in the queue in front of its interface"),
+    Kind.LOSS_BACKLOG: _("in the backlog of its CPUs"),
+    Kind.LOSS_INTERFACE: _("at its interface"),
+    Kind.LOSS_QUEUE: _("in the queue in front of its interface"),
 }
-_IN_WORDS: Mapping[Kind, Message] = {**_IN_HOSTS, Kind.LOST_ON_PATH: _("on the path")}
+_IN_WORDS: Mapping[Kind, Message] = {**_IN_HOSTS, Kind.LOSS_PATH: _("on the path")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
     clean = ours == 0 and drops < COVERED * losses and _is_put_together(sample) and not may_be_ours
     all_read = unknown is None and sample.drops.sender_backlog is not None
     if clean and all_read and not sample.same_host:
-        return PlacedLoss(Kind.LOST_ON_PATH, "", losses, drops)
+        return PlacedLoss(Kind.LOSS_PATH, "", losses, drops)
     host = "" if all_read else sample.sender.host
     if unknown is not None:
         host = sample.receiver.host if _PLACES[unknown][1] == "receiver" else sample.sender.host
-    return PlacedLoss(Kind.LOSS_NOT_PLACED, host, losses, drops)
+    return PlacedLoss(Kind.LOSS_UNKNOWN, host, losses, drops)
 
 
 def lost_of(sample: StreamSample) -> int | None:
@@ -133,7 +133,7 @@ def _refused(sample: StreamSample) -> PlacedLoss | None:
     local = sample.losses.local
     if sample.protocol != "UDP" or not local or sample.imported:
         return None
-    return PlacedLoss(Kind.DROPPED_UNSENT, sample.sender.host, local, local)
+    return PlacedLoss(Kind.LOSS_UNSENT, sample.sender.host, local, local)
 
 
 def _counts(sample: StreamSample) -> dict[str, int | None]:

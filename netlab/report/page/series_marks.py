@@ -56,11 +56,11 @@ def marks_of(
     kinds = {finding.kind: finding for finding in findings}
     marks: list[SeriesMark] = []
     for record in records:
-        if Kind.DATA_STOPPED in kinds:
+        if Kind.INTERRUPTION_FINAL in kinds:
             marks += _gaps(record, flow)
         if Kind.LOSS_RECOVERY in kinds:
             marks += _recoveries(record, flow)
-        for kind in (Kind.PERIODIC_DIPS, Kind.CONGESTION_DIPS):
+        for kind in (Kind.DIPS_UNEXPLAINED, Kind.DIPS_CONGESTION):
             if kind in kinds and record.trial in (kinds[kind].trials or (record.trial,)):
                 marks += _dips(record, flow, kinds[kind].evidence)
     longest = sorted(marks, key=lambda mark: mark.from_s - mark.until_s)[:MOST_MARKS]

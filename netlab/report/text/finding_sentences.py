@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from netlab.compare.forbidden import FindingSentence, FindingSentences
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Finding
+from netlab.findings.kinds.catalogue import expect_words, words_of
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 
@@ -33,9 +34,15 @@ def finding_sentences(run: Run) -> FindingSentences:
     in_words = in_english(run)
     findings = run.findings if isinstance(run, Analysis) else Analysis(run.stored).findings
     return FindingSentences(
-        [*map(str, Kind)],
+        expect_words(),
         [
-            FindingSentence(str(finding.kind), finding.severity, finding.cells, in_words(finding))
+            FindingSentence(
+                str(finding.kind),
+                finding.severity,
+                finding.cells,
+                in_words(finding),
+                words_of(finding.kind),
+            )
             for finding in findings
         ],
     )
@@ -55,7 +62,8 @@ def findings_json(run: Analysis) -> bytes:
 
 def _plain(finding: Finding, in_words: Callable[[Finding], str]) -> Mapping[str, Any]:
     return {
-        "kind": str(finding.kind),
+        "kind": finding.kind.name,
+        **({"value": finding.value} if finding.value else {}),
         "severity": finding.severity,
         "about": _about(finding),
         "cells": [*finding.cells],

@@ -274,8 +274,8 @@ def _named(names: Iterable[str], most: int) -> Message:
 
 
 _TOGETHER: Mapping[Kind, Callable[[Sequence[Finding], RunIndex], Message]] = {
-    Kind.OUTLIER: _outliers,
-    Kind.MISSING_CELLS: _blanks,
+    Kind.DEVIATION_CELL: _outliers,
+    Kind.NO_RESULT_CELLS: _blanks,
     Kind.WIRE_CEILING: _ceiling,
     Kind.CANNOT_TELL: _comparisons,
 }

@@ -26,7 +26,7 @@ from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Round, Trial, rounds
-from netlab.findings.finding import Kind
+from netlab.findings.kinds.catalogue import expect_words
 from netlab.measurement.common_window import is_common, lead_s
 from netlab.measurement.ends import address_of
 from netlab.runner.planning.choice import chosen_of
@@ -132,7 +132,7 @@ def plan_of(
     system are assumed. Then the pairings LL (both hosts run Linux) and WW (both run Windows) share
     no host.
     """
-    matrix = load_matrix(matrix_file, overrides, hosts_file, [*Kind])
+    matrix = load_matrix(matrix_file, overrides, hosts_file, expect_words())
     cells = chosen_of(expand(matrix), only)
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in cells)

@@ -98,7 +98,7 @@ def set_a_clock(clock: Path, tmp_path: Path, kind: str, stepped_end: str) -> See
 @pytest.mark.parametrize("stepped_end", ["server", "client"])
 @pytest.mark.parametrize("kind", SETUPS)
 @injects("linux", "cc")
-@pytest.mark.produces("clock-step")
+@pytest.mark.produces("clock/step")
 def test_a_clock_set_in_a_trial_changes_no_duration_and_its_host_is_named(
     outcome_of: OutcomeOf, kind: str, stepped_end: str
 ) -> None:

@@ -39,12 +39,14 @@ def run_in_bursts(bench: Bench) -> Seen:
 
 
 @injects()
-@pytest.mark.produces("data-stopped")
+@pytest.mark.produces("interruption/final")
 def test_a_probe_that_runs_in_bursts_is_named_after_three_attempts(outcome_of: OutcomeOf) -> None:
     outcome = outcome_of(run_in_bursts)
     assert "1 trial in which data stopped: see the findings" in outcome["stderr"]
     faulty = outcome.load()
-    (data_stop,) = [finding for finding in faulty.findings if finding.kind is Kind.DATA_STOPPED]
+    (data_stop,) = [
+        finding for finding in faulty.findings if finding.kind is Kind.INTERRUPTION_FINAL
+    ]
     assert data_stop.words["cause"].endswith("process did not run")
     assert data_stop.evidence["gaps"] > 1
     assert "attempt_3_throughput_bit_per_s" in data_stop.evidence

@@ -40,14 +40,16 @@ def stop_a_probe(bench: Bench, protocol: str) -> Seen:
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
 @injects()
-@pytest.mark.produces("measured-again")
+@pytest.mark.produces("interruption/earlier")
 def test_a_run_names_a_stopped_probe_and_measures_the_trial_again(
     outcome_of: OutcomeOf, protocol: str
 ) -> None:
     outcome = outcome_of(stop_a_probe, protocol=protocol)
     assert "measured again: 1 trial in which data stopped" in outcome["stderr"]
     faulty = outcome.load()
-    (repeat,) = [finding for finding in faulty.findings if finding.kind is Kind.MEASURED_AGAIN]
+    (repeat,) = [
+        finding for finding in faulty.findings if finding.kind is Kind.INTERRUPTION_EARLIER
+    ]
     assert repeat.words["cause"].endswith("process did not run")
     assert {record.attempt for record in faulty.latest.values()} == {2}
     assert wrong_ok(outcome.load("clean"), faulty) == []

@@ -49,7 +49,7 @@ def test_cells_longer_than_the_path_mtu_are_refused_and_measured_once_the_path_i
     mtu_bytes = search.values["path_mtu_bytes"]
     assert mtu_bytes in (1279, 1283)
     for record in refusals:
-        assert (record.reason, record.attempt) == ("path-mtu", 1)
+        assert (record.reason, record.attempt) == ("mtu-mismatch/stream", 1)
         assert record.settings["message_bytes"] == 8000
         assert record.values["path_mtu_bytes"] == mtu_bytes
         assert f"packets of up to {mtu_bytes} bytes pass" in str(record.detail)

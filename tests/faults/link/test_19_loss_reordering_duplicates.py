@@ -56,7 +56,7 @@ def lose_and_repeat() -> Seen:
 
 
 @injects("namespaces")
-@pytest.mark.produces("lost-on-path")
+@pytest.mark.produces("loss/path")
 def test_loss_duplicates_and_reordering_are_counted_in_each_direction_as_the_relay_made_them(
     outcome_of: OutcomeOf, tmp_path: Path
 ) -> None:
@@ -67,7 +67,7 @@ def test_loss_duplicates_and_reordering_are_counted_in_each_direction_as_the_rel
     assert all(
         record.values[flow + name] == 0 for flow in FLOWS.values() for name in COUNTS.values()
     )
-    assert not [finding for finding in clean.findings if finding.kind.startswith("lost")]
+    assert not [finding for finding in clean.findings if finding.kind.name == "loss"]
     faulty, relay_counts = _trial_of(outcome, "faulty", tmp_path)
     assert relay_counts["missed"] == 0
     (record,) = faulty.latest.values()
@@ -82,9 +82,11 @@ def test_loss_duplicates_and_reordering_are_counted_in_each_direction_as_the_rel
         received = record.values[f"{flow}receiver_total_messages"]
         assert received == relay_counts[way]["data"] - relay_counts[way]["lost"]
     placed = {
-        finding.group.flow: finding.kind for finding in faulty.findings if "lost" in finding.kind
+        finding.group.flow: finding.kind
+        for finding in faulty.findings
+        if finding.kind.name == "loss"
     }
-    assert placed == {"to server": Kind.LOST_ON_PATH, "to client": Kind.LOST_ON_PATH}
+    assert placed == {"to server": Kind.LOSS_PATH, "to client": Kind.LOSS_PATH}
     assert wrong_ok(clean, faulty) == []
     words = ", ".join(f"{way}: {relay_counts[way]}" for way in FLOWS)
     outcome.figure(f"6 of 6 counters the relay's own ({words})", seed=outcome["seed"])

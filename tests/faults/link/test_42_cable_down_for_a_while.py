@@ -43,16 +43,18 @@ def cut_the_cable(bench: Bench) -> Seen:
 
 
 @injects("lab")
-@pytest.mark.produces("measured-again")
+@pytest.mark.produces("interruption/earlier")
 def test_a_trial_whose_cable_was_down_is_measured_again_and_the_finding_says_how_long(
     outcome_of: OutcomeOf,
 ) -> None:
     outcome = outcome_of(cut_the_cable)
     clean, faulty = outcome.load("clean"), outcome.load()
-    assert not [finding for finding in clean.findings if finding.kind is Kind.DATA_STOPPED]
+    assert not [finding for finding in clean.findings if finding.kind is Kind.INTERRUPTION_FINAL]
     assert wrong_ok(clean, faulty) == []
     assert "measured again: 1 trial in which data stopped" in outcome["stderr"]
-    (repeat,) = [finding for finding in faulty.findings if finding.kind is Kind.MEASURED_AGAIN]
+    (repeat,) = [
+        finding for finding in faulty.findings if finding.kind is Kind.INTERRUPTION_EARLIER
+    ]
     assert repeat.group.protocol == "UDP"
     assert repeat.words["cause"] == "carrier lost"
     assert 0.4e9 < repeat.evidence["stopped_ns"] < 1.5e9

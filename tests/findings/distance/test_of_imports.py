@@ -23,8 +23,8 @@ def paced(path: Path, source: str | None) -> Analysis:
 
 def test_an_imported_table_has_no_finding_about_late_messages(tmp_path: Path) -> None:
     own_run, table_run = paced(tmp_path / "a", None), paced(tmp_path / "b", "a table")
-    assert Kind.MESSAGES_LATE in {finding.kind for finding in own_run.findings}
-    assert Kind.MESSAGES_LATE not in {finding.kind for finding in table_run.findings}
+    assert Kind.OFF_RATE_MORE in {finding.kind for finding in own_run.findings}
+    assert Kind.OFF_RATE_MORE not in {finding.kind for finding in table_run.findings}
 
 
 @pytest.mark.parametrize("source", [None, "a table"])
@@ -35,4 +35,4 @@ def test_an_imported_table_has_no_target_finding(tmp_path: Path, source: str | N
     target = LongPath(0.05, 1e9)
     run = run_of(tmp_path / "a", (cell, [values]), source=source, target=target)
     kinds = {str(finding.kind) for finding in run.findings}
-    assert any(kind.startswith("target-") for kind in kinds) is (source is None)
+    assert any(kind.startswith("target/") for kind in kinds) is (source is None)

@@ -108,7 +108,7 @@ def test_with_automatic_buffers_the_target_is_judged_by_the_limits_of_the_hosts(
     more = LAB | {"tcp_wmem": "4096 16384 33554432"}
     finding = only(made(tmp_path / "b", LongPath(0.05, 1e9), tcp(9000), buffer=None, facts=more))
     # 100,000 packets are far from 56 million.
-    assert finding.kind is Kind.TARGET_CANNOT_TELL
+    assert finding.kind is Kind.TARGET_UNDECIDED
     assert finding.words["doubts"].startswith(
         "0 of 100,000 packets were lost: the loss is at most one packet in "
     )
@@ -125,12 +125,12 @@ def test_without_window_scaling_a_target_is_limited_by_a_window_of_64_kib(tmp_pa
 
 def test_a_target_is_undecided_if_the_buffers_of_a_host_are_not_recorded(tmp_path: Path) -> None:
     finding = only(made(tmp_path / "a", LongPath(0.0001, 1e9), tcp(9000), facts={"os": "windows"}))
-    assert finding.kind is Kind.TARGET_CANNOT_TELL
+    assert finding.kind is Kind.TARGET_UNDECIDED
     assert "keeps in flight is not recorded" in finding.words["doubts"]
     bare = stream_values(9000)
     assert bare is not None
     finding = only(made(tmp_path / "b", LongPath(0.0001, 1e9), bare, facts={}))
-    assert finding.kind is Kind.TARGET_CANNOT_TELL
+    assert finding.kind is Kind.TARGET_UNDECIDED
     assert finding.words["doubts"].count("not recorded") == 3
 
 
@@ -195,7 +195,7 @@ def test_loss_caused_by_a_full_link_or_a_host_does_not_fail_a_target(
         ("own", made(tmp_path / "b", target, tcp(9000), more_cells=own)),
         ("tcp", made(tmp_path / "c", target, tcp(9000, **again))),
     ):
-        assert only(findings).kind is Kind.TARGET_CANNOT_TELL, name
+        assert only(findings).kind is Kind.TARGET_UNDECIDED, name
 
 
 def test_each_socket_buffer_size_has_its_own_target_finding(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_an_undecided_target_has_the_doubts_about_each_host_and_only_known_figur
         ),
     ):
         (found,) = judged((sample, counted(0, 5_000, None) | sizes), facts=facts)
-        assert found.kind is Kind.TARGET_CANNOT_TELL
+        assert found.kind is Kind.TARGET_UNDECIDED
         assert found.words["doubts"] == doubts + "; the number of lost packets is not recorded"
         assert found.evidence == pytest.approx(
             {

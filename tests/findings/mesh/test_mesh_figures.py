@@ -47,7 +47,7 @@ def test_a_slow_pair_is_expected_to_reach_the_lower_of_the_most_that_its_ends_re
     shares = {(A, B): 0.3, (B, A): 0.2, (A, C): 0.985, (C, B): 0.99, (B, C): 0.995}
     samples = [*column(shares), *column({}, size=200), *column({}, protocol="UDP")]
     (result,) = slow_in_mesh(samples, (), LINK)
-    assert (result.kind, result.group) == (Kind.SLOW_PAIR, Group(f"{A}+{B}", "TCP", 1448))
+    assert (result.kind, result.group) == (Kind.MESH_LIMIT_PAIR, Group(f"{A}+{B}", "TCP", 1448))
     assert result.evidence == pytest.approx(
         {
             "throughput_bit_per_s": 0.3 * FULL,
@@ -63,7 +63,7 @@ def test_a_slow_pair_is_expected_to_reach_the_lower_of_the_most_that_its_ends_re
 def test_two_slow_pairs_have_one_finding_each() -> None:
     mesh = MadeMesh(HOSTS[:4], pairs={(A, B): 0.3, (C, HOSTS[3]): 0.4}, scatter=0)
     results = slow_in_mesh(mesh.samples(), (), LINK)
-    assert [result.kind for result in results] == [Kind.SLOW_PAIR] * 2
+    assert [result.kind for result in results] == [Kind.MESH_LIMIT_PAIR] * 2
     assert [result.group.pairing for result in results] == [f"{A}+{B}", f"{C}+{HOSTS[3]}"]
     assert results[0].words == {"sending": A, "receiving": B}
 
@@ -71,7 +71,7 @@ def test_two_slow_pairs_have_one_finding_each() -> None:
 def test_a_slow_host_has_the_most_that_it_reaches_each_way_and_the_median_of_other_hosts() -> None:
     slow = {(C, A): 0.2, (C, B): 0.197}
     (result,) = slow_in_mesh(column(slow | {(A, C): 0.995, (B, C): 0.993}), (), LINK)
-    assert (result.kind, result.group) == (Kind.SLOW_HOST, Group(host=C))
+    assert (result.kind, result.group) == (Kind.MESH_LIMIT_HOST, Group(host=C))
     assert result.evidence == pytest.approx(
         {
             "sends_at_most_bit_per_s": 0.2 * FULL,
@@ -99,7 +99,7 @@ def test_a_slow_mesh_has_the_figures_of_its_fastest_column_and_the_cells_of_all(
     samples = column({(A, B): 0.197}, size=1000, every=0.199)
     samples += column({(A, B): 0.198}, every=0.2)
     (result,) = slow_in_mesh(samples, (), LINK)
-    assert (result.kind, result.group, result.words) == (Kind.SLOW_MESH, Group(), {})
+    assert (result.kind, result.group, result.words) == (Kind.MESH_LIMIT_MESH, Group(), {})
     assert result.evidence == pytest.approx(
         {
             "pairs": 3,
@@ -122,19 +122,19 @@ def test_a_slow_mesh_has_the_figures_of_its_fastest_column_and_the_cells_of_all(
 
 def test_a_mesh_is_not_slow_if_half_of_its_trials_have_a_limit_of_a_host() -> None:
     samples = column({}, every=0.5)
-    for ways, kinds in ((("ab", "bc"), [Kind.SLOW_MESH]), (("ab", "bc", "ca"), [])):
-        limited = [finding(Kind.SENDER_CPU, Group(), cells_of(*ways))]
+    for ways, kinds in ((("ab", "bc"), [Kind.MESH_LIMIT_MESH]), (("ab", "bc", "ca"), [])):
+        limited = [finding(Kind.CPU_BOUND_SENDER, Group(), cells_of(*ways))]
         assert [entry.kind for entry in slow_in_mesh(samples, limited, LINK)] == kinds
 
 
 def test_a_mesh_that_reaches_98_percent_of_the_ceiling_is_not_slow() -> None:
-    for share, kinds in ((0.97, [Kind.SLOW_MESH]), (0.98, [])):
+    for share, kinds in ((0.97, [Kind.MESH_LIMIT_MESH]), (0.98, [])):
         results = slow_in_mesh(column({}, every=share), (), LINK)
         assert [entry.kind for entry in results] == kinds
 
 
 def test_a_mesh_that_sends_both_ways_at_once_and_reaches_96_percent_is_not_slow() -> None:
-    for share, kinds in ((0.95, [Kind.SLOW_MESH]), (0.965, [])):
+    for share, kinds in ((0.95, [Kind.MESH_LIMIT_MESH]), (0.965, [])):
         samples = [replace(sample, flow="to server") for sample in column({}, every=share)]
         assert [entry.kind for entry in slow_in_mesh(samples, (), LINK)] == kinds
 

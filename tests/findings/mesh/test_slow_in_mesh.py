@@ -37,7 +37,7 @@ def test_one_slow_host_of_three_is_named_and_no_slow_pair() -> None:
     (result,) = findings_of(
         MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}, scatter=0)
     )
-    assert (result.kind, result.group) == (Kind.SLOW_HOST, Group(host="linux-c"))
+    assert (result.kind, result.group) == (Kind.MESH_LIMIT_HOST, Group(host="linux-c"))
     assert statement(result) == (
         "18.83 Mbit/s with every peer (linux-a and linux-b), both ways; other hosts reach "
         "94.10 Mbit/s: "
@@ -78,7 +78,7 @@ def test_a_slow_pair_of_hosts_has_one_finding_for_both_directions() -> None:
 
 def test_equally_slow_pairs_are_a_slow_mesh_and_no_slow_host() -> None:
     (result,) = findings_of(MadeMesh(THREE, every=0.2, scatter=0))
-    assert (result.kind, result.group) == (Kind.SLOW_MESH, Group())
+    assert (result.kind, result.group) == (Kind.MESH_LIMIT_MESH, Group())
     assert statement(result) == (
         "all 3 pairs reach 18.83 Mbit/s, 20 % of what a link of 100 Mbit/s carries: no host "
         "stands out"
@@ -109,7 +109,7 @@ def test_a_slow_host_limited_by_its_cpu_is_reported_without_a_slow_link() -> Non
     cells = tuple(
         dict.fromkeys(sample.cell for sample in mesh.samples() if "linux-c" in sample.cell)
     )
-    starved = finding(Kind.RECEIVER_STARVED, Group(), cells)
+    starved = finding(Kind.CPU_WAIT_RECEIVER_PROGRAMS, Group(), cells)
     (result,) = findings_of(mesh, [starved])
     assert statement(result).endswith("limited by other programs on the receiver’s CPU")
     (part,) = findings_of(mesh, [replace(starved, cells=cells[1:])])
@@ -118,10 +118,12 @@ def test_a_slow_host_limited_by_its_cpu_is_reported_without_a_slow_link() -> Non
 
 def test_a_pair_or_mesh_limited_by_its_hosts_has_no_mesh_finding() -> None:
     pair = MadeMesh(THREE, pairs={("linux-a", "linux-b"): 0.2})
-    assert findings_of(pair, [finding(Kind.SENDER_CPU, Group(), ("linux-b+linux-a-TCP",))]) == ()
+    assert (
+        findings_of(pair, [finding(Kind.CPU_BOUND_SENDER, Group(), ("linux-b+linux-a-TCP",))]) == ()
+    )
     mesh = MadeMesh(THREE, every=0.5)
     cells = tuple(sample.cell for sample in mesh.samples())
-    assert findings_of(mesh, [finding(Kind.SENDER_CPU, Group(), cells)]) == ()
+    assert findings_of(mesh, [finding(Kind.CPU_BOUND_SENDER, Group(), cells)]) == ()
     assert findings_of(mesh, [finding(Kind.CONGESTION, Group(), cells)]) != ()
 
 
@@ -180,14 +182,17 @@ def drawn_mesh(rng: Random, strength: float) -> tuple[MadeMesh, Names]:
     )
     host, peer = rng.sample(hosts, 2)
     slow = 1 - strength
-    pair = ("slow-pair", *sorted((host, peer)))
+    pair = ("mesh-limit/pair", *sorted((host, peer)))
     causes: dict[str, tuple[dict[str, object], set[tuple[str, ...]]]] = {
-        "host": ({"sends": {host: slow}, "receives": {host: slow}}, {("slow-host", host, "both")}),
-        "send": ({"sends": {host: slow}}, {("slow-host", host, "sends")}),
-        "receive": ({"receives": {host: slow}}, {("slow-host", host, "receives")}),
+        "host": (
+            {"sends": {host: slow}, "receives": {host: slow}},
+            {("mesh-limit/host", host, "both")},
+        ),
+        "send": ({"sends": {host: slow}}, {("mesh-limit/host", host, "sends")}),
+        "receive": ({"receives": {host: slow}}, {("mesh-limit/host", host, "receives")}),
         "pair": ({"pairs": {(host, peer): slow, (peer, host): slow}}, {pair}),
         "way": ({"pairs": {(host, peer): slow}}, {pair}),
-        "all": ({"every": slow}, {("slow-mesh",)}),
+        "all": ({"every": slow}, {("mesh-limit/mesh",)}),
         "none": ({}, set()),
     }
     fields, expected_names = causes[rng.choice(list(causes))]
@@ -198,10 +203,10 @@ def named(findings: Sequence[Finding]) -> Names:
     ways = {"both_ways": "both", "sends_at_most": "sends", "receives_at_most": "receives"}
     names: set[tuple[str, ...]] = set()
     for entry in findings:
-        if entry.kind is Kind.SLOW_HOST:
+        if entry.kind is Kind.MESH_LIMIT_HOST:
             (way,) = [w for name, w in ways.items() if f"{name}_bit_per_s" in entry.evidence]
             names.add((str(entry.kind), entry.group.host, way))
-        elif entry.kind is Kind.SLOW_PAIR:
+        elif entry.kind is Kind.MESH_LIMIT_PAIR:
             names.add((str(entry.kind), *entry.group.pairing.split("+")))
         else:
             names.add((str(entry.kind),))
@@ -254,7 +259,7 @@ def test_a_slow_direction_explained_by_a_slow_host_has_no_second_finding() -> No
             records.append(replace(record, server=server, client=client))
     run = run_of(plan_of(cells, repeats=3), records)
     kinds = {str(entry.kind) for entry in run.findings}
-    assert "slow-host" in kinds
-    assert not kinds & {"one-way", "slow-pair", "slow-mesh"}
+    assert "mesh-limit/host" in kinds
+    assert not kinds & {"one-way", "mesh-limit/pair", "mesh-limit/mesh"}
     evidence = RunEvidence(run)
     assert evidence.of_mesh == {"linux-a+linux-c", "linux-b+linux-c"}

@@ -20,7 +20,7 @@ from netlab.findings.trial_words import in_trials
 from netlab.report.text.findings import statement
 from netlab.stats.trends import periodic_dips
 
-KINDS = {Kind.PERIODIC_DIPS, Kind.CONGESTION_DIPS}
+KINDS = {Kind.DIPS_UNEXPLAINED, Kind.DIPS_CONGESTION}
 USUAL = 1_176_000
 
 
@@ -62,7 +62,7 @@ def findings_of(analysis: Analysis) -> list[Finding]:
 def test_periodic_dips_are_reported_with_period_depth_and_number_of_trials() -> None:
     flat = series(100, 10, 0, noise=0.01)
     (finding,) = findings_of(run([series(100, 10, 0.4, seed=n) for n in (1, 2)] + [flat]))
-    assert finding.kind is Kind.PERIODIC_DIPS
+    assert finding.kind is Kind.DIPS_UNEXPLAINED
     assert statement(finding).startswith("in 2 of 3 trials: the rate dips by 4")
     assert statement(finding).endswith("every 1 s")
     assert finding.trials == ((finding.cells[0], 1), (finding.cells[0], 2))
@@ -79,7 +79,7 @@ def test_figures_of_periodic_dips_are_those_of_the_trial_with_the_median_depth()
     (cell,) = only.cells
     figures: dict[str, Any] = {"period_ns": pytest.approx(1e9), "depth_share": pytest.approx(0.3)}
     assert only == finding(
-        Kind.PERIODIC_DIPS,
+        Kind.DIPS_UNEXPLAINED,
         Group("LL", "TCP", 1448),
         (analysis.plan.cells[0].key,),
         figures | {"interval_ns": 1e8, "trials": 5, "of_trials": 6},
@@ -90,10 +90,10 @@ def test_figures_of_periodic_dips_are_those_of_the_trial_with_the_median_depth()
 
 def test_periodic_dips_with_retransmissions_are_attributed_to_congestion_control() -> None:
     (finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=12))
-    assert (finding.kind, finding.severity) == (Kind.CONGESTION_DIPS, "note")
+    assert (finding.kind, finding.severity) == (Kind.DIPS_CONGESTION, "note")
     assert "TCP sent 12 segments again: this is TCP’s congestion control" in statement(finding)
     (plain_finding,) = findings_of(run([series(100, 20, 0.3)], sent_again=0))
-    assert plain_finding.kind is Kind.PERIODIC_DIPS
+    assert plain_finding.kind is Kind.DIPS_UNEXPLAINED
 
 
 def test_periodic_dips_in_one_trial_of_three_are_not_reported() -> None:
@@ -131,7 +131,7 @@ def test_periodic_dips_of_one_of_two_directions_are_reported_with_this_direction
     }
     both_ways = run_of(analysis.plan, [replace(record, values=to_client)])
     (of_run,) = dips(both_ways, (), imported=False)
-    assert (of_run.kind, of_run.group.flow) == (Kind.PERIODIC_DIPS, "to client")
+    assert (of_run.kind, of_run.group.flow) == (Kind.DIPS_UNEXPLAINED, "to client")
 
 
 def test_shallow_dips_large_receives_and_short_series_have_no_dip_finding() -> None:

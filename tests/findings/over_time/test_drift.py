@@ -22,7 +22,7 @@ from netlab.report.text.findings import sentence, statement
 from netlab.report.text.run_index import RunIndex
 from netlab.store.plan import PlannedCell
 
-KINDS = {Kind.DRIFT, Kind.CONSISTENT_WITH_DRIFT, Kind.FIRST_TRIAL_SLOWER}
+KINDS = {Kind.TREND_PROVED, Kind.TREND_POSSIBLE, Kind.FIRST_TRIAL_SLOWER}
 
 
 def run(
@@ -65,7 +65,7 @@ def findings_of(analysis: Analysis) -> list[Finding]:
 def test_a_run_that_slows_down_by_4_percent_is_a_drift_of_4_percent() -> None:
     analysis = run(12, 8, lambda block: 1 - 0.04 * block / 7, scatter=0)
     (finding,) = findings_of(analysis)
-    assert finding.kind is Kind.DRIFT
+    assert finding.kind is Kind.TREND_PROVED
     assert sentence(finding, RunIndex(analysis)) == (
         "Throughput: -4 % from the first to the last of 8 blocks, over 1 min 35 s, as the median "
         "of 12 cells; chance alone gives such a change in one of 20,000 runs."
@@ -84,7 +84,7 @@ def test_a_small_drift_of_round_trips_is_stated_with_one_decimal() -> None:
 
 def test_a_single_cell_with_twelve_trials_can_show_a_drift() -> None:
     (finding,) = findings_of(run(1, 12, lambda block: 1.01**block))
-    assert finding.kind is Kind.DRIFT
+    assert finding.kind is Kind.TREND_PROVED
     assert finding.evidence["change_share"] == pytest.approx(1.01**11 - 1, abs=0.03)
 
 
@@ -95,7 +95,7 @@ def test_a_change_below_1_percent_or_a_single_jump_is_no_drift() -> None:
 
 def test_a_trend_is_consistent_with_drift_over_four_blocks_and_not_reported_over_two() -> None:
     (finding,) = findings_of(run(12, 4, lambda block: 1 - 0.02 * block))
-    assert finding.kind is Kind.CONSISTENT_WITH_DRIFT
+    assert finding.kind is Kind.TREND_POSSIBLE
     assert "consistent with drift, but 4 blocks are too few to prove it" in statement(finding)
     assert findings_of(run(12, 2, lambda block: 1 - 0.02 * block)) == []
     assert findings_of(run(2, 4, lambda block: 1 - 0.02 * block)) == [], (
@@ -198,7 +198,7 @@ def kinds(cells: int, *factors: float) -> list[Kind]:
 def test_a_drift_has_its_change_its_counts_its_probability_its_duration_and_all_trials() -> None:
     (finding,) = findings_of(run(12, 8, lambda block: 0.99**block, scatter=0))
     cells = tuple(f"cell-{number}" for number in range(12))
-    assert (finding.kind, finding.group) == (Kind.DRIFT, Group())
+    assert (finding.kind, finding.group) == (Kind.TREND_PROVED, Group())
     assert finding.cells == cells
     assert finding.evidence == pytest.approx(
         # Two of the 8! orders of the blocks only rise or only fall. 96 trials, one a second.
@@ -216,7 +216,7 @@ def test_a_drift_has_its_change_its_counts_its_probability_its_duration_and_all_
 
 def test_the_probability_of_a_trend_over_few_blocks_is_that_of_all_cells_together() -> None:
     (finding,) = findings_of(run(5, 3, lambda block: 1.02**-block, scatter=0))
-    assert finding.kind is Kind.CONSISTENT_WITH_DRIFT
+    assert finding.kind is Kind.TREND_POSSIBLE
     assert finding.evidence == pytest.approx(
         {
             "change_share": 1.02**-2 - 1,
@@ -233,14 +233,14 @@ def test_a_drift_needs_a_tau_of_at_least_0_6() -> None:
     """Seven of the blocks run backwards: 21 pairs fall, of 105 or of 91."""
     levels = [0, 1, 2, 9, 8, 7, 6, 5, 4, 3, 10, 11, 12, 13, 14]
     factors = [1.01**level for level in levels]
-    assert kinds(1, *factors) == [Kind.DRIFT], "63 of 105 is 0.6"
+    assert kinds(1, *factors) == [Kind.TREND_PROVED], "63 of 105 is 0.6"
     assert kinds(1, *factors[:-1]) == [], "49 of 91 is 0.54"
 
 
 @pytest.mark.parametrize(
     ("levels", "expected"),
     [
-        ((0, 0.7, 0.8, 1), [Kind.CONSISTENT_WITH_DRIFT]),  # 30 % of the change after the second
+        ((0, 0.7, 0.8, 1), [Kind.TREND_POSSIBLE]),  # 30 % of the change after the second
         ((0, 0.78, 1), []),  # 22 %
         ((0, 0.5, 0.5, 1), []),  # a block without a change
     ],

@@ -131,9 +131,13 @@ EQUAL = beside((-0.01, 0, 0.01), server_receive="blocking", client_receive="spin
 @pytest.mark.parametrize(
     ("cells", "imported", "kinds"),
     [
-        ([BLOCKING, SPINNING], False, [Kind.VARIANTS]),
-        ([BLOCKING, SPINNING], True, [Kind.NO_DIFFERENCE]),  # no blocks: the scatter hides it
-        ([BLOCKING, SPINNING, EQUAL], False, [Kind.NO_DIFFERENCE] * 2),  # twice 0.0069
+        ([BLOCKING, SPINNING], False, [Kind.COMPARISON_DIFFERS]),
+        (
+            [BLOCKING, SPINNING],
+            True,
+            [Kind.COMPARISON_INCONCLUSIVE],
+        ),  # no blocks: the scatter hides it
+        ([BLOCKING, SPINNING, EQUAL], False, [Kind.COMPARISON_INCONCLUSIVE] * 2),  # twice 0.0069
     ],
 )
 def test_settings_differ_if_all_comparisons_of_blocks_together_show_it_at_one_in_a_hundred(

@@ -116,7 +116,9 @@ def test_a_mean_ratio_is_reported_unless_a_single_pair_contradicts_it(
         together=all_results[0],
         single=tuple(all_results[1:]),
     )
-    kind = Kind.NO_DIFFERENCE if "detectable_share" in figures else Kind.VARIANTS
+    kind = (
+        Kind.COMPARISON_INCONCLUSIVE if "detectable_share" in figures else Kind.COMPARISON_DIFFERS
+    )
     group = Group("LL", conditions=(("server_receive", "spinning"),))
     words = {
         "baseline": "server’s receive call blocking",

@@ -182,7 +182,7 @@ def test_figures_of_long_round_trips_are_those_of_the_median_trial_with_the_caus
 def test_a_stalled_process_is_reported_instead_of_long_round_trips(tmp_path: Path) -> None:
     delayed = timed(LONG, elapsed_ns=1_000_000_000, client_stalled_ns=50_000_000)
     run = trips_run(tmp_path / "r", (trip_cell(), [delayed]), link=None)
-    assert {str(finding.kind) for finding in run.findings} - {"off-time"} == {"process-stalled"}
+    assert {str(finding.kind) for finding in run.findings} - {"off-time"} == {"host-delay/process"}
 
 
 def test_a_recorded_run_has_two_groups_of_round_trips_only_with_blocking_receive_calls() -> None:

@@ -12,7 +12,7 @@ from made_trips import found, said, trip_cell, trips_run
 
 from netlab.experiment.records import Value
 
-KIND = "variants"
+KIND = "comparison/differs"
 WINDOW_NS = 1_000_000_000
 
 
@@ -80,8 +80,8 @@ def test_without_a_significant_difference_the_smallest_detectable_difference_is_
 ) -> None:
     rng = random.Random(4)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 1.0, scatter=0.04), link=None)
-    (only,) = found(run, "no-difference")
-    text = said(run, "no-difference")
+    (only,) = found(run, "comparison/inconclusive")
+    text = said(run, "comparison/inconclusive")
     assert text.startswith("LL, server’s receive call spinning: the comparison with ")
     assert 0.02 < only.evidence["detectable_share"] < 0.2
 
@@ -92,7 +92,7 @@ def test_cells_with_fewer_than_three_trials_are_not_compared_by_settings(
 ) -> None:
     rng = random.Random(5)  # noqa: S311  (no secret)
     run = trips_run(tmp_path / "r", *two(rng, 0.5, n=n), link=None)
-    assert found(run, KIND) == found(run, "no-difference") == []
+    assert found(run, KIND) == found(run, "comparison/inconclusive") == []
 
 
 def test_cells_of_different_message_sizes_are_not_compared_by_settings(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_for_random_runs_a_difference_of_settings_is_nearly_always_judged_rightl
         ratio = rng.choice([1.0, 0.8, 1.25])
         run = trips_run(tmp_path / str(index), *two(rng, ratio), link=None)
         difference = bool(found(run, KIND))
-        assert difference != bool(found(run, "no-difference"))
+        assert difference != bool(found(run, "comparison/inconclusive"))
         right += difference == (ratio != 1.0)
         wrong += difference and ratio == 1.0
     # By chance, one in a hundred of the runs without a difference may show one.

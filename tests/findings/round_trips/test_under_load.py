@@ -22,7 +22,7 @@ LINK = Link(1e8, 1500)
 CEILING = 1e8 * 1448 / 1538
 """TCP with timestamps: payload of a full segment in a frame of 1538 bytes on the wire."""
 KINDS = {
-    *(Kind.LOAD_BELOW_PATH, Kind.STANDING_QUEUE, Kind.NO_STANDING_QUEUE),
+    *(Kind.QUEUE_UNDER_LOAD_NOT_FULL, Kind.QUEUE_UNDER_LOAD_STANDING, Kind.QUEUE_UNDER_LOAD_NONE),
     Kind.REQUESTS_LOST_UNDER_LOAD,
 }
 
@@ -72,7 +72,11 @@ def findings_of(
 
 def test_a_load_below_the_capacity_of_the_path_is_reported_with_its_share() -> None:
     ((kind, (finding, text)),) = findings_of(trial(share=0.5)).items()
-    assert (kind, finding.severity, finding.group.flow) == (Kind.LOAD_BELOW_PATH, "warning", "")
+    assert (kind, finding.severity, finding.group.flow) == (
+        Kind.QUEUE_UNDER_LOAD_NOT_FULL,
+        "warning",
+        "",
+    )
     assert finding.evidence["load_share"] == pytest.approx(0.5)
     assert finding.evidence["throughput_bit_per_s"] == pytest.approx(CEILING / 2)
     assert "the load was 47.07 Mbit/s, only 50 % of what the path carries" in text
@@ -83,7 +87,7 @@ def test_a_standing_queue_under_load_is_reported_in_time_and_in_bytes() -> None:
     rate = 2e7 * 1448 / 1538
     values = trial(2.0, 125.0, throughput_bit_per_s=rate)
     ((kind, (finding, text)),) = findings_of(values, link=Link(2e7, 1500)).items()
-    assert (kind, finding.severity) == (Kind.STANDING_QUEUE, "note")
+    assert (kind, finding.severity) == (Kind.QUEUE_UNDER_LOAD_STANDING, "note")
     assert finding.evidence["queue_bytes"] == pytest.approx(200 * 1448, rel=0.004)
     assert "round trip grew from 2 ms to 120 ms (99th percentile 190 ms)" in text
     assert "283 KiB of payload wait on the path" in text
@@ -98,7 +102,7 @@ def test_with_load_in_both_directions_a_standing_queue_is_reported_without_its_b
     }
     values = {n: v for n, v in trial(2.0, 125.0).items() if n != "throughput_bit_per_s"} | rates
     ((kind, (finding, text)),) = findings_of(values, direction="both").items()
-    assert kind is Kind.STANDING_QUEUE
+    assert kind is Kind.QUEUE_UNDER_LOAD_STANDING
     assert "queue_bytes" not in finding.evidence
     assert text.endswith("round trip grew from 2 ms to 120 ms.")
 
@@ -112,19 +116,19 @@ def test_with_load_in_both_directions_the_faster_direction_decides_if_the_path_w
         }
         return {*findings_of(values, direction="both")}
 
-    assert of(0.95, 0.2) == of(0.2, 0.95) == {Kind.NO_STANDING_QUEUE}
-    assert of(0.6, 0.7) == {Kind.LOAD_BELOW_PATH}
+    assert of(0.95, 0.2) == of(0.2, 0.95) == {Kind.QUEUE_UNDER_LOAD_NONE}
+    assert of(0.6, 0.7) == {Kind.QUEUE_UNDER_LOAD_NOT_FULL}
 
 
 def test_a_full_path_without_a_standing_queue_is_reported_as_a_note() -> None:
     ((kind, (finding, text)),) = findings_of(trial(10.0, 11.0)).items()
-    assert (kind, finding.severity) == (Kind.NO_STANDING_QUEUE, "note")
+    assert (kind, finding.severity) == (Kind.QUEUE_UNDER_LOAD_NONE, "note")
     assert "the median round trip is 11 ms under load, 10 ms before the load" in text
 
 
 def test_requests_lost_under_load_are_reported_with_the_requests_lost_before_the_load() -> None:
     findings = findings_of(trial(2.0, 60.0, loaded_losses=250, idle_losses=1))
-    assert findings.keys() == {Kind.STANDING_QUEUE, Kind.REQUESTS_LOST_UNDER_LOAD}
+    assert findings.keys() == {Kind.QUEUE_UNDER_LOAD_STANDING, Kind.REQUESTS_LOST_UNDER_LOAD}
     finding, text = findings[Kind.REQUESTS_LOST_UNDER_LOAD]
     assert finding.evidence["lost_requests_share"] == pytest.approx(0.1)
     assert "250 of 2500 requests were lost under load (10 %), and 1 of 500 before the load" in text
@@ -150,8 +154,10 @@ def test_a_standing_queue_adds_at_least_5_ms_and_half_of_the_idle_round_trip(
     idle_ms: float, loaded_ms: float, *, stands: bool
 ) -> None:
     full, below = (findings_of(trial(idle_ms, loaded_ms, share)) for share in (0.97, 0.6))
-    assert full.keys() == {Kind.STANDING_QUEUE if stands else Kind.NO_STANDING_QUEUE}
-    assert below.keys() == {Kind.STANDING_QUEUE if stands else Kind.LOAD_BELOW_PATH}
+    assert full.keys() == {Kind.QUEUE_UNDER_LOAD_STANDING if stands else Kind.QUEUE_UNDER_LOAD_NONE}
+    assert below.keys() == {
+        Kind.QUEUE_UNDER_LOAD_STANDING if stands else Kind.QUEUE_UNDER_LOAD_NOT_FULL
+    }
 
 
 def test_a_load_of_nine_tenths_of_the_ceiling_fills_the_path() -> None:
@@ -159,7 +165,7 @@ def test_a_load_of_nine_tenths_of_the_ceiling_fills_the_path() -> None:
     link = Link(153_800_000, 1500)
     rates = (130_320_000, 130_319_999)
     kinds = [{*findings_of(trial(throughput_bit_per_s=rate), link=link)} for rate in rates]
-    assert kinds == [{Kind.NO_STANDING_QUEUE}, {Kind.LOAD_BELOW_PATH}]
+    assert kinds == [{Kind.QUEUE_UNDER_LOAD_NONE}, {Kind.QUEUE_UNDER_LOAD_NOT_FULL}]
 
 
 @pytest.mark.parametrize(
@@ -204,9 +210,9 @@ def test_random_trials_under_load_have_each_finding_exactly_if_its_rule_holds(
     stands = loaded_us - idle_us >= 5000 and 2 * (loaded_us - idle_us) >= idle_us
     kinds = set()
     if stands:
-        kinds.add(Kind.STANDING_QUEUE)
+        kinds.add(Kind.QUEUE_UNDER_LOAD_STANDING)
     elif link:
-        kinds.add(Kind.NO_STANDING_QUEUE if share >= 0.9 else Kind.LOAD_BELOW_PATH)
+        kinds.add(Kind.QUEUE_UNDER_LOAD_NONE if share >= 0.9 else Kind.QUEUE_UNDER_LOAD_NOT_FULL)
     if loaded_losses >= 5 and loaded_losses * 500 >= 10 * idle_losses * 2500:
         kinds.add(Kind.REQUESTS_LOST_UNDER_LOAD)
     # Exactly at the threshold, the ceiling's last digit decides.
@@ -221,7 +227,7 @@ def test_without_a_link_or_on_one_host_no_finding_states_if_the_path_was_full() 
     assert findings_of(trial(share=0.5), link=None) == {}
     assert findings_of(trial(share=0.99), link=None) == {}
     assert findings_of(trial(share=0.5, same_host=True)) == {}
-    assert findings_of(trial(2.0, 60.0), link=None).keys() == {Kind.STANDING_QUEUE}
+    assert findings_of(trial(2.0, 60.0), link=None).keys() == {Kind.QUEUE_UNDER_LOAD_STANDING}
 
 
 @pytest.mark.parametrize("share", [0.5, 0.97])
@@ -246,8 +252,8 @@ def test_without_requests_before_the_load_or_under_it_losses_are_not_reported(na
 def test_a_cell_has_a_queue_finding_only_if_more_than_half_of_its_trials_show_a_queue() -> None:
     queue_trial, flat_trial = trial(2.0, 60.0), trial(2.0, 2.5)
     findings = findings_of(queue_trial, queue_trial, flat_trial)
-    assert findings.keys() == {Kind.STANDING_QUEUE}
-    finding, text = findings[Kind.STANDING_QUEUE]
+    assert findings.keys() == {Kind.QUEUE_UNDER_LOAD_STANDING}
+    finding, text = findings[Kind.QUEUE_UNDER_LOAD_STANDING]
     assert [number for _, number in finding.trials] == [1, 2]
     assert "in 2 of 3 trials: under load the median round trip grew from 2 ms to 60 ms" in text
     assert findings_of(queue_trial, flat_trial) == {}
@@ -255,7 +261,7 @@ def test_a_cell_has_a_queue_finding_only_if_more_than_half_of_its_trials_show_a_
 
 def test_the_figures_of_a_queue_finding_are_medians_of_the_trials_that_show_the_queue() -> None:
     findings = findings_of(*(trial(2.0, loaded_ms) for loaded_ms in (40.0, 60.0, 90.0, 2.1)))
-    finding, _ = findings[Kind.STANDING_QUEUE]
+    finding, _ = findings[Kind.QUEUE_UNDER_LOAD_STANDING]
     assert finding.evidence["loaded_rtt_ns"] == 60 * MS
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (3, 4)
 
@@ -279,8 +285,8 @@ def test_findings_under_load_are_named_by_the_setting_that_differs_between_cells
     run = run_of(plan_of(cells, 1, link=LINK), records)
     findings = [finding for finding in run.findings if finding.kind in KINDS]
     assert {(finding.kind, finding.cells, finding.group.conditions) for finding in findings} == {
-        (Kind.STANDING_QUEUE, (cells[1].key,), (("congestion", "cubic"),)),
-        (Kind.NO_STANDING_QUEUE, (cells[0].key,), (("congestion", "bbr"),)),
+        (Kind.QUEUE_UNDER_LOAD_STANDING, (cells[1].key,), (("congestion", "cubic"),)),
+        (Kind.QUEUE_UNDER_LOAD_NONE, (cells[0].key,), (("congestion", "bbr"),)),
     }
 
 
@@ -297,7 +303,7 @@ def test_the_bytes_of_a_standing_queue_are_rounded_to_the_nearest_kib() -> None:
     """At 12,288 bit/s, 1000 ms are 1.5 KiB, 333 ms are 511 bytes and 341.34 ms are 524 bytes."""
     queues = [
         findings_of(trial(10, loaded_ms, throughput_bit_per_s=12_288), link=None)[
-            Kind.STANDING_QUEUE
+            Kind.QUEUE_UNDER_LOAD_STANDING
         ][0].evidence
         for loaded_ms in (1010, 1009.99999, 343, 351.34)
     ]

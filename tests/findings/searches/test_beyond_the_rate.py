@@ -15,8 +15,8 @@ from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 
 KINDS = {
-    *(Kind.SEARCH_OVERLOAD, Kind.SEARCH_LOSS, Kind.SEARCH_LOSS_OWN),
-    *(Kind.SEARCH_BURST, Kind.SEARCH_BURST_OWN),
+    *(Kind.FRAME_LOSS_OVERLOAD, Kind.FRAME_LOSS_STEADY, Kind.FRAME_LOSS_OWN_HOSTS),
+    *(Kind.BACK_TO_BACK_DEVICE, Kind.BACK_TO_BACK_OWN_HOSTS),
 }
 
 
@@ -52,7 +52,7 @@ def losses(received_per_s: int, verdict: int = 1, ways: int = 1) -> dict[str, Va
 @pytest.mark.parametrize("ways", ["client-sends", "both"])
 def test_a_device_that_forwards_less_under_overload_has_an_overload_finding(ways: str) -> None:
     ((finding, text),) = findings_of(losses(60_000, ways=2 if ways == "both" else 1), ways)
-    assert finding.kind is Kind.SEARCH_OVERLOAD
+    assert finding.kind is Kind.FRAME_LOSS_OVERLOAD
     assert (
         "at a higher offered rate it forwards 60,000/s of 1,488,095/s at 64 bytes (141,369/s"
         in text
@@ -61,14 +61,14 @@ def test_a_device_that_forwards_less_under_overload_has_an_overload_finding(ways
 
 def test_a_device_that_forwards_a_constant_rate_under_overload_has_a_loss_finding() -> None:
     ((finding, text),) = findings_of(losses(148_000))
-    assert finding.kind is Kind.SEARCH_LOSS
+    assert finding.kind is Kind.FRAME_LOSS_STEADY
     assert "keeps forwarding at that rate: 90.1 % of 1,488,095/s at 64 bytes" in text
 
 
 @pytest.mark.parametrize("verdict", [3, 4])
 def test_loss_in_the_measuring_hosts_is_not_attributed_to_the_device(verdict: int) -> None:
     ((finding, text),) = findings_of(losses(60_000, verdict))
-    assert (finding.kind, finding.severity) == (Kind.SEARCH_LOSS_OWN, "warning")
+    assert (finding.kind, finding.severity) == (Kind.FRAME_LOSS_OWN_HOSTS, "warning")
     assert "at 100 % of the line rate" in text
 
 
@@ -79,7 +79,7 @@ def test_the_longest_burst_is_reported_with_its_queued_frames() -> None:
         "back_to_back_waiting_frames": 200.1,
     }
     ((finding, text),) = findings_of(more, trials=2)
-    assert finding.kind is Kind.SEARCH_BURST
+    assert finding.kind is Kind.BACK_TO_BACK_DEVICE
     assert (
         "a burst of 222 frames of 64 bytes (200 of them queued in the device) at line rate" in text
     )
@@ -92,14 +92,14 @@ def test_a_device_that_loses_frames_of_the_shortest_burst_forwards_bursts_of_0_f
         "back_to_back_waiting_frames": 0.0,
     }
     ((finding, text),) = findings_of(more)
-    assert (finding.kind, finding.evidence) == (Kind.SEARCH_BURST, {"burst_frames": 0.0})
+    assert (finding.kind, finding.evidence) == (Kind.BACK_TO_BACK_DEVICE, {"burst_frames": 0.0})
     assert "a burst of 0 frames of 64 bytes (0 of them queued in the device)" in text
 
 
 @pytest.mark.parametrize("limit", ["generator-bound", "receiver-bound", "failed"])
 def test_a_burst_limited_by_the_measuring_hosts_is_a_warning_about_these_hosts(limit: str) -> None:
     ((finding, _),) = findings_of({"back_to_back_limit": limit})
-    assert (finding.kind, finding.severity) == (Kind.SEARCH_BURST_OWN, "warning")
+    assert (finding.kind, finding.severity) == (Kind.BACK_TO_BACK_OWN_HOSTS, "warning")
 
 
 def test_a_device_that_forwards_bursts_at_line_rate_has_no_finding() -> None:

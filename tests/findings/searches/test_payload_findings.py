@@ -24,7 +24,12 @@ from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 
 KINDS = {
-    *(Kind.PAYLOAD_FOUND, Kind.PATH_MTU_SMALLER, Kind.BLACK_HOLE, Kind.FRAGMENTS_LOST),
+    *(
+        Kind.PAYLOAD_FOUND,
+        Kind.MTU_MISMATCH_REPORTED,
+        Kind.MTU_MISMATCH_BLACK_HOLE,
+        Kind.FRAGMENTS_LOST,
+    ),
     Kind.BYTE_MORE,
 }
 
@@ -86,7 +91,7 @@ def test_trials_that_find_different_payloads_are_counted_in_separate_findings() 
 def test_a_black_hole_finding_names_its_direction_and_the_interface_with_the_mtu() -> None:
     values = {**way("", 1400, "timeout"), **way("to_client_", 1400, "emsgsize", 1400)}
     hole, *answers = findings_of(values)
-    assert (hole[0].kind, hole[0].severity) == (Kind.BLACK_HOLE, "warning")
+    assert (hole[0].kind, hole[0].severity) == (Kind.MTU_MISMATCH_BLACK_HOLE, "warning")
     assert (
         "to the server packets of more than 1400 bytes vanish without an ICMP message to the sender"
         in hole[1]
@@ -103,7 +108,7 @@ def test_a_black_hole_between_the_hosts_is_reported_without_an_interface() -> No
 @pytest.mark.parametrize("evidence", ["icmp", "dropped"])
 def test_a_path_mtu_below_the_interface_mtu_is_reported_with_its_trial(evidence: str) -> None:
     narrow, *_ = findings_of({**way("", 1400, evidence), **way("to_client_", 1500, "emsgsize")})
-    assert narrow[0].kind is Kind.PATH_MTU_SMALLER
+    assert narrow[0].kind is Kind.MTU_MISMATCH_REPORTED
     assert "carries packets of 1400 bytes, but the sender’s interface sends up to 1500" in narrow[1]
     assert narrow[0].trials == ((narrow[0].cells[0], 1),)
 
@@ -157,7 +162,7 @@ def test_findings_about_payloads_have_the_figures_trials_and_host_of_their_direc
         finding(Kind.PAYLOAD_FOUND, group, (cell,), whole, twice, (first, second)),
         finding(Kind.PAYLOAD_FOUND, group, (cell,), short, once, (second,)),
         finding(Kind.FRAGMENTS_LOST, group, (cell,), {"next_message_bytes": 1369}, lost, (first,)),
-        finding(Kind.PATH_MTU_SMALLER, group, (cell,), narrow, at_client, (second,)),
+        finding(Kind.MTU_MISMATCH_REPORTED, group, (cell,), narrow, at_client, (second,)),
     ]
 
 

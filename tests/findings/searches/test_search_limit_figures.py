@@ -86,7 +86,7 @@ def test_one_bit_rate_has_its_figures_and_every_way_to_count_bytes_that_agrees()
     }
     cells = tuple(CELL[size] for size in rates)
     trials = tuple((cell, 1) for cell in cells)
-    expected = finding(Kind.SEARCH_POLICER, LL, cells, figures, words, trials)
+    expected = finding(Kind.SEARCH_LIMIT_BIT_RATE, LL, cells, figures, words, trials)
     assert list(search_limits(run)) == [expected]
 
 
@@ -101,7 +101,9 @@ def test_a_device_without_one_rate_is_named_if_a_core_is_saturated_or_every_core
         figures = {f"{end}_found_frames_per_s": 50_000 for end in ("least", "most")}
         trials = ((CELL[size], 1),)
         expected = {**figures, "busiest_core_share": core_share}
-        assert device == finding(Kind.SEARCH_DEVICE, LL, (CELL[size],), expected, words, trials)
+        assert device == finding(
+            Kind.SEARCH_LIMIT_DEVICE, LL, (CELL[size],), expected, words, trials
+        )
 
 
 @pytest.mark.parametrize(
@@ -117,10 +119,10 @@ def test_a_queue_is_reported_if_it_grew_without_loss_at_the_lowest_rate_that_fai
     values: dict[str, Value], queue_ns: float | None
 ) -> None:
     device, *queued = search_limits(searches((64, 1, found("device", 10_000, **values))))
-    assert device.kind is Kind.SEARCH_DEVICE
+    assert device.kind is Kind.SEARCH_LIMIT_DEVICE
     words = {"sizes": "at 64 bytes", "rates": "10,000/s at 64 bytes (10 %)"}
     figures, cell = {"queue_ns": queue_ns}, CELL[64]
-    expected = finding(Kind.SEARCH_QUEUE, LL, (cell,), figures, words, ((cell, 1),))
+    expected = finding(Kind.SEARCH_LIMIT_QUEUE, LL, (cell,), figures, words, ((cell, 1),))
     assert queued == ([] if queue_ns is None else [expected])
 
 
@@ -130,13 +132,13 @@ def test_a_line_rate_and_a_sender_faster_than_it_are_reported_with_the_rate_of_t
     rates = {"rates": "99,000/s at 64 bytes (99 %)"}
     known = searches((64, 1, values))
     assert list(search_limits(known)) == [
-        finding(Kind.SEARCH_LINE_RATE, LL, (cell,), figures, {**words, **rates}, ((cell, 1),))
+        finding(Kind.SEARCH_LIMIT_LINE_RATE, LL, (cell,), figures, {**words, **rates}, ((cell, 1),))
     ]
     imported = searches((64, 1, values), source="a table")
     assert list(search_limits(imported)) == []
     values |= {"link_paced": False, "sender_send_buffer_bytes": 212_992}
     assert list(doubts(searches((64, 1, values)))) == [
-        finding(Kind.SEARCH_OUTRUN, LL, (cell,), figures, words, ((cell, 1),))
+        finding(Kind.SEARCH_DOUBT_OUTRUN, LL, (cell,), figures, words, ((cell, 1),))
     ]
     assert list(doubts(searches((64, 1, values), source="a table"))) == []
 
@@ -180,7 +182,7 @@ def test_the_hosts_at_the_limit_are_named_and_the_place_where_receivers_dropped_
     one, both = ((CELL[128], 1),), ((CELL[64], 1), (CELL[64], 2))
     of_sender["rates"] = "20,000/s at 128 bytes (20 %)"
     of_receiver["rates"] = "25,000/s at 64 bytes (25 %)"
-    kinds = (Kind.SEARCH_GENERATOR_BOUND, Kind.SEARCH_RECEIVER_BOUND)
+    kinds = (Kind.SEARCH_LIMIT_SENDER, Kind.SEARCH_LIMIT_RECEIVER)
     assert sender == finding(kinds[0], LL, (CELL[128],), rate[0], of_sender, one)
     assert receiver == finding(kinds[1], LL, (CELL[64],), rate[1], of_receiver, both)
 
@@ -244,9 +246,9 @@ def test_overload_is_told_by_its_slowest_rate_or_else_by_the_loss_at_the_highest
     least, most = {"least_forwarded_share": 0.4}, {"most_lost_share": 0.525}
     twice = ((first, 1), (first, 2))
     assert list(beyond(searches(*searched))) == [
-        finding(Kind.SEARCH_OVERLOAD, LL, (first,), least, of_slowed, twice),
-        finding(Kind.SEARCH_LOSS, LL, (second,), most, of_steady, ((second, 1),)),
-        finding(Kind.SEARCH_LOSS_OWN, LL, (third,), {}, of_own, ((third, 1),)),
+        finding(Kind.FRAME_LOSS_OVERLOAD, LL, (first,), least, of_slowed, twice),
+        finding(Kind.FRAME_LOSS_STEADY, LL, (second,), most, of_steady, ((second, 1),)),
+        finding(Kind.FRAME_LOSS_OWN_HOSTS, LL, (third,), {}, of_own, ((third, 1),)),
     ]
     assert list(beyond(searches(*searched, source="a table"))) == []
 

@@ -20,12 +20,12 @@ from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 
 LIMIT_OF = {
-    Kind.SEARCH_FRAME_RATE: {"frames"},
-    Kind.SEARCH_POLICER: {"bits"},
-    Kind.SEARCH_DEVICE: {"frames", "bits"},
-    Kind.SEARCH_LINE_RATE: {"line"},
-    Kind.SEARCH_GENERATOR_BOUND: {"generator"},
-    Kind.SEARCH_RECEIVER_BOUND: {"receiver"},
+    Kind.SEARCH_LIMIT_FRAME_RATE: {"frames"},
+    Kind.SEARCH_LIMIT_BIT_RATE: {"bits"},
+    Kind.SEARCH_LIMIT_DEVICE: {"frames", "bits"},
+    Kind.SEARCH_LIMIT_LINE_RATE: {"line"},
+    Kind.SEARCH_LIMIT_SENDER: {"generator"},
+    Kind.SEARCH_LIMIT_RECEIVER: {"receiver"},
 }
 """Kind → the true limits for which it is right."""
 AT_THE_EDGE = 0.012
@@ -67,9 +67,9 @@ def is_right(finding: Finding, truth: Truth) -> bool:
     sizes = [int(cell.split("-")[3]) for cell in finding.cells]
     if not all(is_near(truth, size, LIMIT_OF[finding.kind]) for size in sizes):
         return False
-    if finding.kind is Kind.SEARCH_FRAME_RATE and truth.device_frames is not None:
+    if finding.kind is Kind.SEARCH_LIMIT_FRAME_RATE and truth.device_frames is not None:
         return abs(finding.evidence["found_frames_per_s"] / truth.device_frames - 1) < 0.05
-    if finding.kind is Kind.SEARCH_POLICER and truth.device_bits is not None:
+    if finding.kind is Kind.SEARCH_LIMIT_BIT_RATE and truth.device_bits is not None:
         words = {"wire": "wire", "frames": "with FCS", "frames-without-fcs": "without FCS"}
         word = words.get(truth.account, "IP packets")
         return word in finding.words["accounted"]
@@ -108,7 +108,7 @@ def test_a_device_limited_by_frames_is_reported_with_its_frame_rate(
     rate = random.uniform(0.1, 0.9) * frames_per_s(1e9, 512)
     run = run_of_searches(Truth(device_frames=rate), random)
     kinds = [finding.kind for finding in run.findings]
-    assert kinds == [Kind.SEARCH_FRAME_RATE, Kind.SEARCH_LINE_RATE][: len(kinds)]
+    assert kinds == [Kind.SEARCH_LIMIT_FRAME_RATE, Kind.SEARCH_LIMIT_LINE_RATE][: len(kinds)]
     assert run.findings[0].evidence["found_frames_per_s"] == pytest.approx(rate, rel=0.02)
 
 
@@ -135,7 +135,7 @@ def test_a_device_with_idle_cores_is_not_reported_as_limited_by_its_cpu() -> Non
 
 def test_message_sizes_without_a_loss_free_rate_have_a_separate_finding() -> None:
     findings = run_of_searches(Truth(device_frames=5000), seeded(1)).findings
-    (without_rate,) = [finding for finding in findings if finding.kind is Kind.SEARCH_NO_RATE]
+    (without_rate,) = [finding for finding in findings if finding.kind is Kind.SEARCH_LIMIT_NONE]
     assert without_rate.cells == (cell_of(64).key,)
     assert without_rate.words["sizes"] == "at 64 bytes"
 
@@ -152,14 +152,14 @@ def test_search_trials_with_different_limits_are_counted_in_separate_findings() 
     slow = Truth(generator_frames=1e5)
     run = run_of_searches(Truth(device_frames=148_800), seeded(1), trials=3, of_trial={2: slow})
     by_kind = {finding.kind: finding for finding in run.findings}
-    assert "(in 8 of 12 trials)" in by_kind[Kind.SEARCH_FRAME_RATE].words["sizes"]
-    assert {trial for _, trial in by_kind[Kind.SEARCH_FRAME_RATE].trials} == {1, 3}
-    assert {trial for _, trial in by_kind[Kind.SEARCH_GENERATOR_BOUND].trials} == {2}
+    assert "(in 8 of 12 trials)" in by_kind[Kind.SEARCH_LIMIT_FRAME_RATE].words["sizes"]
+    assert {trial for _, trial in by_kind[Kind.SEARCH_LIMIT_FRAME_RATE].trials} == {1, 3}
+    assert {trial for _, trial in by_kind[Kind.SEARCH_LIMIT_SENDER].trials} == {2}
 
 
 def test_a_growing_queue_in_a_rate_search_is_reported_with_its_delay() -> None:
     run = run_of_searches(Truth(device_frames=148_800, queues=True), seeded(1))
-    (queue,) = [finding for finding in run.findings if finding.kind is Kind.SEARCH_QUEUE]
+    (queue,) = [finding for finding in run.findings if finding.kind is Kind.SEARCH_LIMIT_QUEUE]
     assert queue.evidence["queue_ns"] > 2_500_000
 
 
@@ -198,7 +198,7 @@ def test_a_search_with_loss_far_below_its_result_is_reported_as_not_monotone() -
         jumping = replace(record, values={**record.values, **tries, "monotone": False})
         findings = run_of(plan_of([cell]), [jumping]).findings
         assert [finding.kind for finding in findings].count(
-            Kind.SEARCH_NOT_MONOTONE
+            Kind.SEARCH_DOUBT_NOT_MONOTONE
         ) == finding_count
 
 
@@ -213,7 +213,7 @@ def test_flow_control_is_reported_if_pause_frames_were_counted(
     }
     run = run_of(plan_of([cell_of(64)]), [replace(record, values={**record.values, **more})])
     kinds = [finding.kind for finding in run.findings]
-    assert kinds.count(Kind.SEARCH_PAUSED) == finding_count
+    assert kinds.count(Kind.SEARCH_DOUBT_PAUSED) == finding_count
     assert any("counted 21 pause frames" in text for text in sentences_of(run)) is bool(
         finding_count
     )
@@ -243,4 +243,4 @@ def test_a_sender_faster_than_the_line_rate_gives_no_line_rate_finding() -> None
     assert run.findings == ()
     values = {**outran, "sender_send_buffer_bytes": 212_992}
     run = run_of(plan_of([cell]), [replace(record, values=values)])
-    assert [finding.kind for finding in run.findings] == [Kind.SEARCH_OUTRUN]
+    assert [finding.kind for finding in run.findings] == [Kind.SEARCH_DOUBT_OUTRUN]

@@ -44,7 +44,7 @@ def run_with(folder: Path, cell: PlannedCell, repeats: int, *records: Record) ->
 
 
 def about_stops(run: Analysis) -> list[Finding]:
-    kinds = {Kind.DATA_STOPPED, Kind.MEASURED_AGAIN, Kind.STREAM_SILENT}
+    kinds = {Kind.INTERRUPTION_FINAL, Kind.INTERRUPTION_EARLIER, Kind.INTERRUPTION_ONE_STREAM}
     return [finding for finding in run.findings if finding.kind in kinds]
 
 
@@ -65,7 +65,7 @@ def test_the_sentence_about_stopped_data_states_duration_time_and_cause(tmp_path
     )
     (finding,) = about_stops(run)
     assert (finding.kind, finding.severity, finding.cells) == (
-        Kind.DATA_STOPPED,
+        Kind.INTERRUPTION_FINAL,
         "warning",
         (cell.key,),
     )
@@ -151,7 +151,7 @@ def test_a_trial_measured_again_without_interruption_is_a_note_with_all_its_atte
         "lost; the attempts at the trial reached 46.40 Mbit/s, 94.10 Mbit/s."
     )
     (finding,) = about_stops(run)
-    assert (finding.kind, finding.severity) == (Kind.MEASURED_AGAIN, "note")
+    assert (finding.kind, finding.severity) == (Kind.INTERRUPTION_EARLIER, "note")
     assert finding.evidence == {
         **{"stopped_ns": 2 * SECOND, "window_ns": 4 * SECOND, "at_ns": 1100 * MS, "gaps": 1},
         **{"trials": 1, "of_trials": 1},

@@ -19,10 +19,10 @@ from netlab.store.plan import PlannedCell
 
 MS, SECOND = 1_000_000, 1_000_000_000
 KINDS = {
-    Kind.PROCESS_STALLED,
-    Kind.CPUS_TAKEN,
-    Kind.MESSAGES_LEFT_OUT,
-    Kind.MESSAGES_LATE,
+    Kind.HOST_DELAY_PROCESS,
+    Kind.HOST_DELAY_HYPERVISOR,
+    Kind.OFF_RATE_LESS,
+    Kind.OFF_RATE_MORE,
 }
 PACED = stream(protocol="UDP", duration_s=1.0, rate_bit_per_s=1e7)
 

@@ -106,7 +106,7 @@ def slower_link(random: Random) -> DrawnRun:
     share = random.uniform(0.12, 0.95)
     cells = columns(random)
     samples = tuple(at_rate(random, share, Accounting.WIRE, cells))
-    right = {Kind.SLOWER_LINK, Kind.LINK_OR_SHAPER}
+    right = {Kind.RATE_LIMIT_LINK, Kind.RATE_LIMIT_EITHER}
     return DrawnRun("slower link", samples, frozenset(right), len(samples))
 
 
@@ -115,7 +115,7 @@ def a_shaper(random: Random) -> DrawnRun:
     sizes = random.sample((128, 256, 512, 1472), random.choice((3, 4)))
     cells = [("UDP", size) for size in sizes]
     samples = tuple(at_rate(random, random.uniform(0.1, 0.6), accounting, cells))
-    return DrawnRun("shaper", samples, frozenset({Kind.SHAPER}), len(samples))
+    return DrawnRun("rate-limit/shaper", samples, frozenset({Kind.RATE_LIMIT_SHAPER}), len(samples))
 
 
 def a_shaper_of_two_ceilings(random: Random) -> DrawnRun:
@@ -140,7 +140,7 @@ def starved(end: str) -> Drawn:
             rate = share * STATED * framing("TCP", 1448).ceiling_share
             samples.append(stream("TCP", 1448, trial, rate, tcp=account, **{end: waits}))
         random.shuffle(samples)
-        kind = Kind.SENDER_STARVED if end == "sender" else Kind.RECEIVER_STARVED
+        kind = Kind.CPU_WAIT_SENDER_PROGRAMS if end == "sender" else Kind.CPU_WAIT_RECEIVER_PROGRAMS
         return DrawnRun(f"{end} starved", tuple(samples), frozenset({kind}), number)
 
     return drawn
@@ -160,7 +160,7 @@ def random_loss(random: Random) -> DrawnRun:
         rate = random.uniform(0.01, 0.3) * STATED
         account = replace(ACCOUNT, retransmissions=round(p * rate / 12_000), rtt_us=300)
         samples.append(stream("TCP", 1448, trial, rate, tcp=account))
-    return DrawnRun("random loss", tuple(samples), frozenset({Kind.PATH_LOSS}), 0)
+    return DrawnRun("random loss", tuple(samples), frozenset({Kind.LOSS_LIMIT_PATH}), 0)
 
 
 def short_queue(random: Random) -> DrawnRun:
@@ -218,7 +218,7 @@ def shared_slower_link(random: Random) -> DrawnRun:
             random, limit - others_share * ON_WIRE, Accounting.WIRE, columns(random)
         )
     ]
-    kinds = frozenset({Kind.OTHER_TRAFFIC, Kind.LINK_OR_SHAPER, Kind.SLOWER_LINK})
+    kinds = frozenset({Kind.OTHER_TRAFFIC, Kind.RATE_LIMIT_EITHER, Kind.RATE_LIMIT_LINK})
     return DrawnRun("slower link, shared", tuple(samples), kinds, len(samples))
 
 
@@ -250,7 +250,7 @@ CAUSES: tuple[Drawn, ...] = (
         starved("receiver"),
     ),
     *(random_loss, short_queue, packets_a_second, unsteady, stated_too_low),
-    evenly("stolen evenly", Kind.STOLEN_CPU, robbed),
+    evenly("stolen evenly", Kind.CPU_WAIT_STEAL, robbed),
     evenly("data stopped", None, lambda share: {"stopped_share": share}),
     evenly("others", Kind.OTHER_TRAFFIC, lambda share: {"likely_others_share": share}),
     shared_slower_link,

@@ -23,7 +23,7 @@ from netlab.measurement.tools.tool import remarks_of
 from netlab.report.text.findings import statement
 
 RATE = "the stated link rate is wrong"
-TOOLS_ABOVE = (Kind.ABOVE_CEILING_BY_TOOL, Kind.ABOVE_CEILING_OR_TOOL)
+TOOLS_ABOVE = (Kind.ABOVE_WIRE_TOOL, Kind.ABOVE_WIRE_EITHER)
 OF_NETPERF = "; ".join(
     remarks_of(
         NETPERF, Stream(protocol="UDP", message_bytes=1472, duration_s=1.0, receive="spinning")
@@ -58,7 +58,7 @@ def said(samples: Sequence[StreamSample]) -> str:
 def test_a_tool_above_a_ceiling_that_netprobe_fills_is_reported_as_counting_too_much() -> None:
     samples = [cell("", 0.995), cell("netperf", 1.023), cell("iperf3", 0.997)]
     finding = only(samples)
-    assert (finding.kind, finding.severity) == (Kind.ABOVE_CEILING_BY_TOOL, "warning")
+    assert (finding.kind, finding.severity) == (Kind.ABOVE_WIRE_TOOL, "warning")
     assert (finding.cells, finding.trials) == (("netperf-1.023",), (("netperf-1.023", 1),))
     assert said(samples) == (
         "the figure of netperf is 2.3 % above the wire ceiling of 95.71 Mbit/s, netprobe’s are "
@@ -72,14 +72,14 @@ def test_a_tool_above_a_ceiling_that_netprobe_fills_is_reported_as_counting_too_
 def test_if_netprobe_is_above_the_wire_ceiling_the_stated_link_rate_is_called_wrong() -> None:
     samples = [cell("", 1.02), cell("netperf", 1.04), cell("iperf3", 0.99)]
     finding = only(samples)
-    assert (finding.kind, finding.words) == (Kind.ABOVE_CEILING, {})
+    assert (finding.kind, finding.words) == (Kind.ABOVE_WIRE_RATE, {})
     assert finding.cells == ("-1.02", "netperf-1.04")
     assert RATE in said(samples)
 
 
 def test_without_netprobe_a_tool_above_the_wire_ceiling_leaves_the_cause_open() -> None:
     samples = [cell("netperf", 1.04), cell("iperf3", 0.999)]
-    assert only(samples).kind is Kind.ABOVE_CEILING_OR_TOOL
+    assert only(samples).kind is Kind.ABOVE_WIRE_EITHER
     assert RATE in said(samples)
     assert "or netperf counts too much (the tool divides by the sender’s time" in said(samples)
 
@@ -88,20 +88,20 @@ def test_without_netprobe_a_tool_above_the_wire_ceiling_leaves_the_cause_open() 
 def test_a_netprobe_cell_below_the_wire_ceiling_leaves_the_cause_of_an_excess_open(
     share: float,
 ) -> None:
-    assert only([cell("", share), cell("netperf", 1.04)]).kind is Kind.ABOVE_CEILING_OR_TOOL
+    assert only([cell("", share), cell("netperf", 1.04)]).kind is Kind.ABOVE_WIRE_EITHER
 
 
 def test_a_netprobe_cell_of_any_size_and_protocol_confirms_the_rate_of_its_link_only() -> None:
     above = cell("netperf", 1.04)
     probe = cell("", 0.995, message_bytes=64)
-    assert only([above, probe]).kind is Kind.ABOVE_CEILING_BY_TOOL
+    assert only([above, probe]).kind is Kind.ABOVE_WIRE_TOOL
     of_tcp = tcp(cell="t", throughput_bit_per_s=0.99 * CEILING)
-    assert only([above, of_tcp]).kind is Kind.ABOVE_CEILING_BY_TOOL
+    assert only([above, of_tcp]).kind is Kind.ABOVE_WIRE_TOOL
     other_hosts = replace(probe, sender=replace(probe.sender, host="z"))
     other_network = replace(probe, conditions=json.dumps({"network": "second"}))
     other_interface = replace(probe, conditions=json.dumps({"interface": "eth7"}))
     for other in (other_hosts, other_network, other_interface):
-        assert only([above, other]).kind is Kind.ABOVE_CEILING_OR_TOOL
+        assert only([above, other]).kind is Kind.ABOVE_WIRE_EITHER
     turned = replace(
         probe,
         sender=replace(probe.sender, host="y"),
@@ -112,7 +112,7 @@ def test_a_netprobe_cell_of_any_size_and_protocol_confirms_the_rate_of_its_link_
         sender=replace(above.sender, host="x"),
         receiver=replace(above.receiver, host="y"),
     )
-    assert only([forth, turned]).kind is Kind.ABOVE_CEILING_BY_TOOL
+    assert only([forth, turned]).kind is Kind.ABOVE_WIRE_TOOL
 
 
 def test_a_netprobe_excess_over_one_link_does_not_decide_the_cause_on_another_link() -> None:
@@ -122,8 +122,8 @@ def test_a_netprobe_excess_over_one_link_does_not_decide_the_cause_on_another_li
         for finding in above_ceiling([cell("", 0.995), cell("netperf", 1.04), other])
     }
     assert by_kind == {
-        Kind.ABOVE_CEILING: ("-1.05",),
-        Kind.ABOVE_CEILING_BY_TOOL: ("netperf-1.04",),
+        Kind.ABOVE_WIRE_RATE: ("-1.05",),
+        Kind.ABOVE_WIRE_TOOL: ("netperf-1.04",),
     }
 
 
@@ -133,11 +133,11 @@ def test_one_odd_netprobe_trial_does_not_decide_the_cause_of_an_excess() -> None
 
     tool = cell("netperf", 1.04)
     for shares, kind in (
-        ((0.99, 0.99, 1.05), Kind.ABOVE_CEILING_BY_TOOL),
-        ((0.99, 0.5, 0.5), Kind.ABOVE_CEILING_OR_TOOL),
-        ((0.99, 0.5), Kind.ABOVE_CEILING_OR_TOOL),
-        ((0.99, 0.99, 0.5), Kind.ABOVE_CEILING_BY_TOOL),
-        ((1.05, 1.05, 0.5), Kind.ABOVE_CEILING),
+        ((0.99, 0.99, 1.05), Kind.ABOVE_WIRE_TOOL),
+        ((0.99, 0.5, 0.5), Kind.ABOVE_WIRE_EITHER),
+        ((0.99, 0.5), Kind.ABOVE_WIRE_EITHER),
+        ((0.99, 0.99, 0.5), Kind.ABOVE_WIRE_TOOL),
+        ((1.05, 1.05, 0.5), Kind.ABOVE_WIRE_RATE),
     ):
         assert {finding.kind for finding in above_ceiling([*trials(*shares), tool])} == {kind}
 
@@ -161,7 +161,7 @@ def test_each_tool_above_the_wire_ceiling_has_a_finding_with_its_way_of_counting
 
 
 def test_imports_above_the_wire_ceiling_are_reported_and_loopback_figures_are_not() -> None:
-    assert only([cell("", 1.05, imported=True)]).kind is Kind.ABOVE_CEILING
+    assert only([cell("", 1.05, imported=True)]).kind is Kind.ABOVE_WIRE_RATE
     assert list(above_ceiling([cell("netperf", 1.05, same_host=True), cell("", 0.99)])) == []
 
 
@@ -227,7 +227,7 @@ def expected(samples: Sequence[StreamSample]) -> dict[str, tuple[Kind, str]]:
             if not trials[0].engine and json.loads(trials[0].conditions)["network"] == network
         }
         if not one.engine or probes & above:
-            causes[name] = (Kind.ABOVE_CEILING, "")
+            causes[name] = (Kind.ABOVE_WIRE_RATE, "")
         else:
             causes[name] = (TOOLS_ABOVE[0] if probes & full else TOOLS_ABOVE[1], one.engine)
     return causes
@@ -247,4 +247,4 @@ def test_in_random_mixes_of_tools_each_cell_above_the_ceiling_is_reported_with_i
                 statements[name] = (finding.kind, finding.words.get("tool", ""))
             kinds[finding.kind] += 1
         assert statements == causes
-    assert min(kinds[kind] for kind in (Kind.ABOVE_CEILING, *TOOLS_ABOVE)) > mixes / 20
+    assert min(kinds[kind] for kind in (Kind.ABOVE_WIRE_RATE, *TOOLS_ABOVE)) > mixes / 20

@@ -116,7 +116,7 @@ def are_told(ranks: list[int], step_ms: int = 20) -> bool:
     samples = [
         starved(at + 1, 150 + step_ms * at, 4e7 + 1e5 * rank) for at, rank in enumerate(ranks)
     ]
-    return any(finding.kind is Kind.RECEIVER_STARVED for finding in limits(samples))
+    return any(finding.kind is Kind.CPU_WAIT_RECEIVER_PROGRAMS for finding in limits(samples))
 
 
 def test_waits_are_no_limit_if_more_pairs_of_six_trials_are_faster_with_the_longer_wait() -> None:
@@ -134,4 +134,4 @@ def test_the_throughput_of_trials_with_longer_waits_is_compared_with_the_median_
     fast = [(200, 0.99), (220, 1.0), (240, 1.01)]
     samples = [starved(at + 1, ms, 2e7 * share, "a") for at, (ms, share) in enumerate(slow)]
     samples += [starved(at + 1, ms, 4e7 * share, "b") for at, (ms, share) in enumerate(fast)]
-    assert Kind.RECEIVER_STARVED not in {finding.kind for finding in limits(samples)}
+    assert Kind.CPU_WAIT_RECEIVER_PROGRAMS not in {finding.kind for finding in limits(samples)}

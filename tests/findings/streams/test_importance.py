@@ -12,7 +12,7 @@ def limit(kind: Kind, costs: float, trials: int = 3) -> Finding:
 
 
 def test_the_limit_that_cost_most_throughput_comes_first() -> None:
-    link, starved = Kind.LINK_OR_SHAPER, Kind.SENDER_STARVED
+    link, starved = Kind.RATE_LIMIT_EITHER, Kind.CPU_WAIT_SENDER_PROGRAMS
     assert link.rank < starved.rank
     assert leading_kinds([limit(link, 0.1), limit(starved, 0.4)]) == (starved, link)
     assert leading_kinds([limit(link, 0.4), limit(starved, 0.1)]) == (link, starved)
@@ -24,14 +24,14 @@ def test_the_limit_that_cost_most_throughput_comes_first() -> None:
 
 
 def test_leading_kinds_of_findings_list_warnings_by_importance_before_notes() -> None:
-    stop = finding(Kind.DATA_STOPPED, Group("LL"))
-    outlier = finding(Kind.OUTLIER, Group("LL"))
+    stop = finding(Kind.INTERRUPTION_FINAL, Group("LL"))
+    outlier = finding(Kind.DEVIATION_CELL, Group("LL"))
     note = finding(Kind.WIRE_CEILING, Group("LL"))
     silent = finding(Kind.NOT_DETERMINED, Group("LL"))
-    findings = [note, silent, outlier, limit(Kind.SENDER_STARVED, 0.4), stop]
+    findings = [note, silent, outlier, limit(Kind.CPU_WAIT_SENDER_PROGRAMS, 0.4), stop]
     assert leading_kinds(findings) == (
-        Kind.DATA_STOPPED,
-        Kind.OUTLIER,
-        Kind.SENDER_STARVED,
+        Kind.INTERRUPTION_FINAL,
+        Kind.DEVIATION_CELL,
+        Kind.CPU_WAIT_SENDER_PROGRAMS,
         Kind.WIRE_CEILING,
     )

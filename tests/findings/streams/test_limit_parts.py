@@ -34,7 +34,7 @@ def half(others: float = 0.0, **changes: Any) -> StreamSample:
 
 def test_the_part_of_two_ends_that_wait_for_one_reason_is_the_longer_wait() -> None:
     robbed = [replace(IDLE, steal_share=share) for share in (0.3, 0.2)]
-    expected = {Kind.STOLEN_CPU: 0.3}
+    expected = {Kind.CPU_WAIT_STEAL: 0.3}
     assert parts_of(half(sender=robbed[0], receiver=robbed[1])) == expected
     assert parts_of(half(sender=robbed[1], receiver=robbed[0])) == expected
 
@@ -56,8 +56,8 @@ def test_other_traffic_is_a_part_from_3_percent_of_the_link_and_from_twice_its_d
         (0.375, 0.0, Kind.OTHER_TRAFFIC),
         (0.374, 0.0, None),
         (0.375, 0.4, Kind.OTHER_TRAFFIC),
-        (0.374, 0.4, Kind.SENDER_STARVED),
-        (0.1, 0.4, Kind.SENDER_STARVED),
+        (0.374, 0.4, Kind.CPU_WAIT_SENDER_PROGRAMS),
+        (0.1, 0.4, Kind.CPU_WAIT_SENDER_PROGRAMS),
         (0.3, 0.2, Kind.OTHER_TRAFFIC),
         (0.0, 0.4, None),
     ],
@@ -71,15 +71,15 @@ def test_others_are_told_before_a_longer_wait_if_they_explain_three_quarters_of_
 def test_a_cost_is_the_part_of_its_kind_and_otherwise_all_that_is_missing() -> None:
     sample = half(0.25, sender=waiting(0.125))
     assert cost_of(Kind.OTHER_TRAFFIC, sample) == 0.25
-    assert cost_of(Kind.SENDER_STARVED, sample) == 0.125
+    assert cost_of(Kind.CPU_WAIT_SENDER_PROGRAMS, sample) == 0.125
     assert cost_of(Kind.CONGESTION, sample) == 0.5
 
 
 @pytest.mark.parametrize(
     ("plateau", "waited", "kind"),
     [
-        (6e7, (0.2, 0.3), Kind.RECEIVER_STARVED),
-        (6e7, (0.3, 0.2), Kind.SENDER_STARVED),
+        (6e7, (0.2, 0.3), Kind.CPU_WAIT_RECEIVER_PROGRAMS),
+        (6e7, (0.3, 0.2), Kind.CPU_WAIT_SENDER_PROGRAMS),
         (5.9e7, (0.2, 0.3), None),
         (8e7, (0.15, 0.2), None),
         (None, (0.2, 0.3), None),
@@ -113,11 +113,11 @@ def test_waits_of_a_sender_that_is_never_idle_are_compared_with_other_trials() -
 @pytest.mark.parametrize(
     ("changes", "best", "kind"),
     [
-        ({}, None, Kind.SENDER_STARVED),
+        ({}, None, Kind.CPU_WAIT_SENDER_PROGRAMS),
         ({"plateau_bit_per_s": 4e7}, None, Kind.NOT_DETERMINED),
         ({"likely_others_share": 0.25, "others_doubt_share": 0.25}, None, Kind.NOT_DETERMINED),
         ({"sender": waiting(0.2)}, None, Kind.NOT_DETERMINED),
-        ({"sender": waiting(0.2)}, 6e7, Kind.SENDER_STARVED),
+        ({"sender": waiting(0.2)}, 6e7, Kind.CPU_WAIT_SENDER_PROGRAMS),
     ],
 )
 def test_half_of_what_is_missing_is_a_wait_unless_tcp_has_a_plateau_or_others_may_use_as_much(

@@ -40,7 +40,7 @@ def test_one_starved_trial_of_three_has_its_own_finding() -> None:
         (finding.kind, [trial for _cell, trial in finding.trials]) for finding in limit_findings
     ] == [
         (Kind.WIRE_CEILING, [1, 2]),
-        (Kind.RECEIVER_STARVED, [3]),
+        (Kind.CPU_WAIT_RECEIVER_PROGRAMS, [3]),
     ]
     wire, starved = limit_findings
     assert wire.words["in_trials"] == "in 2 of 3 trials"
@@ -63,7 +63,7 @@ def test_a_trial_that_fills_a_slower_link_is_not_reported_as_starved() -> None:
     late = replace(IDLE, thread_ns=770_000_000, run_queue_delay_ns=230_000_000)
     limit_findings = limits(trials(0.9, 0.9, 0.9, 0.885, sender=late))
     assert [(finding.kind, len(finding.trials)) for finding in limit_findings] == [
-        (Kind.LINK_OR_SHAPER, 4)
+        (Kind.RATE_LIMIT_EITHER, 4)
     ]
 
 
@@ -96,7 +96,7 @@ def test_cpu_waits_are_no_limit_if_six_trials_show_no_cost_of_waiting() -> None:
             for at in range(6)
         ]
 
-    assert {finding.kind for finding in limits(made(-1))} == {Kind.SENDER_STARVED}
+    assert {finding.kind for finding in limits(made(-1))} == {Kind.CPU_WAIT_SENDER_PROGRAMS}
     assert {finding.kind for finding in limits(made(1))} == {Kind.NOT_DETERMINED}
 
 
@@ -137,7 +137,7 @@ def test_equal_link_limits_in_both_directions_are_one_finding() -> None:
         for sample in first_way
     ]
     (finding,) = limits(first_way)
-    assert finding.kind is Kind.LINK_OR_SHAPER
+    assert finding.kind is Kind.RATE_LIMIT_EITHER
     assert statement(finding).startswith(
         "a limit of 50 Mbit/s on the wire (a link or a shaper) from b to a: "
     )
@@ -164,8 +164,8 @@ def test_no_slower_link_is_reported_for_both_ways_paced_loopback_or_imported_str
 ) -> None:
     limit_findings = limits([replace(sample, **changes) for sample in trials(0.5, 0.5, 0.5)])
     assert not {finding.kind for finding in limit_findings} & {
-        Kind.LINK_OR_SHAPER,
-        Kind.SLOWER_LINK,
+        Kind.RATE_LIMIT_EITHER,
+        Kind.RATE_LIMIT_LINK,
     }
 
 
@@ -174,7 +174,7 @@ def test_streams_that_share_a_slower_link_have_findings_about_the_link_and_the_o
 ):
     samples = [replace(sample, likely_others_share=0.2) for sample in trials(0.5, 0.5, 0.5)]
     assert [finding.kind for finding in limits(samples)] == [
-        Kind.LINK_OR_SHAPER,
+        Kind.RATE_LIMIT_EITHER,
         Kind.OTHER_TRAFFIC,
     ]
 
@@ -182,14 +182,14 @@ def test_streams_that_share_a_slower_link_have_findings_about_the_link_and_the_o
 def test_a_faster_cell_in_the_same_direction_refutes_a_slower_link() -> None:
     samples = trials(0.5, 0.5, 0.5)
     faster = replace(samples[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
-    assert Kind.LINK_OR_SHAPER in {finding.kind for finding in limits(samples)}
-    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*samples, faster])}
+    assert Kind.RATE_LIMIT_EITHER in {finding.kind for finding in limits(samples)}
+    assert Kind.RATE_LIMIT_EITHER not in {finding.kind for finding in limits([*samples, faster])}
     paced = replace(faster, offered_bit_per_s=0.52 * CEILING)
-    assert Kind.LINK_OR_SHAPER not in {finding.kind for finding in limits([*samples, paced])}
+    assert Kind.RATE_LIMIT_EITHER not in {finding.kind for finding in limits([*samples, paced])}
 
 
 def test_retransmissions_with_a_standing_queue_are_a_link_limit_and_not_congestion() -> None:
-    for rtt_us, kind in ((8_000, Kind.LINK_OR_SHAPER), (400, Kind.CONGESTION)):
+    for rtt_us, kind in ((8_000, Kind.RATE_LIMIT_EITHER), (400, Kind.CONGESTION)):
         again = replace(ACCOUNT, retransmissions=5, rtt_us=rtt_us)
         samples = [replace(sample, tcp=again) for sample in trials(0.5, 0.5, 0.5)]
         assert {finding.kind for finding in limits(samples)} == {kind}
@@ -211,16 +211,16 @@ LOSSY = {
 
 
 def test_path_loss_is_the_limit_only_if_the_backlog_of_both_hosts_was_read() -> None:
-    assert limit_of(udp(**LOSSY)) is Kind.PATH_LOSS
+    assert limit_of(udp(**LOSSY)) is Kind.LOSS_LIMIT_PATH
     unread = replace(NONE_DROPPED, sender_backlog=None)
-    assert limit_of(udp(**LOSSY, drops=unread)) is Kind.UNPLACED_LOSS
+    assert limit_of(udp(**LOSSY, drops=unread)) is Kind.LOSS_LIMIT_UNKNOWN
 
 
 def test_host_drops_are_the_limit_only_if_the_loss_of_the_other_direction_is_known() -> None:
     drops = replace(NONE_DROPPED, receiver_interface=4_200)
     losses = Losses(sent=8_200, lost=4_200, receive_queue=0, local=0)
     fields = {"sent": 8_200, "lost": 4_200, "drops": drops}
-    for other_way, kind in ((0, Kind.HOST_DROPS), (None, Kind.UNPLACED_LOSS)):
+    for other_way, kind in ((0, Kind.LOSS_LIMIT_HOST), (None, Kind.LOSS_LIMIT_UNKNOWN)):
         sample = udp(**fields, losses=replace(losses, other_way=other_way))
         assert limit_of(sample) is kind
 

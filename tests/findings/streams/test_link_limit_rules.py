@@ -50,7 +50,12 @@ def fit_of(
 
 def way_of(*samples: StreamSample, rate: float = 5e7, **changes: Any) -> _StoppedWay:
     way = _StoppedWay(
-        Kind.LINK_OR_SHAPER, fit_of(*samples, rate=rate), Accounting.WIRE, 1e8, None, len(samples)
+        Kind.RATE_LIMIT_EITHER,
+        fit_of(*samples, rate=rate),
+        Accounting.WIRE,
+        1e8,
+        None,
+        len(samples),
     )
     return replace(way, **changes)
 
@@ -100,7 +105,7 @@ def test_a_hypervisor_slows_a_stream_if_it_took_over_2_percent_and_half_of_what_
 def test_loss_is_of_a_rate_if_another_stream_at_it_lost_at_most_a_tenth(
     lost: int | None, lost_of_other: int, *, is_of_rate: bool
 ) -> None:
-    fit = fit_of(lossy(lost), kind=Kind.PATH_LOSS)
+    fit = fit_of(lossy(lost), kind=Kind.LOSS_LIMIT_PATH)
     other = Stopped(1, lossy(lost_of_other), Kind.NOT_DETERMINED)
     assert _is_of_rate(replace(fit, members=(*fit.members, other))) is is_of_rate
 
@@ -119,7 +124,7 @@ def test_loss_is_of_a_rate_if_the_message_sizes_at_it_lost_shares_2_percent_apar
     lost: Sequence[int | None], ceilings: int, *, is_of_rate: bool
 ) -> None:
     samples = [lossy(count, size) for count, size in zip(lost, (128, 128, 1472, 1472), strict=True)]
-    assert _is_of_rate(fit_of(*samples, kind=Kind.PATH_LOSS, ceilings=ceilings)) is is_of_rate
+    assert _is_of_rate(fit_of(*samples, kind=Kind.LOSS_LIMIT_PATH, ceilings=ceilings)) is is_of_rate
 
 
 def test_the_resent_share_of_tcp_is_of_its_segments_and_1_if_it_is_not_known() -> None:
@@ -165,7 +170,7 @@ def test_a_finding_about_one_stream_states_its_rate_its_direction_and_its_group(
     }
     words = {"direction": "from b to a"}
     group = Group("LL", "TCP", 1472)
-    expected = finding(Kind.LINK_OR_SHAPER, group, ("a",), figures, words, (("a", 1),))
+    expected = finding(Kind.RATE_LIMIT_EITHER, group, ("a",), figures, words, (("a", 1),))
     assert found == expected
 
 
@@ -200,9 +205,9 @@ def kinds_of(streams: Sequence[Stopped]) -> list[tuple[Kind, Accounting]]:
 def test_the_accounting_by_which_the_rates_of_message_sizes_spread_least_comes_first() -> None:
     """Equal by packets, the rates on the wire differ by 0.4 %, less than other causes may."""
     equal_packets = columns(*(5e7 * (packet + 38) / packet for packet in (1500, 1400, 1300)))
-    either = (Kind.LINK_OR_SHAPER, Accounting.WIRE)
-    assert kinds_of(equal_packets) == [(Kind.SHAPER, Accounting.PACKET), either]
-    assert kinds_of(columns(5e7, 5e7, 5e7)) == [(Kind.SLOWER_LINK, Accounting.WIRE), either]
+    either = (Kind.RATE_LIMIT_EITHER, Accounting.WIRE)
+    assert kinds_of(equal_packets) == [(Kind.RATE_LIMIT_SHAPER, Accounting.PACKET), either]
+    assert kinds_of(columns(5e7, 5e7, 5e7)) == [(Kind.RATE_LIMIT_LINK, Accounting.WIRE), either]
 
 
 def test_no_accounting_is_told_from_the_others_if_they_spread_less_than_three_times_as_much() -> (
@@ -210,7 +215,7 @@ def test_no_accounting_is_told_from_the_others_if_they_spread_less_than_three_ti
 ):
     """The last column is 0.2 % slower on the wire, and 0.4 % to 0.6 % by other accountings."""
     streams = columns(5e7, 5e7, 0.998 * 5e7)
-    assert kinds_of(streams) == [(Kind.LINK_OR_SHAPER, Accounting.WIRE)]
+    assert kinds_of(streams) == [(Kind.RATE_LIMIT_EITHER, Accounting.WIRE)]
 
 
 def test_a_rate_in_bytes_of_packets_is_a_shaper_even_if_links_negotiate_this_rate() -> None:
@@ -224,7 +229,7 @@ def test_a_rate_in_bytes_of_packets_is_a_shaper_even_if_links_negotiate_this_rat
         evidence = limit.finding.evidence
         return limit.finding.kind, evidence.get("step_rate_bit_per_s", 0.0)
 
-    assert kind(0) == (Kind.SHAPER, 0.0)
+    assert kind(0) == (Kind.RATE_LIMIT_SHAPER, 0.0)
     assert kind(38) == (Kind.LINK_FAR_BELOW, 1e7)
 
 
@@ -237,10 +242,10 @@ def test_if_the_first_explanation_is_refuted_the_next_one_is_judged(
     slower = fit_of(tcp(framing=frames), rate=5e7)
 
     def fits(_pool: object, _all: object) -> Iterator[Fit]:
-        yield Kind.SHAPER, Accounting.PACKET, full
-        yield Kind.LINK_OR_SHAPER, Accounting.WIRE, slower
+        yield Kind.RATE_LIMIT_SHAPER, Accounting.PACKET, full
+        yield Kind.RATE_LIMIT_EITHER, Accounting.WIRE, slower
 
     monkeypatch.setattr(module, "_fits", fits)
     way = _one_way([])
     assert way is not None
-    assert (way.kind, way.rate_bit_per_s) == (Kind.LINK_OR_SHAPER, 5e7)
+    assert (way.kind, way.rate_bit_per_s) == (Kind.RATE_LIMIT_EITHER, 5e7)

@@ -35,9 +35,9 @@ def on_wire(trial: int, segments_per_s: float, **changes: Any) -> StreamSample:
 @pytest.mark.parametrize(
     ("kind", "extra", "shares", "counted"),
     [
-        (Kind.SLOWER_LINK, 38, 0.6, {}),
+        (Kind.RATE_LIMIT_LINK, 38, 0.6, {}),
         # The middle column's share of its wire ceiling.
-        (Kind.SHAPER, 0, 0.6 * 578 / 540, {"counted": "IP packets"}),
+        (Kind.RATE_LIMIT_SHAPER, 0, 0.6 * 578 / 540, {"counted": "IP packets"}),
     ],
 )
 def test_three_message_sizes_at_one_rate_are_one_finding_with_the_rate_and_the_counted_bytes(
@@ -91,7 +91,7 @@ def test_both_directions_beside_other_traffic_are_one_finding_with_the_rate_of_a
     (limit,) = unexplained([*forth, *back])
     assert limit.members == limit.shared == {*range(6)}
     assert (limit.finding.kind, limit.finding.group) == (
-        Kind.LINK_OR_SHAPER,
+        Kind.RATE_LIMIT_EITHER,
         Group("LL", "TCP", 1448),
     )
     assert limit.finding.words == {
@@ -127,7 +127,7 @@ def test_a_slower_link_limits_all_unpaced_streams_at_98_percent_of_its_rate() ->
         on_wire(5, 4_899),
         on_wire(6, 5_000, offered_bit_per_s=1e9),
     ]
-    kinds = [*[Kind.NOT_DETERMINED] * 3, *[Kind.SENDER_STARVED] * 3]
+    kinds = [*[Kind.NOT_DETERMINED] * 3, *[Kind.CPU_WAIT_SENDER_PROGRAMS] * 3]
     (limit,) = link_limits(
         [JudgedStream(sample, kind) for sample, kind in zip(samples, kinds, strict=True)]
     )
@@ -154,7 +154,7 @@ def test_equal_waits_that_explain_a_common_rate_refute_a_slower_link(
     for trial, wait_ms in enumerate(waits_ms, 1):
         waiting = replace(IDLE, host="b", run_queue_delay_ns=wait_ms * 1_000_000)
         sample = on_wire(trial, 6_000, framing=link, sender=waiting)
-        streams.append(JudgedStream(sample, Kind.SENDER_STARVED, by_shares=True))
+        streams.append(JudgedStream(sample, Kind.CPU_WAIT_SENDER_PROGRAMS, by_shares=True))
     streams[0] = replace(streams[0], sample=replace(streams[0].sample, **plateau), **judged)
     assert bool(link_limits(streams)) is found
 
@@ -178,7 +178,7 @@ def of_udp(trial: int, lost: int | None, sent: int = 5_000) -> StreamSample:
 def test_loss_of_a_fifth_is_of_a_slower_link_if_another_stream_lost_at_most_a_tenth_of_that(
     other: StreamSample, found: bool
 ) -> None:
-    lossy = [JudgedStream(of_udp(n, 1_250, sent=6_250), Kind.PATH_LOSS) for n in (1, 2, 3)]
+    lossy = [JudgedStream(of_udp(n, 1_250, sent=6_250), Kind.LOSS_LIMIT_PATH) for n in (1, 2, 3)]
     assert bool(link_limits([*lossy, JudgedStream(other, Kind.NOT_DETERMINED)])) is found
 
 

@@ -31,36 +31,36 @@ def lossy(socket: int | None = 0, **changes: Any) -> StreamSample:
 @pytest.mark.parametrize(
     ("sample", "kind", "host"),
     [
-        (lossy(), Kind.LOST_ON_PATH, ""),
-        (lossy(500), Kind.LOST_IN_SOCKET, "b"),
-        (lossy(499), Kind.LOSS_NOT_PLACED, ""),
-        (lossy(None), Kind.LOSS_NOT_PLACED, "b"),
-        (lossy(receiver_backlog=500), Kind.LOST_IN_BACKLOG, "b"),
-        (lossy(receiver_backlog=1), Kind.LOSS_NOT_PLACED, ""),
-        (lossy(receiver_backlog=None), Kind.LOSS_NOT_PLACED, "b"),
-        (lossy(receiver_interface=900), Kind.LOST_AT_INTERFACE, "b"),
-        (lossy(receiver_interface=900, receiver_backlog=900), Kind.LOST_IN_BACKLOG, "b"),
-        (lossy(receiver_interface=300, receiver_backlog=300), Kind.LOSS_NOT_PLACED, ""),
-        (lossy(receiver_interface=None), Kind.LOSS_NOT_PLACED, "b"),
-        (lossy(sender_interface=500), Kind.LOST_AT_INTERFACE, "a"),
-        (lossy(sender_interface=None), Kind.LOSS_NOT_PLACED, "a"),
-        (lossy(sender_interface=None, receiver_interface=700), Kind.LOST_AT_INTERFACE, "b"),
-        (lossy(sender_queue=500), Kind.LOST_IN_QUEUE, "a"),
-        (lossy(sender_queue=500, local=1), Kind.LOSS_NOT_PLACED, ""),
-        (lossy(sender_queue=500, local=500), Kind.LOST_ON_PATH, ""),
-        (lossy(sender_queue=500, local=None), Kind.LOSS_NOT_PLACED, "a"),
-        (lossy(sender_queue=None), Kind.LOSS_NOT_PLACED, "a"),
-        (lossy(200, sender_queue=200, receiver_interface=200), Kind.LOST_IN_SOCKET, "b"),
+        (lossy(), Kind.LOSS_PATH, ""),
+        (lossy(500), Kind.LOSS_SOCKET, "b"),
+        (lossy(499), Kind.LOSS_UNKNOWN, ""),
+        (lossy(None), Kind.LOSS_UNKNOWN, "b"),
+        (lossy(receiver_backlog=500), Kind.LOSS_BACKLOG, "b"),
+        (lossy(receiver_backlog=1), Kind.LOSS_UNKNOWN, ""),
+        (lossy(receiver_backlog=None), Kind.LOSS_UNKNOWN, "b"),
+        (lossy(receiver_interface=900), Kind.LOSS_INTERFACE, "b"),
+        (lossy(receiver_interface=900, receiver_backlog=900), Kind.LOSS_BACKLOG, "b"),
+        (lossy(receiver_interface=300, receiver_backlog=300), Kind.LOSS_UNKNOWN, ""),
+        (lossy(receiver_interface=None), Kind.LOSS_UNKNOWN, "b"),
+        (lossy(sender_interface=500), Kind.LOSS_INTERFACE, "a"),
+        (lossy(sender_interface=None), Kind.LOSS_UNKNOWN, "a"),
+        (lossy(sender_interface=None, receiver_interface=700), Kind.LOSS_INTERFACE, "b"),
+        (lossy(sender_queue=500), Kind.LOSS_QUEUE, "a"),
+        (lossy(sender_queue=500, local=1), Kind.LOSS_UNKNOWN, ""),
+        (lossy(sender_queue=500, local=500), Kind.LOSS_PATH, ""),
+        (lossy(sender_queue=500, local=None), Kind.LOSS_UNKNOWN, "a"),
+        (lossy(sender_queue=None), Kind.LOSS_UNKNOWN, "a"),
+        (lossy(200, sender_queue=200, receiver_interface=200), Kind.LOSS_SOCKET, "b"),
         # Messages of the other direction may have been dropped as well.
-        (lossy(sender_interface=1_000, other_way=500), Kind.LOST_AT_INTERFACE, "a"),
-        (lossy(sender_interface=1_000, other_way=501), Kind.LOSS_NOT_PLACED, ""),
-        (lossy(500, other_way=9_000), Kind.LOST_IN_SOCKET, "b"),
+        (lossy(sender_interface=1_000, other_way=500), Kind.LOSS_INTERFACE, "a"),
+        (lossy(sender_interface=1_000, other_way=501), Kind.LOSS_UNKNOWN, ""),
+        (lossy(500, other_way=9_000), Kind.LOSS_SOCKET, "b"),
         # Fragments without room are lost at the receiver, and no other counter shows it.
-        (lossy(packets_a_message=3), Kind.LOST_ON_PATH, ""),
-        (lossy(packets_a_message=3, reassembly=1), Kind.LOSS_NOT_PLACED, ""),
-        (lossy(packets_a_message=3, reassembly=None), Kind.LOSS_NOT_PLACED, ""),
-        (lossy(packets_a_message=1, reassembly=None), Kind.LOST_ON_PATH, ""),
-        (lossy(same_host=True), Kind.LOSS_NOT_PLACED, ""),
+        (lossy(packets_a_message=3), Kind.LOSS_PATH, ""),
+        (lossy(packets_a_message=3, reassembly=1), Kind.LOSS_UNKNOWN, ""),
+        (lossy(packets_a_message=3, reassembly=None), Kind.LOSS_UNKNOWN, ""),
+        (lossy(packets_a_message=1, reassembly=None), Kind.LOSS_PATH, ""),
+        (lossy(same_host=True), Kind.LOSS_UNKNOWN, ""),
     ],
 )
 def test_loss_is_attributed_to_the_place_that_dropped_half_of_it_or_without_drops_to_the_path(
@@ -75,15 +75,15 @@ def test_loss_is_attributed_to_the_place_that_dropped_half_of_it_or_without_drop
     ("sample", "kind"),
     [
         # Ten seconds of a switched network: 20 unhandled frames on either interface.
-        (lossy(receiver_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
-        (lossy(receiver_interface=20, sender_interface=20, between_s=10.0), Kind.LOST_ON_PATH),
-        (lossy(receiver_interface=21, between_s=10.0), Kind.LOSS_NOT_PLACED),
-        (lossy(receiver_backlog=1, between_s=10.0), Kind.LOSS_NOT_PLACED),
-        (lossy(receiver_interface=519, between_s=10.0), Kind.LOSS_NOT_PLACED),
-        (lossy(receiver_interface=520, between_s=10.0), Kind.LOST_AT_INTERFACE),
+        (lossy(receiver_interface=20, between_s=10.0), Kind.LOSS_PATH),
+        (lossy(receiver_interface=20, sender_interface=20, between_s=10.0), Kind.LOSS_PATH),
+        (lossy(receiver_interface=21, between_s=10.0), Kind.LOSS_UNKNOWN),
+        (lossy(receiver_backlog=1, between_s=10.0), Kind.LOSS_UNKNOWN),
+        (lossy(receiver_interface=519, between_s=10.0), Kind.LOSS_UNKNOWN),
+        (lossy(receiver_interface=520, between_s=10.0), Kind.LOSS_INTERFACE),
         # Few enough are lost to be among them.
-        (lossy(lost=6, receiver_interface=5, between_s=10.0), Kind.LOSS_NOT_PLACED),
-        (lossy(lost=6, receiver_interface=2, between_s=10.0), Kind.LOST_ON_PATH),
+        (lossy(lost=6, receiver_interface=5, between_s=10.0), Kind.LOSS_UNKNOWN),
+        (lossy(lost=6, receiver_interface=2, between_s=10.0), Kind.LOSS_PATH),
     ],
 )
 def test_a_few_unhandled_frames_per_second_are_not_counted_as_lost_messages(
@@ -129,7 +129,7 @@ def test_tcp_retransmissions_are_a_note_with_the_place_of_the_loss() -> None:
 def test_each_place_of_loss_has_one_finding_with_the_sums_of_its_trials() -> None:
     trials = [lossy(600), lossy(700), lossy(), udp(), replace(lossy(800), cell="b")]
     socket, path = lost(trials)
-    assert (socket.kind, socket.cells) == (Kind.LOST_IN_SOCKET, ("a", "b"))
+    assert (socket.kind, socket.cells) == (Kind.LOSS_SOCKET, ("a", "b"))
     assert socket.evidence == {
         "lost_messages": 3_000,
         "sent_messages": 12_000,
@@ -137,7 +137,7 @@ def test_each_place_of_loss_has_one_finding_with_the_sums_of_its_trials() -> Non
         "trials": 3,
     }
     assert (path.kind, path.cells, path.evidence["lost_messages"]) == (
-        Kind.LOST_ON_PATH,
+        Kind.LOSS_PATH,
         ("a",),
         1_000,
     )
@@ -147,7 +147,7 @@ def test_each_place_of_loss_has_one_finding_with_the_sums_of_its_trials() -> Non
 def test_messages_refused_by_the_queue_of_the_sender_are_reported_as_never_sent() -> None:
     sample = udp(**ENDS, losses=Losses(sent=4_000, lost=0, receive_queue=0, local=70))
     (finding,) = lost([sample])
-    assert (finding.kind, finding.words["at_host"]) == (Kind.DROPPED_UNSENT, "a")
+    assert (finding.kind, finding.words["at_host"]) == (Kind.LOSS_UNSENT, "a")
     assert statement(finding).startswith("70 messages were never sent")
 
 

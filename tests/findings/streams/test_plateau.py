@@ -97,7 +97,8 @@ def test_the_gap_to_the_plateau_is_the_share_of_time_without_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "kind"), [("sender", Kind.SENDER_STARVED), ("receiver", Kind.RECEIVER_STARVED)]
+    ("end", "kind"),
+    [("sender", Kind.CPU_WAIT_SENDER_PROGRAMS), ("receiver", Kind.CPU_WAIT_RECEIVER_PROGRAMS)],
 )
 def test_pauses_with_cpu_waits_in_a_stream_at_full_rate_are_reported_as_a_starved_host(
     end: str, kind: Kind
@@ -109,10 +110,10 @@ def test_pauses_with_cpu_waits_in_a_stream_at_full_rate_are_reported_as_a_starve
 
 def test_if_a_slower_link_and_cpu_waits_both_cost_throughput_the_larger_cost_is_named() -> None:
     (link,) = limits(trials(0.6, [0.56, 0.55, 0.54], receiver=waiting(0.14)))
-    assert link.kind is Kind.LINK_OR_SHAPER
+    assert link.kind is Kind.RATE_LIMIT_EITHER
     assert link.evidence["rate_limit_bit_per_s"] == pytest.approx(60e6, rel=0.002)
     (cpu,) = limits(trials(0.9, [0.56, 0.55, 0.54], receiver=waiting(0.44)))
-    assert cpu.kind is Kind.RECEIVER_STARVED
+    assert cpu.kind is Kind.CPU_WAIT_RECEIVER_PROGRAMS
 
 
 def test_pauses_without_a_known_reason_give_no_slower_link_finding() -> None:
@@ -128,8 +129,8 @@ def test_equal_cpu_waits_of_all_udp_trials_are_a_starved_sender_and_no_slower_li
         ]
         return {finding.kind for finding in limits(samples)}
 
-    assert made(0.126, 0.130, 0.134) == {Kind.SENDER_STARVED}
-    assert made(0.05, 0.02, 0.134) == {Kind.LINK_OR_SHAPER}
+    assert made(0.126, 0.130, 0.134) == {Kind.CPU_WAIT_SENDER_PROGRAMS}
+    assert made(0.05, 0.02, 0.134) == {Kind.RATE_LIMIT_EITHER}
 
 
 def test_a_cpu_wait_no_longer_than_in_trials_at_the_wire_ceiling_is_no_limit() -> None:
@@ -138,11 +139,15 @@ def test_a_cpu_wait_no_longer_than_in_trials_at_the_wire_ceiling_is_no_limit() -
     full = [
         replace(sample, cell="other") for sample in trials(1.0, [0.999], receiver=waiting(0.15))
     ]
-    assert {finding.kind for finding in limits(slow)} == {Kind.RECEIVER_STARVED}
-    assert Kind.RECEIVER_STARVED not in {finding.kind for finding in limits([*slow, *full])}
+    assert {finding.kind for finding in limits(slow)} == {Kind.CPU_WAIT_RECEIVER_PROGRAMS}
+    assert Kind.CPU_WAIT_RECEIVER_PROGRAMS not in {
+        finding.kind for finding in limits([*slow, *full])
+    }
     little = [replace(sample, receiver=waiting(0.05)) for sample in full]
-    assert Kind.RECEIVER_STARVED in {finding.kind for finding in limits([*slow, *little])}
+    assert Kind.CPU_WAIT_RECEIVER_PROGRAMS in {finding.kind for finding in limits([*slow, *little])}
     unknown = [replace(sample, queue_full_share=None) for sample in slow]
     assert {finding.kind for finding in limits([*unknown, *full])} == {Kind.WIRE_CEILING}
     smaller = [replace(sample, message_bytes=512) for sample in full]
-    assert Kind.RECEIVER_STARVED in {finding.kind for finding in limits([*slow, *smaller])}
+    assert Kind.CPU_WAIT_RECEIVER_PROGRAMS in {
+        finding.kind for finding in limits([*slow, *smaller])
+    }

@@ -27,23 +27,25 @@ FILLED = OtherTraffic(host="a", receiving=True, bit_per_s=3e7, filled_share=0.99
 PLANTED: Mapping[Kind, StreamSample] = {
     Kind.WIRE_CEILING: udp(sent=8_120),
     Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
-    Kind.RECEIVER_CPU_QUOTA: tcp(
+    Kind.CPU_WAIT_RECEIVER_QUOTA: tcp(
         receiver=replace(IDLE, quota_periods=10, throttled_periods=8), queue_full_share=0.9
     ),
-    Kind.SENDER_CPU_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
-    Kind.STOLEN_CPU: udp(sent=7_500, sender=replace(IDLE, steal_share=0.06)),
-    Kind.RECEIVER_STARVED: tcp(
+    Kind.CPU_WAIT_SENDER_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
+    Kind.CPU_WAIT_STEAL: udp(sent=7_500, sender=replace(IDLE, steal_share=0.06)),
+    Kind.CPU_WAIT_RECEIVER_PROGRAMS: tcp(
         receiver=replace(IDLE, run_queue_delay_ns=500_000_000), queue_full_share=0.9
     ),
-    Kind.RECEIVER_WINDOW: tcp(tcp=WINDOW),
-    Kind.SENDER_STARVED: udp(
+    Kind.BUFFER_LIMIT_RECEIVER: tcp(tcp=WINDOW),
+    Kind.CPU_WAIT_SENDER_PROGRAMS: udp(
         sender=replace(IDLE, thread_ns=500_000_000, run_queue_delay_ns=490_000_000)
     ),
-    Kind.SENDER_CPU: udp(sender=replace(IDLE, thread_ns=985_000_000)),
-    Kind.RECEIVER_CPU: tcp(queue_full_share=0.7, receive_calls=900, empty_receives=9),
-    Kind.SENDER_BUFFER: tcp(tcp=replace(ACCOUNT, sndbuf_limited_us=600_000)),
-    Kind.RECEIVE_QUEUE_DROPS: udp(sent=8_200, lost=4_200, losses=LOST_IN_SOCKET),
-    Kind.SENDER_QUEUE_DROPS: udp(losses=Losses(sent=4_000, lost=0, receive_queue=0, local=400)),
+    Kind.CPU_BOUND_SENDER: udp(sender=replace(IDLE, thread_ns=985_000_000)),
+    Kind.CPU_BOUND_RECEIVER: tcp(queue_full_share=0.7, receive_calls=900, empty_receives=9),
+    Kind.BUFFER_LIMIT_SENDER: tcp(tcp=replace(ACCOUNT, sndbuf_limited_us=600_000)),
+    Kind.LOSS_LIMIT_SOCKET: udp(sent=8_200, lost=4_200, losses=LOST_IN_SOCKET),
+    Kind.LOSS_LIMIT_SENDER_QUEUE: udp(
+        losses=Losses(sent=4_000, lost=0, receive_queue=0, local=400)
+    ),
     Kind.SATURATED_CORE: udp(
         message_bytes=64,
         calls=20_000,
@@ -51,14 +53,16 @@ PLANTED: Mapping[Kind, StreamSample] = {
         receiver=replace(IDLE, busiest_core_share=0.99),
     ),
     Kind.CONGESTION: tcp(tcp=replace(ACCOUNT, retransmissions=3)),
-    Kind.PATH_LOSS: udp(sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=0)),
-    Kind.HOST_DROPS: udp(
+    Kind.LOSS_LIMIT_PATH: udp(
+        sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=0)
+    ),
+    Kind.LOSS_LIMIT_HOST: udp(
         sent=8_200,
         lost=4_200,
         losses=replace(LOST_IN_SOCKET, receive_queue=0),
         drops=replace(NONE_DROPPED, receiver_interface=4_200),
     ),
-    Kind.UNPLACED_LOSS: udp(
+    Kind.LOSS_LIMIT_UNKNOWN: udp(
         sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=10)
     ),
     Kind.OTHER_TRAFFIC: udp(sent=5_600, others=(FILLED,)),
@@ -71,7 +75,7 @@ def test_each_limit_of_a_stream_is_found_by_its_evidence(kind: Kind) -> None:
     assert limit_of(PLANTED[kind]) is kind
     (finding,) = limits([PLANTED[kind]])
     assert finding.kind is kind
-    if kind is not Kind.STOLEN_CPU:
+    if kind is not Kind.CPU_WAIT_STEAL:
         assert {*kind.figures} <= finding.evidence.keys()
     assert CALLED[kind]
     words = statement(finding)
@@ -85,27 +89,33 @@ def test_the_planted_limits_and_the_limits_tested_elsewhere_cover_every_kind() -
 
 
 LACKING = [
-    (Kind.RECEIVER_CPU_QUOTA, {"receiver": replace(IDLE, quota_periods=None, throttled_periods=8)}),
-    (Kind.SENDER_CPU_QUOTA, {"sender": replace(IDLE, quota_periods=10, throttled_periods=None)}),
-    (Kind.STOLEN_CPU, {"sender": replace(IDLE, steal_share=None)}),
-    (Kind.RECEIVER_STARVED, {"receiver": replace(IDLE, run_queue_delay_ns=None)}),
-    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, rwnd_limited_us=None)}),
-    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, window_bytes=None)}),
-    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, min_rtt_us=None)}),
-    (Kind.RECEIVER_WINDOW, {"tcp": replace(WINDOW, min_rtt_us=1_000)}),
-    (Kind.RECEIVER_WINDOW, {"queue_full_share": 0.9}),
-    (Kind.RECEIVER_WINDOW, {"streams": 2}),
-    (Kind.SENDER_STARVED, {"sender": replace(IDLE, run_queue_delay_ns=None)}),
-    (Kind.SENDER_CPU, {"sender": replace(IDLE, thread_ns=None)}),
-    (Kind.SENDER_CPU, {"offered_bit_per_s": 9e7}),
-    (Kind.RECEIVER_CPU, {"queue_full_share": None}),
-    (Kind.RECEIVER_CPU, {"queue_looks": 7}),
-    (Kind.RECEIVER_CPU, {"queue_full_share": 0.5}),
-    (Kind.SENDER_BUFFER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=None)}),
-    (Kind.SENDER_BUFFER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=499_000)}),
-    (Kind.RECEIVE_QUEUE_DROPS, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
-    (Kind.RECEIVE_QUEUE_DROPS, {"losses": replace(LOST_IN_SOCKET, lost=None)}),
-    (Kind.SENDER_QUEUE_DROPS, {"losses": Losses(sent=4_000, lost=0, receive_queue=0)}),
+    (
+        Kind.CPU_WAIT_RECEIVER_QUOTA,
+        {"receiver": replace(IDLE, quota_periods=None, throttled_periods=8)},
+    ),
+    (
+        Kind.CPU_WAIT_SENDER_QUOTA,
+        {"sender": replace(IDLE, quota_periods=10, throttled_periods=None)},
+    ),
+    (Kind.CPU_WAIT_STEAL, {"sender": replace(IDLE, steal_share=None)}),
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, {"receiver": replace(IDLE, run_queue_delay_ns=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, rwnd_limited_us=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, window_bytes=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, min_rtt_us=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, min_rtt_us=1_000)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"queue_full_share": 0.9}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"streams": 2}),
+    (Kind.CPU_WAIT_SENDER_PROGRAMS, {"sender": replace(IDLE, run_queue_delay_ns=None)}),
+    (Kind.CPU_BOUND_SENDER, {"sender": replace(IDLE, thread_ns=None)}),
+    (Kind.CPU_BOUND_SENDER, {"offered_bit_per_s": 9e7}),
+    (Kind.CPU_BOUND_RECEIVER, {"queue_full_share": None}),
+    (Kind.CPU_BOUND_RECEIVER, {"queue_looks": 7}),
+    (Kind.CPU_BOUND_RECEIVER, {"queue_full_share": 0.5}),
+    (Kind.BUFFER_LIMIT_SENDER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=None)}),
+    (Kind.BUFFER_LIMIT_SENDER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=499_000)}),
+    (Kind.LOSS_LIMIT_SOCKET, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
+    (Kind.LOSS_LIMIT_SOCKET, {"losses": replace(LOST_IN_SOCKET, lost=None)}),
+    (Kind.LOSS_LIMIT_SENDER_QUEUE, {"losses": Losses(sent=4_000, lost=0, receive_queue=0)}),
     (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=None)}),
     (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=0.96)}),
     (Kind.SATURATED_CORE, {"sender": replace(IDLE, spins=True)}),
@@ -115,12 +125,12 @@ LACKING = [
     (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=None)}),
     (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, rwnd_limited_us=None)}),
     (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, busy_us=400_000)}),
-    (Kind.PATH_LOSS, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
-    (Kind.PATH_LOSS, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
-    (Kind.PATH_LOSS, {"drops": replace(NONE_DROPPED, sender_interface=None)}),
-    (Kind.PATH_LOSS, {"drops": replace(NONE_DROPPED, receiver_backlog=1)}),
-    (Kind.HOST_DROPS, {"drops": replace(NONE_DROPPED, receiver_interface=2_099)}),
-    (Kind.UNPLACED_LOSS, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
+    (Kind.LOSS_LIMIT_PATH, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
+    (Kind.LOSS_LIMIT_PATH, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
+    (Kind.LOSS_LIMIT_PATH, {"drops": replace(NONE_DROPPED, sender_interface=None)}),
+    (Kind.LOSS_LIMIT_PATH, {"drops": replace(NONE_DROPPED, receiver_backlog=1)}),
+    (Kind.LOSS_LIMIT_HOST, {"drops": replace(NONE_DROPPED, receiver_interface=2_099)}),
+    (Kind.LOSS_LIMIT_UNKNOWN, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
     (Kind.NOT_DETERMINED, {"queue_full_share": None}),
     (Kind.NOT_DETERMINED, {"sender": replace(IDLE, thread_ns=None)}),
     (Kind.NOT_DETERMINED, {"ceiling_bit_per_s": None}),
@@ -146,8 +156,8 @@ def test_a_stream_at_the_wire_ceiling_has_no_other_limit(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", BELOW)
 def test_a_window_of_100_ms_shows_only_limits_by_loss_drops_or_other_traffic(kind: Kind) -> None:
     of_path = (
-        *(Kind.PATH_LOSS, Kind.HOST_DROPS, Kind.UNPLACED_LOSS, Kind.OTHER_TRAFFIC),
-        *(Kind.RECEIVE_QUEUE_DROPS, Kind.SENDER_QUEUE_DROPS),
+        *(Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_HOST, Kind.LOSS_LIMIT_UNKNOWN, Kind.OTHER_TRAFFIC),
+        *(Kind.LOSS_LIMIT_SOCKET, Kind.LOSS_LIMIT_SENDER_QUEUE),
     )
     sample = PLANTED[kind]
     ends: dict[str, Any] = {
@@ -160,30 +170,30 @@ def test_a_window_of_100_ms_shows_only_limits_by_loss_drops_or_other_traffic(kin
 def test_a_starved_receiver_is_named_instead_of_its_closed_receive_window() -> None:
     starved = replace(IDLE, run_queue_delay_ns=400_000_000)
     closed_sample = tcp(tcp=replace(WINDOW, min_rtt_us=200), receiver=starved)
-    assert limit_of(closed_sample) is Kind.RECEIVER_STARVED
+    assert limit_of(closed_sample) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
     late_sample = tcp(tcp=WINDOW, receiver=starved, queue_full_share=0.9)
-    assert limit_of(late_sample) is Kind.RECEIVER_STARVED
-    assert limit_of(tcp(tcp=WINDOW, receiver=starved)) is Kind.RECEIVER_WINDOW, "it keeps up"
+    assert limit_of(late_sample) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
+    assert limit_of(tcp(tcp=WINDOW, receiver=starved)) is Kind.BUFFER_LIMIT_RECEIVER, "it keeps up"
 
 
 def test_a_receiver_that_waits_for_a_cpu_but_keeps_up_is_not_the_limit() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     hurries = replace(waits, thread_ns=900_000_000)
-    assert limit_of(tcp(receiver=hurries, queue_full_share=0.4)) is Kind.RECEIVER_STARVED
+    assert limit_of(tcp(receiver=hurries, queue_full_share=0.4)) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
     on_cpu = replace(IDLE, thread_ns=980_000_000)
-    assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.SENDER_CPU
+    assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.CPU_BOUND_SENDER
 
 
 def test_a_starved_sender_is_named_despite_a_little_steal() -> None:
     halved = replace(IDLE, thread_ns=470_000_000, run_queue_delay_ns=500_000_000)
-    for steal_share, kind in ((0.1, Kind.SENDER_STARVED), (0.2, Kind.STOLEN_CPU)):
+    for steal_share, kind in ((0.1, Kind.CPU_WAIT_SENDER_PROGRAMS), (0.2, Kind.CPU_WAIT_STEAL)):
         assert limit_of(udp(sender=replace(halved, steal_share=steal_share))) is kind
 
 
 def test_a_cpu_wait_is_the_limit_only_if_its_cost_matches_the_missing_throughput() -> None:
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     assert limit_of(udp(sender=waits)) is Kind.NOT_DETERMINED
-    assert limit_of(udp(sent=7_000, sender=waits)) is Kind.SENDER_STARVED
+    assert limit_of(udp(sent=7_000, sender=waits)) is Kind.CPU_WAIT_SENDER_PROGRAMS
     stolen = replace(IDLE, steal_share=0.06)
     assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
 
@@ -192,19 +202,22 @@ def test_a_cpu_wait_of_a_tcp_receiver_is_the_limit_only_if_its_window_was_closed
     waits = replace(IDLE, run_queue_delay_ns=80_000_000)
     throttled = replace(IDLE, quota_periods=100, throttled_periods=10)
     shut = replace(ACCOUNT, rwnd_limited_us=80_000)
-    for kind, end in ((Kind.RECEIVER_STARVED, waits), (Kind.RECEIVER_CPU_QUOTA, throttled)):
+    for kind, end in (
+        (Kind.CPU_WAIT_RECEIVER_PROGRAMS, waits),
+        (Kind.CPU_WAIT_RECEIVER_QUOTA, throttled),
+    ):
         assert limit_of(tcp(sent=7_000, receiver=end, tcp=shut)) is kind
         assert limit_of(tcp(sent=7_000, receiver=end)) is Kind.NOT_DETERMINED
         assert limit_of(udp(sent=7_000, receiver=end)) is Kind.NOT_DETERMINED
         assert limit_of(tcp(receiver=end, tcp=shut)) is Kind.NOT_DETERMINED
     unknown = replace(ACCOUNT, rwnd_limited_us=None)
-    assert limit_of(tcp(sent=7_000, receiver=waits, tcp=unknown)) is Kind.RECEIVER_STARVED
+    assert limit_of(tcp(sent=7_000, receiver=waits, tcp=unknown)) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
 
 
 def test_a_busy_receiver_whose_calls_nearly_always_find_data_is_limited_by_its_cpu() -> None:
     busy = replace(IDLE, thread_ns=900_000_000)
     polls = {"receive_calls": 1_000, "empty_receives": 50, "receiver": busy}
-    assert limit_of(tcp(**polls)) is Kind.RECEIVER_CPU
+    assert limit_of(tcp(**polls)) is Kind.CPU_BOUND_RECEIVER
     assert limit_of(tcp(**{**polls, "empty_receives": 51})) is Kind.NOT_DETERMINED
     assert limit_of(tcp(**{**polls, "receiver": IDLE})) is Kind.NOT_DETERMINED
     assert limit_of(tcp(**{**polls, "receive_calls": 49, "empty_receives": 0})) is (
@@ -221,10 +234,10 @@ def test_a_small_loss_is_the_limit_only_if_enough_was_sent() -> None:
             losses=Losses(sent=sent_count, lost=lost_count, receive_queue=0, local=0),
         )
 
-    assert limit_of(lossy(8_120)) is Kind.PATH_LOSS
+    assert limit_of(lossy(8_120)) is Kind.LOSS_LIMIT_PATH
     assert limit_of(lossy(6_000)) is Kind.NOT_DETERMINED
     paced = replace(lossy(6_000), offered_bit_per_s=6_000 * 1472 * 8.0)
-    assert limit_of(paced) is Kind.PATH_LOSS
+    assert limit_of(paced) is Kind.LOSS_LIMIT_PATH
 
 
 def test_probable_other_traffic_is_stated_in_bit_per_s_and_as_part_of_the_filled_link() -> None:
@@ -285,7 +298,7 @@ def test_a_packet_rate_limit_with_incomplete_evidence_is_not_named(
 def test_a_sender_limited_by_its_cpu_is_named_instead_of_a_packet_rate() -> None:
     busy = replace(IDLE, thread_ns=985_000_000)
     assert {finding.kind for finding in limits(at_rate(4_000, (64, 128, 256), sender=busy))} == {
-        Kind.SENDER_CPU
+        Kind.CPU_BOUND_SENDER
     }
 
 
@@ -343,12 +356,12 @@ def test_any_recorded_values_give_only_limits_with_evidence_and_a_sentence(
 
 
 _NEEDED = {
-    Kind.SENDER_CPU_QUOTA: ("sender_throttled_share",),
-    Kind.SENDER_STARVED: ("sender_run_queue_share",),
-    Kind.RECEIVER_CPU: ("queue_full_share",),
-    Kind.RECEIVER_WINDOW: ("rwnd_limited_share", "window_bytes", "min_rtt_us"),
-    Kind.SENDER_BUFFER: ("sndbuf_limited_share",),
+    Kind.CPU_WAIT_SENDER_QUOTA: ("sender_throttled_share",),
+    Kind.CPU_WAIT_SENDER_PROGRAMS: ("sender_run_queue_share",),
+    Kind.CPU_BOUND_RECEIVER: ("queue_full_share",),
+    Kind.BUFFER_LIMIT_RECEIVER: ("rwnd_limited_share", "window_bytes", "min_rtt_us"),
+    Kind.BUFFER_LIMIT_SENDER: ("sndbuf_limited_share",),
     Kind.CONGESTION: ("cwnd_limited_share", "retransmissions"),
-    Kind.PATH_LOSS: ("lost_share", "receive_queue_drops"),
+    Kind.LOSS_LIMIT_PATH: ("lost_share", "receive_queue_drops"),
     Kind.NOT_DETERMINED: ("ceiling_share",),
 }

@@ -22,7 +22,7 @@ def test_every_wired_interface_that_a_host_used_is_checked_against_the_link() ->
     facts, wired = {"nas": [GOOD], "pc": [GOOD]}, frozenset({"nas", "pc"})
     checks = hosts(facts, LINK, wired, {"nas": [slow, half, again]})
     assert [(check.kind, check.group.host, check.words["interface"]) for check in checks] == [
-        (Kind.LINK_SPEED, "nas", "eth1"),
-        (Kind.DUPLEX, "nas", "eth2"),
+        (Kind.INTERFACE_SPEED, "nas", "eth1"),
+        (Kind.INTERFACE_DUPLEX, "nas", "eth2"),
     ]
     assert hosts(facts, LINK, frozenset({"pc"}), {"nas": [slow]}) == ()

@@ -292,4 +292,4 @@ def test_other_traffic_of_a_stream_is_that_sent_at_its_sender_or_received_at_its
 def test_loss_in_the_receiving_socket_is_not_attributed_to_other_traffic() -> None:
     losses = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
     stream_sample = replace(sample_with("a", 1, other(filled_share=0.99)), losses=losses)
-    assert limit_of(stream_sample) is Kind.RECEIVE_QUEUE_DROPS
+    assert limit_of(stream_sample) is Kind.LOSS_LIMIT_SOCKET

@@ -48,7 +48,7 @@ def test_host_facts_that_variants_change_are_not_reported_as_changed() -> None:
         Kind.FACTS_CHANGED,
         {"ecn", "interface_mtu_bytes"},
     )
-    assert mtu.kind is Kind.LINK_MTU
+    assert mtu.kind is Kind.INTERFACE_MTU
     ecn = {"known": "sysctl", "wanted": [["net.ipv4.tcp_ecn", "1"]]}
     (changed, mtu) = of_hosts(content(ecn))
     assert (changed.kind, set(changed.words)) == (Kind.FACTS_CHANGED, {"interface_mtu_bytes"})
@@ -67,7 +67,7 @@ def test_congestion_control_and_mtu_that_variants_change_have_no_warning() -> No
     def kinds(*changed: str) -> list[Kind]:
         return [finding.kind for finding in doubts(samples, (), changed)]
 
-    assert kinds() == [Kind.PATH_MTU, Kind.CONGESTION_DIFFERS]
-    assert kinds("congestion") == [Kind.PATH_MTU]
+    assert kinds() == [Kind.MTU_MISMATCH_STREAM, Kind.CONGESTION_DIFFERS]
+    assert kinds("congestion") == [Kind.MTU_MISMATCH_STREAM]
     assert kinds("interface_mtu_bytes", "ecn") == [Kind.CONGESTION_DIFFERS]
     assert kinds("congestion", "interface_mtu_bytes") == []

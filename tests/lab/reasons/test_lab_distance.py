@@ -103,7 +103,7 @@ def predicted(run: Analysis) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("rtt_ms", [20, 50])
-@pytest.mark.produces("target-fails")
+@pytest.mark.produces("target/fails")
 def test_the_predicted_rate_over_a_long_path_is_within_10_percent_of_the_measured_rate(
     routed: lab.LabState, tmp_path: Path, rtt_ms: int
 ) -> None:

@@ -95,25 +95,25 @@ def test_a_stream_at_the_wire_ceiling_gets_no_warning(cable_run: Path) -> None:
     assert Kind.WIRE_CEILING in {finding.kind for finding in findings}
 
 
-@pytest.mark.produces("above-ceiling", "path-mtu")
+@pytest.mark.produces("above-wire/rate", "mtu-mismatch/stream")
 def test_a_wrong_link_rate_and_a_wrong_mtu_in_the_matrix_are_named(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
     link = "{rate: 10Mbit, mtu: 1500}"
     findings = findings_of(planted, tmp_path, link, "linux-a+linux-b", LARGE)
     by_kind = {finding.kind: finding for finding in findings}
-    above, mtu = by_kind[Kind.ABOVE_CEILING], by_kind[Kind.PATH_MTU]
+    above, mtu = by_kind[Kind.ABOVE_WIRE_RATE], by_kind[Kind.MTU_MISMATCH_STREAM]
     assert above.evidence["throughput_bit_per_s"] > 1.05 * above.evidence["ceiling_bit_per_s"]
     assert (mtu.evidence["path_mtu_bytes"], mtu.evidence["link_mtu_bytes"]) == (1400, 1500)
 
 
 @pytest.mark.needs("quota")
-@pytest.mark.produces("sender-cpu-quota")
+@pytest.mark.produces("cpu-wait/sender-quota")
 def test_a_sender_under_a_cpu_quota_is_named_with_its_throttling(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
     link = "{rate: 10Gbit, mtu: 1400}"
     findings = findings_of(planted, tmp_path, link, "linux-c+linux-d", SMALL)
-    (limit,) = [finding for finding in findings if finding.kind is Kind.SENDER_CPU_QUOTA]
+    (limit,) = [finding for finding in findings if finding.kind is Kind.CPU_WAIT_SENDER_QUOTA]
     assert limit.severity == "warning"
     assert limit.evidence["sender_throttled_share"] > 0.05

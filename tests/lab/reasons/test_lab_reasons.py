@@ -36,10 +36,34 @@ SMALL_UDP = (
 TRIAL_S = 1.0
 CAUSES = frozenset(
     {
-        *("link-or-shaper", "slower-link", "shaper", "link-far-below", "slow-host", "slow-pair"),
-        *("slow-mesh", "other-traffic", "data-stopped", "process-stalled", "stolen-cpu"),
-        *("sender-starved", "receiver-starved", "sender-cpu", "receiver-cpu", "path-loss"),
-        *("sender-cpu-quota", "receiver-cpu-quota", "receiver-window", "sender-buffer"),
+        *(
+            "rate-limit/either",
+            "rate-limit/link",
+            "rate-limit/shaper",
+            "link-far-below",
+            "mesh-limit/host",
+            "mesh-limit/pair",
+        ),
+        *(
+            "mesh-limit/mesh",
+            "other-traffic",
+            "interruption/final",
+            "host-delay/process",
+            "cpu-wait/steal",
+        ),
+        *(
+            "cpu-wait/sender-programs",
+            "cpu-wait/receiver-programs",
+            "cpu-bound/sender",
+            "cpu-bound/receiver",
+            "loss-limit/path",
+        ),
+        *(
+            "cpu-wait/sender-quota",
+            "cpu-wait/receiver-quota",
+            "buffer-limit/receiver",
+            "buffer-limit/sender",
+        ),
     }
 )
 """Kinds that name a cause: of these no more may be said than what is planted."""
@@ -97,13 +121,13 @@ def slow_cable() -> Iterator[lab.LabState]:
 
 
 @pytest.mark.parametrize("test", [LARGE_TCP, LARGE_UDP], ids=["TCP", "UDP"])
-@pytest.mark.produces("link-or-shaper")
+@pytest.mark.produces("rate-limit/either")
 def test_a_cable_slower_than_stated_is_named_as_a_limit_on_the_wire(
     slow_cable: lab.LabState, tmp_path: Path, test: str
 ) -> None:
     causes = causes_of(run_of(slow_cable, tmp_path, "[linux-a+linux-b]", test))
-    assert list(causes) == ["link-or-shaper"]
-    (sentence,) = causes["link-or-shaper"]
+    assert list(causes) == ["rate-limit/either"]
+    (sentence,) = causes["rate-limit/either"]
     limit = re.search(r"a limit of ([\d.]+) Mbit/s on the wire \(a link or a shaper\)", sentence)
     assert limit is not None, sentence
     # As measured: never above the cable, and below it by what a busy machine takes.
@@ -119,7 +143,7 @@ def star() -> Iterator[lab.LabState]:
         yield of
 
 
-@pytest.mark.produces("slow-host")
+@pytest.mark.produces("mesh-limit/host")
 def test_the_findings_name_the_slow_host_of_a_mesh_and_no_pair(
     star: lab.LabState, tmp_path: Path
 ) -> None:
@@ -127,8 +151,8 @@ def test_the_findings_name_the_slow_host_of_a_mesh_and_no_pair(
     pairs = ", ".join(f"{server}+{client}" for server, client in permutations(hosts, 2))
     run = run_of(star, tmp_path, f"[{pairs}]", LARGE_TCP)
     causes = causes_of(run)
-    assert list(causes) == ["slow-host"], causes
-    (sentence,) = causes["slow-host"]
+    assert list(causes) == ["mesh-limit/host"], causes
+    (sentence,) = causes["mesh-limit/host"]
     assert sentence.startswith("linux-c: 18.8")
     rate_match = re.search(
         r"with every peer \(linux-a and linux-b\), both ways; other hosts reach ([\d.]+) Mbit/s",
@@ -147,7 +171,7 @@ def cable() -> Iterator[lab.LabState]:
         yield of
 
 
-@pytest.mark.produces("sender-starved", "wire-ceiling")
+@pytest.mark.produces("cpu-wait/sender-programs", "wire-ceiling")
 def test_the_findings_distinguish_a_starved_sender_from_trials_at_the_wire_ceiling(
     cable: lab.LabState, tmp_path: Path
 ) -> None:
@@ -168,12 +192,12 @@ def test_the_findings_distinguish_a_starved_sender_from_trials_at_the_wire_ceili
         for finding in run.findings
         if finding.kind in CAUSES | {"wire-ceiling"}
     }
-    assert set(findings) == {"sender-starved", "wire-ceiling"}, [
+    assert set(findings) == {"cpu-wait/sender-programs", "wire-ceiling"}, [
         (finding.sentence, finding.evidence) for finding in run.findings
     ]
     (cell,) = run.plan.cells
-    assert findings["sender-starved"].trials == ((cell.key, 1),)
-    assert "in trial 1 of 3" in str(findings["sender-starved"].sentence)
+    assert findings["cpu-wait/sender-programs"].trials == ((cell.key, 1),)
+    assert "in trial 1 of 3" in str(findings["cpu-wait/sender-programs"].sentence)
     assert findings["wire-ceiling"].trials == ((cell.key, 2), (cell.key, 3))
     assert "in 2 of 3 trials" in str(findings["wire-ceiling"].sentence)
 

@@ -64,19 +64,21 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.LabState]:
         lab.down(NAME)
 
 
-@pytest.mark.produces("search-frame-rate", "search-line-rate")
+@pytest.mark.produces("search-limit/frame-rate", "search-limit/line-rate")
 def test_a_search_finds_one_frame_rate_at_small_frames_and_the_line_rate_at_large_frames(
     limited: lab.LabState, tmp_path: Path
 ) -> None:
     run = run_matrix(limited, tmp_path, MATRIX, timeout_s=300)
     sentences = {finding.kind: str(sentence(finding, RunIndex(run))) for finding in run.findings}
     findings = {finding.kind: finding for finding in run.findings}
-    frames = findings[Kind.SEARCH_FRAME_RATE]
+    frames = findings[Kind.SEARCH_LIMIT_FRAME_RATE]
     # What it lets pass at once comes on top, over two seconds.
     most = LIMIT_PER_S + BURST_FRAMES / 2
     assert 0.93 * LIMIT_PER_S < frames.evidence["found_frames_per_s"] < 1.02 * most
-    assert "LL: the same frame rate from 128 to 512 bytes" in sentences[Kind.SEARCH_FRAME_RATE]
-    assert "LL: line rate at 1024 bytes" in sentences[Kind.SEARCH_LINE_RATE]
+    assert (
+        "LL: the same frame rate from 128 to 512 bytes" in sentences[Kind.SEARCH_LIMIT_FRAME_RATE]
+    )
+    assert "LL: line rate at 1024 bytes" in sentences[Kind.SEARCH_LIMIT_LINE_RATE]
     assert frames_per_s(CABLE_BIT_PER_S, 1024) < LIMIT_PER_S
     # All hosts are one machine: whose core was busy nobody can tell.
-    assert "busiest core" not in sentences[Kind.SEARCH_FRAME_RATE]
+    assert "busiest core" not in sentences[Kind.SEARCH_LIMIT_FRAME_RATE]

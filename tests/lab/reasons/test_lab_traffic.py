@@ -117,7 +117,7 @@ def test_traffic_of_others_on_the_cable_of_a_stream_is_named_as_its_limit(
         findings = findings_of(star, tmp_path, test)
     kinds = [finding.kind for finding in findings]
     assert Kind.OTHER_TRAFFIC in kinds, findings
-    assert not {Kind.NOT_DETERMINED, Kind.CONGESTION, Kind.PATH_LOSS} & {*kinds}
+    assert not {Kind.NOT_DETERMINED, Kind.CONGESTION, Kind.LOSS_LIMIT_PATH} & {*kinds}
     (other_traffic,) = (finding for finding in findings if finding.kind is Kind.OTHER_TRAFFIC)
     assert (other_traffic.words["at_host"], other_traffic.words["way"]) == at
     # Where more is sent than the cable carries, the others lose some of theirs as well.

@@ -46,7 +46,7 @@ def test_a_gap_in_a_stream_is_marked_on_the_cell_chart_with_its_time_and_length(
     cell = planned("stream", protocol="UDP", message_bytes=1472)
     run = make(plan_of([cell], 1), [result(cell, 1, with_gaps((1100, 1200), (3000, 600)))])
     its = findings_by_cell(run)[cell.key]
-    assert Kind.DATA_STOPPED in {finding.kind for finding in its}
+    assert Kind.INTERRUPTION_FINAL in {finding.kind for finding in its}
     marks = marks_of([run.latest[cell.key, 1]], "", its)
     assert [(mark.from_s, mark.until_s, mark.words) for mark in marks] == [
         (1.1, 2.3, "no data for 1.2 s"),
@@ -84,7 +84,7 @@ def test_each_periodic_dip_is_marked_on_the_cell_chart_at_its_lowest_interval(ma
     }
     cell = planned("stream", protocol="UDP")
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
-    dips = CellFinding("", Kind.PERIODIC_DIPS, evidence={"period_ns": 1e9})
+    dips = CellFinding("", Kind.DIPS_UNEXPLAINED, evidence={"period_ns": 1e9})
     marks = marks_of([run.latest[cell.key, 1]], "", [dips])
     assert [mark.from_s for mark in marks] == pytest.approx([0.7, 1.7, 2.7, 3.7, 4.7, 5.7])
     assert {mark.words for mark in marks} == {"dip, every 1 s"}
