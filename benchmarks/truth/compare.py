@@ -28,7 +28,6 @@ from netlab.experiment.expectations import Expectation
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import Analysis, load
-from netlab.results.readings import readings
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
@@ -226,7 +225,7 @@ def parted(baseline: Analysis, compared: Compared) -> tuple[list[Judged], list[J
     """The cells that the slower cable limits, and all other cells."""
     at_ceiling = {
         key
-        for key, trials in by_cell(readings(baseline)).items()
+        for key, trials in by_cell(baseline.trials).items()
         if SLOWED in trials[0].pairing.split("+") and ceiling_share(baseline, key) > AT_CEILING
     }
     touched = [row for row in compared.rows if row.aligned.cells[0] in at_ceiling]
@@ -238,7 +237,7 @@ def ceiling_share(baseline: Analysis, key: str) -> float:
     without one.
     """
     share = Expectation(what="throughput", bound="at least", limit=1.0, of="ceiling")
-    trials = by_cell(readings(baseline))[key]
+    trials = by_cell(baseline.trials)[key]
     figures = [h for trial in trials for h in limited_figures(share, trial, baseline.plan.link)]
     values = [figure.value for figure in figures if figure.value is not None]
     return mean(values) if values else 0.0

@@ -20,11 +20,11 @@ from benchmarks.stage import ROOT, Verdict, finish, netlab
 from netlab import lab
 from netlab.ethernet import ceiling_bit_per_s
 from netlab.experiment.pairings import every_pairing, role_of, roles_of
+from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part
 from netlab.report.write.text import plain
-from netlab.results.readings import Reading, readings
 
 MATRIX = ROOT / "matrices" / "connection-kinds.yaml"
 RATES_BIT_PER_S = {"test": 100e6, "second": 40e6}
@@ -68,7 +68,7 @@ def measured(seconds: float, into: Path) -> Analysis:
     return load(into)
 
 
-def verdicts_of(cell_readings: Sequence[Reading], part: Part) -> list[Verdict]:
+def verdicts_of(cell_readings: Sequence[Record], part: Part) -> list[Verdict]:
     """Verdicts about what the report must show, and about figures above what a cable can carry."""
     ok = [reading for reading in cell_readings if reading.status == "ok"]
     tables = [sheet for sheet in part.sheets if sheet.corner.startswith("client")]
@@ -106,7 +106,7 @@ def verdicts_of(cell_readings: Sequence[Reading], part: Part) -> list[Verdict]:
     ]
 
 
-def _most(reading: Reading) -> float:
+def _most(reading: Record) -> float:
     """The highest payload in bit/s that the cable can carry, plus 0.2 % for errors of the clock."""
     networks = {role.network for role in roles_of(reading.pairing)}
     rate = RATES_BIT_PER_S["second" if "second" in networks else "test"]
@@ -122,7 +122,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         run = measured(arguments.seconds, arguments.into or Path(name) / "run")
-        cell_readings = readings(run)
+        cell_readings = run.trials
         part = next(
             p for p in parts_of(run, cell_readings) if p.name == "every-host-with-every-other"
         )

@@ -1,6 +1,6 @@
 """Alignment: finds the pairs of cells to be compared, with the figures of their trials. No I/O.
 
-A cell is one combination of test, pairing (server and client) and settings. A reading is the data
+A cell is one combination of test, pairing (server and client) and settings. A record is the data
 of one trial (measurement) of a cell. The two cells of a pair are the baseline and the contender,
 which is compared with the baseline. A block is one trial of every cell, measured one after another.
 """
@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.comparisons import Comparison
-from netlab.experiment.records import Status
+from netlab.experiment.records import Record, Status
 from netlab.experiment.settings import Level
 from netlab.messages import _, joined
 from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats import mean, pairs_by_block
 
 NO_RATIO = _("A figure of 0, or below it, has no ratio.")
@@ -59,13 +58,13 @@ class AlignedPair:
         return old, new
 
 
-def align_cells(comparison: Comparison, readings: Sequence[Reading]) -> list[AlignedPair]:
+def align_cells(comparison: Comparison, records: Sequence[Record]) -> list[AlignedPair]:
     """The pairs of cells of one run that a comparison defines, in the order of the baselines."""
-    cells = by_cell(readings)
+    cells = by_cell(records)
     firsts = [trials[0] for trials in cells.values()]
     pairs = [
         (firsts[index], firsts[counterpart])
-        for index, counterpart in comparison.pairs_in([plain_cell(reading) for reading in firsts])
+        for index, counterpart in comparison.pairs_in([plain_cell(record) for record in firsts])
     ]
     name = namer([first for first, _ in pairs], comparison.baseline)
     return [
@@ -78,7 +77,7 @@ def align_cells(comparison: Comparison, readings: Sequence[Reading]) -> list[Ali
 
 
 def align_runs(
-    pairs: Sequence[tuple[str, str]], baseline: Sequence[Reading], contender: Sequence[Reading]
+    pairs: Sequence[tuple[str, str]], baseline: Sequence[Record], contender: Sequence[Record]
 ) -> list[AlignedPair]:
     """The aligned cells of two runs. ``pairs`` has the keys of the cells and sets the order."""
     old, new = by_cell(baseline), by_cell(contender)
@@ -90,36 +89,36 @@ def align_runs(
     ]
 
 
-def by_cell(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    """Key of a cell → its trials, cells and trials in the readings' order."""
-    cells: dict[str, list[Reading]] = {}
-    for reading in readings:
-        cells.setdefault(reading.cell, []).append(reading)
+def by_cell(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Key of a cell → its trials, cells and trials in the records' order."""
+    cells: dict[str, list[Record]] = {}
+    for record in records:
+        cells.setdefault(record.cell, []).append(record)
     return cells
 
 
-def plain_cell(reading: Reading) -> dict[str, Level]:
+def plain_cell(record: Record) -> dict[str, Level]:
     """A cell as comparisons and expectations use it: its settings, ``pairing`` and ``test``."""
     settings = {
-        name: value for name, value in reading.settings.items() if not isinstance(value, list)
+        name: value for name, value in record.settings.items() if not isinstance(value, list)
     }
-    return {**settings, "pairing": reading.pairing, "test": reading.test}
+    return {**settings, "pairing": record.pairing, "test": record.test}
 
 
-def namer(firsts: Sequence[Reading], leaving_out: Mapping[str, object]) -> Callable[[Reading], str]:
+def namer(firsts: Sequence[Record], leaving_out: Mapping[str, object]) -> Callable[[Record], str]:
     """A function that names pairs of cells; with the pairing in the name if there are several."""
     names = names_of(firsts, leaving_out=leaving_out)
     several = len({first.pairing for first in firsts}) > 1 and "pairing" not in leaving_out
 
-    def name(reading: Reading) -> str:
-        cell_name = names[reading.cell]
-        return joined(" ", [reading.pairing, cell_name]) if several else cell_name
+    def name(record: Record) -> str:
+        cell_name = names[record.cell]
+        return joined(" ", [record.pairing, cell_name]) if several else cell_name
 
     return name
 
 
 def _align_pair(
-    label: str, old: Sequence[Reading], new: Sequence[Reading], *, paired: bool
+    label: str, old: Sequence[Record], new: Sequence[Record], *, paired: bool
 ) -> Iterator[AlignedPair]:
     """One aligned pair per quantity of two cells."""
     for quantity in (*quantities_of(old[0]), STACK):
@@ -137,17 +136,17 @@ def _align_pair(
         )
 
 
-def _figures(quantity: Quantity, trials: Sequence[Reading]) -> dict[int, float]:
-    figures = ((reading.trial, quantity.in_unit(reading)) for reading in trials)
+def _figures(quantity: Quantity, trials: Sequence[Record]) -> dict[int, float]:
+    figures = ((record.trial, quantity.in_unit(record)) for record in trials)
     return {trial: value for trial, value in figures if value is not None and value > 0}
 
 
-def _blanks(quantity: Quantity, trials: Sequence[Reading]) -> Iterator[str]:
-    for reading in trials:
-        if reading.status != Status.OK:
-            yield reading.why_blank
-        elif quantity is not STACK and not (quantity.of(reading) or 0) > 0:
-            yield reading.why_blank if quantity.of(reading) is None else NO_RATIO
+def _blanks(quantity: Quantity, trials: Sequence[Record]) -> Iterator[str]:
+    for record in trials:
+        if record.status != Status.OK:
+            yield record.why_blank
+        elif quantity is not STACK and not (quantity.of(record) or 0) > 0:
+            yield record.why_blank if quantity.of(record) is None else NO_RATIO
 
 
 def _geometric_mean(values: Sequence[float]) -> float | None:

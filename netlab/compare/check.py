@@ -24,11 +24,10 @@ from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.expectations import Expectation
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Status
+from netlab.experiment.records import Record, Status
 from netlab.messages import counted
 from netlab.results.labels import setting_name, setting_value
 from netlab.results.quantities import STACK
-from netlab.results.readings import Reading, readings
 from netlab.stats import compare
 from netlab.terminal import printable
 
@@ -150,11 +149,11 @@ def check(
     """
     expectations = _expected(run, baseline, no_worse_by, expect)
     findings = _computed_findings(run, expectations, say, expect)
-    all_readings = readings(run)
-    cells = by_cell(all_readings)
+    trials = run.trials
+    cells = by_cell(trials)
     name = namer([trials[0] for trials in cells.values()], {})
     held = baseline if isinstance(baseline, HeldRun) else None
-    aligned = None if isinstance(baseline, HeldRun) else _aligned(run, baseline, all_readings)
+    aligned = None if isinstance(baseline, HeldRun) else _aligned(run, baseline, trials)
     judgements: list[Judgement] = []
     for expectation in expectations:
         about = [key for key in cells if expectation.is_about(plain_cell(cells[key][0]))]
@@ -233,9 +232,9 @@ def _computed_findings(
 
 def _by_findings(
     expectation: Expectation,
-    cells: Mapping[str, Sequence[Reading]],
+    cells: Mapping[str, Sequence[Record]],
     findings: FindingSentences | None,
-    name: Callable[[Reading], str],
+    name: Callable[[Record], str],
 ) -> list[Judgement]:
     verdicts: Mapping[bool | None, CheckVerdict] = {
         True: "met",
@@ -251,7 +250,7 @@ def _by_findings(
 
 
 def _against_limit(
-    expectation: Expectation, trials: Sequence[Reading], link: Link | None
+    expectation: Expectation, trials: Sequence[Record], link: Link | None
 ) -> tuple[CheckVerdict, str]:
     """Whether every trial meets the limit."""
     figures = [figure for trial in trials for figure in limited_figures(expectation, trial, link)]
@@ -280,13 +279,13 @@ def _why_not(blank: Sequence[LimitedFigure], of: int) -> str:
 
 
 def _aligned(
-    run: Run, baseline: Run | None, all_readings: Sequence[Reading]
+    run: Run, baseline: Run | None, trials: Sequence[Record]
 ) -> Mapping[str, Sequence[AlignedPair]] | None:
     """Cell → its headline (main) figures, with the baseline's; ``None`` without a baseline."""
     if baseline is None:
         return None
     aligned: dict[str, list[AlignedPair]] = {}
-    for pair in align_runs(agreed_on(baseline, run).pairs, readings(baseline), all_readings):
+    for pair in align_runs(agreed_on(baseline, run).pairs, baseline.trials, trials):
         if pair.quantity is not STACK:
             aligned.setdefault(pair.cells[1], []).append(pair)
     return aligned
@@ -294,7 +293,7 @@ def _aligned(
 
 def _against_baseline(
     expectation: Expectation,
-    trials: Sequence[Reading],
+    trials: Sequence[Record],
     aligned: Mapping[str, Sequence[AlignedPair]] | None,
 ) -> tuple[CheckVerdict, str]:
     """Whether every headline figure of the cell is shown to be no worse than the baseline."""

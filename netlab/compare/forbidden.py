@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.expectations import Expectation
-from netlab.experiment.records import Status
+from netlab.experiment.records import Record, Status
 from netlab.messages import counted
-from netlab.results.readings import Reading
 
 NOT_LOOKED_FOR = "the findings were not computed"
 
@@ -40,7 +39,7 @@ class FindingSentences:
 
 def held_against_findings(
     expectation: Expectation,
-    cells: Mapping[str, Sequence[Reading]],
+    cells: Mapping[str, Sequence[Record]],
     computed: FindingSentences | None,
 ) -> Iterator[tuple[str, bool | None, str]]:
     """Yields (key of a cell, whether the expectation is met or ``None`` if unknown, why).

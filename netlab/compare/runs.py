@@ -17,9 +17,9 @@ from netlab.compare.matching import Agreement, agreement
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.experiment.comparisons import OF_A_CELL, Comparison
+from netlab.experiment.records import Record
 from netlab.experiment.settings import Level
 from netlab.results.labels import setting, setting_name, setting_value
-from netlab.results.readings import Reading, readings
 from netlab.stats import MARGIN
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def compare_runs(
     has a counterpart.
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
-    rows = judge(align_runs(agreed.pairs, readings(baseline), readings(contender)), margin)
+    rows = judge(align_runs(agreed.pairs, baseline.trials, contender.trials), margin)
     remarks = [f"changed between them: {change}" for change in changes(baseline, contender)]
     return Compared(
         baseline=str(baseline.path),
@@ -94,20 +94,18 @@ def compare_levels(
     UsageError for an axis that the run does not have, for an axis with a single level, and for an
     unknown level.
     """
-    all_readings = readings(run)
-    name = _field_of(axis, all_readings)
-    levels = _levels(name, all_readings)
+    trials = run.trials
+    name = _field_of(axis, trials)
+    levels = _levels(name, trials)
     if len(levels) < 2:
         only = setting(name, levels[0]) if levels else f"no {setting_name(name)}"
-        raise UsageError(
-            f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(all_readings)}"
-        )
+        raise UsageError(f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(trials)}")
     first = levels[0] if against is None else _level_named(against, name, levels)
     contenders = [level for level in levels if level != first]
     comparisons = [
         Comparison(setting(name, level), {name: first}, {name: level}) for level in contenders
     ]
-    aligned = [align_cells(comparison, all_readings) for comparison in comparisons]
+    aligned = [align_cells(comparison, trials) for comparison in comparisons]
     if not any(aligned):
         raise UsageError(
             f"--by {axis}: no two cells of {run.path} differ only in {setting_name(name)}"
@@ -129,7 +127,7 @@ def compare_levels(
 # Axes and their levels
 
 
-def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
+def _field_of(axis: str, trials: Sequence[Record]) -> str:
     """The field of ``axis``, which is a field's name in records or in a matrix.
 
     UsageError if there is no such field.
@@ -137,7 +135,7 @@ def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)
-    fields = {*OF_A_CELL, *(name for reading in all_readings for name in reading.settings)}
+    fields = {*OF_A_CELL, *(name for record in trials for name in record.settings)}
     if name not in fields and axis not in FIELD_OF:
         names = [*OF_A_CELL, *FIELD_OF]
         axes = ", ".join(sorted(fields))
@@ -147,31 +145,31 @@ def _field_of(axis: str, all_readings: Sequence[Reading]) -> str:
     return name
 
 
-def _levels(name: str, all_readings: Sequence[Reading]) -> list[Level]:
+def _levels(name: str, trials: Sequence[Record]) -> list[Level]:
     """The levels of a setting, in the plan's order.
 
     Absence is a level only if other cells of the same test and protocol have the setting. For
     example, no UDP cell has a congestion control.
     """
-    cells = _cells(all_readings)
+    cells = _cells(trials)
     kinds = {_kind(cell) for cell in cells if cell.get(name) is not None}
     return [*dict.fromkeys(cell.get(name) for cell in cells if _kind(cell) in kinds)]
 
 
-def _cells(all_readings: Sequence[Reading]) -> list[dict[str, Level]]:
-    return [plain_cell(trials[0]) for trials in by_cell(all_readings).values()]
+def _cells(trials: Sequence[Record]) -> list[dict[str, Level]]:
+    return [plain_cell(trials[0]) for trials in by_cell(trials).values()]
 
 
 def _kind(cell: Mapping[str, Level]) -> tuple[Level, Level]:
     return cell["test"], cell.get("protocol")
 
 
-def _axes_words(all_readings: Sequence[Reading]) -> str:
+def _axes_words(trials: Sequence[Record]) -> str:
     """A text about the axes that can be compared."""
     from netlab.config.settings import NAME_OF
 
-    names = dict.fromkeys(name for cell in _cells(all_readings) for name in cell)
-    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, all_readings)) > 1]
+    names = dict.fromkeys(name for cell in _cells(trials) for name in cell)
+    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, trials)) > 1]
     return f"the axes of this run are {', '.join(axes)}" if axes else "this run has no axis"
 
 

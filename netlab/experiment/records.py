@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from netlab.messages import Message, _, sentence_case
+from netlab.stats.histogram import Histogram, from_pairs
 
 Value = str | int | float | bool | list[int] | list[float]
 """Types of a record's values. NaN and special values are not allowed: an unknown value is
@@ -50,7 +51,16 @@ class Status(StrEnum):
     """The host, the path or the protocol refuses the trial. This is no error of the run, and the
     run does not repeat the trial."""
     PENDING = "pending"
-    """A host of the trial is away."""
+    """A host of the trial is away, or the trial was not measured yet."""
+
+
+STATUSES: Mapping[str, str] = {
+    "ok": _("ok"),
+    "failed": _("failed"),
+    "impossible": _("impossible"),
+    "pending": _("pending"),
+}
+"""Status of a trial → its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,16 +187,119 @@ def reason_of(word: str) -> str:
     return word if word in REASONS else "unknown-error"
 
 
+class MeasuredValues:
+    """Typed access to measured values by name; each name ends in its unit.
+
+    A value that is absent, or of another type than its reader returns, is ``None``.
+    """
+
+    __slots__ = ()
+
+    def value(self, name: str) -> Any:
+        """The measured value, of whatever type."""
+        raise NotImplementedError
+
+    def number(self, name: str) -> float | None:
+        """A number."""
+        value = self.value(name)
+        kind = type(value)
+        return value if kind is int or kind is float else None
+
+    def whole(self, name: str) -> int | None:
+        """A whole number."""
+        value = self.value(name)
+        return value if type(value) is int else None
+
+    def text(self, name: str) -> str | None:
+        """A text."""
+        value = self.value(name)
+        return value if isinstance(value, str) else None
+
+    def flag(self, name: str) -> bool | None:
+        """A truth value."""
+        value = self.value(name)
+        return value if isinstance(value, bool) else None
+
+    def series(self, name: str) -> Sequence[float]:
+        """A list of numbers; empty if there is none, or if it holds anything else."""
+        value = self.value(name)
+        if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
+            return ()
+        return value
+
+    def histogram(self, name: str) -> Histogram | None:
+        """A histogram with at least one value; ``None`` also if it is damaged."""
+        pairs, bits = self.value(name), self.whole(f"{name}_bits")
+        if not isinstance(pairs, list | tuple) or not pairs or bits is None:
+            return None
+        try:
+            return from_pairs([*map(int, pairs)], bits)
+        except ValueError:
+            return None
+
+    def grown(self, end: str, counter: str) -> float | None:
+        """Growth of a counter of the TCP of ``end`` over the end's window; ``None`` also if the
+        counter fell.
+        """
+        begin = self.number(f"{end}_tcp_begin_{counter}")
+        after = self.number(f"{end}_tcp_end_{counter}")
+        return None if begin is None or after is None or after < begin else after - begin
+
+
+@dataclass(frozen=True, slots=True)
+class FlowValues(MeasuredValues):
+    """The measured values of the data in one direction, by their names without the prefix."""
+
+    values: Mapping[str, Value]
+    prefix: str
+
+    def value(self, name: str) -> Any:
+        """As for any measured values."""
+        return self.values.get(self.prefix + name)
+
+    @property
+    def throughput_bit_per_s(self) -> float | None:
+        """Measured at the receiver."""
+        return self.number("throughput_bit_per_s")
+
+    @property
+    def sent_messages(self) -> int | None:
+        """Messages sent in the whole test."""
+        return self.whole("sent_messages")
+
+    @property
+    def lost_messages(self) -> int | None:
+        """Messages lost in the whole test."""
+        return self.whole("lost_messages")
+
+    @property
+    def mss_bytes(self) -> int | None:
+        """Largest payload of a TCP segment."""
+        return self.whole("mss_bytes")
+
+    @property
+    def tcp_timestamps(self) -> bool | None:
+        """Whether TCP's segments had timestamps."""
+        return self.flag("tcp_timestamps")
+
+    @property
+    def connected_by(self) -> str | None:
+        """The side that connected: ``client`` or ``server``."""
+        return self.text("connected_by")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """The result of one trial, or its failure. A value that is absent is unknown."""
+class Record(MeasuredValues):
+    """The result of one trial, its failure, or a trial that is not measured yet. A value that is
+    absent is unknown.
+    """
 
     cell: str
     """Key of the cell: a combination of a pairing (server and client), a test and its settings."""
     trial: int
     """Counted from 1."""
     attempt: int
-    """Counted from 1; above 1 if the trial was repeated."""
+    """Counted from 1; above 1 if the trial was repeated; 0 for a trial not measured yet."""
     status: Status
     pairing: str
     server: str
@@ -206,6 +319,76 @@ class Record:
     """The error number behind the reason, in the numbering of the host's system."""
     detail: str | None = None
     """One sentence for people."""
+
+    @classmethod
+    def not_measured(
+        cls, cell: str, trial: int, *, pairing: str, test: str, settings: Mapping[str, Value]
+    ) -> Record:
+        """A planned trial that has no record yet."""
+        return cls(
+            cell=cell,
+            trial=trial,
+            attempt=0,
+            status=Status.PENDING,
+            pairing=pairing,
+            server="",
+            client="",
+            test=test,
+            started_at="",
+            settings=settings,
+            values={},
+            reason="not-measured-yet",
+        )
+
+    def value(self, name: str) -> Any:
+        """A measured value; ``None`` for a trial without a result."""
+        return self.values.get(name) if self.status is Status.OK else None
+
+    @property
+    def measured(self) -> Mapping[str, Value]:
+        """The values of a trial with a result; empty for any other trial."""
+        return self.values if self.status is Status.OK else {}
+
+    @property
+    def flows(self) -> Mapping[str, FlowValues]:
+        """Prefix of its values → flow: one, or two if the test sends both ways."""
+        is_two_way = self.settings.get("direction") == "both"
+        return {prefix: self.flow(prefix) for prefix in FLOWS if bool(prefix) == is_two_way}
+
+    def flow(self, prefix: str) -> FlowValues:
+        """The measured values with this prefix: a flow of the trial, or one end of it."""
+        return FlowValues(self.measured, prefix)
+
+    @property
+    def same_host(self) -> bool:
+        """Whether server and client were one host: no wire was used."""
+        return self.values.get("same_host") is True
+
+    @property
+    def protocol(self) -> str:
+        """``TCP`` or ``UDP``; empty if the test has none."""
+        return str(self.settings.get("protocol", ""))
+
+    @property
+    def message_bytes(self) -> int | None:
+        """Bytes of one message."""
+        size = self.settings.get("message_bytes")
+        return size if isinstance(size, int) else None
+
+    @property
+    def why_blank(self) -> str:
+        """Why the trial has no figure: a sentence for a footnote, with reason and error number."""
+        word = self.reason or ("no-figure" if self.status == "ok" else "no-reason-given")
+        entry = REASONS.get(word)
+        code = word
+        if self.errno is not None:
+            code = _("{word}, error number {number}", word=word, number=self.errno)
+        status = STATUSES.get(self.status, self.status)
+        if entry is None:
+            return _("{status} ({code}).", status=status, code=code)
+        if word in ("not-recorded", "not-measured-yet"):
+            return _("{reason} ({code}).", reason=entry.words, code=code)
+        return _("{status}: {reason} ({code}).", status=status, reason=entry.words, code=code)
 
     @property
     def is_final(self) -> bool:

@@ -3,7 +3,7 @@
 The run folder is the only input. The same run with the same options gives the same bytes.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 from netlab.messages import _
 
 if TYPE_CHECKING:
+    from netlab.experiment.records import Record
     from netlab.findings.analysis import Analysis
     from netlab.report.answers.first_screen import FirstLines
     from netlab.report.language.wording import Wording
     from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
-    from netlab.results.readings import Reading
 
 PAGE = "index.html"
 CHARTS = "charts"
@@ -82,32 +82,25 @@ class Report:
     """Folder in the run folder for the files; empty: the run folder itself."""
 
     @cached_property
-    def readings(self) -> tuple[Reading, ...]:
-        """The run's trials as plain data."""
-        from netlab.results.readings import readings
-
-        return readings(self.run)
-
-    @cached_property
     def layout(self) -> Layout:
         """The arrangement of the trials in tables of throughput, see ``in_tables``."""
         from netlab.results.layout import lay_out
 
-        return lay_out(in_tables(self.readings))
+        return lay_out(in_tables(self.run.trials))
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The sections of the page except the tables of throughput, not translated yet."""
         from netlab.report.sections import parts_of
 
-        return parts_of(self.run, self.readings)
+        return parts_of(self.run, self.run.trials)
 
     @cached_property
     def first_lines(self) -> FirstLines:
         """The lines at the top of the page: answers, comparisons and warnings."""
         from netlab.report.answers.first_screen import first_lines
 
-        return first_lines(self.run, self.readings, self.layout)
+        return first_lines(self.run, self.run.trials, self.layout)
 
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.
@@ -146,9 +139,9 @@ class Report:
             material = _People(self.first_lines, means, worded_diagrams, tabled, further)
             files |= self._for_people(material)
             all_charts = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-            first = first_of(self.first_lines, self.readings, self.layout, link, all_charts)
+            first = first_of(self.first_lines, self.run.trials, self.layout, link, all_charts)
             contents = Contents(
-                *(run, self.readings, means, tabled, further),
+                *(run, self.run.trials, means, tabled, further),
                 *((*worded_diagrams, *of_further), left_out, cells, first),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
                 to_run="../" if self.below else "",
@@ -180,7 +173,7 @@ class Report:
     def _cells(self) -> str:
         from netlab.report.page import cells_json
 
-        return cells_json(self.run, self.readings, self.wording)
+        return cells_json(self.run, self.run.trials, self.wording)
 
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
@@ -255,7 +248,7 @@ class Report:
         from netlab.report.write.text import plain
         from netlab.terminal import printable
 
-        counts = self.wording.text(summary(self.readings))
+        counts = self.wording.text(summary(self.run.trials))
         title = printable(f"{self.run.plan.title}, {counts}")
         means = map(self.wording.of_table, overviews(self.layout))
         parts = map(self.wording.of_part, self.parts)
@@ -301,12 +294,10 @@ def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
     return [table for section in sections for table in section.tables]
 
 
-def in_tables(readings: Iterable[Reading]) -> list[Reading]:
-    """The readings that tables of throughput show: streams, except those between named hosts."""
+def in_tables(records: Iterable[Record]) -> list[Record]:
+    """The records that tables of throughput show: streams, except those between named hosts."""
     from netlab.experiment.pairings import is_by_name
 
     return [
-        reading
-        for reading in readings
-        if reading.test == STREAM and not is_by_name(reading.pairing)
+        record for record in records if record.test == STREAM and not is_by_name(record.pairing)
     ]

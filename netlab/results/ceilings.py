@@ -14,8 +14,8 @@ from netlab.ethernet import (
     mss_of,
 )
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import FlowValues, Record
 from netlab.results.layout import Bin, TableColumn
-from netlab.results.readings import FlowReading, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +45,23 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
     """
     bins_of_column = tuple(bins)
     trials = [
-        (reading, table_bin.flow) for table_bin in bins_of_column for reading in table_bin.readings
+        (record, table_bin.flow) for table_bin in bins_of_column for record in table_bin.records
     ]
-    if link is None or not trials or any(reading.same_host for reading, _ in trials):
+    if link is None or not trials or any(record.same_host for record, _ in trials):
         return None
     with_options = [
-        (reading, flow)
-        for reading, flow in trials
-        if reading.flows[flow].tcp_timestamps is not None
+        (record, flow) for record, flow in trials if record.flow(flow).tcp_timestamps is not None
     ]
     ceilings = [
         ceiling
-        for reading, flow in (with_options or trials)
-        for ceiling in _ceilings(column, reading, reading.flows[flow], link)
+        for record, flow in (with_options or trials)
+        for ceiling in _ceilings(column, record, record.flow(flow), link)
     ]
     return Ceiling(max(ceilings), min(ceilings)) if ceilings else None
 
 
-def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Link) -> list[float]:
-    ip_version = ip_version_of(reading.settings)
+def _ceilings(column: TableColumn, record: Record, flow: FlowValues, link: Link) -> list[float]:
+    ip_version = ip_version_of(record.settings)
     flow_timestamps = flow.tcp_timestamps
     try:
         if column.protocol == "UDP" or (
@@ -89,9 +87,7 @@ def _ceilings(column: TableColumn, reading: Reading, flow: FlowReading, link: Li
         return []
 
 
-def _mss_bytes(
-    flow: FlowReading, link: Link, ip_version: IpVersion, timestamps: bool
-) -> int | None:
+def _mss_bytes(flow: FlowValues, link: Link, ip_version: IpVersion, timestamps: bool) -> int | None:
     """The effective MSS, if it was recorded and the link's MTU allows it."""
     if flow.mss_bytes is None:
         return None

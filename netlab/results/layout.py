@@ -1,6 +1,6 @@
-"""Arranges readings (trials) in tables: which settings form rows, columns and tables. No I/O.
+"""Arranges records (trials) in tables: which settings form rows, columns and tables. No I/O.
 
-A cell is one combination of test, pairing (server and client) and settings; a reading is the data
+A cell is one combination of test, pairing (server and client) and settings; a record is the data
 of one of its trials.
 """
 
@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from netlab.experiment.cells import DEFAULTS
-from netlab.experiment.records import Value
+from netlab.experiment.records import FLOWS, FlowValues, Record, Value
 from netlab.messages import _, joined
 from netlab.results.labels import setting
-from netlab.results.readings import FLOWS, FlowReading, Reading
 
 ROWS = "socket_buffer_bytes"
 """The setting that forms the rows, unless only other settings vary."""
@@ -52,22 +51,22 @@ class TableColumn:
 class Bin:
     """One place of a table: the trials of one cell in one direction."""
 
-    readings: tuple[Reading, ...]
+    records: tuple[Record, ...]
     flow: str
 
     @property
     def cell(self) -> str:
         """Key of the cell of all trials; empty if they belong to several cells."""
-        cells = {reading.cell for reading in self.readings}
+        cells = {record.cell for record in self.records}
         return cells.pop() if len(cells) == 1 else ""
 
     @property
-    def flows(self) -> tuple[FlowReading, ...]:
+    def flows(self) -> tuple[FlowValues, ...]:
         """The flows of the trials with a result."""
         return tuple(
-            reading.flows[self.flow]
-            for reading in self.readings
-            if reading.flows[self.flow].throughput_bit_per_s is not None
+            record.flow(self.flow)
+            for record in self.records
+            if record.flow(self.flow).throughput_bit_per_s is not None
         )
 
     @property
@@ -77,12 +76,10 @@ class Bin:
         return tuple(figure for figure in figures if figure is not None)
 
     @property
-    def blanks(self) -> tuple[Reading, ...]:
+    def blanks(self) -> tuple[Record, ...]:
         """The trials without a result."""
         return tuple(
-            reading
-            for reading in self.readings
-            if reading.flows[self.flow].throughput_bit_per_s is None
+            record for record in self.records if record.flow(self.flow).throughput_bit_per_s is None
         )
 
 
@@ -102,19 +99,17 @@ class BinGrid:
     bins: dict[tuple[LevelValue, TableColumn], Bin]
 
     @property
-    def readings(self) -> tuple[Reading, ...]:
+    def records(self) -> tuple[Record, ...]:
         """Every trial of the grid, each once."""
         by_identity = {
-            id(reading): reading
-            for table_bin in self.bins.values()
-            for reading in table_bin.readings
+            id(record): record for table_bin in self.bins.values() for record in table_bin.records
         }
         return tuple(by_identity.values())
 
     @property
     def same_host(self) -> bool:
         """Whether server and client were one host in any trial: its traffic crossed no cable."""
-        return any(reading.same_host for reading in self.readings)
+        return any(record.same_host for record in self.records)
 
     @property
     def title(self) -> str:
@@ -134,7 +129,7 @@ class BinGrid:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The arrangement of a run's readings in tables."""
+    """The arrangement of a run's records in tables."""
 
     row_setting: str
     split: tuple[str, ...]
@@ -148,15 +143,15 @@ def of_pairing(words: str, *, same_host: bool) -> str:
     return _("{pairing} (same host)", pairing=words) if same_host else words
 
 
-def lay_out(readings: Sequence[Reading]) -> Layout:
-    """One table per pairing and combination of settings; every reading has a place."""
-    varying = _varying(readings)
+def lay_out(records: Sequence[Record]) -> Layout:
+    """One table per pairing and combination of settings; every record has a place."""
+    varying = _varying(records)
     row_setting = _row_setting(varying)
     split = tuple(name for name in varying if name != row_setting)
-    groups: dict[tuple[Levels, str], list[Reading]] = {}
-    for reading in readings:
-        levels = tuple(level(reading, name) for name in split)
-        groups.setdefault((levels, reading.pairing), []).append(reading)
+    groups: dict[tuple[Levels, str], list[Record]] = {}
+    for record in records:
+        levels = tuple(level(record, name) for name in split)
+        groups.setdefault((levels, record.pairing), []).append(record)
     combinations = list(dict.fromkeys(levels for levels, _ in groups))
     sequence = sorted(groups.items(), key=lambda item: combinations.index(item[0][0]))
     return Layout(
@@ -173,34 +168,34 @@ _CONDITIONS_SHOWN = 3
 """If there are more conditions, those with default values are left out of the title."""
 
 
-def level(reading: Reading, name: str) -> LevelValue:
-    """The requested value of one setting of a reading; ``None`` if it was not set."""
-    return reading.test if name == "test" else reading.settings.get(name)
+def level(record: Record, name: str) -> LevelValue:
+    """The requested value of one setting of a record; ``None`` if it was not set."""
+    return record.test if name == "test" else record.settings.get(name)
 
 
-def levels_of(readings: Iterable[Reading], name: str) -> Levels:
+def levels_of(records: Iterable[Record], name: str) -> Levels:
     """The levels (values) of a setting: numbers by size, words in plan order, ``None`` last."""
-    levels = dict.fromkeys(level(reading, name) for reading in readings)
+    levels = dict.fromkeys(level(record, name) for record in records)
     present = [value for value in levels if value is not None]
     if all(isinstance(value, int | float) for value in present):
         present.sort(key=lambda number: number if isinstance(number, int | float) else 0)
     return (*present, *([None] if None in levels else []))
 
 
-def _varying(readings: Sequence[Reading]) -> dict[str, int]:
+def _varying(records: Sequence[Record]) -> dict[str, int]:
     """Setting → its number of levels, for settings that vary within one protocol.
 
     A setting that differs only between protocols (a congestion control, which UDP does not have)
     belongs to the columns of its protocol and splits no tables.
     """
-    names = ["test", *dict.fromkeys(name for reading in readings for name in reading.settings)]
+    names = ["test", *dict.fromkeys(name for record in records for name in record.settings)]
     level_counts: dict[str, int] = {}
     for name in names:
         if name in ("protocol", "message_bytes"):
             continue
         per_protocol: dict[str, set[LevelValue]] = {}
-        for reading in readings:
-            per_protocol.setdefault(reading.protocol, set()).add(level(reading, name))
+        for record in records:
+            per_protocol.setdefault(record.protocol, set()).add(level(record, name))
         most = max(map(len, per_protocol.values()), default=0)
         if most > 1:
             level_counts[name] = most
@@ -229,12 +224,12 @@ def _in_words(conditions: _Conditions, *, brief: bool = False) -> str:
     return joined(", ", [setting(name, value, brief=brief) for name, value in conditions])
 
 
-def _grid(group: list[Reading], pairing: str, conditions: _Conditions, row_setting: str) -> BinGrid:
-    collected: dict[tuple[LevelValue, TableColumn], list[Reading]] = {}
-    for reading in group:
-        for flow in reading.flows:
-            column = TableColumn(reading.protocol, reading.message_bytes or 0, flow)
-            collected.setdefault((level(reading, row_setting), column), []).append(reading)
+def _grid(group: list[Record], pairing: str, conditions: _Conditions, row_setting: str) -> BinGrid:
+    collected: dict[tuple[LevelValue, TableColumn], list[Record]] = {}
+    for record in group:
+        for flow in record.flows:
+            column = TableColumn(record.protocol, record.message_bytes or 0, flow)
+            collected.setdefault((level(record, row_setting), column), []).append(record)
     return BinGrid(
         pairing=pairing,
         conditions=_in_words(conditions),
@@ -243,7 +238,7 @@ def _grid(group: list[Reading], pairing: str, conditions: _Conditions, row_setti
         rows=levels_of(group, row_setting),
         columns=tuple(sorted({column for _, column in collected})),
         bins={
-            (row, column): Bin(tuple(bin_readings), column.flow)
-            for (row, column), bin_readings in collected.items()
+            (row, column): Bin(tuple(of_bin), column.flow)
+            for (row, column), of_bin in collected.items()
         },
     )

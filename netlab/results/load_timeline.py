@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from netlab.experiment.load_phases import EDGES, PHASES, Trip
-from netlab.experiment.records import FLOWS, as_number
+from netlab.experiment.records import FLOWS, Record, as_number
 
 RatePoints = tuple[tuple[float, float], ...]
 """(seconds, value) in the order of time."""
@@ -35,20 +34,20 @@ class LoadTimeline:
         return tuple(trip for trip in self.trips if begin_ns <= trip.at_ns < end_ns)
 
 
-def timeline_of(settings: Mapping[str, Any], values: Mapping[str, Any]) -> LoadTimeline | None:
-    """The timeline of a trial with these values; ``None`` without usable single round trips."""
-    rate = as_number(settings.get("request_rate_per_s"))
-    trips = tuple(_trips(values, rate)) if rate else ()
+def timeline_of(record: Record) -> LoadTimeline | None:
+    """The timeline of a trial; ``None`` without usable single round trips."""
+    rate = as_number(record.settings.get("request_rate_per_s"))
+    trips = tuple(_trips(record, rate)) if rate else ()
     if not trips:
         return None
-    opened_ns = as_number(values.get("load_open_ns"))
-    rates = {} if opened_ns is None else dict(_rates(values, opened_ns))
-    return LoadTimeline(trips, rates, dict(_phases(values)))
+    opened_ns = record.number("load_open_ns")
+    rates = {} if opened_ns is None else dict(_rates(record, opened_ns))
+    return LoadTimeline(trips, rates, dict(_phases(record)))
 
 
-def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
+def _trips(record: Record, rate_per_s: float) -> Iterator[Trip]:
     """The round trips; request n was due n / rate after the first one."""
-    answered, losses = numbers(values.get("trip_ns")), set(numbers(values.get("lost_trips")))
+    answered, losses = record.series("trip_ns"), set(record.series("lost_trips"))
     times = iter(answered)
     for number in range(len(answered) + len(losses)):
         at_ns = round(1e9 * number / rate_per_s)
@@ -58,19 +57,19 @@ def _trips(values: Mapping[str, Any], rate_per_s: float) -> Iterator[Trip]:
             yield Trip(at_ns, int(ns))
 
 
-def _rates(values: Mapping[str, Any], opened_ns: float) -> Iterator[tuple[str, RatePoints]]:
+def _rates(record: Record, opened_ns: float) -> Iterator[tuple[str, RatePoints]]:
     for flow in FLOWS:
-        interval_bytes = numbers(values.get(f"{flow}receiver_interval_bytes"))
-        interval_ns = as_number(values.get(f"{flow}receiver_interval_ns"))
+        interval_bytes = record.series(f"{flow}receiver_interval_bytes")
+        interval_ns = record.number(f"{flow}receiver_interval_ns")
         if interval_bytes and interval_ns:
-            elapsed_ns = as_number(values.get(f"{flow}receiver_elapsed_ns"))
+            elapsed_ns = record.number(f"{flow}receiver_elapsed_ns")
             points = interval_rates(interval_bytes, interval_ns, elapsed_ns)
             yield flow, tuple((short(opened_ns / 1e9 + x), y) for x, y in points)
 
 
-def _phases(values: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, float]]]:
+def _phases(record: Record) -> Iterator[tuple[str, tuple[float, float]]]:
     for phase in PHASES:
-        begin_ns, end_ns = (as_number(values.get(edge)) for edge in EDGES[phase])
+        begin_ns, end_ns = (record.number(edge) for edge in EDGES[phase])
         if begin_ns is not None and end_ns is not None and begin_ns < end_ns:
             yield phase, (begin_ns / 1e9, end_ns / 1e9)
 
@@ -117,13 +116,6 @@ def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
             trip for trip in group if trip.at_ns in extreme_at_ns or trip.at_ns == lost_at_ns
         ]
     return kept_trips
-
-
-def numbers(value: object) -> list[float]:
-    """A list of numbers; empty if the value is no list or contains anything else."""
-    if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
-        return []
-    return value
 
 
 def short(value: float) -> float:

@@ -1,6 +1,6 @@
 """Quantities: the headline figure of each kind of test, with name and unit. No I/O.
 
-A cell is one combination of test, pairing (server and client) and settings; a reading is the data
+A cell is one combination of test, pairing (server and client) and settings; a record is the data
 of one of its trials.
 """
 
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from operator import methodcaller
 
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.results.labels import setting
 from netlab.results.layout import LevelValue, level
-from netlab.results.readings import Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One kind of figure of a reading."""
+    """One kind of figure of a record."""
 
     name: str
     unit: str
@@ -27,75 +27,67 @@ class Quantity:
     more: str
     """The word for a greater value, such as ``longer``."""
     less: str
-    of: Callable[[Reading], float | None]
-    """The figure of a reading in bit/s, ns, bytes or 1/s; ``None`` if it has none."""
+    of: Callable[[Record], float | None]
+    """The figure of a record in bit/s, ns, bytes or 1/s; ``None`` if it has none."""
 
     @property
     def more_is_worse(self) -> bool:
         """Whether a greater value is worse: a longer time."""
         return self.more in ("longer", "larger")
 
-    def in_unit(self, reading: Reading) -> float | None:
+    def in_unit(self, record: Record) -> float | None:
         """The figure in ``unit``."""
-        value = self.of(reading)
+        value = self.of(record)
         return None if value is None else value / self.scale
 
 
-def quantities_of(reading: Reading) -> tuple[Quantity, ...]:
-    """The headline figures of a reading's test; a stream in both directions has two, not a sum."""
-    if reading.test == "round_trip":
+def quantities_of(record: Record) -> tuple[Quantity, ...]:
+    """The headline figures of a record's test; a stream in both directions has two, not a sum."""
+    if record.test == "round_trip":
         return (ROUND_TRIP,)
-    if reading.test == "connect":
+    if record.test == "connect":
         return (TRANSACTION,)
-    if reading.test == "payload_search":
+    if record.test == "payload_search":
         return (PAYLOAD,)
-    if reading.test == "throughput_search":
+    if record.test == "throughput_search":
         return (FRAMES,)
-    throughputs = tuple(_THROUGHPUTS[flow] for flow in reading.flows)
-    if reading.test == "latency_under_load":
+    throughputs = tuple(_THROUGHPUTS[flow] for flow in record.flows)
+    if record.test == "latency_under_load":
         return (INCREASE, *throughputs)
     return throughputs
 
 
-def number(name: str, reading: Reading) -> float | None:
-    """A measured number of a reading with a result, by the name of its column."""
-    return reading.number(name) if reading.status == "ok" else None
+def _number(name: str) -> Callable[[Record], float | None]:
+    return methodcaller("number", name)
 
 
 ROUND_TRIP = Quantity(
-    _("mean round trip"), "µs", 1e3, _("longer"), _("shorter"), partial(number, "rtt_mean_ns")
+    _("mean round trip"), "µs", 1e3, _("longer"), _("shorter"), _number("rtt_mean_ns")
 )
 TRANSACTION = Quantity(
-    _("mean transaction"), "µs", 1e3, _("longer"), _("shorter"), partial(number, "rtt_mean_ns")
+    _("mean transaction"), "µs", 1e3, _("longer"), _("shorter"), _number("rtt_mean_ns")
 )
 STACK = Quantity(
     _("mean time in the mirror’s stack"),
     *("µs", 1e3, _("longer"), _("shorter")),
-    partial(number, "server_stack_mean_ns"),
+    _number("server_stack_mean_ns"),
 )
-PAYLOAD = Quantity(
-    _("payload"), _("bytes"), 1, _("more"), _("less"), partial(number, "payload_bytes")
-)
+PAYLOAD = Quantity(_("payload"), _("bytes"), 1, _("more"), _("less"), _number("payload_bytes"))
 
 INCREASE = Quantity(
     _("increase of the round trip under load"),
     *("ms", 1e6, _("larger"), _("smaller")),
-    partial(number, "increase_ns"),
+    _number("increase_ns"),
 )
 
-FRAMES = Quantity(_("frames"), "1/s", 1, _("more"), _("fewer"), partial(number, "frames_per_s"))
-
-
-def _throughput(flow: str, reading: Reading) -> float | None:
-    reading_flow = reading.flows.get(flow)
-    return None if reading_flow is None else reading_flow.throughput_bit_per_s
+FRAMES = Quantity(_("frames"), "1/s", 1, _("more"), _("fewer"), _number("frames_per_s"))
 
 
 _THROUGHPUTS = {
     flow: Quantity(
         name,
         *("Mbit/s", 1e6, _("more"), _("less")),
-        partial(_throughput, flow),
+        _number(f"{flow}throughput_bit_per_s"),
     )
     for flow, name in {
         "": _("throughput"),
@@ -125,7 +117,7 @@ _NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 
 
 def names_of(
-    readings: Iterable[Reading], leaving_out: Collection[str] = (), *, brief: bool = False
+    records: Iterable[Record], leaving_out: Collection[str] = (), *, brief: bool = False
 ) -> dict[str, str]:
     """Cell → its name, such as ``UDP 18, server’s receive call spinning``.
 
@@ -134,63 +126,61 @@ def names_of(
     to a size) is left out, as are the pairing and the settings in ``leaving_out``. ``brief``:
     settings whose values are words appear without their name: ``UDP 18, spinning``.
     """
-    words = words_of(readings, leaving_out, brief=brief)
+    words = words_of(records, leaving_out, brief=brief)
     return {
         cell: joined(", ", [head, *rest] if head else rest) for cell, (head, *rest) in words.items()
     }
 
 
 def words_of(
-    readings: Iterable[Reading], leaving_out: Collection[str] = (), *, brief: bool = False
+    records: Iterable[Record], leaving_out: Collection[str] = (), *, brief: bool = False
 ) -> dict[str, tuple[str, ...]]:
     """Cell → the parts of its name: protocol and message size (or ""), then each setting.
 
     Cells with the same test and protocol have the same settings, in the same order.
     """
-    cells: dict[str, Reading] = {}
-    for reading in readings:
-        cells.setdefault(reading.cell, reading)
+    cells: dict[str, Record] = {}
+    for record in records:
+        cells.setdefault(record.cell, record)
     words: dict[str, tuple[str, ...]] = {}
-    kinds = dict.fromkeys((reading.test, reading.protocol) for reading in cells.values())
+    kinds = dict.fromkeys((record.test, record.protocol) for record in cells.values())
     for kind in kinds:
-        of_kind = [
-            reading for reading in cells.values() if (reading.test, reading.protocol) == kind
-        ]
+        of_kind = [record for record in cells.values() if (record.test, record.protocol) == kind]
         telling = _telling(of_kind, leaving_out)
         words |= {
-            reading.cell: _words(reading, telling, leaving_out, brief=brief) for reading in of_kind
+            record.cell: _words(record, telling, leaving_out, brief=brief) for record in of_kind
         }
     return words
 
 
-def _telling(readings: Sequence[Reading], leaving_out: Collection[str]) -> list[str]:
+def _telling(records: Sequence[Record], leaving_out: Collection[str]) -> list[str]:
     """The settings that are necessary so that all cells have different names."""
-    settings = dict.fromkeys(name for reading in readings for name in reading.settings)
+    settings = dict.fromkeys(name for record in records for name in record.settings)
     candidates = [name for name in settings if name not in _NEVER_NAMED and name not in leaving_out]
     selection: list[str] = []
-    most = len(_labels(readings, selection))
+    most = len(_labels(records, selection))
     for name in candidates:
-        count = len(_labels(readings, [*selection, name]))
+        count = len(_labels(records, [*selection, name]))
         if count > most:
             selection.append(name)
             most = count
     return selection
 
 
-def _labels(readings: Sequence[Reading], names: Sequence[str]) -> set[tuple[LevelValue, ...]]:
+def _labels(records: Sequence[Record], names: Sequence[str]) -> set[tuple[LevelValue, ...]]:
     all_names = ("pairing", *_NAMED, *names)
-    return {tuple(_level(reading, name) for name in all_names) for reading in readings}
+    return {tuple(_level(record, name) for name in all_names) for record in records}
 
 
-def _level(reading: Reading, name: str) -> LevelValue:
-    return reading.pairing if name == "pairing" else level(reading, name)
+def _level(record: Record, name: str) -> LevelValue:
+    return record.pairing if name == "pairing" else level(record, name)
 
 
 def _words(
-    reading: Reading, telling: Sequence[str], leaving_out: Collection[str], *, brief: bool
+    record: Record, telling: Sequence[str], leaving_out: Collection[str], *, brief: bool
 ) -> tuple[str, ...]:
-    size = "" if reading.message_bytes is None else str(reading.message_bytes)
-    head_words = {"protocol": reading.protocol, "message_bytes": size}
+    size = "" if record.message_bytes is None else str(record.message_bytes)
+    head_words = {"protocol": record.protocol, "message_bytes": size}
     heads = [word for name, word in head_words.items() if word and name not in leaving_out]
-    words = [setting(name, level(reading, name), brief=brief) for name in telling]
+    words = [setting(name, level(record, name), brief=brief) for name in telling]
     return (joined(" ", heads) if heads else "", *words)

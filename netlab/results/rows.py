@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -55,36 +55,6 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
 @lru_cache(maxsize=256)
 def _histograms(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name.endswith("_histogram"))
-
-
-def columns_of_trials(stored: StoredRun, names: Collection[str]) -> dict[str, list[Any]]:
-    """The columns ``names`` of the rows of ``rows_of``, in this order, each of one type.
-
-    Columns without any known value are left out. Other columns are not read, which saves time.
-    """
-    trials = list(stored.trials())
-    columns: dict[str, list[Any]] = {}
-    wanted_of: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for row, (cell, trial, record) in enumerate(trials):
-        trial_names = _naming(cell, trial, record)
-        settings = cell.settings if record is None else {**cell.settings, **record.settings}
-        values: Mapping[str, Any] = {} if record is None else record.values
-        value_names = tuple(values)
-        if value_names not in wanted_of:
-            wanted_of[value_names] = tuple(name for name in value_names if name in names)
-        parts = [
-            *((name, values[name]) for name in wanted_of[value_names] if name not in settings),
-            *((name, value) for name, value in settings.items() if name in names),
-        ]
-        for name, value in (
-            *((name, value) for name, value in parts if name not in trial_names),
-            *trial_names.items(),
-        ):
-            if value is not None:
-                if name not in columns:
-                    columns[name] = [None] * len(trials)
-                columns[name][row] = value
-    return {name: column_of(columns[name], name)[1] for name in names if name in columns}
 
 
 def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:

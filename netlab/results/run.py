@@ -6,16 +6,17 @@ a record holds the result of one trial. A session is one execution of netlab tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, Value
+from netlab.results.rows import text_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import Damage
-from netlab.store.plan import Plan
+from netlab.store.plan import Plan, PlannedCell
 from netlab.store.reader import Note, StoredRun, read
 
 if TYPE_CHECKING:
@@ -47,6 +48,19 @@ class Run:
     def latest(self) -> Mapping[tuple[str, int], Record]:
         """(cell, trial) → the valid record of the trial, which is its last one."""
         return self.stored.latest
+
+    @cached_property
+    def trials(self) -> tuple[Record, ...]:
+        """Every trial in the plan's order, with the settings that were requested of it in one order
+        for all cells; pending trials as well, as far as their number is known. A list among the
+        settings is JSON text.
+        """
+        order = dict.fromkeys(name for cell in self.plan.cells for name in cell.settings)
+        asked = {cell.key: _in_order(cell.settings, order) for cell in self.plan.cells}
+        return tuple(
+            _trial(cell, trial, record, asked[cell.key])
+            for cell, trial, record in self.stored.trials()
+        )
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -85,6 +99,29 @@ class Run:
         from netlab.results.frame import frame_of  # imports pandas, which takes 0.3 s
 
         return frame_of(self.stored)
+
+
+def _trial(
+    cell: PlannedCell, trial: int, record: Record | None, settings: Mapping[str, Value]
+) -> Record:
+    if record is None:
+        names = {"pairing": cell.pairing, "test": cell.test}
+        return Record.not_measured(cell.key, trial, **names, settings=settings)
+    if record.settings != cell.settings:
+        further = _in_order(record.settings, record.settings)
+        return replace(record, settings={**settings, **further})
+    return record if settings is cell.settings else replace(record, settings=settings)
+
+
+def _in_order(settings: Mapping[str, Value], order: Iterable[str]) -> Mapping[str, Value]:
+    """The settings in this order, with JSON text for lists: each can be a key."""
+    names = [name for name in order if name in settings]
+    if names == [*settings] and not any(isinstance(value, list) for value in settings.values()):
+        return settings
+    return {
+        name: text_of(settings[name]) if isinstance(settings[name], list) else settings[name]
+        for name in names
+    }
 
 
 def load(path: Path) -> Run:

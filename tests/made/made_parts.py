@@ -10,7 +10,6 @@ from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Part, Table, TableCell
-from netlab.results.readings import readings
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
 
@@ -32,7 +31,7 @@ def made_run(parent: Path, plan: Plan, records: Sequence[Record]) -> Analysis:
 
 
 def part_of(run: Analysis, name: str) -> Part:
-    return next(part for part in parts_of(run, readings(run)) if part.name == name)
+    return next(part for part in parts_of(run, run.trials) if part.name == name)
 
 
 def place(sheet: Table, row: str, column: str) -> TableCell:

@@ -15,7 +15,6 @@ from netlab.imports.pairs import import_pairs, parse_pairs
 from netlab.report import overview_text
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
-from netlab.results.readings import readings
 
 FOLDER = ROOT / "reports" / "connection-kinds"
 TABLE = FOLDER / "connection-kinds.csv"
@@ -52,7 +51,7 @@ def run() -> Analysis:
 
 @pytest.fixture(scope="module")
 def part(run: Analysis) -> Part:
-    all_parts = parts_of(run, readings(run))
+    all_parts = parts_of(run, run.trials)
     return next(
         candidate for candidate in all_parts if candidate.name == "every-host-with-every-other"
     )

@@ -16,7 +16,6 @@ from netlab.report.tables.elements import GridTable
 from netlab.report.tables.tables import TableSection, overviews, sections
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Layout, TableColumn, lay_out
-from netlab.results.readings import readings
 from netlab.stats import rounded
 
 FOLDER = ROOT / "reports" / "lab-report"
@@ -38,7 +37,7 @@ def run() -> Analysis:
 
 @pytest.fixture(scope="module")
 def layout(run: Analysis) -> Layout:
-    return lay_out(readings(run))
+    return lay_out(run.trials)
 
 
 @pytest.fixture(scope="module")

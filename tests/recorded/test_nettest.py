@@ -20,7 +20,6 @@ from netlab.imports.repeats import import_repeats, parse_repeats
 from netlab.report import overview_text
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Table, TableCell
-from netlab.results.readings import readings
 from netlab.stats import rounded
 
 FOLDER = ROOT / "reports" / "nettest"
@@ -47,7 +46,7 @@ def run() -> Analysis:
 
 @pytest.fixture(scope="module")
 def sheets(run: Analysis) -> dict[str, Table]:
-    parts = parts_of(run, readings(run))
+    parts = parts_of(run, run.trials)
     return {sheet.title: sheet for part in parts for sheet in (*part.sheets, *part.details)}
 
 

@@ -84,7 +84,7 @@ def test_recorded_runs_cover_the_labs_pairings_and_cells_of_the_experiments(
 def test_recorded_trials_are_ok_or_impossible_and_a_reduced_scale_of_counts_is_stored(
     name: str, reports: Reports
 ) -> None:
-    trials = reports(name).readings
+    trials = reports(name).run.trials
     assert {trial.status for trial in trials} <= {"ok", "impossible"}
     assert all(trial.reason for trial in trials if trial.status == "impossible")
     content = json.loads((REPORTS / name / "run.json").read_text("utf-8"))["content"]

@@ -6,52 +6,46 @@ import io
 from typing import Any
 
 import pytest
+from made_grids import trial_of
 from matplotlib.image import imread
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
+from netlab.experiment.records import Record, Value
 from netlab.report import in_tables
 from netlab.report.draw.plot import drawn_each
 from netlab.report.draw.sizes import PAGE_WIDE
 from netlab.report.sections.all_pairs import INSIDE, NOT_REQUESTED, part
 from netlab.report.sections.direction_ratio import ONE_EACH
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
-from netlab.results.readings import FlowReading, Reading
 
 LINK = Link(1e8, 1500)
 
 
-def reading(pairing: str, mbit_per_s: float | None, trial: int = 1, **more: Any) -> Reading:
+def reading(pairing: str, mbit_per_s: float | None, trial: int = 1, **more: Any) -> Record:
     """A trial of a TCP stream; one without a figure failed."""
     settings: dict[str, Value] = {"protocol": "TCP", "message_bytes": 1448}
     settings |= more.pop("settings", {})
     ok = mbit_per_s is not None
-    flow = FlowReading(
-        throughput_bit_per_s=mbit_per_s * 1e6 if mbit_per_s is not None else None,
+    values = {
+        "throughput_bit_per_s": mbit_per_s * 1e6 if mbit_per_s is not None else None,
         **more.pop("flow", {}),
-    )
-    return Reading(
+        **more.pop("values", {}),
+    }
+    return trial_of(
+        values,
         **{
             "cell": f"{pairing} {sorted(settings.items())}",
             "trial": trial,
-            "attempt": 1,
             "status": "ok" if ok else "failed",
             "reason": None if ok else "path-blocked",
-            "errno": None,
-            "detail": None,
             "pairing": pairing,
-            "server": "",
-            "client": "",
-            "test": "stream",
-            "same_host": False,
             "settings": settings,
-            "flows": {"": flow},
             **more,
-        }
+        },
     )
 
 
-def section_of(readings: list[Reading]) -> Part:
+def section_of(readings: list[Record]) -> Part:
     section = part(readings, LINK, imported=False)
     assert section is not None
     return section
@@ -249,7 +243,6 @@ def test_a_pair_with_longer_round_trips_than_its_hosts_explain_is_marked() -> No
             status="ok",
             reason=None,
             test="round_trip",
-            flows={},
             values={
                 "rtt_mean_ns": 1e3
                 * (100 + hosts[server] + hosts[client] + 300 * ((server, client) == ("b", "a")))

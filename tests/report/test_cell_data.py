@@ -30,7 +30,6 @@ from netlab.report.page.cell_findings import CellFinding
 from netlab.report.page.opening import opening
 from netlab.report.page.small_charts import MAX_LINES, small_charts
 from netlab.results.load_timeline import interval_rates
-from netlab.results.readings import readings
 from netlab.store.plan import PlannedCell
 
 LIMITS = FIXTURES / "limits-linux"
@@ -39,7 +38,7 @@ LIMITS = FIXTURES / "limits-linux"
 def pieces_of(
     run: Analysis, findings: dict[str, tuple[CellFinding, ...]] | None = None
 ) -> tuple[Piece, ...]:
-    return packed(cells_of(run, readings(run), findings or {}), Wording())
+    return packed(cells_of(run, run.trials, findings or {}), Wording())
 
 
 def unpacked(pieces: tuple[Piece, ...]) -> list[dict[str, Any]]:
@@ -270,10 +269,10 @@ def test_a_payload_sweep_is_drawn_as_separate_points_over_message_size(make: Mak
         {"sender_tcp_series_rtt_us": [5]},
     ],
 )
-def test_a_damaged_series_is_not_drawn(make: Make, damage: dict[str, Any]) -> None:
+def test_a_damaged_series_is_not_drawn(damage: dict[str, Any]) -> None:
     cell = planned("stream")
-    run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
-    assert small_charts([(readings(run)[0], damage)], {}) == ()
+    trial = result(cell, 1, {"throughput_bit_per_s": 1e6, **damage})
+    assert small_charts([trial], {}) == ()
 
 
 def test_a_cell_chart_draws_a_limited_number_of_trials(make: Make) -> None:
@@ -292,7 +291,7 @@ def test_the_page_introduction_names_the_kind_of_test_the_varied_settings_and_th
     make: Make,
 ) -> None:
     run = make(*round_trip_run(3))
-    subject, variation, pairing, period = opening(run.plan, readings(run))[:4]
+    subject, variation, pairing, period = opening(run.plan, run.trials)[:4]
     assert (
         subject
         == "Measured: the time of round trips over UDP, messages of 18 to 1,472 bytes (2 sizes)."
@@ -302,9 +301,7 @@ def test_the_page_introduction_names_the_kind_of_test_the_varied_settings_and_th
     sized = [planned("stream", socket_buffer_bytes=size) for size in (16384, 32768, 65536)]
     records = [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in sized]
     size_run = make(plan_of(sized, 1), records)
-    assert "Varied: 3 socket buffers (16 KiB to 64 KiB)." in opening(
-        size_run.plan, readings(size_run)
-    )
+    assert "Varied: 3 socket buffers (16 KiB to 64 KiB)." in opening(size_run.plan, size_run.trials)
     assert period == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
 
 
@@ -312,7 +309,7 @@ def test_the_page_introduction_of_an_import_names_the_document_and_no_time(make:
     cell = planned("stream")
     plan = plan_of([cell], 1, source="table.csv")
     run = make(plan, [result(cell, 1, {"throughput_bit_per_s": 1e6}, started_at="")])
-    text = " ".join(opening(run.plan, readings(run)))
+    text = " ".join(opening(run.plan, run.trials))
     assert text.startswith("Printed in a document: the throughput of streams over UDP")
     assert "Each cell once." in text
 
@@ -321,7 +318,7 @@ def test_the_page_introduction_counts_trials_without_a_result_by_status(make: Ma
     cells = streams(3)
     records = [result(cells[0], 1, {"throughput_bit_per_s": 1e6}), failure(cells[1])]
     run = make(plan_of(cells, 1), records)
-    assert opening(run.plan, readings(run))[-1] == (
+    assert opening(run.plan, run.trials)[-1] == (
         "1 of 3 trials have a result, 1 failed and 1 pending; the footnote of a blank states why."
     )
 
@@ -333,7 +330,7 @@ def test_the_page_introduction_counts_named_hosts_without_listing_the_hosts(make
     run = make(
         plan_of(cells, 1), [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in cells]
     )
-    lines = opening(run.plan, readings(run))
+    lines = opening(run.plan, run.trials)
     assert "Between: 3 pairs of 3 hosts, each named server first." in lines
 
 

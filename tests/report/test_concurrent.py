@@ -12,8 +12,10 @@ import pytest
 from folders import PLAYED
 from hypothesis import given
 from hypothesis import strategies as st
+from made_grids import trial_of
 
 from netlab.build.binaries import local_probe
+from netlab.experiment.records import Record
 from netlab.findings.analysis import load
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
@@ -27,7 +29,6 @@ from netlab.report.sections.concurrent import (
     part,
 )
 from netlab.report.tables.elements import Part, TableCell
-from netlab.results.readings import FlowReading, Reading, readings
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
@@ -35,7 +36,7 @@ from netlab.runner.run import run
 FAKE_CLOCK = PLAYED / "fake_clock.py"
 
 
-def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: Any) -> Reading:
+def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: Any) -> Record:
     """A trial of a stream in the window with this number; two figures are two directions."""
     values: dict[str, Any] = {
         "common_window": True,
@@ -46,39 +47,27 @@ def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: An
     }
     flows = ("",) if len(mbit_per_s) == 1 else ("to_server_", "to_client_")
     settings: dict[str, Any] = {"protocol": "UDP", "message_bytes": 1472, "duration_s": 1.0}
-    return Reading(
+    if len(mbit_per_s) > 1:
+        settings["direction"] = "both"
+    for flow, rate in zip(flows, mbit_per_s, strict=True):
+        values[f"{flow}throughput_bit_per_s"] = None if rate is None else rate * 1e6
+    return trial_of(
+        {**values, **more.get("values", {})},
         cell=f"{pairing} {more.get('settings')}",
         trial=window,
-        attempt=1,
-        status="ok",
-        reason=None,
-        errno=None,
-        detail=None,
         pairing=pairing,
-        server="",
-        client="",
-        test="stream",
         same_host=more.get("same_host", False),
         settings={**settings, **more.get("settings", {})},
-        flows={
-            flow: FlowReading(throughput_bit_per_s=None if rate is None else rate * 1e6)
-            for flow, rate in zip(flows, mbit_per_s, strict=True)
-        },
-        values={
-            name: value
-            for name, value in {**values, **more.get("values", {})}.items()
-            if value is not None
-        },
     )
 
 
-def section_of(trials: Sequence[Reading]) -> Part:
+def section_of(trials: Sequence[Record]) -> Part:
     section = part(trials)
     assert section is not None
     return section
 
 
-def row(trials: Sequence[Reading]) -> tuple[str, dict[str, TableCell], str]:
+def row(trials: Sequence[Record]) -> tuple[str, dict[str, TableCell], str]:
     """The only line: its label, its places by column, and all footnotes."""
     (sheet,) = section_of(trials).sheets
     (line,) = sheet.lines
@@ -125,7 +114,7 @@ def test_a_round_of_pairings_by_letter_is_labelled_with_pairings_and_settings() 
     ],
 )
 def test_a_round_without_one_of_its_flows_has_no_sum_and_states_why(
-    partner: Reading | None, reason: str
+    partner: Record | None, reason: str
 ) -> None:
     trials = [reading("a+b", 90.0), *([] if partner is None else [partner])]
     _, places, footnotes = row(trials)
@@ -220,14 +209,17 @@ def test_clock_offsets_do_not_prevent_sums_of_concurrent_flows_but_a_clock_skew_
     assert outcome.counts == {"ok": 4}
     analysis = load(folder)
     # One machine stands for five hosts, so the trials are made to look as if between machines.
-    of_cables = [dataclasses.replace(trial, same_host=False) for trial in readings(analysis)]
+    of_cables = [
+        dataclasses.replace(trial, values={**trial.values, "same_host": False})
+        for trial in analysis.trials
+    ]
     drifts_ns = {trial.pairing: trial.number("clock_drift_ns") for trial in of_cables}
     assert drifts_ns["a+b"] == drifts_ns["b+a"] == drifts_ns["c+e"] == 0
     # A tenth of the third of a second before the window and of the window, 60 ms, less what this
     # machine leaves unknown of the clocks.
     assert (drifts_ns["c+d"] or 0) > 2e6
     rounds = {
-        frozenset(r.pairing for r in together.readings): together
+        frozenset(r.pairing for r in together.records): together
         for together in concurrent_rounds(of_cables)
     }
     assert rounds.keys() == {frozenset({"a+b", "c+d"}), frozenset({"b+a", "c+e"})}

@@ -23,7 +23,6 @@ from netlab.report.language import catalogues, wording_in
 from netlab.report.language.catalogues import FOLDER, languages
 from netlab.report.language.wording import Wording
 from netlab.report.sections import parts_of
-from netlab.results.readings import readings
 
 OTHERS = [language for language in languages() if language != "en"]
 
@@ -116,7 +115,7 @@ def test_the_english_wording_leaves_every_section_unchanged() -> None:
     run = load(REPORTS / "nettest")
     english = wording_in("en")
     assert type(english) is Wording
-    for part in parts_of(run, readings(run)):
+    for part in parts_of(run, run.trials):
         assert english.of_part(part) is part
 
 

@@ -5,31 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_grids import trial_of
 
 from netlab.ethernet import packets
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import Message
 from netlab.report.sections.on_wire import packets_of
-from netlab.results.readings import FlowReading, Reading
 
 
-def reading(protocol: str, mss_bytes: int | None, **settings: Any) -> Reading:
-    return Reading(
-        cell="cell",
-        trial=1,
-        attempt=1,
-        status="ok",
-        reason=None,
-        errno=None,
-        detail=None,
-        pairing="LL",
-        server=None,
-        client=None,
-        test="stream",
-        same_host=False,
-        settings={"protocol": protocol, **settings},
-        flows={"": FlowReading(mss_bytes=mss_bytes)},
-    )
+def reading(protocol: str, mss_bytes: int | None, **settings: Any) -> Record:
+    return trial_of({"mss_bytes": mss_bytes}, settings={"protocol": protocol, **settings})
 
 
 @pytest.mark.parametrize("ip_version", [4, 6])

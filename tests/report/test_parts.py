@@ -16,7 +16,6 @@ from netlab.report import overview_text
 from netlab.report.sections import parts_of
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
-from netlab.results.readings import readings
 
 
 def test_a_report_of_round_trips_has_every_section_with_its_charts_and_figures(make: Make) -> None:
@@ -73,12 +72,12 @@ def test_streams_and_round_trips_of_one_run_have_tables_of_their_own(make: Make)
 
 def test_a_recorded_run_of_streams_has_a_section_on_limits() -> None:
     run = load(FIXTURES / "limits-linux")
-    assert "limits" in [part.name for part in parts_of(run, readings(run))]
+    assert "limits" in [part.name for part in parts_of(run, run.trials)]
 
 
 def test_names_of_cells_have_only_the_words_that_distinguish_the_cells(make: Make) -> None:
     plan, records = round_trip_run(1)
-    names = names_of(readings(make(plan, records)))
+    names = names_of(make(plan, records).trials)
     assert names[plan.cells[0].key] == BLOCKING_18
     assert names[plan.cells[1].key] == SPINNING_18
     assert len(set(names.values())) == len(names)

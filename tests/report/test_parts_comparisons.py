@@ -14,13 +14,12 @@ from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import comparisons, parts_of
 from netlab.report.tables.elements import Part
-from netlab.results.readings import readings
 from netlab.store.plan import Plan
 
 
 def compare(run: Analysis, **sides: Any) -> Part:
     comparison = Comparison("asked", **sides)
-    part = comparisons.part(readings(run), [comparison])
+    part = comparisons.part(run.trials, [comparison])
     assert part is not None
     return part
 
@@ -136,7 +135,7 @@ def test_the_report_makes_the_comparisons_of_the_matrix(make: Make) -> None:
 def test_a_comparison_can_be_added_to_the_matrix_after_the_run(make: Make) -> None:
     plan, records = round_trip_run(2)
     run = make(plan_of(plan.cells, 2, matrix_text="title: made up\n"), records)
-    assert "comparisons" not in [part.name for part in parts_of(run, readings(run))]
+    assert "comparisons" not in [part.name for part in parts_of(run, run.trials)]
     (run.path / "matrix.yaml").write_text(MATRIX)
     part = part_of(load(run.path), "comparisons")
     assert len(part.sheets[0].lines) == 4

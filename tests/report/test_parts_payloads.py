@@ -10,7 +10,6 @@ from made_readings import payload_run, plan_of, planned, result, round_trip_run
 
 from netlab.report.sections import payloads
 from netlab.report.tables.elements import Chart
-from netlab.results.readings import readings
 
 
 def test_a_payload_search_shows_payload_path_mtu_and_their_evidence_per_direction(
@@ -110,4 +109,4 @@ def test_a_path_with_a_smaller_mtu_than_the_link_has_the_ceiling_of_the_path(mak
 
 
 def test_a_run_without_a_payload_search_has_no_section_on_payloads(make: Make) -> None:
-    assert payloads.part(readings(make(*round_trip_run(2))), LINK) is None
+    assert payloads.part(make(*round_trip_run(2)).trials, LINK) is None

@@ -10,7 +10,6 @@ from made_reports import write_undrawn
 from netlab.experiment.stopping import StopRule
 from netlab.report.sections import drift, repeats
 from netlab.report.tables.elements import Strip
-from netlab.results.readings import readings
 
 
 def test_every_repeat_has_a_column_followed_by_mean_and_deviations(make: Make) -> None:
@@ -54,7 +53,7 @@ def test_more_repeats_than_fit_continue_in_a_second_table(make: Make) -> None:
 def test_a_run_without_repeats_has_no_sections_on_repeats_and_drift(make: Make) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 9))])
-    trials = readings(run)
+    trials = run.trials
     assert repeats.part(trials, LINK, imported=False) is None
     assert drift.part(trials) is None
 
@@ -104,7 +103,7 @@ def test_the_section_on_repeats_counts_cells_that_reached_the_most_allowed_trial
 ) -> None:
     cell = planned("round_trip")
     run = make(plan_of([cell], 2), [result(cell, n, of_round_trips([1000] * 9)) for n in (1, 2)])
-    part = repeats.part(readings(run), LINK, imported=False, never_tight=[cell.key])
+    part = repeats.part(run.trials, LINK, imported=False, never_tight=[cell.key])
     assert part is not None
     assert any("1 cell reached the most trials allowed" in text for text in part.paragraphs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_grids import trial_of
 from made_histograms import of_values, to_pairs
 from made_parts import BLOCKING_18, LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
@@ -14,7 +15,6 @@ from netlab.experiment.matrix import Link
 from netlab.report.sections import round_trips
 from netlab.report.sections.stack_share import wire_ns
 from netlab.report.tables.elements import Chart
-from netlab.results.readings import FlowReading, Reading, readings
 
 
 def test_round_trips_are_listed_with_mean_percentiles_and_losses(make: Make) -> None:
@@ -122,23 +122,13 @@ def timed(
     values: dict[str, Any] | None = None,
     **settings: Any,
 ) -> float | str:
-    reading = Reading(
-        cell="c",
-        trial=1,
-        attempt=1,
-        status="ok",
-        reason=None,
-        errno=None,
-        detail=None,
-        pairing="LL",
-        server=None,
-        client=None,
+    trial = trial_of(
+        values,
         test="round_trip",
         same_host=settings.pop("same_host", False),
         settings={"protocol": protocol, "message_bytes": size, **settings},
-        flows={"": FlowReading(**(values or {}))},
     )
-    return wire_ns(reading, link)
+    return wire_ns(trial, link)
 
 
 def test_the_time_on_the_wire_is_that_of_both_frames_with_their_preambles() -> None:
@@ -246,4 +236,4 @@ def test_an_unreadable_histogram_blanks_the_percentiles_but_not_the_mean(make: M
 def test_a_run_of_streams_has_no_section_on_round_trips(make: Make) -> None:
     cell = planned("stream")
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 1e6})])
-    assert round_trips.parts(readings(run), LINK, imported=False) == ()
+    assert round_trips.parts(run.trials, LINK, imported=False) == ()

@@ -15,7 +15,6 @@ from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import throughput_search
 from netlab.report.tables.elements import Chart, Part, Table, TableCell
-from netlab.results.readings import readings
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
 
@@ -63,7 +62,7 @@ def made(
 
 
 def part_of(run: Analysis) -> Part:
-    part = throughput_search.part(readings(run))
+    part = throughput_search.part(run.trials)
     assert part is not None
     return part
 
@@ -338,4 +337,4 @@ def test_the_page_of_a_throughput_search_has_its_section_and_its_charts(tmp_path
 def test_a_run_without_throughput_searches_has_no_section_on_searches(tmp_path: Path) -> None:
     cell = planned("round_trip")
     run = run_of(tmp_path, plan_of([cell], 1), [failure(cell)])
-    assert throughput_search.part(readings(run)) is None
+    assert throughput_search.part(run.trials) is None

@@ -5,43 +5,47 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_readings import planned, result
 from made_under_load import PHASES, losing, trips, under_load_cell, under_load_values
 
 from netlab.experiment.load_phases import Trip
-from netlab.results.load_timeline import thinned, timeline_of
+from netlab.results.load_timeline import LoadTimeline, thinned, timeline_of
+from netlab.store.plan import PlannedCell
 
-SETTINGS = under_load_cell().settings
+
+def timeline(values: dict[str, Any], cell: PlannedCell | None = None) -> LoadTimeline | None:
+    return timeline_of(result(cell or under_load_cell(), 1, values))
 
 
 def test_each_request_is_placed_at_its_number_divided_by_the_rate_even_after_losses() -> None:
     plan = losing(trips(), 7)
-    timeline = timeline_of(SETTINGS, under_load_values(plan))
-    assert timeline is not None
-    assert [*timeline.trips] == plan
+    drawn = timeline(under_load_values(plan))
+    assert drawn is not None
+    assert [*drawn.trips] == plan
 
 
 def test_the_rate_of_the_load_is_placed_on_the_time_axis_of_the_requests() -> None:
-    timeline = timeline_of(SETTINGS, under_load_values(trips(), flows={"": 90.0}))
-    assert timeline is not None
-    points = timeline.rates[""]
+    drawn = timeline(under_load_values(trips(), flows={"": 90.0}))
+    assert drawn is not None
+    points = drawn.rates[""]
     assert len(points) == 40
     assert points[0] == pytest.approx((1.05, 90.0))
     assert points[-1] == pytest.approx((4.95, 90.0))
 
 
 def test_a_phase_of_the_timeline_has_exactly_the_requests_due_within_the_phase() -> None:
-    timeline = timeline_of(SETTINGS, under_load_values(trips()))
-    assert timeline is not None
-    assert [*timeline.phases] == ["idle", "loaded", "after"]
-    assert {phase: len(timeline.trips_of(phase)) for phase in timeline.phases} == {
+    drawn = timeline(under_load_values(trips()))
+    assert drawn is not None
+    assert [*drawn.phases] == ["idle", "loaded", "after"]
+    assert {phase: len(drawn.trips_of(phase)) for phase in drawn.phases} == {
         "idle": 100,
         "loaded": 300,
         "after": 100,
     }
-    for phase in timeline.phases:
+    for phase in drawn.phases:
         begin_ns, end_ns = PHASES.of(phase)
-        assert all(begin_ns <= trip.at_ns < end_ns for trip in timeline.trips_of(phase))
-    assert timeline.trips_of("before all") == ()
+        assert all(begin_ns <= trip.at_ns < end_ns for trip in drawn.trips_of(phase))
+    assert drawn.trips_of("before all") == ()
 
 
 @pytest.mark.parametrize(
@@ -50,23 +54,23 @@ def test_a_phase_of_the_timeline_has_exactly_the_requests_due_within_the_phase()
 )
 def test_a_record_without_single_round_trips_has_no_timeline(name: str, value: Any) -> None:
     values = under_load_values(trips(), lost_trips=[]) | {name: value}
-    assert timeline_of(SETTINGS, values) is None
-    assert timeline_of({}, under_load_values(trips())) is None
+    assert timeline(values) is None
+    assert timeline(under_load_values(trips()), planned("stream")) is None
 
 
 def test_missing_rates_and_phases_leave_the_round_trips_of_a_timeline_unchanged() -> None:
     values = under_load_values(trips())
     for name in ("receiver_interval_bytes", "drained_ns"):
         del values[name]
-    timeline = timeline_of(SETTINGS, values)
-    assert timeline is not None
-    assert (len(timeline.trips), timeline.rates, [*timeline.phases]) == (
+    drawn = timeline(values)
+    assert drawn is not None
+    assert (len(drawn.trips), drawn.rates, [*drawn.phases]) == (
         620,
         {},
         ["idle", "loaded"],
     )
     del values["load_open_ns"]
-    bare = timeline_of(SETTINGS, values)
+    bare = timeline(values)
     assert bare is not None
     assert (bare.rates, [*bare.phases]) == ({}, ["loaded"])
 

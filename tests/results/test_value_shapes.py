@@ -10,8 +10,7 @@ from folders import REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.results.readings import readings
-from netlab.results.rows import column_of, columns_of_trials, rows_of
+from netlab.results.rows import rows_of
 from netlab.results.run import load
 from netlab.results.value_shapes import ValueKind, list_fits
 from netlab.results.value_types import check_values
@@ -57,18 +56,16 @@ def test_a_list_fits_its_column_if_and_only_if_each_of_its_values_fits(
     assert list_fits(values, kind) is all(map(fits, values))
 
 
-def test_columns_of_a_recorded_run_read_by_name_equal_the_columns_built_from_its_rows() -> None:
+def test_each_row_of_a_recorded_run_is_one_of_its_trials() -> None:
     for folder in sorted(file.parent for file in REPORTS.glob("*/run.json")):
         if NIGHT is None and folder.name in ("lab-report-lab", "udp-mirror-lab-pinned"):
             continue  # those with the most values
         run = load(folder)
         rows = rows_of(run.stored)
-        names = dict.fromkeys([*(name for row in rows for name in row), "absent of all"])
-        all_columns = {name: column_of([row.get(name) for row in rows], name)[1] for name in names}
-        row_columns = {
-            name: values
-            for name, values in all_columns.items()
-            if any(value is not None for value in values)
-        }
-        assert columns_of_trials(run.stored, names) == row_columns
-        assert len(readings(run)) == len(rows)
+        assert [(row["cell"], row["trial"], row["status"]) for row in rows] == [
+            (trial.cell, trial.trial, trial.status) for trial in run.trials
+        ]
+        for row, trial in zip(rows, run.trials, strict=True):
+            assert row.items() >= trial.settings.items()
+            shown = {name: value for name, value in trial.values.items() if name in row}
+            assert shown.keys() == trial.values.keys()

@@ -12,9 +12,9 @@ from functools import cached_property
 from netlab.compare.align import namer
 from netlab.compare.history.read_runs import DatedRun, ReadRuns
 from netlab.compare.matching import link_differences
+from netlab.experiment.records import Record
 from netlab.messages import _, counted, joined
 from netlab.results.quantities import STACK, Quantity, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Course, course_of
 
 RECENT_RUNS = 2 * LEAST_RUNS
@@ -104,7 +104,7 @@ def _cells(runs: Sequence[DatedRun], newest: DatedRun) -> Iterator[CellHistory]:
             yield CellHistory(name(first), first.cell, quantity, figures)
 
 
-def _quantities(cell: Hashable, first: Reading, runs: Sequence[DatedRun]) -> Iterator[Quantity]:
+def _quantities(cell: Hashable, first: Record, runs: Sequence[DatedRun]) -> Iterator[Quantity]:
     yield from quantities_of(first)
     if any((cell, STACK.name) in run.medians for run in runs):
         yield STACK

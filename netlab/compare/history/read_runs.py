@@ -16,9 +16,9 @@ from netlab.compare.align import by_cell
 from netlab.compare.matching import identities
 from netlab.errors import NetlabError, UsageError
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import _, counted
 from netlab.results.quantities import STACK, quantities_of
-from netlab.results.readings import Reading, readings
 from netlab.results.run import Run, load
 from netlab.stats import median
 from netlab.store.reader import holder_of, is_run_folder
@@ -33,7 +33,7 @@ class DatedRun:
     """Start of its first trial by the clock of the machine that ran netlab; of an imported run
     without such times, the time of the import."""
     link: Link | None
-    cells: Mapping[Hashable, Reading]
+    cells: Mapping[Hashable, Record]
     """What identifies a cell in every run → its first trial, without values."""
     medians: Mapping[tuple[Hashable, str], float]
     """(cell, name of a quantity) → the median of its trials, above 0, in the quantity's unit."""
@@ -96,9 +96,9 @@ def read_runs(folders: Sequence[Path], *, without: Path | None = None) -> ReadRu
 def dated_run(run: Run) -> DatedRun:
     """The figures of a run."""
     identity = identities(run.plan)
-    cells: dict[Hashable, Reading] = {}
+    cells: dict[Hashable, Record] = {}
     medians: dict[tuple[Hashable, str], float] = {}
-    for key, trials in by_cell(readings(run)).items():
+    for key, trials in by_cell(run.trials).items():
         cells[identity[key]] = replace(trials[0], values={})
         for quantity in (*quantities_of(trials[0]), STACK):
             figures = [quantity.in_unit(trial) for trial in trials]

@@ -1,7 +1,7 @@
 """A run → the lines at the top of the page: answers, comparisons, warnings. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from netlab.report.text import summary
 if TYPE_CHECKING:
     from netlab.compare.judge import Judged
     from netlab.experiment.comparisons import Comparison
+    from netlab.experiment.records import Record
     from netlab.findings.analysis import Analysis
     from netlab.results.layout import Layout
-    from netlab.results.readings import Reading
 
 MOST_WARNINGS = 3
 MOST_BESIDE = 4
@@ -48,24 +48,24 @@ class FirstLines:
     """Each comparison with the verdict about each pair of its cells."""
 
 
-def first_lines(run: Analysis, readings: Sequence[Reading], layout: Layout) -> FirstLines:
+def first_lines(run: Analysis, records: Sequence[Record], layout: Layout) -> FirstLines:
     """The results in the order of the report's sections; no lines for an empty run.
 
-    ``layout`` arranges the readings of streams, except the streams between named hosts, in tables.
+    ``layout`` arranges the records of streams, except the streams between named hosts, in tables.
     """
     link = run.plan.link
-    by_name = [reading for reading in readings if is_by_name(reading.pairing)]
-    by_system = [reading for reading in readings if not is_by_name(reading.pairing)]
+    by_name = [record for record in records if is_by_name(record.pairing)]
+    by_system = [record for record in records if not is_by_name(record.pairing)]
 
-    def of(*tests: str) -> list[Reading]:
-        return [reading for reading in by_system if reading.test in tests]
+    def of(*tests: str) -> list[Record]:
+        return [record for record in by_system if record.test in tests]
 
-    verdicts = judged_of(run.plan.matrix_text, readings)
+    verdicts = judged_of(run.plan.matrix_text, records)
     results = (
         *streams.answers(layout, link),
         *pairs.answers(by_name),
         *trips.answers(of("round_trip", "connect")),
-        *under_load.answers(readings),
+        *under_load.answers(records),
         *payloads.answers(of("payload_search"), run.findings),
         *searches.answers(of("throughput_search")),
     )

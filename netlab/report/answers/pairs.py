@@ -1,8 +1,8 @@
-"""Readings of pairs of named hosts → a line for each quantity: range, slowest pair. No I/O.
+"""Records of pairs of named hosts → a line for each quantity: range, slowest pair. No I/O.
 
 A pair of named hosts is a pairing such as ``nas+laptop``, which names its server and its client;
 other pairings name two operating systems, as in ``WL``. A cell is one combination of test, pairing
-(server and client) and settings; a trial is one measurement of a cell, and a reading is the data of
+(server and client) and settings; a trial is one measurement of a cell, and a record is the data of
 one trial.
 """
 
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from netlab.experiment.pairings import labels_of
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, counted
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.text.phrases import rate_unit
 from netlab.results.labels import figure
 from netlab.results.quantities import Quantity, names_of, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _SECTION = "every-host-with-every-other"
@@ -24,20 +24,20 @@ _TIMES = ("µs", "ms")
 """Units of times: the pair with the largest figure is the slowest."""
 
 
-def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
     """One line for each quantity and combination of settings, without pairs inside one host."""
-    names = names_of(readings)
-    groups: dict[tuple[str, str], dict[str, list[Reading]]] = {}
+    names = names_of(records)
+    groups: dict[tuple[str, str], dict[str, list[Record]]] = {}
     quantities: dict[str, Quantity] = {}
-    for reading in readings:
-        server, client = labels_of(reading.pairing)
-        if reading.same_host or server == client:
+    for record in records:
+        server, client = labels_of(record.pairing)
+        if record.same_host or server == client:
             continue
-        for quantity in quantities_of(reading):
-            if quantity.in_unit(reading) is not None:
+        for quantity in quantities_of(record):
+            if quantity.in_unit(record) is not None:
                 quantities[quantity.name] = quantity
-                pairs = groups.setdefault((names[reading.cell], quantity.name), {})
-                pairs.setdefault(reading.pairing, []).append(reading)
+                pairs = groups.setdefault((names[record.cell], quantity.name), {})
+                pairs.setdefault(record.pairing, []).append(record)
     return tuple(
         _answer(title, quantities[quantity], pairs, number)
         for number, ((title, quantity), pairs) in enumerate(groups.items(), start=1)
@@ -45,7 +45,7 @@ def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
 
 
 def _answer(
-    title: str, quantity: Quantity, pairs: dict[str, list[Reading]], number: int
+    title: str, quantity: Quantity, pairs: dict[str, list[Record]], number: int
 ) -> AnswerLine:
     means = {pairing: _mean(trials, quantity) for pairing, trials in pairs.items()}
     slow = max if quantity.unit in _TIMES else min
@@ -89,6 +89,6 @@ def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], st
     return unit, lambda value: figure(value * quantity.scale / scale, decimals)
 
 
-def _mean(trials: Sequence[Reading], quantity: Quantity) -> float:
+def _mean(trials: Sequence[Record], quantity: Quantity) -> float:
     figures = [quantity.in_unit(trial) for trial in trials]
     return mean([value for value in figures if value is not None])

@@ -1,7 +1,7 @@
 """Throughput searches → a line for each pair of ports: sizes that reach line rate. No I/O.
 
 A throughput search looks for the highest frame rate without loss through a device (RFC 2544). A
-reading is the data of one search. A cell is one combination of test, pairing (server and client)
+record is the data of one search. A cell is one combination of test, pairing (server and client)
 and settings.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections import bottlenecks
 from netlab.results.quantities import names_of
-from netlab.results.readings import Reading
 from netlab.stats import mean
 
 FULL = 0.995
@@ -24,21 +24,21 @@ ALIKE = 0.005
 _SECTION = "rate-without-loss"
 
 
-def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
     """One line for each pair of ports and set of conditions."""
-    names = names_of(readings, leaving_out=("protocol", "frame_bytes"))
-    groups: dict[str, list[Reading]] = {}
-    for reading in readings:
-        words = [word for word in (reading.pairing, names[reading.cell]) if word]
-        if reading.number("line_share") is not None:
-            groups.setdefault(joined(" ", words), []).append(reading)
+    names = names_of(records, leaving_out=("protocol", "frame_bytes"))
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        words = [word for word in (record.pairing, names[record.cell]) if word]
+        if record.number("line_share") is not None:
+            groups.setdefault(joined(" ", words), []).append(record)
     return tuple(_answer(name, searches) for name, searches in groups.items())
 
 
-def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
-    by_size: dict[int, list[Reading]] = {}
-    for reading in readings:
-        by_size.setdefault(int(str(reading.settings.get("frame_bytes", 0))), []).append(reading)
+def _answer(name: str, records: Sequence[Record]) -> AnswerLine:
+    by_size: dict[int, list[Record]] = {}
+    for record in records:
+        by_size.setdefault(int(str(record.settings.get("frame_bytes", 0))), []).append(record)
     shares = {size: _share(by_size[size]) for size in sorted(by_size)}
     full: int | None = None
     for size in reversed(shares):
@@ -46,10 +46,10 @@ def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
             break
         full = size
     least = min(shares, key=lambda size: shares[size])
-    cells = (by_size[least][0].cell, *(reading.cell for reading in readings))
+    cells = (by_size[least][0].cell, *(record.cell for record in records))
     alike = full is None and len(shares) > 1 and max(shares.values()) - shares[least] < ALIKE
     return AnswerLine(
-        _of_all_sizes(name, readings, shares[least])
+        _of_all_sizes(name, records, shares[least])
         if alike
         else _sentence(name, full, least, by_size[least], shares[least]),
         tuple(dict.fromkeys(cells)),
@@ -59,7 +59,7 @@ def _answer(name: str, readings: Sequence[Reading]) -> AnswerLine:
 
 
 def _sentence(
-    name: str, full: int | None, least: int, trials: Sequence[Reading], share: float
+    name: str, full: int | None, least: int, trials: Sequence[Record], share: float
 ) -> Message:
     line_rate = (
         _("{name}: no frame size reaches the line rate without loss", name=name)
@@ -79,7 +79,7 @@ def _sentence(
     )
 
 
-def _of_all_sizes(name: str, trials: Sequence[Reading], share: float) -> Message:
+def _of_all_sizes(name: str, trials: Sequence[Record], share: float) -> Message:
     return _(
         "{name}: {share} % of the line rate without loss at every frame size; limit: {limit}",
         name=name,
@@ -88,11 +88,11 @@ def _of_all_sizes(name: str, trials: Sequence[Reading], share: float) -> Message
     )
 
 
-def _limits(trials: Sequence[Reading]) -> Message | str:
+def _limits(trials: Sequence[Record]) -> Message | str:
     limits = dict.fromkeys(bottlenecks.limit_words(trial) for trial in trials)
     return joined("; ", [limit for limit in limits if limit]) or _("limit not known")
 
 
-def _share(trials: Sequence[Reading]) -> float:
+def _share(trials: Sequence[Record]) -> float:
     shares = [trial.number("line_share") for trial in trials]
     return mean([share for share in shares if share is not None])

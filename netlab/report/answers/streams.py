@@ -1,4 +1,4 @@
-"""Readings of streams → a line for each protocol: where it reaches the wire ceiling. No I/O.
+"""Records of streams → a line for each protocol: where it reaches the wire ceiling. No I/O.
 
 The wire ceiling is the highest rate of payload that the framing of the link allows. A cell is one
 combination of test, pairing (server and client) and settings.
@@ -174,7 +174,7 @@ def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
     for grid in layout.grids:
         for column in () if grid.same_host else grid.columns:
             for place in grid.column(column):
-                engine = str(place.readings[0].settings.get("engine") or "")
+                engine = str(place.records[0].settings.get("engine") or "")
                 places.setdefault((grid.pairing, engine, column), []).append(place)
     for (pairing, engine, column), bins in places.items():
         if any(place.throughputs_bit_per_s for place in bins):

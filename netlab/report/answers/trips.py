@@ -1,20 +1,20 @@
-"""Readings of round trips and connections → a line for each protocol and message size. No I/O.
+"""Records of round trips and connections → a line for each protocol and message size. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.pooled import pooled
 from netlab.report.text.phrases import in_us, percentile_words, with_interval
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 MOST_LINES = 4
@@ -22,21 +22,21 @@ MOST_LINES = 4
 _PERCENTILES = (0.99,)
 
 
-def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
     """Lines with the shortest and longest mean of each protocol and size, and their intervals."""
     lines: list[AnswerLine] = []
-    for test in dict.fromkeys(reading.test for reading in readings):
+    for test in dict.fromkeys(record.test for record in records):
         results = [
-            reading
-            for reading in readings
-            if reading.test == test and reading.status == "ok" and _means_us([reading])
+            record
+            for record in records
+            if record.test == test and record.status == "ok" and _means_us([record])
         ]
         names = names_of(results, leaving_out=("protocol", "message_bytes"), brief=True)
-        groups: dict[str, list[Reading]] = {}
-        for reading in results:
-            size = "" if reading.message_bytes is None else str(reading.message_bytes)
-            words = [word for word in (reading.protocol, size) if word]
-            groups.setdefault(joined(" ", words), []).append(reading)
+        groups: dict[str, list[Record]] = {}
+        for record in results:
+            size = "" if record.message_bytes is None else str(record.message_bytes)
+            words = [word for word in (record.protocol, size) if word]
+            groups.setdefault(joined(" ", words), []).append(record)
         if len(groups) > MOST_LINES:
             groups = {results[0].protocol: results}
             names = names_of(results, brief=True)
@@ -44,12 +44,10 @@ def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
     return tuple(lines)
 
 
-def _answer(
-    test: str, title: str, readings: Sequence[Reading], names: dict[str, str]
-) -> AnswerLine:
-    by_cell: dict[str, list[Reading]] = {}
-    for reading in readings:
-        by_cell.setdefault(reading.cell, []).append(reading)
+def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, str]) -> AnswerLine:
+    by_cell: dict[str, list[Record]] = {}
+    for record in records:
+        by_cell.setdefault(record.cell, []).append(record)
     cells = sorted(by_cell, key=lambda cell: mean(_means_us(by_cell[cell])))
     section = test.replace("_", "-")
     subject = _("a connection with its answer") if test == "connect" else _("a round trip")
@@ -76,7 +74,7 @@ def _answer(
             most=most,
         )
         return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
-    several = len({reading.pairing for reading in readings}) > 1
+    several = len({record.pairing for record in records}) > 1
     least, most = (
         _(
             "{time} ({cell})",
@@ -91,12 +89,12 @@ def _answer(
     return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
 
 
-def _name(trials: Sequence[Reading], names: dict[str, str], *, several: bool) -> str:
+def _name(trials: Sequence[Record], names: dict[str, str], *, several: bool) -> str:
     words = [trials[0].pairing] if several else []
     return joined(", ", [*words, *([names[trials[0].cell]] if names[trials[0].cell] else [])])
 
 
-def _means_us(trials: Sequence[Reading]) -> list[float]:
+def _means_us(trials: Sequence[Record]) -> list[float]:
     """The means of the trials. Trials without a mean (imported pings with a lost answer) are left
     out.
     """
@@ -105,7 +103,7 @@ def _means_us(trials: Sequence[Reading]) -> list[float]:
     return [value for value in means if value is not None]
 
 
-def _overlap(cells: Sequence[Sequence[Reading]]) -> bool:
+def _overlap(cells: Sequence[Sequence[Record]]) -> bool:
     """Whether the intervals of all cells have a value in common."""
     values = [_means_us(trials) for trials in cells]
     if any(len(means) < MIN_TRIALS for means in values):
@@ -114,12 +112,12 @@ def _overlap(cells: Sequence[Sequence[Reading]]) -> bool:
     return max(mid - half for mid, half in ends) <= min(mid + half for mid, half in ends)
 
 
-def _time(trials: Sequence[Reading]) -> Message:
+def _time(trials: Sequence[Record]) -> Message:
     """A text such as ``124.0 ± 1.4 µs``, with as many digits as the interval justifies."""
     return joined(" ", [_interval(trials), "µs"])
 
 
-def _interval(trials: Sequence[Reading]) -> str:
+def _interval(trials: Sequence[Record]) -> str:
     values = _means_us(trials)
     if len(values) < MIN_TRIALS:
         return figure(mean(values))

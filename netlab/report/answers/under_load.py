@@ -2,7 +2,7 @@
 
 Latency under load is the time of round trips while a load fills the path, next to the time without
 load. A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netlab.experiment.pairings import is_by_name
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.latency_under_load.names import (
@@ -20,22 +21,21 @@ from netlab.report.sections.latency_under_load.names import (
     load_names,
 )
 from netlab.report.text.under_load import increase_words, mean_ms, rise_words
-from netlab.results.readings import Reading
 
 MOST_LINES = 3
 """Maximum number of lines; if there would be more, all cells share one line."""
 
 
-def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
     """One line for each cell with a result, or one line with the least and the largest increase.
 
-    ``readings``: all readings of the run. Pairs of named hosts are left out here; the module
+    ``records``: all records of the run. Pairs of named hosts are left out here; the module
     ``answers.pairs`` makes their lines.
     """
     of_test = [
-        reading for reading in readings if reading.test == TEST and not is_by_name(reading.pairing)
+        record for record in records if record.test == TEST and not is_by_name(record.pairing)
     ]
-    names, charts = load_names(of_test), chart_names(readings)
+    names, charts = load_names(of_test), chart_names(records)
     cells = by_cell([r for r in of_test if r.status == "ok" and r.number("loaded_rtt_count")])
     increases = {
         cell: increase
@@ -66,5 +66,5 @@ def answers(readings: Sequence[Reading]) -> tuple[AnswerLine, ...]:
     return (AnswerLine(joined("; ", clauses), by_relevance, SECTION, charts[by_relevance[0]]),)
 
 
-def _name(trials: Sequence[Reading], names: dict[str, str]) -> Message:
+def _name(trials: Sequence[Record], names: dict[str, str]) -> Message:
     return joined(", ", [trials[0].pairing, names[trials[0].cell]])

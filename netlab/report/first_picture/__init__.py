@@ -1,1 +1,1 @@
-"""Pictures at the top of the page: readings and verdicts → SVG elements, in two widths. No I/O."""
+"""Pictures at the top of the page: records and verdicts → SVG elements, in two widths. No I/O."""

@@ -1,7 +1,7 @@
-"""Chooses and makes the pictures at the top of the page, from readings and charts. No I/O.
+"""Chooses and makes the pictures at the top of the page, from records and charts. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial. A comparison judges pairs of cells:
+measurement of a cell, and a record is the data of one trial. A comparison judges pairs of cells:
 one cell of the baseline, one cell of the contender.
 """
 
@@ -14,6 +14,7 @@ from netlab.compare.judge import Judged
 from netlab.experiment.comparisons import Comparison
 from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import is_by_name
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, joined
 from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture
 from netlab.report.first_picture.intervals import Axis, IntervalRow, interval_picture
@@ -29,7 +30,6 @@ from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_value
 from netlab.results.layout import BinGrid, Layout, LevelValue, TableColumn
 from netlab.results.quantities import names_of
-from netlab.results.readings import Reading
 from netlab.stats import MARGIN, mean
 
 MOST = 2
@@ -44,7 +44,7 @@ _LOG_FROM = 8
 
 
 def pictures(
-    readings: Sequence[Reading],
+    records: Sequence[Record],
     layout: Layout,
     link: Link | None,
     charts: Sequence[object],
@@ -53,10 +53,10 @@ def pictures(
     """Up to ``MOST`` pictures, in the order of the answers; the picture of comparisons is last."""
     diagrams = [chart for chart in charts if isinstance(chart, Chart)]
     candidates = [
-        *_hosts(readings),
+        *_hosts(records),
         *_streams(layout, link, diagrams),
-        *_trips(readings),
-        *_over_time(readings, charts),
+        *_trips(records),
+        *_over_time(records, charts),
         *_named(diagrams, "payload-udp", "payload-"),
         *_named(diagrams, "rate-without-loss-share"),
     ]
@@ -72,24 +72,24 @@ def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
     return []
 
 
-def _over_time(readings: Sequence[Reading], charts: Sequence[object]) -> list[FirstPicture]:
+def _over_time(records: Sequence[Record], charts: Sequence[object]) -> list[FirstPicture]:
     """Round trips and load over time, for the cell whose round trips increase most under load."""
-    names = chart_names(readings)
+    names = chart_names(records)
     increases = {
-        names[reading.cell]: reading.number("increase_ns") or 0.0
-        for reading in readings
-        if reading.cell in names
+        names[record.cell]: record.number("increase_ns") or 0.0
+        for record in records
+        if record.cell in names
     }
     strips = [chart for chart in charts if isinstance(chart, Strip) and chart.name in increases]
     longest = max(strips, key=lambda strip: increases[strip.name], default=None)
     return [] if longest is None else [strip_picture(longest)]
 
 
-def _hosts(readings: Sequence[Reading]) -> list[FirstPicture]:
+def _hosts(records: Sequence[Record]) -> list[FirstPicture]:
     """A heat map of clients and servers, with a panel for each quantity. Colours are shares of the
     highest value over a cable.
     """
-    by_name = [reading for reading in readings if is_by_name(reading.pairing)]
+    by_name = [record for record in records if is_by_name(record.pairing)]
     if not by_name:
         return []
     boards = pair_matrices(by_name)
@@ -112,15 +112,15 @@ def _host_panel(board: PairMatrix) -> HeatPanel:
             pair, head = board.spots.get((client, server)), f"{client} → {server}"
             if pair is None or pair.value is None:
                 inside = pair is not None and pair.inside
-                why = NOT_REQUESTED if pair is None else pair.readings[0].why_blank
+                why = NOT_REQUESTED if pair is None else pair.records[0].why_blank
                 title = titled(head, why, INSIDE) if inside else titled(head, why)
-                row.append(Spot(None, "", title, "" if pair is None else pair.readings[0].cell))
+                row.append(Spot(None, "", title, "" if pair is None else pair.records[0].cell))
                 continue
             value = joined(" ", [figure(pair.value), board.quantity.unit])
             title = titled(head, value, INSIDE) if pair.inside else titled(head, value)
             share = 100 * pair.value / most
             words = f"{pair.value:.0f}"
-            row.append(Spot(share, words, title, pair.readings[0].cell, pair.inside))
+            row.append(Spot(share, words, title, pair.records[0].cell, pair.inside))
         rows.append(tuple(row))
     return HeatPanel(board.title, board.roles, board.roles, tuple(rows))
 
@@ -195,7 +195,7 @@ def _spot(
         return None
     throughputs = place.throughputs_bit_per_s
     if not throughputs:
-        reasons = {reading.why_blank for reading in place.blanks}
+        reasons = {record.why_blank for record in place.blanks}
         return Spot(None, "", titled(head, *reasons), place.cell)
     value = joined(" ", [figure(mean(throughputs) / 1e6), "Mbit/s"])
     if reference_bit_per_s is None:
@@ -230,9 +230,9 @@ def _of_trials(label: str, values: tuple[float, ...], cell: str) -> IntervalRow:
     )
 
 
-def _trips(readings: Sequence[Reading]) -> list[FirstPicture]:
+def _trips(records: Sequence[Record]) -> list[FirstPicture]:
     """The distribution of the round trips of each cell: quartiles, 1st and 99th percentile."""
-    trips = [r for r in readings if r.test in ("round_trip", "connect") and r.status == "ok"]
+    trips = [r for r in records if r.test in ("round_trip", "connect") and r.status == "ok"]
     trips = [r for r in trips if not is_by_name(r.pairing)]
     names, several = names_of(trips, brief=True), len({r.pairing for r in trips}) > 1
     every = list(_distributions(trips, names, several=several))
@@ -247,11 +247,11 @@ def _trips(readings: Sequence[Reading]) -> list[FirstPicture]:
 
 
 def _distributions(
-    readings: Sequence[Reading], names: dict[str, str], *, several: bool
+    records: Sequence[Record], names: dict[str, str], *, several: bool
 ) -> Iterator[IntervalRow]:
-    cells: dict[str, list[Reading]] = {}
-    for reading in readings:
-        cells.setdefault(reading.cell, []).append(reading)
+    cells: dict[str, list[Record]] = {}
+    for record in records:
+        cells.setdefault(record.cell, []).append(record)
     for cell, trials in cells.items():
         histogram = pooled(trials)
         if histogram is None or histogram.count < 100:

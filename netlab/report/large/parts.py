@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from netlab.experiment.records import Status
+from netlab.experiment.records import STATUSES, Status
 from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
 from netlab.report.large.means import MOST_EXTREMES, FigureGroup, count_cell
@@ -18,7 +18,6 @@ from netlab.report.tables.elements import Part, Table, TableLine
 from netlab.report.text.summary import all_findings, leading
 from netlab.results.arrow.large_run import LARGE_TRIALS, LargeRun
 from netlab.results.quantities import figure_columns
-from netlab.results.readings import STATUSES
 from netlab.store.plan import PlannedCell
 
 DAY = slice(0, 10)

@@ -5,7 +5,7 @@ hashes, and forbids network connections. So text from a host or a file can neith
 nor connect.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Status
+from netlab.experiment.records import STATUSES, Record, Status
 from netlab.messages import _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
@@ -33,7 +33,6 @@ from netlab.report.page.script_words import script_words
 from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
-from netlab.results.readings import STATUSES, Reading
 from netlab.units import format_rate
 from netlab.version import VERSION
 
@@ -59,7 +58,7 @@ class Contents:
     """The contents of a page."""
 
     run: Analysis
-    readings: tuple[Reading, ...]
+    records: tuple[Record, ...]
     overviews: tuple[GridTable, ...]
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
@@ -78,9 +77,9 @@ class Contents:
     """Address of the run folder from the page: empty, or ``../``."""
 
 
-def cells_json(run: Analysis, readings: Sequence[Reading], wording: Wording) -> str:
+def cells_json(run: Analysis, records: Sequence[Record], wording: Wording) -> str:
     """All cells of a run with their records and findings, packed as JSON for the page's script."""
-    return script_json(packed(cells_of(run, readings, findings_by_cell(run)), wording))
+    return script_json(packed(cells_of(run, records, findings_by_cell(run)), wording))
 
 
 def page(contents: Contents, wording: Wording) -> str:
@@ -123,9 +122,9 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
     charts = [chart.name for chart in contents.charts]
     sections = [part.name for part in contents.parts]
     grids = {
-        reading.cell: f"pairing-{number}"
+        record.cell: f"pairing-{number}"
         for number, section in enumerate(contents.sections, start=1)
-        for reading in section.grid.readings
+        for record in section.grid.records
     }
     target = anchors(sections, grids, charts)
     return {
@@ -133,7 +132,7 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         "compared": [(line, target(line)) for line in first.lines.comparisons],
         "warnings": [(line, target(line)) for line in first.lines.warnings],
         "first_pictures": first.pictures,
-        "facts": strip(run, contents.readings, hosts),
+        "facts": strip(run, contents.records, hosts),
         "downloads": downloads(run, contents.files, contents.to_run),
         "kept": {contents.to_run + name for name in _KEPT},
     }
@@ -141,22 +140,22 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
 
 def _sentences(contents: Contents) -> dict[str, Any]:
     """Template values: sentences, settings, and numbers of trials by status."""
-    run, readings = contents.run, contents.readings
+    run, records = contents.run, contents.records
     return {
         "plan": run.plan,
-        "opening": joined(" ", opening(run.plan, readings)),
+        "opening": joined(" ", opening(run.plan, records)),
         "leading": leading(run),
         "imported": run.plan.source is not None,
-        "summary": coverage.summary(readings),
+        "summary": coverage.summary(records),
         "statuses": [STATUSES[status] for status in Status],
-        "counts": coverage.counts(readings),
-        "blanks": coverage.blanks(readings),
-        "again": sum(1 for reading in readings if (reading.attempt or 1) > 1),
+        "counts": coverage.counts(records),
+        "blanks": coverage.blanks(records),
+        "again": sum(1 for record in records if (record.attempt or 1) > 1),
         "damage": [str(place) for place in run.damage],
-        "settings": list(coverage.settings(readings)),
+        "settings": list(coverage.settings(records)),
         "trials": coverage.trials(run.plan),
         "link": link_words(run.plan.link),
-        "methods": methods(readings, run.plan.link, source=run.plan.source),
+        "methods": methods(records, run.plan.link, source=run.plan.source),
     }
 
 
@@ -214,5 +213,5 @@ def link_words(link: Link | None) -> str:
 
 def _findings_of(section: TableSection, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The findings of all cells of a section, each once."""
-    cells = dict.fromkeys(reading.cell for reading in section.grid.readings)
+    cells = dict.fromkeys(record.cell for record in section.grid.records)
     return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))

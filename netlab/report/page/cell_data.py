@@ -4,8 +4,7 @@ The page contains everything that was measured. A piece holds several cells, and
 one of these cells is opened. So a page of ten thousand cells opens as fast as a small page.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, a record is the stored result of a trial, and a reading holds what tables and
-charts need of a trial. A flow is the data of a trial in one direction.
+measurement of a cell. A flow is the data of a trial in one direction.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Value
+from netlab.experiment.records import FLOWS, STATUSES, Record, Status, Value
 from netlab.messages import _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page.cell_findings import CellFinding
@@ -30,7 +29,6 @@ from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
-from netlab.results.readings import FLOWS, STATUSES, Reading
 from netlab.terminal import printable
 
 if TYPE_CHECKING:
@@ -66,22 +64,21 @@ class CellView:
 
     key: str
     name: str
-    readings: tuple[Reading, ...]
-    records: tuple[Record | None, ...]
-    """The latest record of each trial in ``readings``; ``None`` if there is no record yet."""
+    records: tuple[Record, ...]
+    """Its trials."""
     ceilings: Mapping[str, float]
     """Flow → its wire ceiling (highest payload rate on the link), bit/s; only known ceilings."""
     findings: tuple[CellFinding, ...]
 
 
 def cells_of(
-    run: Run, readings: Sequence[Reading], findings: Mapping[str, Sequence[CellFinding]]
+    run: Run, records: Sequence[Record], findings: Mapping[str, Sequence[CellFinding]]
 ) -> Iterator[CellView]:
     """The cells of a run in the plan's order; ``findings`` maps a cell's key to its findings."""
-    names = names_of(readings)
-    groups: dict[str, list[Reading]] = {}
-    for reading in readings:
-        groups.setdefault(reading.cell, []).append(reading)
+    names = names_of(records)
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.cell, []).append(record)
     for planned_cell in run.plan.cells:
         trials = tuple(groups.get(planned_cell.key, ()))
         yield CellView(
@@ -89,8 +86,7 @@ def cells_of(
             name=joined(
                 ": ", [planned_cell.pairing, names.get(planned_cell.key, planned_cell.key)]
             ),
-            readings=trials,
-            records=tuple(run.latest.get((planned_cell.key, reading.trial)) for reading in trials),
+            records=trials,
             ceilings=_ceilings(trials, run.plan.link),
             findings=tuple(findings.get(planned_cell.key, ())),
         )
@@ -138,59 +134,53 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
 
 
 def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
-    trials = [
-        (reading, record)
-        for reading, record in zip(cell.readings, cell.records, strict=True)
-        if record is not None and reading.status == "ok"
-    ]
-    ok = [(reading, record.values) for reading, record in trials]
-    records = [record for _reading, record in trials[:MAX_LINES]]
-    marks = {flow: marks_of(records, flow, cell.findings) for flow in FLOWS}
+    ok = [record for record in cell.records if record.status is Status.OK]
+    marks = {flow: marks_of(ok[:MAX_LINES], flow, cell.findings) for flow in FLOWS}
     charts = small_charts(ok, cell.ceilings, marks, levels_of(cell.findings))
-    settings = cell.readings[0].settings if cell.readings else {}
-    quantities = tuple(dict.fromkeys(q for r in cell.readings for q in quantities_of(r)))
+    settings = cell.records[0].settings if cell.records else {}
+    quantities = tuple(dict.fromkeys(q for r in cell.records for q in quantities_of(r)))
     return {
         "key": printable(cell.key),
         "name": say(cell.name),
         "settings": [
             [say(setting.name), say(setting.asked), say(setting.effective), setting.differs]
-            for setting in effective_settings(settings, [values for _reading, values in ok])
+            for setting in effective_settings(settings, [record.values for record in ok])
         ],
         "findings": [_finding(finding, say) for finding in cell.findings],
         "charts": [_chart(chart, say) for chart in charts],
         "figures": [say(joined(", ", [quantity.name, quantity.unit])) for quantity in quantities],
         "trials": [
             {
-                **_trial(reading, say),
+                **_trial(record, say),
                 "figures": [
-                    "" if (value := quantity.in_unit(reading)) is None else say(figure(value))
+                    "" if (value := quantity.in_unit(record)) is None else say(figure(value))
                     for quantity in quantities
                 ],
                 **_values(record, shapes, say),
             }
-            for reading, record in zip(cell.readings, cell.records, strict=True)
+            for record in cell.records
         ],
     }
 
 
-def _trial(reading: Reading, say: _Say) -> dict[str, Any]:
+def _trial(record: Record, say: _Say) -> dict[str, Any]:
     """How a trial ended, and the reason if the trial has no figure."""
-    server, client = reading.server, reading.client
+    server, client = record.server, record.client
     ends = _("{server} serves {client}", server=server, client=client) if server and client else ""
     return {
-        "trial": reading.trial,
-        "attempt": reading.attempt,
-        "status": say(STATUSES.get(reading.status, reading.status)),
-        "why": "" if reading.status == "ok" else say(reading.why_blank),
-        "detail": printable(reading.detail or ""),
-        "began": reading.started_at or "",
+        "trial": record.trial,
+        "attempt": record.attempt or None,
+        "status": say(STATUSES.get(record.status, record.status)),
+        "why": "" if record.status == "ok" else say(record.why_blank),
+        "detail": printable(record.detail or ""),
+        "began": record.started_at,
         "ends": say(ends),
     }
 
 
-def _values(record: Record | None, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
+def _values(record: Record, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
     """All measured values. Records of a piece with equal value names share one list of names."""
-    if record is None or not record.values:
+    if not record.values:
         return {}
     shape = shapes.setdefault(tuple(record.values), len(shapes))
     return {"shape": shape, "values": [_value(value, say) for value in record.values.values()]}
@@ -237,14 +227,12 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
     }
 
 
-def _ceilings(readings: Sequence[Reading], link: Link | None) -> dict[str, float]:
+def _ceilings(records: Sequence[Record], link: Link | None) -> dict[str, float]:
     """Flow → its wire ceiling in bit/s, for the flows whose ceiling is known."""
     ceilings = {}
     for flow in FLOWS:
         streams = tuple(
-            reading
-            for reading in readings
-            if reading.test in _WITH_STREAMS and flow in reading.flows
+            record for record in records if record.test in _WITH_STREAMS and flow in record.flows
         )
         if streams and streams[0].message_bytes is not None:
             column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)

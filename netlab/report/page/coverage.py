@@ -1,7 +1,7 @@
 """Facts about a run for the page: numbers of trials by status, settings, hosts. No I/O.
 
 A session is one execution of ``netlab run`` or ``netlab resume``. A cell is one combination of
-test, pairing (server and client) and settings; a trial is one measurement of a cell, and a reading
+test, pairing (server and client) and settings; a trial is one measurement of a cell, and a record
 is the data of one trial.
 """
 
@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import Status
+from netlab.experiment.records import STATUSES, Record, Status
 from netlab.messages import _, counted, joined
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
-from netlab.results.readings import STATUSES, Reading
 from netlab.units import plain_figures
 
 if TYPE_CHECKING:
@@ -90,20 +89,20 @@ class HostFacts:
         return any(fact.before and fact.after for fact in self.facts)
 
 
-def counts(readings: Sequence[Reading]) -> tuple[PairingCount, ...]:
+def counts(records: Sequence[Record]) -> tuple[PairingCount, ...]:
     """Counts by pairing in the plan's order; with several pairings, a last line for all."""
-    pairings = dict.fromkeys(reading.pairing for reading in readings)
-    lines = [_count(name, [r for r in readings if r.pairing == name]) for name in pairings]
-    return (*lines, *([_count(_("all"), readings)] if len(lines) > 1 else []))
+    pairings = dict.fromkeys(record.pairing for record in records)
+    lines = [_count(name, [r for r in records if r.pairing == name]) for name in pairings]
+    return (*lines, *([_count(_("all"), records)] if len(lines) > 1 else []))
 
 
-def summary(readings: Sequence[Reading]) -> str:
+def summary(records: Sequence[Record]) -> str:
     """The coverage in words: ``416 cells: 346 ok, 70 pending``."""
-    numbers = Counter(reading.status for reading in readings)
-    cells = len({reading.cell for reading in readings})
+    numbers = Counter(record.status for record in records)
+    cells = len({record.cell for record in records})
     totals = [counted("{number} cell", "{number} cells", cells)]
-    if len(readings) > cells:
-        totals.append(counted("{number} trial", "{number} trials", len(readings)))
+    if len(records) > cells:
+        totals.append(counted("{number} trial", "{number} trials", len(records)))
     statuses = [
         joined(" ", [f"{numbers[status]:,}", STATUSES[status]])
         for status in Status
@@ -112,23 +111,23 @@ def summary(readings: Sequence[Reading]) -> str:
     return joined(": ", [joined(", ", parts) for parts in (totals, statuses) if parts])
 
 
-def blanks(readings: Iterable[Reading]) -> tuple[Blank, ...]:
+def blanks(records: Iterable[Record]) -> tuple[Blank, ...]:
     """The reasons why trials have no result, the most frequent reason first."""
-    groups: dict[str, list[Reading]] = {}
-    for reading in readings:
-        if reading.status != Status.OK:
-            groups.setdefault(reading.why_blank, []).append(reading)
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        if record.status != Status.OK:
+            groups.setdefault(record.why_blank, []).append(record)
     ranking = sorted(groups.items(), key=lambda item: -len(item[1]))
     return tuple(_blank(sentence, group) for sentence, group in ranking)
 
 
-def settings(readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
+def settings(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
     """(setting, its value or values) for every setting of the plan."""
-    names = dict.fromkeys(name for reading in readings for name in reading.settings)
+    names = dict.fromkeys(name for record in records for name in record.settings)
     return tuple(
         (
             setting_name(name),
-            joined(", ", (setting_value(name, value) for value in _levels(readings, name))),
+            joined(", ", (setting_value(name, value) for value in _levels(records, name))),
         )
         for name in names
     )
@@ -216,26 +215,26 @@ def sessions(run: Run) -> tuple[tuple[tuple[str, str], ...], ...]:
     )
 
 
-def _count(name: str, readings: Sequence[Reading]) -> PairingCount:
-    numbers = Counter(reading.status for reading in readings)
-    return PairingCount(name, tuple(numbers[status] for status in Status), len(readings))
+def _count(name: str, records: Sequence[Record]) -> PairingCount:
+    numbers = Counter(record.status for record in records)
+    return PairingCount(name, tuple(numbers[status] for status in Status), len(records))
 
 
-def _blank(sentence: str, group: Sequence[Reading]) -> Blank:
-    details = tuple(dict.fromkeys(reading.detail for reading in group if reading.detail))
+def _blank(sentence: str, group: Sequence[Record]) -> Blank:
+    details = tuple(dict.fromkeys(record.detail for record in group if record.detail))
     return Blank(
         sentence=sentence,
         trials=len(group),
-        pairings=joined(", ", dict.fromkeys(reading.pairing for reading in group)),
+        pairings=joined(", ", dict.fromkeys(record.pairing for record in group)),
         details=details[:_SHOWN_DETAILS],
         more=max(0, len(details) - _SHOWN_DETAILS),
     )
 
 
-def _levels(readings: Sequence[Reading], name: str) -> tuple[Any, ...]:
+def _levels(records: Sequence[Record], name: str) -> tuple[Any, ...]:
     """The values of a setting in all cells of the protocols for which any cell has the setting."""
-    protocols = {reading.protocol for reading in readings if level(reading, name) is not None}
-    return levels_of((reading for reading in readings if reading.protocol in protocols), name)
+    protocols = {record.protocol for record in records if level(record, name) is not None}
+    return levels_of((record for record in records if record.protocol in protocols), name)
 
 
 def _facts(facts_before: Mapping[str, Any], facts_after: Mapping[str, Any]) -> tuple[HostFact, ...]:

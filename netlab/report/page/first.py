@@ -1,7 +1,7 @@
 """The top of the page (its first screen): lines with link targets, pictures, facts. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Status, utc_of
+from netlab.experiment.records import Record, Status, utc_of
 from netlab.messages import _, counted, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.answers.first_screen import FirstLines
@@ -20,7 +20,6 @@ from netlab.report.first_picture.scene import FirstPicture
 from netlab.report.page.coverage import HostFacts
 from netlab.results.labels import SYSTEMS
 from netlab.results.layout import Layout
-from netlab.results.readings import Reading
 from netlab.units import format_rate
 
 if TYPE_CHECKING:
@@ -52,13 +51,13 @@ class LineTarget:
 
 def first_of(
     lines: FirstLines,
-    readings: Sequence[Reading],
+    records: Sequence[Record],
     layout: Layout,
     link: Link | None,
     charts: Sequence[object],
 ) -> First:
-    """The first screen with its pictures, which are made from readings and untranslated charts."""
-    return First(lines, pictures(readings, layout, link, charts, lines.judged))
+    """The first screen with its pictures, which are made from records and untranslated charts."""
+    return First(lines, pictures(records, layout, link, charts, lines.judged))
 
 
 def anchors(
@@ -82,24 +81,24 @@ def anchors(
 
 
 def strip(
-    run: Run, readings: Sequence[Reading], hosts: Sequence[HostFacts]
+    run: Run, records: Sequence[Record], hosts: Sequence[HostFacts]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """(name, values) of each fact: cells with a result, duration, link, netlab's version, hosts."""
-    cells = {reading.cell: False for reading in readings}
-    for reading in readings:
-        cells[reading.cell] |= reading.status == Status.OK
+    cells = {record.cell: False for record in records}
+    for record in records:
+        cells[record.cell] |= record.status == Status.OK
     cell_count = counted(
         "{ok} of {number} cell", "{ok} of {number} cells", len(cells), ok=f"{sum(cells.values()):,}"
     )
     link = run.plan.link
     facts = [
         (_("ok"), cell_count),
-        (_("duration"), _duration(readings)),
+        (_("duration"), _duration(records)),
         (_("link"), "" if link is None else joined("", [format_rate(link.rate_bit_per_s)])),
         (_("measured by"), _measured_by(run)),
     ]
     entries = ((name, (value,)) for name, value in facts if value)
-    names = _hosts(hosts, readings)
+    names = _hosts(hosts, records)
     return (*entries, *([(_("hosts"), names)] if names else []))
 
 
@@ -111,9 +110,9 @@ def _measured_by(run: Run) -> str:
     return joined(", ", [f"netlab {version}" for version in versions]) if versions else ""
 
 
-def _duration(readings: Sequence[Reading]) -> str:
+def _duration(records: Sequence[Record]) -> str:
     """The time from the beginning of the first trial to the beginning of the last one."""
-    times = [at for reading in readings if (at := utc_of(reading.started_at))]
+    times = [at for record in records if (at := utc_of(record.started_at))]
     if len(times) < 2:
         return ""
     seconds = round((max(times) - min(times)).total_seconds())
@@ -125,13 +124,13 @@ def _duration(readings: Sequence[Reading]) -> str:
     )
 
 
-def _hosts(hosts: Sequence[HostFacts], readings: Sequence[Reading]) -> tuple[str, ...]:
+def _hosts(hosts: Sequence[HostFacts], records: Sequence[Record]) -> tuple[str, ...]:
     """The hosts and the name of each system, or the number of hosts if there are many.
 
     If no hosts were recorded, this function returns the systems that the pairings name.
     """
     if not hosts:
-        letters = dict.fromkeys(c for r in readings if "+" not in r.pairing for c in r.pairing)
+        letters = dict.fromkeys(c for r in records if "+" not in r.pairing for c in r.pairing)
         system_names = [SYSTEMS[letter] for letter in letters if letter in SYSTEMS]
         return (joined(", ", system_names),) if system_names else ()
     if len(hosts) > _MOST_HOSTS:

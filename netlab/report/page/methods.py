@@ -1,7 +1,7 @@
-"""Readings → paragraphs on the meaning of a report's figures, and on unknown facts. No I/O.
+"""Records → paragraphs on the meaning of a report's figures, and on unknown facts. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
-from netlab.results.readings import Reading
 
 
-def methods(
-    readings: Sequence[Reading], link: Link | None, *, source: str | None
-) -> tuple[str, ...]:
+def methods(records: Sequence[Record], link: Link | None, *, source: str | None) -> tuple[str, ...]:
     """A paragraph for each kind of figure, and for each unknown fact."""
     paragraphs = list(_IMPORTED if source is not None else _MEASURED)
     paragraphs.append(_MEANS)
-    if len(readings) > len({reading.cell for reading in readings}):
+    if len(records) > len({record.cell for record in records}):
         paragraphs.append(_REPEATS)
     paragraphs.append(_WITH_LINK if link is not None else _WITHOUT_LINK)
     engines = dict.fromkeys(
-        str(reading.settings["engine"]) for reading in readings if "engine" in reading.settings
+        str(record.settings["engine"]) for record in records if "engine" in record.settings
     )
     if engines:
         paragraphs.append(
@@ -34,15 +32,15 @@ def methods(
                 engines=joined(", ", engines),
             )
         )
-    if any(reading.settings.get("direction") == "both" for reading in readings):
+    if any(record.settings.get("direction") == "both" for record in records):
         paragraphs.append(_BOTH)
-    if any(reading.same_host for reading in readings):
+    if any(record.same_host for record in records):
         paragraphs.append(_SAME_HOST)
     streams = {
-        _("{protocol} of {pairing}", protocol=reading.protocol, pairing=reading.pairing): None
-        for reading in readings
-        if "opening" not in reading.settings
-        and any(flow.connected_by == "server" for flow in reading.flows.values())
+        _("{protocol} of {pairing}", protocol=record.protocol, pairing=record.pairing): None
+        for record in records
+        if "opening" not in record.settings
+        and any(flow.connected_by == "server" for flow in record.flows.values())
     }
     if streams:
         paragraphs.append(

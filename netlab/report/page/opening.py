@@ -1,7 +1,7 @@
-"""Plan and readings → the page's first sentences: what was measured, between whom, when. No I/O.
+"""Plan and records → the page's first sentences: what was measured, between whom, when. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
-from netlab.experiment.records import Status, utc_of
+from netlab.experiment.records import STATUSES, Record, Status, utc_of
 from netlab.messages import Message, _, counted, joined
 from netlab.report.text.phrases import listed
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, level, levels_of
-from netlab.results.readings import STATUSES, Reading
 from netlab.store.plan import Plan
 
 _SUBJECTS: Mapping[str, str] = {
@@ -32,28 +31,28 @@ _MAX_NAMED = 8
 _NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
 
 
-def opening(plan: Plan, readings: Sequence[Reading]) -> tuple[str, ...]:
+def opening(plan: Plan, records: Sequence[Record]) -> tuple[str, ...]:
     """Sentences on the tests, the varied settings, the pairings, the number and time of trials, and
     their results.
 
     A sentence whose facts are unknown is left out. An imported run has no hosts and no times.
     """
     sentences = [
-        _what(readings, imported=plan.source is not None),
-        _varied(readings),
-        _between(readings),
-        _when(readings),
-        _ended(readings),
+        _what(records, imported=plan.source is not None),
+        _varied(records),
+        _between(records),
+        _when(records),
+        _ended(records),
     ]
     return tuple(sentence for sentence in sentences if sentence)
 
 
-def _what(readings: Sequence[Reading], *, imported: bool) -> str:
+def _what(records: Sequence[Record], *, imported: bool) -> str:
     """A text such as ``Measured: the throughput of streams over TCP, messages of 64 bytes.``"""
     subjects = []
-    for test in dict.fromkeys(reading.test for reading in readings):
-        own = [reading for reading in readings if reading.test == test]
-        protocols = dict.fromkeys(reading.protocol for reading in own if reading.protocol)
+    for test in dict.fromkeys(record.test for record in records):
+        own = [record for record in records if record.test == test]
+        protocols = dict.fromkeys(record.protocol for record in own if record.protocol)
         subject = _SUBJECTS.get(test, test)
         if protocols and test != "connect":
             subject = _("{test} over {protocols}", test=subject, protocols=listed(protocols))
@@ -65,9 +64,9 @@ def _what(readings: Sequence[Reading], *, imported: bool) -> str:
     return _("Measured: {tests}.", tests=joined("; ", subjects))
 
 
-def _sizes(readings: Sequence[Reading]) -> list[str]:
+def _sizes(records: Sequence[Record]) -> list[str]:
     """The sizes of messages or frames, such as ``messages of 64 to 1,472 bytes (5 sizes)``."""
-    messages = sorted(n for n in levels_of(readings, "message_bytes") if isinstance(n, int))
+    messages = sorted(n for n in levels_of(records, "message_bytes") if isinstance(n, int))
     if len(messages) == 1:
         size = messages[0]
         return [counted("messages of {number} byte", "messages of {number} bytes", size)]
@@ -80,7 +79,7 @@ def _sizes(readings: Sequence[Reading]) -> list[str]:
                 **_ends(messages),
             )
         ]
-    frames = sorted(n for n in levels_of(readings, "frame_bytes") if isinstance(n, int))
+    frames = sorted(n for n in levels_of(records, "frame_bytes") if isinstance(n, int))
     if len(frames) == 1:
         return [_("frames of {size} bytes", size=f"{frames[0]:,}")]
     if frames:
@@ -99,10 +98,10 @@ def _ends(sizes: Sequence[int]) -> dict[str, str]:
     return {"least": f"{sizes[0]:,}", "most": f"{sizes[-1]:,}"}
 
 
-def _varied(readings: Sequence[Reading]) -> str:
+def _varied(records: Sequence[Record]) -> str:
     """The settings that differ within one test and protocol, with their values."""
     settings: list[Message] = []
-    buffers = levels_of((r for r in readings if r.test == "stream"), ROWS)
+    buffers = levels_of((r for r in records if r.test == "stream"), ROWS)
     if len(buffers) > 1:
         settings.append(
             counted(
@@ -112,21 +111,21 @@ def _varied(readings: Sequence[Reading]) -> str:
                 levels=_span(ROWS, buffers),
             )
         )
-    names = dict.fromkeys(name for reading in readings for name in reading.settings)
+    names = dict.fromkeys(name for record in records for name in record.settings)
     for name in names:
-        if name in _NOT_NAMED or not _varies(readings, name):
+        if name in _NOT_NAMED or not _varies(records, name):
             continue
-        levels = _span(name, levels_of(readings, name))
+        levels = _span(name, levels_of(records, name))
         settings.append(_("{setting} ({levels})", setting=setting_name(name), levels=levels))
     return _("Varied: {settings}.", settings=listed(settings)) if settings else ""
 
 
-def _varies(readings: Sequence[Reading], name: str) -> bool:
+def _varies(records: Sequence[Record], name: str) -> bool:
     """Whether cells with the same test, protocol and message size differ in a setting."""
     levels: dict[tuple[str, str, int | None], set[Any]] = {}
-    for reading in readings:
-        kind = (reading.test, reading.protocol, reading.message_bytes)
-        levels.setdefault(kind, set()).add(level(reading, name))
+    for record in records:
+        kind = (record.test, record.protocol, record.message_bytes)
+        levels.setdefault(kind, set()).add(level(record, name))
     return any(len(own) > 1 for own in levels.values())
 
 
@@ -143,8 +142,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _between(readings: Sequence[Reading]) -> str:
-    pairings = list(dict.fromkeys(reading.pairing for reading in readings))
+def _between(records: Sequence[Record]) -> str:
+    pairings = list(dict.fromkeys(record.pairing for record in records))
     by_name = [pairing for pairing in pairings if is_by_name(pairing)]
     if by_name:
         hosts = {role_of(label).host for pairing in by_name for label in labels_of(pairing)}
@@ -173,16 +172,16 @@ def _between(readings: Sequence[Reading]) -> str:
     )
 
 
-def _when(readings: Sequence[Reading]) -> str:
+def _when(records: Sequence[Record]) -> str:
     """A text such as ``Each cell 5 times, on 2026-01-31 from 12:00 to 14:05 UTC.``"""
     trials: dict[str, int] = {}
-    for reading in readings:
-        trials[reading.cell] = trials.get(reading.cell, 0) + 1
+    for record in records:
+        trials[record.cell] = trials.get(record.cell, 0) + 1
     if not trials:
         return ""
     least, most = min(trials.values()), max(trials.values())
     often = _times(least, most)
-    times = sorted(at for r in readings if (at := utc_of(r.started_at)) is not None)
+    times = sorted(at for r in records if (at := utc_of(r.started_at)) is not None)
     if not times:
         return _("Each cell {often}.", often=often)
     return _("Each cell {often}, {when}.", often=often, when=_period(times[0], times[-1]))
@@ -212,20 +211,20 @@ def _period(first: datetime, last: datetime) -> Message:
     return _("on {day} from {begin} to {end} UTC", day=day, begin=begin, end=end)
 
 
-def _ended(readings: Sequence[Reading]) -> str:
+def _ended(records: Sequence[Record]) -> str:
     """The number of trials with a result, and the statuses of the others."""
-    ok = sum(reading.status == Status.OK for reading in readings)
-    if not readings or ok == len(readings):
-        return _("All trials have a result.") if readings else ""
+    ok = sum(record.status == Status.OK for record in records)
+    if not records or ok == len(records):
+        return _("All trials have a result.") if records else ""
     status_counts = [
         joined(" ", [f"{number:,}", STATUSES[status]])
         for status in Status
-        if status != Status.OK and (number := sum(r.status == status for r in readings))
+        if status != Status.OK and (number := sum(r.status == status for r in records))
     ]
     return counted(
         "{ok} of {number} trial has a result, {others}; the footnote of a blank states why.",
         "{ok} of {number} trials have a result, {others}; the footnote of a blank states why.",
-        len(readings),
+        len(records),
         ok=f"{ok:,}",
         others=listed(status_counts),
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any
 
+from netlab.experiment.records import FLOWS, Record
 from netlab.messages import _, sentence_case
 from netlab.report.page.series_marks import SeriesLevel, SeriesMark
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS
@@ -19,16 +19,14 @@ from netlab.report.tables.elements import Curve
 from netlab.results.load_timeline import (
     LoadTimeline,
     interval_rates,
-    numbers,
     short,
     thinned,
     timeline_of,
 )
 from netlab.results.quantities import quantities_of
-from netlab.results.readings import FLOWS, Reading
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats import mean
-from netlab.stats.histogram import Histogram, from_pairs, middle_of
+from netlab.stats.histogram import Histogram, middle_of
 from netlab.stats.summary import MIN_TRIALS, interval
 
 MAX_LINES = 12
@@ -40,7 +38,6 @@ _MAX_STEPS = 200
 _PASSED, _NOT_PASSED = _("passed"), _("did not pass")
 
 _Points = list[tuple[float, float | None]]
-_TrialValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +67,14 @@ class SmallChart:
 class _TrialSeries:
     """TCP's own values of one flow in one trial."""
 
-    reading: Reading
+    record: Record
     series: TcpSeries
     times_s: Sequence[float]
     """The time of each point of ``series``."""
 
 
 def small_charts(
-    trials: Sequence[tuple[Reading, _TrialValues]],
+    trials: Sequence[Record],
     ceilings: Mapping[str, float],
     marks: Mapping[str, tuple[SeriesMark, ...]] | None = None,
     limits: tuple[SeriesLevel, ...] = (),
@@ -85,9 +82,9 @@ def small_charts(
     """The charts of one cell, from the series that its trials recorded. If there is no series over
     time, the charts show the figure of each trial instead, unless there is only one figure.
 
-    ``trials``: the trials whose status is ok, each with all values of its record. ``ceilings`` has
-    the wire ceiling of each flow in bit/s, ``marks`` the marks of each flow, ``limits`` the limits
-    of a stream with a single flow. A damaged series is left out.
+    ``trials``: the trials whose status is ok. ``ceilings`` has the wire ceiling of each flow in
+    bit/s, ``marks`` the marks of each flow, ``limits`` the limits of a stream with a single flow. A
+    damaged series is left out.
     """
     first_trials = trials[:MAX_LINES]
     charts: list[SmallChart | None] = [_around_load(first_trials)]
@@ -100,34 +97,34 @@ def small_charts(
         charts += _by_trial(trials)
     for flow in FLOWS:
         own = [
-            _TrialSeries(reading, series, [short(time_us / 1e6) for time_us in series.time_us])
-            for reading, values in first_trials
-            if (series := tcp_series_of(values, flow)) is not None
+            _TrialSeries(record, series, [short(time_us / 1e6) for time_us in series.time_us])
+            for record in first_trials
+            if (series := tcp_series_of(record.values, flow)) is not None
         ]
         if own:
             draws = (_tcp_window, _tcp_round_trip, _tcp_retransmissions)
             charts += [draw(own, flow) for draw in draws]
     charts += [_distribution(first_trials), _first_round_trips(first_trials), _swept(first_trials)]
-    charts += [_searched(reading, values) for reading, values in first_trials]
+    charts += [_searched(record) for record in first_trials]
     return tuple(chart for chart in charts if chart is not None)
 
 
 def _over_window(
-    trials: Sequence[tuple[Reading, _TrialValues]], flow: str, ceiling_bit_per_s: float | None
+    trials: Sequence[Record], flow: str, ceiling_bit_per_s: float | None
 ) -> SmallChart | None:
     """The receiver's throughput in each interval."""
     lines: list[Curve] = []
     means: list[tuple[int, float]] = []
-    for reading, values in trials:
-        series = numbers(values.get(f"{flow}receiver_interval_bytes"))
-        interval_ns = _number(values.get(f"{flow}receiver_interval_ns"))
+    for record in trials:
+        series = record.series(f"{flow}receiver_interval_bytes")
+        interval_ns = record.number(f"{flow}receiver_interval_ns")
         if series and interval_ns:
-            elapsed_ns = _number(values.get(f"{flow}receiver_elapsed_ns"))
+            elapsed_ns = record.number(f"{flow}receiver_elapsed_ns")
             points = interval_rates(series, interval_ns, elapsed_ns)
-            own = reading.flows.get(flow)
+            own = record.flows.get(flow)
             if own is not None and own.throughput_bit_per_s is not None:
                 means.append((len(lines), short(own.throughput_bit_per_s / 1e6)))
-            lines.append(_line(reading, len(lines), points))
+            lines.append(_line(record, len(lines), points))
     if not lines:
         return None
     if flow:
@@ -146,17 +143,17 @@ def _over_window(
     )
 
 
-def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
+def _around_load(trials: Sequence[Record]) -> SmallChart | None:
     """Single round trips before, during and after the load. A lost round trip is drawn at the
     height of the longest one.
     """
-    timelines: list[tuple[Reading, LoadTimeline, float]] = []
-    for reading, values in trials:
-        timeline = timeline_of(reading.settings, values)
-        opened_ns = _number(values.get("load_open_ns"))
+    timelines: list[tuple[Record, LoadTimeline, float]] = []
+    for record in trials:
+        timeline = timeline_of(record)
+        opened_ns = record.number("load_open_ns")
         if timeline is not None and opened_ns is not None:
-            timelines.append((reading, timeline, opened_ns))
-    trips = [trip for _reading, timeline, _opened in timelines for trip in timeline.trips]
+            timelines.append((record, timeline, opened_ns))
+    trips = [trip for _record, timeline, _opened in timelines for trip in timeline.trips]
     times = [trip.ns for trip in trips if trip.ns is not None]
     if not times:
         return None
@@ -164,7 +161,7 @@ def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart |
     lines: list[Curve] = []
     losses: _Points = []
     marks: list[SeriesMark] = []
-    for reading, timeline, opened_ns in timelines:
+    for record, timeline, opened_ns in timelines:
         points: _Points = []
         for trip in thinned(timeline.trips, _MAX_STEPS):
             at = short((trip.at_ns - opened_ns) / 1e9)
@@ -172,7 +169,7 @@ def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart |
                 losses.append((at, short(max(times) / scale)))
             else:
                 points.append((at, short(trip.ns / scale)))
-        lines.append(_line(reading, len(lines), points))
+        lines.append(_line(record, len(lines), points))
         marks = marks or [
             SeriesMark(begin - opened_ns / 1e9, end - opened_ns / 1e9, PHASE_WORDS[phase], 0)
             for phase, (begin, end) in timeline.phases.items()
@@ -188,11 +185,11 @@ def _around_load(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart |
     )
 
 
-def _by_trial(trials: Sequence[tuple[Reading, _TrialValues]]) -> Iterator[SmallChart]:
+def _by_trial(trials: Sequence[Record]) -> Iterator[SmallChart]:
     """The figure of each trial, for a test that records no series over its window."""
-    quantities = dict.fromkeys(q for r, _values in trials for q in quantities_of(r))
+    quantities = dict.fromkeys(q for r in trials for q in quantities_of(r))
     for quantity in quantities:
-        figures = [(r.trial, quantity.in_unit(r)) for r, _values in trials]
+        figures = [(r.trial, quantity.in_unit(r)) for r in trials]
         points = [(float(trial), short(value)) for trial, value in figures if value is not None]
         if len(points) > 1:
             yield SmallChart(
@@ -220,7 +217,7 @@ def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
     for trial in trials:
         if trial.series.cwnd_bytes:
             points = _thinned(trial, trial.series.cwnd_bytes, 1024)
-            lines.append(_line(trial.reading, len(lines), points))
+            lines.append(_line(trial.record, len(lines), points))
             retransmissions += _retransmissions(trial)
     if not lines:
         return None
@@ -240,7 +237,7 @@ def _tcp_round_trip(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | N
     for trial in trials:
         if trial.series.rtt_us:
             points = _thinned(trial, trial.series.rtt_us, 1e3)
-            lines.append(_line(trial.reading, len(lines), points))
+            lines.append(_line(trial.record, len(lines), points))
     if not lines:
         return None
     title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
@@ -255,7 +252,7 @@ def _tcp_retransmissions(trials: Sequence[_TrialSeries], flow: str) -> SmallChar
     for trial in trials:
         if trial.series.retransmissions:
             points = _thinned(trial, trial.series.retransmissions, 1)
-            lines.append(_line(trial.reading, len(lines), points))
+            lines.append(_line(trial.record, len(lines), points))
     if not any(y for line in lines for _x, y in line.points):
         return None
     if flow:
@@ -288,17 +285,13 @@ def _retransmissions(trial: _TrialSeries) -> _Points:
     ]
 
 
-def _distribution(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
+def _distribution(trials: Sequence[Record]) -> SmallChart | None:
     """The percentiles of the round trips, up to the 99th."""
     lines: list[Curve] = []
-    for reading, values in trials:
-        pairs = numbers(values.get("rtt_histogram"))
-        bits = _number(values.get("rtt_histogram_bits"))
-        try:
-            histogram = from_pairs([int(number) for number in pairs], int(bits or 0))
-        except ValueError:
-            continue
-        lines.append(_line(reading, len(lines), list(_shares(histogram))))
+    for record in trials:
+        histogram = record.histogram("rtt_histogram")
+        if histogram is not None:
+            lines.append(_line(record, len(lines), list(_shares(histogram))))
     if not any(line.points for line in lines):
         return None
     return SmallChart(
@@ -319,29 +312,29 @@ def _shares(histogram: Histogram) -> Iterator[tuple[float, float | None]]:
             yield short(share), short(middle_of(bucket, histogram.bits) / 1e3)
 
 
-def _first_round_trips(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
+def _first_round_trips(trials: Sequence[Record]) -> SmallChart | None:
     lines: list[Curve] = []
-    for reading, values in trials:
+    for record in trials:
         points: _Points = [
             (float(number), short(rtt_ns / 1e3))
-            for number, rtt_ns in enumerate(numbers(values.get("first_rtt_ns")), start=1)
+            for number, rtt_ns in enumerate(record.series("first_rtt_ns"), start=1)
         ]
         if points:
-            lines.append(_line(reading, len(lines), points))
+            lines.append(_line(record, len(lines), points))
     if not lines:
         return None
     return SmallChart(_("The first round trips"), _("number of the round trip"), "µs", tuple(lines))
 
 
-def _swept(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
+def _swept(trials: Sequence[Record]) -> SmallChart | None:
     lines: list[Curve] = []
-    for reading, values in trials:
-        sizes = numbers(values.get("sweep_message_bytes"))
-        rates = numbers(values.get("sweep_throughput_bit_per_s"))
+    for record in trials:
+        sizes = record.series("sweep_message_bytes")
+        rates = record.series("sweep_throughput_bit_per_s")
         if sizes and len(sizes) == len(rates):
             pairs = sorted(zip(sizes, rates, strict=True))
             points: _Points = [(size, short(rate / 1e6)) for size, rate in pairs]
-            lines.append(_line(reading, len(lines), points, joined=False))
+            lines.append(_line(record, len(lines), points, joined=False))
     if not lines:
         return None
     return SmallChart(
@@ -349,10 +342,10 @@ def _swept(trials: Sequence[tuple[Reading, _TrialValues]]) -> SmallChart | None:
     )
 
 
-def _searched(reading: Reading, values: _TrialValues) -> SmallChart | None:
+def _searched(record: Record) -> SmallChart | None:
     """The rates that one search tried, in order: points for rates that passed, and for others."""
-    shares = numbers(values.get("trial_line_share"))
-    verdicts = numbers(values.get("trial_verdict"))
+    shares = record.series("trial_line_share")
+    verdicts = record.series("trial_verdict")
     if not shares or len(shares) != len(verdicts):
         return None
     tries = list(enumerate(zip(shares, verdicts, strict=True), start=1))
@@ -362,7 +355,7 @@ def _searched(reading: Reading, values: _TrialValues) -> SmallChart | None:
         if (points := [(float(n), short(100 * s)) for n, (s, v) in tries if (v == 0) is passed])
     ]
     return SmallChart(
-        _("Rates tried by search {number}", number=reading.trial),
+        _("Rates tried by search {number}", number=record.trial),
         _("number of the trial"),
         _("% of the line rate"),
         tuple(lines),
@@ -370,14 +363,10 @@ def _searched(reading: Reading, values: _TrialValues) -> SmallChart | None:
 
 
 def _line(
-    reading: Reading,
+    record: Record,
     place: int,
     points: Sequence[tuple[float, float | None]],
     *,
     joined: bool = True,
 ) -> Curve:
-    return Curve(_("trial {number}", number=reading.trial), place, tuple(points), joined)
-
-
-def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return Curve(_("trial {number}", number=record.trial), place, tuple(points), joined)

@@ -5,7 +5,7 @@ for each server, a table for each protocol. Data that never left a machine is ma
 mean. No I/O.
 
 A role is a host, or a host in one of its networks. A cell is one combination of test, pairing
-(server and client) and settings; a trial is one measurement of a cell, and a reading is the data of
+(server and client) and settings; a trial is one measurement of a cell, and a record is the data of
 one trial.
 """
 
@@ -18,6 +18,7 @@ from functools import cached_property
 from netlab.ethernet import best_udp_message, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import is_by_name, labels_of, role_of
+from netlab.experiment.records import Record
 from netlab.messages import _, counted, joined
 from netlab.report.sections.direction_ratio import asymmetry_sheet, offered_sheet
 from netlab.report.tables.elements import HeatMap, Notes, Part, Table, TableCell, TableLine
@@ -25,7 +26,6 @@ from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import Quantity, names_of, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats import mean
 from netlab.stats.mesh import judge_mesh, round_trip_deviations
 from netlab.units import format_rate
@@ -43,14 +43,14 @@ PARTLY = _("measured at the same time as others, but did not send over the whole
 class PairValue:
     """One place of the table: the trials of a client with a server."""
 
-    readings: tuple[Reading, ...]
+    records: tuple[Record, ...]
     quantity: Quantity
     inside: bool
 
     @cached_property
     def values(self) -> tuple[float, ...]:
         """The figures of those trials that have a figure, in the quantity's unit."""
-        figures = (self.quantity.in_unit(reading) for reading in self.readings)
+        figures = (self.quantity.in_unit(record) for record in self.records)
         return tuple(value for value in figures if value is not None)
 
     @cached_property
@@ -64,14 +64,14 @@ class PairValue:
         If an imported document does not state the message size, the size with the highest ceiling
         is assumed.
         """
-        first = self.readings[0]
+        first = self.records[0]
         if link is None or self.inside or first.test != "stream" or "" not in first.flows:
             return None
         size = first.message_bytes
         if size is None:
             version = ip_version_of(first.settings)
             size = best_udp_message(link.mtu_bytes, ip_version=version)
-        return ceiling_of(TableColumn(first.protocol, size), [Bin(self.readings, "")], link)
+        return ceiling_of(TableColumn(first.protocol, size), [Bin(self.records, "")], link)
 
     def place(
         self, notes: Notes, link: Link | None, estimate: float | None, *, imported: bool
@@ -83,23 +83,21 @@ class PairValue:
         deviate.
         """
         why: list[str] = [INSIDE] if self.inside else []
-        why += [reading.why_blank for reading in self.readings if reading.status != "ok"]
-        why += (
-            [PARTLY] if any(r.values.get("common_window") is False for r in self.readings) else []
-        )
+        why += [record.why_blank for record in self.records if record.status != "ok"]
+        why += [PARTLY] if any(r.value("common_window") is False for r in self.records) else []
         value = self.value
         if value is None:
-            return TableCell(notes=notes(why or [_("not recorded.")]), cell=self.readings[0].cell)
+            return TableCell(notes=notes(why or [_("not recorded.")]), cell=self.records[0].cell)
         ceiling = self.ceiling(link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
-            why.append(_above(ceiling, has_size=self.readings[0].message_bytes is not None))
+            why.append(_above(ceiling, has_size=self.records[0].message_bytes is not None))
         if estimate is not None:
             why.append(_off(estimate, self.quantity))
-        document_figure = self.readings[0].values.get("printed_mbit_per_s")
+        document_figure = self.records[0].value("printed_mbit_per_s")
         text = str(document_figure) if document_figure is not None else figure(value)
-        if len(self.readings) > 1:
+        if len(self.records) > 1:
             text = joined(" ", [text, f"({len(self.values)})"])
-        return TableCell(text, value, self.quantity.unit, notes(why), self.readings[0].cell)
+        return TableCell(text, value, self.quantity.unit, notes(why), self.records[0].cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +140,9 @@ class PairMatrix:
         return {} if verdict is None else {**verdict.undecided, **verdict.strays}
 
 
-def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> Part | None:
+def part(records: Sequence[Record], link: Link | None, *, imported: bool) -> Part | None:
     """The section on pairs of named hosts; ``None`` if the run has no such pairs."""
-    by_name = [reading for reading in readings if is_by_name(reading.pairing)]
+    by_name = [record for record in records if is_by_name(record.pairing)]
     if not by_name:
         return None
     boards = pair_matrices(by_name)
@@ -167,19 +165,19 @@ def part(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> P
     )
 
 
-def pair_matrices(readings: Sequence[Reading]) -> list[PairMatrix]:
-    """A matrix for each quantity and set of conditions, from readings of named pairs."""
-    names = names_of(readings)
-    groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
+def pair_matrices(records: Sequence[Record]) -> list[PairMatrix]:
+    """A matrix for each quantity and set of conditions, from records of named pairs."""
+    names = names_of(records)
+    groups: dict[tuple[str, str], dict[tuple[str, str], list[Record]]] = {}
     quantities: dict[str, Quantity] = {}
-    ends = [labels_of(reading.pairing) for reading in readings]
+    ends = [labels_of(record.pairing) for record in records]
     roles = dict.fromkeys([*(server for server, _ in ends), *(client for _, client in ends)])
-    for reading, (server, client) in zip(readings, ends, strict=True):
-        label = _label(reading, names[reading.cell])
-        for quantity in quantities_of(reading):
+    for record, (server, client) in zip(records, ends, strict=True):
+        label = _label(record, names[record.cell])
+        for quantity in quantities_of(record):
             quantities[quantity.name] = quantity
             places = groups.setdefault((label, quantity.name), {})
-            places.setdefault((client, server), []).append(reading)
+            places.setdefault((client, server), []).append(record)
     return [
         PairMatrix(
             title=joined(": ", [label, joined(", ", [name, quantities[name].unit])]),
@@ -194,15 +192,15 @@ def pair_matrices(readings: Sequence[Reading]) -> list[PairMatrix]:
     ]
 
 
-def _label(reading: Reading, name: str) -> str:
+def _label(record: Record, name: str) -> str:
     """The settings that differ between cells, and the offered rate in any case."""
-    rate = reading.settings.get("rate_bit_per_s")
+    rate = record.settings.get("rate_bit_per_s")
     if isinstance(rate, int | float) and "offered rate" not in name:
         return _("{cell}, offered {rate}", cell=name, rate=format_rate(rate))
     return name
 
 
-def _inside(trials: Sequence[Reading], client: str, server: str) -> bool:
+def _inside(trials: Sequence[Record], client: str, server: str) -> bool:
     """Whether client and server are one machine: the records say so, or they are the same host."""
     return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
 
@@ -289,10 +287,10 @@ def _map(pair_matrix: PairMatrix, number: int) -> HeatMap | None:
     )
 
 
-def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
-    pairs = {reading.pairing: False for reading in readings}
-    for reading in readings:
-        pairs[reading.pairing] |= _inside([reading], *labels_of(reading.pairing)[::-1])
+def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
+    pairs = {record.pairing: False for record in records}
+    for record in records:
+        pairs[record.pairing] |= _inside([record], *labels_of(record.pairing)[::-1])
     inside = sum(pairs.values())
     total = counted(
         "{number} pair of hosts, server and client given by name.",

@@ -1,7 +1,7 @@
-"""Readings → the limit that a search found: load and dropped frames of each host. No I/O.
+"""Records → the limit that a search found: load and dropped frames of each host. No I/O.
 
 The search looks for the highest frame rate without loss through a device (RFC 2544); the rate found
-is its result. A reading is the data of one search.
+is its result. A record is the data of one search.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.host_counters import HOSTS, PLACES
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.chart_panels import in_panels
 from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
-from netlab.results.readings import Reading
 
 _DROPPED = {
     "interface": _("dropped by its interfaces"),
@@ -43,11 +43,11 @@ def limit_called(limit: str) -> str:
     return _LIMITS.get(limit, limit)
 
 
-def limit_words(reading: Reading) -> str:
+def limit_words(record: Record) -> str:
     """A search's limit and the busiest core at the rate found: ``device (router: CPU 1, 99 %)``."""
-    words = limit_called(str(reading.values.get("limit", "")))
-    host, share = reading.values.get("limit_host"), reading.number("limit_core_share")
-    core = reading.number("limit_core")
+    words = limit_called(str(record.values.get("limit", "")))
+    host, share = record.value("limit_host"), record.number("limit_core_share")
+    core = record.number("limit_core")
     if host is None or share is None or core is None:
         return words
     return _(
@@ -59,7 +59,7 @@ def limit_words(reading: Reading) -> str:
     )
 
 
-def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
+def sheet(name: str, groups: Mapping[int, Sequence[Record]]) -> Table | None:
     """A line for each frame size and host; ``None`` if no load and no count is known.
 
     ``groups``: frame size → trials.
@@ -67,7 +67,7 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
     notes = Notes()
     lines = []
     for size, trials in groups.items():
-        results = [reading for reading in trials if reading.status == "ok"]
+        results = [record for record in trials if record.status == "ok"]
         for key in HOSTS:
             places = _places(key, results, notes)
             if any(place.text for place in places):
@@ -87,23 +87,23 @@ def sheet(name: str, groups: Mapping[int, Sequence[Reading]]) -> Table | None:
     )
 
 
-def name_of(key: str, readings: Sequence[Reading]) -> str:
+def name_of(key: str, records: Sequence[Record]) -> str:
     """A host in words: its role in the test, and its name."""
     role = _ROLES.get(key, _("observed"))
-    for reading in readings:
-        ends = {"client": reading.client, "server": reading.server}
-        name = ends.get(key, reading.values.get(f"{key}_host"))
+    for record in records:
+        ends = {"client": record.client, "server": record.server}
+        name = ends.get(key, record.value(f"{key}_host"))
         if name:
             return joined(" ", [role, name])
     return role
 
 
-def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None:
+def chart(groups: Mapping[str, Mapping[int, Sequence[Record]]]) -> Chart | None:
     """The busiest core of each host at the rate found; ``None`` if no core load is known."""
     sizes = sorted({size for by_size in groups.values() for size in by_size})
     lines: list[Curve] = []
     for group, by_size in groups.items():
-        of_group = [reading for trials in by_size.values() for reading in trials]
+        of_group = [record for trials in by_size.values() for record in trials]
         for key in HOSTS:
             points = tuple(
                 (float(at), mean_of(f"{key}_busiest_core_share", by_size.get(size, ()), 100))
@@ -128,12 +128,12 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> Chart | None
     return in_panels(bars)
 
 
-def _places(key: str, results: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
-    shared = any(reading.values.get("one_machine") is True for reading in results)
+def _places(key: str, results: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
+    shared = any(record.value("one_machine") is True for record in results)
     letters = notes([_SHARED]) if shared else ()
     busy = mean_of(f"{key}_busy_share", results, 100)
     core = mean_of(f"{key}_busiest_core_share", results, 100)
-    cores = {reading.number(f"{key}_busiest_core") for reading in results} - {None}
+    cores = {record.number(f"{key}_busiest_core") for record in results} - {None}
     numbers = sorted(number for number in cores if number is not None)
     core_names = joined(", ", [_("CPU {number}", number=f"{number:.0f}") for number in numbers])
     drops = [mean_of(f"{key}_{place}_dropped_frames", results) for place in PLACES]

@@ -6,7 +6,7 @@ of a run are corrected together.
 
 A comparison has two sides, the baseline and the contender. Each of its pairs consists of a cell of
 the baseline and a cell of the contender. A cell is one combination of test, pairing (server and
-client) and settings; a trial is one measurement of a cell, and a reading is the data of one trial.
+client) and settings; a trial is one measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from netlab.compare.align import align_cells
 from netlab.compare.judge import Judged, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.comparisons import Comparison
+from netlab.experiment.records import Record
 from netlab.experiment.settings import Level
 from netlab.messages import Message, _, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.report.text.phrases import spanned
 from netlab.results.labels import figure, setting
 from netlab.results.quantities import Quantity
-from netlab.results.readings import Reading
 from netlab.stats import ComparisonResult as Verdict
 from netlab.units import format_share
 
@@ -56,11 +56,11 @@ _TWO_TIMES = {
 """``_MORE``, ``_TIMES``, ``_TWO_TIMES``: word for more or less of a quantity → the phrase."""
 
 
-def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part | None:
+def part(records: Sequence[Record], comparisons: Sequence[Comparison]) -> Part | None:
     """A table and sentences for each comparison; ``None`` if ``comparisons`` is empty."""
     if not comparisons:
         return None
-    aligned = [align_cells(comparison, readings) for comparison in comparisons]
+    aligned = [align_cells(comparison, records) for comparison in comparisons]
     sheets, sentences = [], list[str]()
     for comparison, rows in zip(comparisons, judge_groups(aligned), strict=True):
         if not rows:
@@ -86,7 +86,7 @@ def part(readings: Sequence[Reading], comparisons: Sequence[Comparison]) -> Part
 
 
 def judged_of(
-    matrix_text: str, readings: Sequence[Reading]
+    matrix_text: str, records: Sequence[Record]
 ) -> tuple[tuple[Comparison, tuple[Judged, ...]], ...]:
     """Each comparison that a matrix requests, with the verdict on each pair of its cells.
 
@@ -100,7 +100,7 @@ def judged_of(
         comparisons = comparisons_in(matrix_text, "matrix.yaml")
     except MatrixError:
         return ()
-    aligned = [align_cells(comparison, readings) for comparison in comparisons]
+    aligned = [align_cells(comparison, records) for comparison in comparisons]
     return tuple(zip(comparisons, judge_groups(aligned), strict=True))
 
 

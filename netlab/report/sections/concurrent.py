@@ -1,4 +1,4 @@
-"""Readings → the sum of flows that ran at the same time, in one common window. No I/O.
+"""Records → the sum of flows that ran at the same time, in one common window. No I/O.
 
 A round consists of the trials that started together. The flows of one round are added up; rates of
 different windows are never added. There is no sum if a flow has no figure or did not send during
@@ -6,7 +6,7 @@ the whole window, or if a host's clock drifted. Then the table gives the reason.
 
 A window is the time that is measured. The controller is the machine that runs netlab. A cell is one
 combination of test, pairing (server and client) and settings; a trial is one measurement of a cell,
-and a reading is the data of one trial.
+and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.pairings import is_by_name
+from netlab.experiment.records import FlowValues, Record
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
-from netlab.results.readings import FlowReading, Reading
 from netlab.stats import mean
 
 MOST_DRIFT = 1e-3
@@ -39,27 +39,27 @@ UNKNOWN = _("whether the hosts’ clocks drifted from the controller’s is not 
 class ConcurrentTrials:
     """The trials of one round, evaluated over one common window."""
 
-    readings: tuple[Reading, ...]
+    records: tuple[Record, ...]
 
     @property
-    def flows(self) -> tuple[FlowReading, ...]:
+    def flows(self) -> tuple[FlowValues, ...]:
         """The flows of all trials, one for each direction of data."""
-        return tuple(flow for reading in self.readings for flow in reading.flows.values())
+        return tuple(flow for record in self.records for flow in record.flows.values())
 
     @property
     def inside(self) -> bool:
         """Whether a flow stayed within one machine; then the sum says nothing about cables."""
-        return any(reading.same_host for reading in self.readings)
+        return any(record.same_host for record in self.records)
 
     @property
     def why_not(self) -> str | None:
         """Why the flows cannot be added up; ``None`` if they can."""
         figures = [flow.throughput_bit_per_s for flow in self.flows]
-        if len(self.readings) < _trials(self) or None in figures:
+        if len(self.records) < _trials(self) or None in figures:
             return MISSING
-        if any(reading.values.get("common_window") is not True for reading in self.readings):
+        if any(record.value("common_window") is not True for record in self.records):
             return PARTLY
-        drifts = [_drift_share(reading) for reading in self.readings]
+        drifts = [_drift_share(record) for record in self.records]
         if None in drifts:
             return UNKNOWN
         return DRIFTED if max(share or 0 for share in drifts) > MOST_DRIFT else None
@@ -72,23 +72,23 @@ class ConcurrentTrials:
         return sum(flow.throughput_bit_per_s or 0 for flow in self.flows)
 
 
-def concurrent_rounds(readings: Sequence[Reading]) -> tuple[ConcurrentTrials, ...]:
-    """The rounds with several flows, none inside one machine, in the order of the readings."""
-    rounds: dict[object, list[Reading]] = {}
-    for reading in readings:
-        opens_ns = reading.values.get("common_window_open_ns")
+def concurrent_rounds(records: Sequence[Record]) -> tuple[ConcurrentTrials, ...]:
+    """The rounds with several flows, none inside one machine, in the order of the records."""
+    rounds: dict[object, list[Record]] = {}
+    for record in records:
+        opens_ns = record.value("common_window_open_ns")
         if opens_ns is not None:
-            rounds.setdefault(opens_ns, []).append(reading)
+            rounds.setdefault(opens_ns, []).append(record)
     every = (ConcurrentTrials(tuple(trials)) for trials in rounds.values())
     return tuple(round_ for round_ in every if _planned(round_) > 1 and not round_.inside)
 
 
-def part(readings: Sequence[Reading]) -> Part | None:
+def part(records: Sequence[Record]) -> Part | None:
     """A line for all rounds with the same label and number of flows; ``None`` without rounds."""
-    rounds = concurrent_rounds(readings)
+    rounds = concurrent_rounds(records)
     if not rounds:
         return None
-    names = names_of([reading for round_ in rounds for reading in round_.readings])
+    names = names_of([record for round_ in rounds for record in round_.records])
     kinds: dict[tuple[str, int], list[ConcurrentTrials]] = {}
     for round_ in rounds:
         kinds.setdefault((_label(round_, names), _planned(round_)), []).append(round_)
@@ -124,8 +124,8 @@ def part(readings: Sequence[Reading]) -> Part | None:
 
 
 def _paragraphs(rounds: Sequence[ConcurrentTrials]) -> tuple[str, ...]:
-    every = [reading for round_ in rounds for reading in round_.readings]
-    bound_ns = max(reading.number("clock_bound_ns") or 0 for reading in every)
+    every = [record for round_ in rounds for record in round_.records]
+    bound_ns = max(record.number("clock_bound_ns") or 0 for record in every)
     most = max(_planned(round_) for round_ in rounds)
     meaning = _(
         "{trials} in {rounds}, up to {most} flows at once. All trials of a round started together "
@@ -160,11 +160,11 @@ def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
     Pairings of two systems, such as ``LL``, are listed instead of counted. If the settings of the
     trials differ, each pairing is followed by its settings.
     """
-    setups = dict.fromkeys(names[reading.cell] for reading in round_.readings)
+    setups = dict.fromkeys(names[record.cell] for record in round_.records)
     if len(setups) > 1:
-        return _together([joined(" ", [r.pairing, names[r.cell]]) for r in round_.readings])
+        return _together([joined(" ", [r.pairing, names[r.cell]]) for r in round_.records])
     (setup,) = setups
-    pairings = sorted(reading.pairing for reading in round_.readings)
+    pairings = sorted(record.pairing for record in round_.records)
     if _trials(round_) > 1 and is_by_name(pairings[0]):
         pairs = counted("{number} pair", "{number} pairs", _trials(round_))
         return joined(", ", [setup, pairs])
@@ -179,18 +179,18 @@ def _together(names: Sequence[str]) -> str:
 
 def _trials(round_: ConcurrentTrials) -> int:
     """Number of trials of a round, with or without a figure."""
-    return max(int(reading.number("common_window_trials") or 1) for reading in round_.readings)
+    return max(int(record.number("common_window_trials") or 1) for record in round_.records)
 
 
 def _planned(round_: ConcurrentTrials) -> int:
     """Number of flows of a round, with or without a figure."""
-    flows_a_trial = max(len(reading.flows) for reading in round_.readings)
+    flows_a_trial = max(len(record.flows) for record in round_.records)
     return max(len(round_.flows), _trials(round_) * flows_a_trial)
 
 
-def _drift_share(reading: Reading) -> float | None:
+def _drift_share(record: Record) -> float | None:
     """The drift of the hosts' clocks from the controller's clock, as a share of the window."""
-    drift_ns, length_s = reading.number("clock_drift_ns"), reading.settings.get("duration_s")
+    drift_ns, length_s = record.number("clock_drift_ns"), record.settings.get("duration_s")
     if drift_ns is None or not isinstance(length_s, int | float) or not length_s:
         return None
     return drift_ns / 1e9 / length_s

@@ -1,7 +1,7 @@
 """Tables on pairs of named hosts: both directions compared; rates offered and received. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.pairings import labels_of, role_of
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.quantities import Quantity, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 
@@ -25,14 +25,14 @@ MAX_LINES = 60
 ONE_EACH = _("cannot tell: one trial each way")
 
 
-def asymmetry_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
+def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table | None:
     """Both directions of each pair of machines, side by side; ``None`` without such a pair.
 
     The two trials of a block, in which every cell is measured once, are compared with each other.
     Pairs whose directions differ by more than noise come first. With one trial in each direction
     there is no verdict.
     """
-    figures = _figures(readings, names)
+    figures = _figures(records, names)
     pairs = []
     for (label, quantity, sender, receiver), trials in figures.items():
         return_trials = figures.get((label, quantity, receiver, sender))
@@ -90,26 +90,26 @@ _Key = tuple[str, Quantity, str, str]
 """Label of the cell, quantity, sender, receiver."""
 
 
-def _figures(readings: Sequence[Reading], names: Mapping[str, str]) -> dict[_Key, dict[int, float]]:
+def _figures(records: Sequence[Record], names: Mapping[str, str]) -> dict[_Key, dict[int, float]]:
     """Key → trial → figure, for streams in one direction between two machines."""
     figures: dict[_Key, dict[int, float]] = {}
-    for reading in readings:
-        ends = _sender_and_receiver(reading)
-        if ends is None or reading.same_host or role_of(ends[0]).host == role_of(ends[1]).host:
+    for record in records:
+        ends = _sender_and_receiver(record)
+        if ends is None or record.same_host or role_of(ends[0]).host == role_of(ends[1]).host:
             continue
-        for quantity in quantities_of(reading):
-            value = quantity.in_unit(reading)
+        for quantity in quantities_of(record):
+            value = quantity.in_unit(record)
             if value is not None and value > 0:
-                key = (names[reading.cell], quantity, *ends)
-                figures.setdefault(key, {})[reading.trial] = value
+                key = (names[record.cell], quantity, *ends)
+                figures.setdefault(key, {})[record.trial] = value
     return figures
 
 
-def _sender_and_receiver(reading: Reading) -> tuple[str, str] | None:
+def _sender_and_receiver(record: Record) -> tuple[str, str] | None:
     """Sender and receiver of a stream; ``None`` if the data went both ways."""
-    server, client = labels_of(reading.pairing)
-    direction = reading.settings.get("direction")
-    if reading.test != "stream" or direction == "both":
+    server, client = labels_of(record.pairing)
+    direction = record.settings.get("direction")
+    if record.test != "stream" or direction == "both":
         return None
     return (server, client) if direction == "server-sends" else (client, server)
 
@@ -132,22 +132,22 @@ def _words(verdict: Judged, quantity: Quantity, *, own_verdict: Judged) -> str:
     return in_words(verdict, quantity, taken_back=verdict.verdict != own_verdict.verdict)
 
 
-def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Table | None:
+def offered_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table | None:
     """UDP sent at a requested rate in one direction: rates offered, sent, received; loss, jitter.
 
     ``None`` if no sent rate was recorded. ``names``: cell → the settings that differ between cells.
     """
     paced = [
-        reading
-        for reading in readings
-        if reading.protocol == "UDP" and _sender_and_receiver(reading) and _offered(reading)
+        record
+        for record in records
+        if record.protocol == "UDP" and _sender_and_receiver(record) and _offered(record)
     ]
-    if not any(reading.number("sent_bit_per_s") is not None for reading in paced):
+    if not any(record.number("sent_bit_per_s") is not None for record in paced):
         return None
     notes = Notes()
-    cells: dict[str, list[Reading]] = {}
-    for reading in paced:
-        cells.setdefault(reading.cell, []).append(reading)
+    cells: dict[str, list[Record]] = {}
+    for record in paced:
+        cells.setdefault(record.cell, []).append(record)
     several = len({names[cell] for cell in cells}) > 1
     ranking = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
     return Table(
@@ -172,7 +172,7 @@ def offered_sheet(readings: Sequence[Reading], names: Mapping[str, str]) -> Tabl
     )
 
 
-def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: Notes) -> TableLine:
+def _offered_line(trials: Sequence[Record], names: Mapping[str, str], notes: Notes) -> TableLine:
     """The line of one cell; ``names`` is empty if all lines have the same setup."""
     ends = _sender_and_receiver(trials[0]) or ()
     blanks = notes([r.why_blank for r in trials if r.status != "ok"])
@@ -195,23 +195,23 @@ def _offered_line(trials: Sequence[Reading], names: Mapping[str, str], notes: No
     )
 
 
-def _offered(reading: Reading) -> float | None:
+def _offered(record: Record) -> float | None:
     """The requested payload rate, in bit/s."""
     rate, messages = (
-        reading.settings.get(name) for name in ("rate_bit_per_s", "message_rate_per_s")
+        record.settings.get(name) for name in ("rate_bit_per_s", "message_rate_per_s")
     )
     if isinstance(rate, int | float):
         return float(rate)
-    if isinstance(messages, int | float) and reading.message_bytes is not None:
-        return 8.0 * reading.message_bytes * messages
+    if isinstance(messages, int | float) and record.message_bytes is not None:
+        return 8.0 * record.message_bytes * messages
     return None
 
 
-def _lost_share(trials: Sequence[Reading]) -> float | None:
+def _lost_share(trials: Sequence[Record]) -> float | None:
     counts = [
         (flow.lost_messages, flow.sent_messages)
-        for reading in trials
-        for flow in reading.flows.values()
+        for record in trials
+        for flow in record.flows.values()
         if flow.lost_messages is not None and flow.sent_messages
     ]
     return (
@@ -221,8 +221,8 @@ def _lost_share(trials: Sequence[Reading]) -> float | None:
     )
 
 
-def _numbers(trials: Sequence[Reading], name: str, scale: float) -> list[float]:
-    numbers = (reading.number(name) for reading in trials if reading.status == "ok")
+def _numbers(trials: Sequence[Record], name: str, scale: float) -> list[float]:
+    numbers = (record.number(name) for record in trials if record.status == "ok")
     return [value / scale for value in numbers if value is not None]
 
 

@@ -1,7 +1,7 @@
-"""Readings → deviations over the time of the run, which show drift. No I/O.
+"""Records → deviations over the time of the run, which show drift. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial. A strip is several low diagrams
+measurement of a cell, and a record is the data of one trial. A strip is several low diagrams
 (panels) one below the other over one x axis.
 """
 
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netlab.experiment.records import utc_of
+from netlab.experiment.records import Record, utc_of
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Curve, Panel, Part, Strip
 from netlab.results.quantities import Quantity, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats import median
 
 MAX_PANELS = 8
@@ -28,22 +27,22 @@ _MINUTES_FROM_S = 300.0
 _Point = tuple[float, float]
 
 
-def part(readings: Sequence[Reading]) -> Part | None:
+def part(records: Sequence[Record]) -> Part | None:
     """A panel for each group of cells; ``None`` without repeated trials or without recorded times.
 
     Without repeated trials a cell has one point, and a difference between cells would look like
     drift.
     """
-    if len({reading.cell for reading in readings}) == len(readings):
+    if len({record.cell for record in records}) == len(records):
         return None
-    begins = [at.timestamp() for reading in readings if (at := utc_of(reading.started_at))]
+    begins = [at.timestamp() for record in records if (at := utc_of(record.started_at))]
     if not begins:
         return None
     first, last = min(begins), max(begins)
     scale, since = 1.0, _("seconds since the first trial began")
     if last - first >= _MINUTES_FROM_S:
         scale, since = 60.0, _("minutes since the first trial began")
-    panels = _panels(readings, first, scale)
+    panels = _panels(records, first, scale)
     if not panels:
         return None
     first_panels = panels[: MAX_PANELS * MAX_STRIPS]
@@ -71,14 +70,14 @@ def part(readings: Sequence[Reading]) -> Part | None:
     )
 
 
-def _panels(readings: Sequence[Reading], first_s: float, scale: float) -> list[Panel]:
-    groups: dict[tuple[str, str, str, int | None], list[Reading]] = {}
-    for reading in readings:
-        key = (reading.test, reading.pairing, reading.protocol, reading.message_bytes)
-        groups.setdefault(key, []).append(reading)
+def _panels(records: Sequence[Record], first_s: float, scale: float) -> list[Panel]:
+    groups: dict[tuple[str, str, str, int | None], list[Record]] = {}
+    for record in records:
+        key = (record.test, record.pairing, record.protocol, record.message_bytes)
+        groups.setdefault(key, []).append(record)
     panels = []
     for (_test, pairing, protocol, size), group in groups.items():
-        for quantity in dict.fromkeys(q for reading in group for q in quantities_of(reading)):
+        for quantity in dict.fromkeys(q for record in group for q in quantities_of(record)):
             lines = _lines(group, quantity, first_s, scale)
             if sum(len(line.points) for line in lines) >= _LEAST_POINTS:
                 words = [pairing, protocol, "" if size is None else str(size), quantity.name]
@@ -88,14 +87,14 @@ def _panels(readings: Sequence[Reading], first_s: float, scale: float) -> list[P
 
 
 def _lines(
-    group: Sequence[Reading], quantity: Quantity, first_s: float, scale: float
+    group: Sequence[Record], quantity: Quantity, first_s: float, scale: float
 ) -> tuple[Curve, ...]:
     """A line for each cell: its trials over time, as deviations from their median in per cent."""
     lines = []
     cells: dict[str, list[_Point]] = {}
-    for reading in group:
-        points = cells.setdefault(reading.cell, [])
-        at, value = utc_of(reading.started_at), quantity.in_unit(reading)
+    for record in group:
+        points = cells.setdefault(record.cell, [])
+        at, value = utc_of(record.started_at), quantity.in_unit(record)
         if at is not None and value is not None:
             points.append(((at.timestamp() - first_s) / scale, value))
     has_lines = len(cells) <= _MAX_JOINED

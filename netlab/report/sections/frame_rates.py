@@ -7,7 +7,7 @@ bytes after it. Without the gap, a full frame counts as 1526 bytes instead of 15
 of its rate would then seem to be at 99.0 %.
 
 The repeats are the trials (measurements) of one cell, which is one combination of test, pairing and
-settings. A reading is the data of one trial.
+settings. A record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from collections.abc import Sequence
 
 from netlab.ethernet import GAP_BYTES, packet_wire_bytes
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import _
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
-from netlab.results.readings import Reading
 
 _COLUMNS = (_("bytes per message"), "byte/s", "Mbit/s", _("share of the link, %"))
 
 
-def framing_sheet(title: str, trials: Sequence[Reading], link: Link | None) -> Table | None:
+def framing_sheet(title: str, trials: Sequence[Record], link: Link | None) -> Table | None:
     """Payload and frames per second, over the elapsed time of all repeats together.
 
     ``None`` unless the cell is a stream in one direction with a known elapsed time.
     """
-    timed = [reading for reading in trials if _time_s(reading) is not None and "" in reading.flows]
+    timed = [record for record in trials if _time_s(record) is not None and "" in record.flows]
     size = trials[0].message_bytes
     if trials[0].test != "stream" or not timed or size is None:
         return None
     notes = Notes()
-    seconds = sum(time for reading in timed if (time := _time_s(reading)) is not None)
-    received = sum(_received_bytes(reading) or 0 for reading in timed)
+    seconds = sum(time for record in timed if (time := _time_s(record)) is not None)
+    received = sum(_received_bytes(record) or 0 for record in timed)
     sent_bytes, has_count = _sent_bytes(timed, received)
     lines = [
         TableLine(_("payload received"), _places(float(size), received / seconds, link, notes)),
@@ -70,49 +70,49 @@ _WITHOUT = _("frames with preamble, without the gaps")
 _WITH = _("frames with preamble and gaps")
 
 
-def _time_s(reading: Reading) -> float | None:
-    elapsed = reading.number("elapsed_ns")
-    return elapsed / 1e9 if elapsed and _received_bytes(reading) is not None else None
+def _time_s(record: Record) -> float | None:
+    elapsed = record.number("elapsed_ns")
+    return elapsed / 1e9 if elapsed and _received_bytes(record) is not None else None
 
 
-def _received_bytes(reading: Reading) -> float | None:
+def _received_bytes(record: Record) -> float | None:
     """Payload received in the window (the measured time): throughput times elapsed time."""
-    flow, elapsed = reading.flows.get(""), reading.number("elapsed_ns")
+    flow, elapsed = record.flows.get(""), record.number("elapsed_ns")
     if flow is None or flow.throughput_bit_per_s is None or elapsed is None:
         return None
     return flow.throughput_bit_per_s * elapsed / 8e9
 
 
-def _sent_bytes(readings: Sequence[Reading], received: float) -> tuple[float, bool]:
+def _sent_bytes(records: Sequence[Record], received: float) -> tuple[float, bool]:
     """(bytes sent onto the link, whether the sender counted them).
 
     The sender's count is used only for trials with a given number of messages: only in these trials
     do the sender's count and the elapsed time belong to the same messages.
     """
-    sizes = [reading.message_bytes or 0 for reading in readings]
+    sizes = [record.message_bytes or 0 for record in records]
     counts = [
         flow.sent_messages
-        if "count" in reading.settings and (flow := reading.flows[""]).sent_messages
+        if "count" in record.settings and (flow := record.flow("")).sent_messages
         else None
-        for reading in readings
+        for record in records
     ]
     if any(count is None for count in counts):
         return received, False
     return sum(size * (n or 0) for size, n in zip(sizes, counts, strict=True)), True
 
 
-def _frames_share(reading: Reading, link: Link | None, *, gaps: bool) -> float | str:
+def _frames_share(record: Record, link: Link | None, *, gaps: bool) -> float | str:
     """Bytes on the link for each byte of payload, or a sentence that says why it is unknown."""
-    if reading.same_host:
+    if record.same_host:
         return SAME_HOST
     if link is None:
         return NO_LINK
     # TCP makes full segments of a stream, whatever the size of the messages is.
-    packets = packets_of(reading, None, link)
+    packets = packets_of(record, None, link)
     if isinstance(packets, str):
         return packets
-    tcp = reading.protocol == "TCP"
-    payload_bytes = (reading.flows[""].mss_bytes if tcp else reading.message_bytes) or 0
+    tcp = record.protocol == "TCP"
+    payload_bytes = (record.flow("").mss_bytes if tcp else record.message_bytes) or 0
     gap = 0 if gaps else GAP_BYTES
     return sum(packet_wire_bytes(size, vlan=link.vlan) - gap for size in packets) / payload_bytes
 

@@ -1,20 +1,20 @@
-"""Readings → a device's latency under load, and its longest burst. No I/O.
+"""Records → a device's latency under load, and its longest burst. No I/O.
 
 Latency is measured as in RFC 2544, 26.2, at the rate found and at shares of this rate. Bursts are
 the back-to-back frames of 26.4. The rate found is the highest frame rate without loss that a
-throughput search found. A reading is the data of one search.
+throughput search found. A record is the data of one search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.bottlenecks import limit_called
 from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
-from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _TIMES = {
@@ -34,7 +34,7 @@ _BURSTS = (
     _("ended by"),
 )
 
-Trials = Mapping[int, Sequence[Reading]]
+Trials = Mapping[int, Sequence[Record]]
 """Frame size → trials."""
 
 
@@ -42,13 +42,13 @@ def latency_sheet(name: str, trials: Trials) -> Table | None:
     """A line for each frame size and load; ``None`` if no round trip was measured."""
     notes = Notes()
     lines = []
-    for size, readings in trials.items():
-        shares = {share for r in readings for share in r.series("latency_found_share")}
-        failed = {share for r in readings for share in r.series("latency_failed_share")}
+    for size, records in trials.items():
+        shares = {share for r in records for share in r.series("latency_found_share")}
+        failed = {share for r in records for share in r.series("latency_failed_share")}
         for share in sorted(shares | failed):
             letters = notes([_FAILED]) if share in failed else ()
             label = joined(", ", [str(size), f"{100 * share:.0f} %"])
-            lines.append(TableLine(label, _round_trips(readings, share, letters)))
+            lines.append(TableLine(label, _round_trips(records, share, letters)))
     if not lines:
         return None
     return Table(
@@ -68,8 +68,8 @@ def burst_sheet(name: str, trials: Trials) -> Table | None:
     notes = Notes()
     lines = [
         TableLine(str(size), _bursts(searches, notes))
-        for size, readings in trials.items()
-        if (searches := [r for r in readings if "back_to_back_limit" in r.values])
+        for size, records in trials.items()
+        if (searches := [r for r in records if "back_to_back_limit" in r.measured])
     ]
     if not lines:
         return None
@@ -87,9 +87,9 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
     charts = []
     for number, (name, trials) in enumerate(groups.items(), start=1):
         lines = []
-        for index, (size, readings) in enumerate(trials.items()):
-            shares = sorted({s for r in readings for s in r.series("latency_found_share")})
-            points = tuple((100 * s, _at(readings, "latency_p50_ns", s, 1e-3)) for s in shares)
+        for index, (size, records) in enumerate(trials.items()):
+            shares = sorted({s for r in records for s in r.series("latency_found_share")})
+            points = tuple((100 * s, _at(records, "latency_p50_ns", s, 1e-3)) for s in shares)
             if sum(y is not None for _, y in points) > 1:
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
         if lines:
@@ -111,11 +111,11 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
 
 
 def _round_trips(
-    readings: Sequence[Reading], share: float, letters: tuple[str, ...]
+    records: Sequence[Record], share: float, letters: tuple[str, ...]
 ) -> tuple[TableCell, ...]:
-    sample_count = _at(readings, "latency_count", share)
-    times = [_at(readings, f"latency_{name}_ns", share, 1e-3) for name in _TIMES]
-    losses = [_at(readings, f"latency_lost_{kind}", share) for kind in ("requests", "frames")]
+    sample_count = _at(records, "latency_count", share)
+    times = [_at(records, f"latency_{name}_ns", share, 1e-3) for name in _TIMES]
+    losses = [_at(records, f"latency_lost_{kind}", share) for kind in ("requests", "frames")]
     return (
         TableCell(
             "" if sample_count is None else f"{sample_count:,.0f}", sample_count, "", letters
@@ -125,24 +125,24 @@ def _round_trips(
     )
 
 
-def _at(readings: Sequence[Reading], name: str, share: float, factor: float = 1) -> float | None:
+def _at(records: Sequence[Record], name: str, share: float, factor: float = 1) -> float | None:
     """The mean of a figure at one load over the trials; ``None`` if no trial has the figure."""
     values = [
         value
-        for reading in readings
+        for record in records
         for at, value in zip(
-            reading.series("latency_found_share"), reading.series(name), strict=False
+            record.series("latency_found_share"), record.series(name), strict=False
         )
         if at == share
     ]
     return factor * mean(values) if values else None
 
 
-def _bursts(readings: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
-    limits = dict.fromkeys(str(reading.values["back_to_back_limit"]) for reading in readings)
+def _bursts(records: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
+    limits = dict.fromkeys(str(record.measured["back_to_back_limit"]) for record in records)
     sentences = [_ENDED[limit] for limit in limits if limit in _ENDED]
-    searches = sum(len(reading.series("back_to_back_each_frames")) for reading in readings)
-    results = [r for r in readings if r.number("back_to_back_frames") is not None]
+    searches = sum(len(record.series("back_to_back_each_frames")) for record in records)
+    results = [r for r in records if r.number("back_to_back_frames") is not None]
     frames = mean_of("back_to_back_frames", results)
     backlog = mean_of("back_to_back_waiting_frames", results)
     line_rates = [r.number("line_frames_per_s") for r in results]

@@ -1,7 +1,7 @@
-"""Readings of streams → message loss and CPU load at both ends: tables and charts. No I/O.
+"""Records of streams → message loss and CPU load at both ends: tables and charts. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial. A flow is the data of a trial in one
+measurement of a cell, and a record is the data of one trial. A flow is the data of a trial in one
 direction. The probe is netlab's program on a host; its window is the time that it measures.
 """
 
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from netlab.experiment.pairings import is_by_name
-from netlab.experiment.records import server_sends
+from netlab.experiment.records import FLOWS, Record, server_sends
 from netlab.messages import _, counted, joined
 from netlab.report.tables.chart_panels import in_panels
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.layout import BinGrid, TableColumn, lay_out
-from netlab.results.readings import FLOWS, Reading
 from netlab.stats import mean
 
 MAX_CHARTS = 12
@@ -26,8 +25,8 @@ MAX_SHOWN_LINES = 40
 """Maximum number of lines of a table. A longer table is folded, because charts show its figures."""
 
 
-Drop = Callable[[str, Reading], float | None]
-"""(flow, reading) → a count of drops in one trial; ``None`` if it is not known."""
+Drop = Callable[[str, Record], float | None]
+"""(flow, record) → a count of drops in one trial; ``None`` if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +34,18 @@ class LoadColumn:
     """One column of the table: a figure of each trial, in per cent."""
 
     label: str
-    of: Callable[[str, Reading], float | None]
-    """(flow, reading) → the figure; ``None`` if it is not known."""
+    of: Callable[[str, Record], float | None]
+    """(flow, record) → the figure; ``None`` if it is not known."""
     who: str = ""
     """The end that the figure belongs to, if a chart shows both ends."""
 
 
-def part(readings: Sequence[Reading]) -> Part | None:
+def part(records: Sequence[Record]) -> Part | None:
     """A line for each group of cells; ``None`` if nothing was counted, as in an imported run.
 
     A group has the cells of one column of a table of throughput.
     """
-    streams = [r for r in readings if r.test == "stream" and not is_by_name(r.pairing)]
+    streams = [r for r in records if r.test == "stream" and not is_by_name(r.pairing)]
     grids = lay_out(streams).grids
     lines = [_line(grid, column) for grid in grids for column in grid.columns]
     indexes = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
@@ -110,10 +109,10 @@ def _places(grids: Sequence[BinGrid]) -> Table | None:
 def _sum_of(grid: BinGrid, column: TableColumn, drop: Drop) -> float | None:
     """The sum of a count over all trials with a result; ``None`` if any of them lacks the count."""
     counts = [
-        drop(column.flow, reading)
+        drop(column.flow, record)
         for place in grid.column(column)
-        for reading in place.readings
-        if reading.status == "ok"
+        for record in place.records
+        if record.status == "ok"
     ]
     numbers = [count for count in counts if count is not None]
     return sum(numbers) if numbers and len(numbers) == len(counts) else None
@@ -136,8 +135,8 @@ def _mean_of(grid: BinGrid, column: TableColumn, load: LoadColumn) -> float | No
     values = [
         value
         for place in grid.column(column)
-        for reading in place.readings
-        if reading.status == "ok" and (value := load.of(column.flow, reading)) is not None
+        for record in place.records
+        if record.status == "ok" and (value := load.of(column.flow, record)) is not None
     ]
     return mean(values) if values else None
 
@@ -201,41 +200,41 @@ def _chart(
     return in_panels(chart)
 
 
-def _lost(flow: str, reading: Reading) -> float | None:
+def _lost(flow: str, record: Record) -> float | None:
     """The share of the messages sent that was lost, in per cent."""
-    counts = reading.flows.get(flow)
+    counts = record.flows.get(flow)
     if counts is None or counts.lost_messages is None or not counts.sent_messages:
         return None
     return 100 * counts.lost_messages / counts.sent_messages
 
 
-def _cpu(end: str, flow: str, reading: Reading) -> float | None:
+def _cpu(end: str, flow: str, record: Record) -> float | None:
     """CPU time of the probe at one end, user and system, in per cent of its window."""
     names = ("user_ns", "system_ns", "elapsed_ns")
-    user, system, elapsed = (reading.number(f"{flow}{end}_{name}") for name in names)
+    user, system, elapsed = (record.number(f"{flow}{end}_{name}") for name in names)
     if user is None or system is None or not elapsed:
         return None
     return 100 * (user + system) / elapsed
 
 
-def _share(name: str, end: str, flow: str, reading: Reading) -> float | None:
-    value = reading.number(f"{flow}{end}_{name}")
+def _share(name: str, end: str, flow: str, record: Record) -> float | None:
+    value = record.number(f"{flow}{end}_{name}")
     return None if value is None else 100 * value
 
 
-def _dropped(end: str, place: str, flow: str, reading: Reading) -> float | None:
+def _dropped(end: str, place: str, flow: str, record: Record) -> float | None:
     """Frames, sent or received, that one end's host dropped at a place such as ``interface``."""
-    by_server = server_sends(reading.settings, flow)
+    by_server = server_sends(record.settings, flow)
     host = "server" if by_server == (end == "sender") else "client"
-    return reading.number(f"{host}_{place}_dropped_frames")
+    return record.number(f"{host}_{place}_dropped_frames")
 
 
-def _counted(name: str, flow: str, reading: Reading) -> float | None:
-    return reading.number(f"{flow}{name}")
+def _counted(name: str, flow: str, record: Record) -> float | None:
+    return record.number(f"{flow}{name}")
 
 
-def _lost_messages(flow: str, reading: Reading) -> float | None:
-    counts = reading.flows.get(flow)
+def _lost_messages(flow: str, record: Record) -> float | None:
+    counts = record.flows.get(flow)
     return None if counts is None else counts.lost_messages
 
 

@@ -1,6 +1,6 @@
-"""Readings → the frame loss rate over the offered rate (RFC 2544, 26.3): table, graph. No I/O.
+"""Records → the frame loss rate over the offered rate (RFC 2544, 26.3): table, graph. No I/O.
 
-A reading is the data of one throughput search (RFC 2544); a trial of a search sends frames at one
+A record is the data of one throughput search (RFC 2544); a trial of a search sends frames at one
 rate.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.rate_search import VERDICTS
+from netlab.experiment.records import Record
 from netlab.messages import _
 from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
 from netlab.results.labels import figure
-from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
@@ -23,12 +23,12 @@ LossesByRate = Mapping[float, list[float]]
 """Share of the line rate → the share of frames lost in each trial at that rate, in per cent."""
 
 
-def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
+def sheet(name: str, records: Sequence[Record]) -> Table | None:
     """A table of frame sizes by rates; ``None`` if no loss was measured."""
     notes = Notes()
     lines = []
-    for size in _sizes(readings):
-        trials = _of_size(readings, size)
+    for size in _sizes(records):
+        trials = _of_size(records, size)
         losses, ours = _losses(trials)
         if losses or ours:
             places = tuple(_place(losses, ours, share, notes) for share in _TENTHS)
@@ -44,13 +44,13 @@ def sheet(name: str, readings: Sequence[Reading]) -> Table | None:
     )
 
 
-def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
+def charts(groups: Mapping[str, Sequence[Record]]) -> tuple[Chart, ...]:
     """Loss over the offered rate, a chart for each group, a line for each frame size."""
     all_charts = []
-    for number, (name, readings) in enumerate(groups.items(), start=1):
+    for number, (name, records) in enumerate(groups.items(), start=1):
         lines = []
-        for index, size in enumerate(_sizes(readings)):
-            losses = _losses(_of_size(readings, size))[0]
+        for index, size in enumerate(_sizes(records)):
+            losses = _losses(_of_size(records, size))[0]
             if len(losses) > 1:
                 points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
@@ -70,22 +70,22 @@ def charts(groups: Mapping[str, Sequence[Reading]]) -> tuple[Chart, ...]:
     return tuple(all_charts)
 
 
-def _sizes(readings: Sequence[Reading]) -> list[int]:
-    sizes = {reading.settings.get("frame_bytes") for reading in readings}
+def _sizes(records: Sequence[Record]) -> list[int]:
+    sizes = {record.settings.get("frame_bytes") for record in records}
     return sorted(size for size in sizes if isinstance(size, int))
 
 
-def _of_size(readings: Sequence[Reading], size: int) -> list[Reading]:
-    return [r for r in readings if r.settings.get("frame_bytes") == size and r.status == "ok"]
+def _of_size(records: Sequence[Record], size: int) -> list[Record]:
+    return [r for r in records if r.settings.get("frame_bytes") == size and r.status == "ok"]
 
 
-def _losses(readings: Sequence[Reading]) -> tuple[LossesByRate, set[float]]:
+def _losses(records: Sequence[Record]) -> tuple[LossesByRate, set[float]]:
     """The losses at each rate, and the rates at which a trial says nothing about the device."""
     losses: dict[float, list[float]] = {}
     ours: set[float] = set()
     names = ("loss_line_share", "loss_sent_frames", "loss_received_frames", "loss_verdict")
-    for reading in readings:
-        columns = [reading.series(name) for name in names]
+    for record in records:
+        columns = [record.series(name) for name in names]
         for share, sent_frames, received_frames, verdict in zip(*columns, strict=False):
             if VERDICTS[int(verdict)] in _NOT_THE_DEVICES or not sent_frames:
                 ours.add(share)

@@ -1,8 +1,8 @@
-"""Readings → the results of payload searches: a table, and the saw-tooth curve. No I/O.
+"""Records → the results of payload searches: a table, and the saw-tooth curve. No I/O.
 
 A payload search finds the largest payload that fits into one frame. A sweep measures the throughput
 at message sizes around this payload. A cell is one combination of test, pairing (server and client)
-and settings; a trial is one measurement of a cell, and a reading is the data of one trial.
+and settings; a trial is one measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import reduce
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.tables.chart_panels import in_panels, with_shares
 from netlab.report.tables.charts import WIRE_CEILING, curve_sizes
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.quantities import names_of, words_of
-from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _FOUND = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
@@ -47,9 +47,9 @@ _EVIDENCE = {
 }
 
 
-def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
+def part(records: Sequence[Record], link: Link | None) -> Part | None:
     """The results of the payload searches; ``None`` if the run has no such search."""
-    searches = [reading for reading in readings if reading.test == "payload_search"]
+    searches = [record for record in records if record.test == "payload_search"]
     if not searches:
         return None
     names = names_of(searches)
@@ -63,20 +63,20 @@ def part(readings: Sequence[Reading], link: Link | None) -> Part | None:
     )
 
 
-def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
+def _sheet(records: Sequence[Record], names: dict[str, str]) -> Table:
     notes = Notes()
-    captured = any("captured" in reading.values for reading in readings)
-    cut_up = any("next_passed" in reading.values for reading in readings)
+    captured = any("captured" in record.measured for record in records)
+    cut_up = any("next_passed" in record.measured for record in records)
     lines = []
-    for cell in dict.fromkeys(reading.cell for reading in readings):
-        trials = [reading for reading in readings if reading.cell == cell]
-        results = [reading for reading in trials if reading.status == "ok"]
-        letters = notes(reading.why_blank for reading in trials if reading.status != "ok")
+    for cell in dict.fromkeys(record.cell for record in records):
+        trials = [record for record in records if record.cell == cell]
+        results = [record for record in trials if record.status == "ok"]
+        letters = notes(record.why_blank for record in trials if record.status != "ok")
         columns = [flow + name for flow in ("", "to_client_") for name in _FOUND]
         places = [_values(results, name, letters, notes) for name in columns]
         places.append(_values(results, "interface_mtu_bytes", letters, notes))
         letters = (*letters, *notes(_unswept(results)))
-        probe_counts = [float(len(reading.series("probed_message_bytes"))) for reading in results]
+        probe_counts = [float(len(record.series("probed_message_bytes"))) for record in results]
         places.append(_numbers(probe_counts, letters))
         if cut_up:
             places += [_pieces(results, name, notes) for name in _CUT_UP.values()]
@@ -94,35 +94,35 @@ def _sheet(readings: Sequence[Reading], names: dict[str, str]) -> Table:
 
 
 def _values(
-    results: Sequence[Reading], name: str, letters: tuple[str, ...], notes: Notes
+    results: Sequence[Record], name: str, letters: tuple[str, ...], notes: Notes
 ) -> TableCell:
     """The value that the trials found; all values if they differ."""
     if not results:
         return TableCell(notes=letters)
-    values = [reading.values[name] for reading in results if name in reading.values]
-    if not values:
+    evidence = [text for record in results if (text := record.text(name)) is not None]
+    if evidence:
+        return TableCell(joined("; ", dict.fromkeys(_EVIDENCE.get(t, t) for t in evidence)))
+    numbers = [value for record in results if (value := record.number(name)) is not None]
+    if not numbers:
         return TableCell(notes=notes([_("the host’s system does not report it.")]))
-    if name.endswith("_evidence"):
-        words = dict.fromkeys(_EVIDENCE.get(str(value), str(value)) for value in values)
-        return TableCell(joined("; ", words))
-    return _numbers([float(value) for value in values], ())
+    return _numbers(numbers, ())
 
 
-def _pieces(results: Sequence[Reading], name: str, notes: Notes) -> TableCell:
+def _pieces(results: Sequence[Record], name: str, notes: Notes) -> TableCell:
     """A counter of fragments; empty for TCP, whose segments are never fragmented."""
-    probes = [reading for reading in results if "next_passed" in reading.values]
-    if any(reading.values["next_passed"] is False for reading in probes):
+    probes = [record for record in results if "next_passed" in record.measured]
+    if any(record.measured["next_passed"] is False for record in probes):
         return TableCell(notes=notes([_("fragmented messages did not arrive.")]))
-    counts = {value for reading in probes if (value := reading.number(name)) is not None}
+    counts = {value for record in probes if (value := record.number(name)) is not None}
     text = joined(", ", [f"{value:.0f}" for value in sorted(counts)])
     return TableCell(text, min(counts) if len(counts) == 1 else None, "")
 
 
-def _frames(results: Sequence[Reading], name: str, notes: Notes) -> TableCell:
+def _frames(results: Sequence[Record], name: str, notes: Notes) -> TableCell:
     """Lengths of the captured frames, without their FCS: ``38 and 1514``."""
     if not results:
         return TableCell()
-    lengths = sorted({round(size) for reading in results for size in reading.series(name)})
+    lengths = sorted({round(size) for record in results for size in record.series(name)})
     if lengths:
         return TableCell(reduce(_and, map(str, lengths)))
     reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in results)
@@ -135,7 +135,7 @@ def _and(some: str, more: str) -> str:
     return _("{some} and {more}", some=some, more=more)
 
 
-def _unswept(results: Sequence[Reading]) -> list[str]:
+def _unswept(results: Sequence[Record]) -> list[str]:
     """A note on the message sizes of the sweep that have no point in the chart."""
     sizes = sorted({s for r in results for s in r.series("sweep_failed_message_bytes")})
     if not sizes:
@@ -151,13 +151,13 @@ def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> TableCell:
     return TableCell(text, value, "byte" if value is not None else "", letters)
 
 
-def _charts(readings: Sequence[Reading], link: Link | None) -> tuple[Chart, ...]:
+def _charts(records: Sequence[Record], link: Link | None) -> tuple[Chart, ...]:
     """Throughput over message size, if it was swept: a chart for each protocol and IP version."""
-    groups: dict[tuple[str, IpVersion], list[Reading]] = {}
-    for reading in readings:
-        if reading.status == "ok" and reading.series("sweep_message_bytes"):
-            version = ip_version_of(reading.settings)
-            groups.setdefault((reading.protocol, version), []).append(reading)
+    groups: dict[tuple[str, IpVersion], list[Record]] = {}
+    for record in records:
+        if record.status == "ok" and record.series("sweep_message_bytes"):
+            version = ip_version_of(record.settings)
+            groups.setdefault((record.protocol, version), []).append(record)
     return tuple(
         _chart(protocol, version, group, link) for (protocol, version), group in groups.items()
     )
@@ -166,13 +166,13 @@ def _charts(readings: Sequence[Reading], link: Link | None) -> tuple[Chart, ...]
 def _chart(
     protocol: str,
     ip_version: IpVersion,
-    group: Sequence[Reading],
+    group: Sequence[Record],
     link: Link | None,
 ) -> Chart:
     lines = []
     settings = words_of(group, ("protocol", "ip_version"), brief=True)
-    for index, cell in enumerate(dict.fromkeys(reading.cell for reading in group)):
-        trials = [reading for reading in group if reading.cell == cell]
+    for index, cell in enumerate(dict.fromkeys(record.cell for record in group)):
+        trials = [record for record in group if record.cell == cell]
         words = (trials[0].pairing, *settings[cell])
         label = joined(", ", [word for word in words if word])
         lines.append(Curve(label, index, _points(trials), joined=False, words=words))
@@ -197,12 +197,12 @@ def _chart(
     return with_shares(in_panels(chart))
 
 
-def _points(trials: Sequence[Reading]) -> tuple[tuple[float, float | None], ...]:
+def _points(trials: Sequence[Record]) -> tuple[tuple[float, float | None], ...]:
     """(message size, mean Mbit/s over the trials), from left to right."""
     rates_by_size: dict[float, list[float]] = {}
-    for reading in trials:
-        sizes = reading.series("sweep_message_bytes")
-        rates = reading.series("sweep_throughput_bit_per_s")
+    for record in trials:
+        sizes = record.series("sweep_message_bytes")
+        rates = record.series("sweep_throughput_bit_per_s")
         for size, rate in zip(sizes, rates, strict=False):
             rates_by_size.setdefault(size, []).append(rate)
     return tuple((size, mean(rates) / 1e6) for size, rates in sorted(rates_by_size.items()))
@@ -211,16 +211,16 @@ def _points(trials: Sequence[Reading]) -> tuple[tuple[float, float | None], ...]
 def _ceilings(
     protocol: str,
     ip_version: IpVersion,
-    group: Sequence[Reading],
+    group: Sequence[Record],
     sizes: Sequence[int],
     link: Link | None,
 ) -> tuple[Curve, ...]:
     """The wire ceiling at each message size, for the path MTU that the search found."""
-    if link is None or any(reading.same_host for reading in group):
+    if link is None or any(record.same_host for record in group):
         return ()
     path_mtu = group[0].number("path_mtu_bytes")
     mtu_bytes = link.mtu_bytes if path_mtu is None else min(link.mtu_bytes, round(path_mtu))
-    flow = group[0].flows[""]
+    flow = group[0].flow("")
     points: list[tuple[float, float | None]] = []
     for size in curve_sizes(sizes, mtu_bytes, ip_version):
         try:

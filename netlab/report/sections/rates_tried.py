@@ -1,6 +1,6 @@
-"""Readings → the rates that searches tried, in order, and those that did not pass. No I/O.
+"""Records → the rates that searches tried, in order, and those that did not pass. No I/O.
 
-A reading is the data of one throughput search (RFC 2544); a trial of a search sends frames at one
+A record is the data of one throughput search (RFC 2544); a trial of a search sends frames at one
 rate.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.rate_search import VERDICTS
+from netlab.experiment.records import Record
 from netlab.messages import _
 from netlab.report.tables.elements import Chart, Curve
-from netlab.results.readings import Reading
 
 _PASSED = VERDICTS.index("passed")
 _MOST_TICKS = 20
 
 
-def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart, ...]:
+def charts(groups: Mapping[str, Mapping[int, Sequence[Record]]]) -> tuple[Chart, ...]:
     """A chart for each group, with a line for each frame size. A line shows one search: the first
     search with this frame size that tried a rate.
 
@@ -27,8 +27,8 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
     for number, (name, by_size) in enumerate(groups.items(), start=1):
         lines = []
         failed: list[tuple[float, float | None]] = []
-        for index, (size, readings) in enumerate(by_size.items()):
-            tries = next((trials for trials in map(_tried, readings) if trials), ())
+        for index, (size, records) in enumerate(by_size.items()):
+            tries = next((trials for trials in map(_tried, records) if trials), ())
             if tries:
                 points = tuple((float(at), share) for at, (share, _) in enumerate(tries, start=1))
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
@@ -56,9 +56,9 @@ def charts(groups: Mapping[str, Mapping[int, Sequence[Reading]]]) -> tuple[Chart
     return tuple(all_charts)
 
 
-def _tried(reading: Reading) -> tuple[tuple[float, bool], ...]:
+def _tried(record: Record) -> tuple[tuple[float, bool], ...]:
     """(rate in per cent of the line rate, whether it passed) for each rate tried, in order."""
-    shares, verdicts = reading.series("trial_line_share"), reading.series("trial_verdict")
+    shares, verdicts = record.series("trial_line_share"), record.series("trial_verdict")
     return tuple(
         (100 * share, verdict == _PASSED) for share, verdict in zip(shares, verdicts, strict=False)
     )

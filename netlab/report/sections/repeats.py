@@ -1,11 +1,11 @@
-"""Readings → a table for each cell with a column for each repeat, mean and deviations. No I/O.
+"""Records → a table for each cell with a column for each repeat, mean and deviations. No I/O.
 
 The tables have the form of the imported document nettest: elapsed time, lost packets and the figure
 derived from them, repeat by repeat. That document prints the mean absolute deviation under "Var";
 here each kind of deviation has its own name.
 
 A cell is one combination of test, pairing (server and client) and settings. The repeats of a cell
-are its trials (measurements), if there are several. A reading is the data of one trial.
+are its trials (measurements), if there are several. A record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import _, counted, joined
 from netlab.report.sections.frame_rates import framing_sheet
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
-from netlab.results.readings import Reading
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
 
 MAX_SHOWN = 6
@@ -47,7 +47,7 @@ class _FigureRow:
 
 
 def part(
-    readings: Sequence[Reading],
+    records: Sequence[Record],
     link: Link | None,
     *,
     imported: bool,
@@ -58,13 +58,13 @@ def part(
     ``never_tight``: cells that had the maximum number of trials before their mean was as precise
     as requested.
     """
-    cells: dict[str, list[Reading]] = {}
-    for reading in readings:
-        cells.setdefault(reading.cell, []).append(reading)
+    cells: dict[str, list[Record]] = {}
+    for record in records:
+        cells.setdefault(record.cell, []).append(record)
     repeated = [trials for trials in cells.values() if len(trials) > 1]
     if not repeated:
         return None
-    names = names_of(readings)
+    names = names_of(records)
     sheets: list[Table] = []
     for trials in repeated[:MAX_CELLS]:
         test = _TESTS.get(trials[0].test, "")
@@ -92,7 +92,7 @@ _TESTS = {
 }
 
 
-def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[Table]:
+def _repeats(title: str, trials: Sequence[Record], *, imported: bool) -> list[Table]:
     """The repeats of a cell, fifteen in each sheet; the last sheet also has the deviations."""
     rows = _rows(trials, imported=imported)
     ends = range(0, len(trials), REPEATS_A_SHEET)
@@ -105,8 +105,8 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[T
         for row in rows:
             values = row.values[start : start + REPEATS_A_SHEET]
             places = [
-                _place(value, row.decimals[0], row.unit, notes, reading)
-                for value, reading in zip(values, part_of, strict=True)
+                _place(value, row.decimals[0], row.unit, notes, record)
+                for value, record in zip(values, part_of, strict=True)
             ]
             places += _summaries(row, notes) if last else []
             lines.append(TableLine(row.label, tuple(places)))
@@ -124,7 +124,7 @@ def _repeats(title: str, trials: Sequence[Reading], *, imported: bool) -> list[T
     return sheets
 
 
-def _rows(trials: Sequence[Reading], *, imported: bool) -> list[_FigureRow]:
+def _rows(trials: Sequence[Record], *, imported: bool) -> list[_FigureRow]:
     """Elapsed time first, then every figure that at least one repeat has."""
     seconds = 2 if imported else 3
     rows = [_row(_("elapsed, s"), "s", trials, _seconds("elapsed_ns"), (seconds, 3, 4))]
@@ -158,40 +158,40 @@ _CPU_TIMES = {
 def _row(
     label: str,
     unit: str,
-    trials: Sequence[Reading],
-    of: Callable[[Reading], float | None],
+    trials: Sequence[Record],
+    of: Callable[[Record], float | None],
     decimals: tuple[int, int, int],
 ) -> _FigureRow:
-    values = tuple(of(reading) if reading.status == "ok" else None for reading in trials)
+    values = tuple(of(record) if record.status == "ok" else None for record in trials)
     return _FigureRow(label, unit, values, decimals)
 
 
-def _seconds(name: str) -> Callable[[Reading], float | None]:
-    def of(reading: Reading) -> float | None:
-        value = reading.number(name)
+def _seconds(name: str) -> Callable[[Record], float | None]:
+    def of(record: Record) -> float | None:
+        value = record.number(name)
         return None if value is None else value / 1e9
 
     return of
 
 
-def _lost(reading: Reading) -> float | None:
-    return reading.number("lost_messages")
+def _lost(record: Record) -> float | None:
+    return record.number("lost_messages")
 
 
-def _each_us(reading: Reading) -> float | None:
+def _each_us(record: Record) -> float | None:
     """Elapsed time for each transaction; ``None`` unless one request is in flight at a time."""
-    elapsed, transactions = reading.number("elapsed_ns"), reading.number("transactions")
-    if elapsed is None or not transactions or reading.settings.get("outstanding", 1) != 1:
+    elapsed, transactions = record.number("elapsed_ns"), record.number("transactions")
+    if elapsed is None or not transactions or record.settings.get("outstanding", 1) != 1:
         return None
     return elapsed / transactions / 1e3
 
 
 def _place(
-    value: float | None, decimals: int, unit: str, notes: Notes, reading: Reading
+    value: float | None, decimals: int, unit: str, notes: Notes, record: Record
 ) -> TableCell:
     if value is not None:
         return TableCell(figure(value, decimals), value, unit)
-    why = reading.why_blank if reading.status != "ok" else _("not recorded.")
+    why = record.why_blank if record.status != "ok" else _("not recorded.")
     return TableCell(notes=notes([why]))
 
 

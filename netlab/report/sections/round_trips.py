@@ -1,7 +1,7 @@
-"""Readings → the sections on round trips and connections: tables and curves. No I/O.
+"""Records → the sections on round trips and connections: tables and curves. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.pooled import pooled
 from netlab.report.sections.stack_share import split_sheet
@@ -20,7 +21,6 @@ from netlab.results.columns import PERCENTILES
 from netlab.results.labels import figure
 from netlab.results.layout import of_pairing
 from netlab.results.quantities import names_of, words_of
-from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
 
@@ -40,24 +40,24 @@ _LOG_FROM = 20
 _SHARES = {word: f"{float(100 * share):g} %" for word, share in PERCENTILES.items()}
 
 
-def parts(readings: Sequence[Reading], link: Link | None, *, imported: bool) -> tuple[Part, ...]:
+def parts(records: Sequence[Record], link: Link | None, *, imported: bool) -> tuple[Part, ...]:
     """A section for round trips and one for connections, if the run has such tests."""
     sections = []
     for test, title in TITLES.items():
-        of_test = [reading for reading in readings if reading.test == test]
+        of_test = [record for record in records if record.test == test]
         if of_test:
             sections.append(_part(test, title, of_test, link, imported=imported))
     return tuple(sections)
 
 
 def _part(
-    test: str, title: str, readings: Sequence[Reading], link: Link | None, *, imported: bool
+    test: str, title: str, records: Sequence[Record], link: Link | None, *, imported: bool
 ) -> Part:
-    names = names_of(readings)
-    pairings = dict.fromkeys(reading.pairing for reading in readings)
+    names = names_of(records)
+    pairings = dict.fromkeys(record.pairing for record in records)
     sheets, splits = [], []
     for pairing in pairings:
-        group = [reading for reading in readings if reading.pairing == pairing]
+        group = [record for record in records if record.pairing == pairing]
         sheets.append(_times(test, pairing, group, names))
         split = split_sheet(pairing, group, names, link)
         splits += [split] if split is not None else []
@@ -65,16 +65,16 @@ def _part(
         name=test.replace("_", "-"),
         title=title,
         paragraphs=(
-            (_ROUND_TRIP_PRINTED,) if imported else _paragraphs(test, readings, split=bool(splits))
+            (_ROUND_TRIP_PRINTED,) if imported else _paragraphs(test, records, split=bool(splits))
         ),
         sheets=(*sheets, *splits),
-        charts=_curves(test, title, readings),
+        charts=_curves(test, title, records),
     )
 
 
-def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str, str]) -> Table:
+def _times(test: str, pairing: str, records: Sequence[Record], names: dict[str, str]) -> Table:
     notes = Notes()
-    cells = dict.fromkeys(reading.cell for reading in readings)
+    cells = dict.fromkeys(record.cell for record in records)
     connects = test == "connect"
     columns = [
         *(_("trials"), _("transactions/s"), _("mean, µs"), "± 95 %, µs"),
@@ -84,8 +84,8 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
     ]
     lines = []
     for cell in cells:
-        trials = [reading for reading in readings if reading.cell == cell]
-        results = [reading for reading in trials if reading.status == "ok"]
+        trials = [record for record in records if record.cell == cell]
+        results = [record for record in trials if record.status == "ok"]
         letters = notes(_why(trials))
         places = [_plain(float(len(results)), "", f"{len(results)}/{len(trials)}", letters)]
         places += [_rate(results), *_means(results, notes), *_percentiles(results, notes)]
@@ -93,7 +93,7 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
         if connects:
             places.append(_us(_mean(_numbers(results, "client_connect_mean_ns"))))
         lines.append(TableLine(names[cell], tuple(places), cell))
-    pairing_name = of_pairing(pairing, same_host=any(reading.same_host for reading in readings))
+    pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in records))
     return Table(
         title=_("{pairing}: time of a transaction", pairing=pairing_name)
         if connects
@@ -105,8 +105,8 @@ def _times(test: str, pairing: str, readings: Sequence[Reading], names: dict[str
     )
 
 
-def _why(trials: Sequence[Reading]) -> list[str]:
-    blanks = [reading.why_blank for reading in trials if reading.status != "ok"]
+def _why(trials: Sequence[Record]) -> list[str]:
+    blanks = [record.why_blank for record in trials if record.status != "ok"]
     if not blanks or len(blanks) == len(trials):
         return blanks
     return [
@@ -115,8 +115,8 @@ def _why(trials: Sequence[Reading]) -> list[str]:
     ]
 
 
-def _numbers(readings: Sequence[Reading], name: str) -> list[float]:
-    return [number for reading in readings if (number := reading.number(name)) is not None]
+def _numbers(records: Sequence[Record], name: str) -> list[float]:
+    return [number for record in records if (number := record.number(name)) is not None]
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -133,12 +133,12 @@ def _us(value_ns: float | None) -> TableCell:
     )
 
 
-def _rate(results: Sequence[Reading]) -> TableCell:
+def _rate(results: Sequence[Record]) -> TableCell:
     value = _mean(_numbers(results, "transactions_per_s"))
     return TableCell() if value is None else TableCell(figure(value), value, "1/s")
 
 
-def _means(results: Sequence[Reading], notes: Notes) -> list[TableCell]:
+def _means(results: Sequence[Record], notes: Notes) -> list[TableCell]:
     """The mean of the trials' means, and the half-width of its 95 % interval."""
     means = _numbers(results, "rtt_mean_ns")
     if not means:
@@ -148,7 +148,7 @@ def _means(results: Sequence[Reading], notes: Notes) -> list[TableCell]:
     return [_us(mean(means)), _us(interval(means).half_width)]
 
 
-def _percentiles(results: Sequence[Reading], notes: Notes) -> list[TableCell]:
+def _percentiles(results: Sequence[Record], notes: Notes) -> list[TableCell]:
     """Percentiles of the round trips of all trials together."""
     histogram = pooled(results)
     places = []
@@ -166,12 +166,12 @@ def _percentiles(results: Sequence[Reading], notes: Notes) -> list[TableCell]:
     return places
 
 
-def _longest(results: Sequence[Reading], notes: Notes) -> TableCell:
+def _longest(results: Sequence[Record], notes: Notes) -> TableCell:
     value = max(_numbers(results, "rtt_max_ns"), default=None)
     return TableCell(notes=notes([_NO_SINGLES] if results else [])) if value is None else _us(value)
 
 
-def _lost(results: Sequence[Reading], notes: Notes) -> TableCell:
+def _lost(results: Sequence[Record], notes: Notes) -> TableCell:
     """Requests that timed out, in per cent of all requests that ended."""
     pairs = [(r.number("lost_messages"), r.number("transactions")) for r in results]
     counts = [
@@ -186,16 +186,16 @@ def _lost(results: Sequence[Reading], notes: Notes) -> TableCell:
     return TableCell(figure(share), share, "%")
 
 
-def _curves(test: str, title: str, readings: Sequence[Reading]) -> tuple[Chart, ...]:
+def _curves(test: str, title: str, records: Sequence[Record]) -> tuple[Chart, ...]:
     """Percentile curves, a chart for each protocol; with too many lines, further charts.
 
     The x axis ends at the last percentile that the number of values allows. Each further nine
     (90 %, 99 %, 99.9 % …) is one step of equal width.
     """
     charts = []
-    protocols = dict.fromkeys(reading.protocol for reading in readings)
+    protocols = dict.fromkeys(record.protocol for record in records)
     for protocol in protocols:
-        curves = _lines([reading for reading in readings if reading.protocol == protocol])
+        curves = _lines([record for record in records if record.protocol == protocol])
         if not curves:
             continue
         head, x_label = joined(", ", [title, protocol]), _SHARE_OF[test]
@@ -211,15 +211,15 @@ def _curves(test: str, title: str, readings: Sequence[Reading]) -> tuple[Chart, 
     return tuple(charts)
 
 
-def _lines(readings: Sequence[Reading]) -> tuple[Curve, ...]:
-    """A line for each pairing and cell, from readings of one protocol."""
-    names = names_of(readings)
-    settings = words_of(readings, ("protocol", "message_bytes"), brief=True)
-    places = {(reading.pairing, reading.cell): reading.message_bytes for reading in readings}
+def _lines(records: Sequence[Record]) -> tuple[Curve, ...]:
+    """A line for each pairing and cell, from records of one protocol."""
+    names = names_of(records)
+    settings = words_of(records, ("protocol", "message_bytes"), brief=True)
+    places = {(record.pairing, record.cell): record.message_bytes for record in records}
     several = len({pairing for pairing, _cell in places}) > 1
     curves = []
     for index, ((pairing, cell), size) in enumerate(places.items()):
-        results = [r for r in readings if r.cell == cell and r.status == "ok"]
+        results = [r for r in records if r.cell == cell and r.status == "ok"]
         histogram = pooled(results)
         if histogram is not None and histogram.count > 1:
             label = joined(" ", [pairing, names[cell]]) if several else names[cell]
@@ -270,10 +270,10 @@ def _curve_chart(name: str, title: str, x_label: str, lines: tuple[Curve, ...]) 
     )
 
 
-def _paragraphs(test: str, readings: Sequence[Reading], *, split: bool) -> tuple[str, ...]:
+def _paragraphs(test: str, records: Sequence[Record], *, split: bool) -> tuple[str, ...]:
     paragraphs = [_CONNECT if test == "connect" else _ROUND_TRIP, _TOGETHER]
-    open_loop = any(r.settings.get("message_rate_per_s") is not None for r in readings)
-    intended = any(r.values.get("client_latency_from") == "intended" for r in readings)
+    open_loop = any(r.settings.get("message_rate_per_s") is not None for r in records)
+    intended = any(r.value("client_latency_from") == "intended" for r in records)
     if open_loop or intended:
         paragraphs.append(_INTENDED)
     if split:

@@ -6,7 +6,7 @@ this method used an oscilloscope: the mirror raised a line of its parallel port 
 lowered it on sending.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 from netlab.ethernet import transfer_wire_bytes
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.sections.pooled import pooled
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.results.columns import PERCENTILES
 from netlab.results.labels import figure
-from netlab.results.readings import Reading
 from netlab.stats import mean
 
 _COLUMNS = (
@@ -42,22 +42,22 @@ _TOO_FAST = _(
 )
 
 
-def wire_ns(reading: Reading, link: Link | None) -> float | str:
+def wire_ns(record: Record, link: Link | None) -> float | str:
     """Time that request and answer need on all cables of the path, one after the other, in ns.
 
     Returns a sentence if the time cannot be known.
     """
-    if reading.same_host:
+    if record.same_host:
         return SAME_HOST
     if link is None:
         return NO_LINK
-    request = reading.message_bytes
+    request = record.message_bytes
     if request is None:
         return _("the length of the request was not stated.")
-    response = reading.settings.get("response_bytes", request)
+    response = record.settings.get("response_bytes", request)
     total_bytes = 0
     for size in (request, response):
-        packets = packets_of(reading, int(str(size)), link)
+        packets = packets_of(record, int(str(size)), link)
         if isinstance(packets, str):
             return packets
         total_bytes += transfer_wire_bytes(packets, vlan=link.vlan, cables=link.hops + 1)
@@ -65,16 +65,16 @@ def wire_ns(reading: Reading, link: Link | None) -> float | str:
 
 
 def split_sheet(
-    pairing: str, readings: Sequence[Reading], names: dict[str, str], link: Link | None
+    pairing: str, records: Sequence[Record], names: dict[str, str], link: Link | None
 ) -> Table | None:
     """A line for each cell; ``None`` if no cell requested the time in the mirror's stack."""
-    timed = [reading for reading in readings if reading.settings.get("stack_time") is True]
+    timed = [record for record in records if record.settings.get("stack_time") is True]
     if not timed:
         return None
     notes = Notes()
     lines = []
-    for cell in dict.fromkeys(reading.cell for reading in timed):
-        trials = [reading for reading in timed if reading.cell == cell]
+    for cell in dict.fromkeys(record.cell for record in timed):
+        trials = [record for record in timed if record.cell == cell]
         lines.append(TableLine(names[cell], _places(trials, link, notes), cell))
     return Table(
         title=_("{pairing}: parts of a round trip", pairing=pairing),
@@ -85,10 +85,10 @@ def split_sheet(
     )
 
 
-def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple[TableCell, ...]:
-    results = [reading for reading in trials if reading.status == "ok"]
+def _places(trials: Sequence[Record], link: Link | None, notes: Notes) -> tuple[TableCell, ...]:
+    results = [record for record in trials if record.status == "ok"]
     if not results:
-        blank = TableCell(notes=notes(reading.why_blank for reading in trials))
+        blank = TableCell(notes=notes(record.why_blank for record in trials))
         return (blank,) * len(_COLUMNS)
     round_trip = _mean_of(results, "rtt_mean_ns")
     wire = wire_ns(results[0], link)
@@ -113,7 +113,7 @@ def _places(trials: Sequence[Reading], link: Link | None, notes: Notes) -> tuple
 
 
 def _percentile(
-    results: Sequence[Reading], word: str, why_stack: Sequence[str], notes: Notes
+    results: Sequence[Record], word: str, why_stack: Sequence[str], notes: Notes
 ) -> TableCell:
     """A percentile of the times in the stack, over all trials together."""
     times = pooled(results, "server_stack_histogram")
@@ -127,19 +127,19 @@ def _percentile(
     return _us(value, why_stack or [few], notes)
 
 
-def _why_no_stack(results: Sequence[Reading]) -> str:
-    if any(reading.values.get("agentless") for reading in results):
+def _why_no_stack(results: Sequence[Record]) -> str:
+    if any(record.value("agentless") for record in results):
         return _("the mirror has no agent, so no timestamps are taken there.")
-    for reading in results:
-        if why := reading.values.get("capture_reason"):
+    for record in results:
+        if why := record.value("capture_reason"):
             return _("no frames were captured there: {why}.", why=str(why).rstrip("."))
-    if any(reading.values.get("stack_timed") is False for reading in results):
+    if any(record.value("stack_timed") is False for record in results):
         return _("the mirror’s system takes no timestamps (capability-missing).")
     return _("the mirror’s system returned no timestamps.")
 
 
-def _mean_of(readings: Sequence[Reading], name: str) -> float | None:
-    values = [value for r in readings if (value := r.number(name)) is not None]
+def _mean_of(records: Sequence[Record], name: str) -> float | None:
+    values = [value for r in records if (value := r.number(name)) is not None]
     return mean(values) if values else None
 
 

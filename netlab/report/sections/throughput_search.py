@@ -1,9 +1,9 @@
-"""Readings → the results of throughput searches: tables and charts by frame size. No I/O.
+"""Records → the results of throughput searches: tables and charts by frame size. No I/O.
 
 RFC 2544 (26.1) asks for a table and a graph. The graph shows the frame rate over the frame size,
 with the theoretical maximum of the medium. The table has the same figures.
 
-A throughput search looks for the highest frame rate without loss through a device. A reading is the
+A throughput search looks for the highest frame rate without loss through a device. A record is the
 data of one search. A cell is one combination of test, pairing (server and client) and settings.
 """
 
@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, joined, sentence_case
 from netlab.report.sections import bottlenecks, latency_and_bursts, loss_curve, rates_tried
 from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
-from netlab.results.readings import Reading
 from netlab.stats import mean
 from netlab.units import format_rate, format_share, plain_figures
 
@@ -29,13 +29,13 @@ _COLUMNS = (
 
 _THOUSAND = 1000
 
-_BySize = dict[int, list[Reading]]
+_BySize = dict[int, list[Record]]
 """Frame size → trials, the shortest frame first."""
 
 
-def part(readings: Sequence[Reading]) -> Part | None:
+def part(records: Sequence[Record]) -> Part | None:
     """The results of the throughput searches; ``None`` if the run has no such search."""
-    searches = [reading for reading in readings if reading.test == "throughput_search"]
+    searches = [record for record in records if record.test == "throughput_search"]
     if not searches:
         return None
     groups = _groups(searches)
@@ -66,25 +66,25 @@ def part(readings: Sequence[Reading]) -> Part | None:
     )
 
 
-def _groups(readings: Sequence[Reading]) -> dict[str, _BySize]:
+def _groups(records: Sequence[Record]) -> dict[str, _BySize]:
     """Name of a pair of ports under one set of conditions → its trials by frame size."""
-    names = names_of(readings, leaving_out=("protocol", "frame_bytes"))
+    names = names_of(records, leaving_out=("protocol", "frame_bytes"))
     groups: dict[str, _BySize] = {}
-    for reading in readings:
-        words = [word for word in (reading.pairing, names[reading.cell]) if word]
+    for record in records:
+        words = [word for word in (record.pairing, names[record.cell]) if word]
         by_size = groups.setdefault(joined(" ", words), {})
-        by_size.setdefault(_frame_bytes(reading), []).append(reading)
+        by_size.setdefault(_frame_bytes(record), []).append(record)
     return {name: dict(sorted(by_size.items())) for name, by_size in groups.items()}
 
 
-def _all_of(by_size: _BySize) -> list[Reading]:
-    return [reading for trials in by_size.values() for reading in trials]
+def _all_of(by_size: _BySize) -> list[Record]:
+    return [record for trials in by_size.values() for record in trials]
 
 
 def _sheet(name: str, by_size: _BySize) -> Table:
     notes = Notes()
     lines = [TableLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
-    loss_limits = {reading.settings.get("acceptable_loss", 0) for reading in _all_of(by_size)}
+    loss_limits = {record.settings.get("acceptable_loss", 0) for record in _all_of(by_size)}
     lossy = [format_share(loss) for loss in sorted(loss_limits) if isinstance(loss, float) and loss]
     return Table(
         title=_(
@@ -101,19 +101,19 @@ def _sheet(name: str, by_size: _BySize) -> Table:
     )
 
 
-def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
-    results = [reading for reading in trials if reading.status == "ok"]
-    letters = notes(_why_blank(reading) for reading in trials if reading.status != "ok")
+def _places(trials: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
+    results = [record for record in trials if record.status == "ok"]
+    letters = notes(_why_blank(record) for record in trials if record.status != "ok")
     trial_count = TableCell(f"{len(results)}/{len(trials)}", float(len(results)), "", letters)
     if not results:
         return (trial_count, *([TableCell(notes=letters)] * (len(_COLUMNS) - 1)))
-    rated = [reading for reading in results if reading.number("frames_per_s") is not None]
+    rated = [record for record in results if record.number("frames_per_s") is not None]
     none = [_NONE] if len(rated) < len(results) else []
-    jumps = [_JUMPS] if any(reading.values.get("monotone") is False for reading in rated) else []
-    faster = [_FASTER] if any(r.values.get("link_paced") is False for r in results) else []
-    single_pair = [_ALONE] if any(reading.number("pairs") == 1 for reading in rated) else []
-    limits = dict.fromkeys(bottlenecks.limit_words(reading) for reading in results)
-    tries = mean([float(len(reading.series("trial_verdict"))) for reading in results])
+    jumps = [_JUMPS] if any(record.value("monotone") is False for record in rated) else []
+    faster = [_FASTER] if any(r.value("link_paced") is False for r in results) else []
+    single_pair = [_ALONE] if any(record.number("pairs") == 1 for record in rated) else []
+    limits = dict.fromkeys(bottlenecks.limit_words(record) for record in results)
+    tries = mean([float(len(record.series("trial_verdict"))) for record in results])
     return (
         trial_count,
         _mean(rated, "frames_per_s", "1/s", notes([*none, *jumps, *single_pair])),
@@ -125,24 +125,24 @@ def _places(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
     )
 
 
-def _why_blank(reading: Reading) -> str:
+def _why_blank(record: Record) -> str:
     """The reason for a blank; if our own hosts were the limit, also the host and busiest core."""
-    detail = reading.detail or ""
-    more = detail.partition("tester-bound: ")[2] if reading.reason == "tester-bound" else ""
+    detail = record.detail or ""
+    more = detail.partition("tester-bound: ")[2] if record.reason == "tester-bound" else ""
     # The detail is shown as it was recorded, in English.
     sentence = _("{detail}.", detail=sentence_case(more))
-    return joined(" ", [reading.why_blank, sentence]) if more else reading.why_blank
+    return joined(" ", [record.why_blank, sentence]) if more else record.why_blank
 
 
 def _mean(
-    readings: Sequence[Reading],
+    records: Sequence[Record],
     name: str,
     unit: str,
     letters: tuple[str, ...],
     factor: float = 1,
 ) -> TableCell:
     """The mean of the trials that have the figure; a blank if no trial has it."""
-    value = mean_of(name, readings, factor)
+    value = mean_of(name, records, factor)
     if value is None:
         return TableCell(notes=letters)
     return TableCell(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
@@ -207,8 +207,8 @@ def _theoretical(groups: dict[str, _BySize], sizes: Sequence[int]) -> tuple[Curv
     rates = {
         rate: None
         for by_size in groups.values()
-        for reading in _all_of(by_size)
-        if (rate := reading.number("line_rate_bit_per_s")) is not None
+        for record in _all_of(by_size)
+        if (rate := record.number("line_rate_bit_per_s")) is not None
     }
     return tuple(
         Curve(
@@ -222,32 +222,32 @@ def _theoretical(groups: dict[str, _BySize], sizes: Sequence[int]) -> tuple[Curv
     )
 
 
-def _frame_bytes(reading: Reading) -> int:
-    return int(reading.settings["frame_bytes"])  # type: ignore[arg-type]  # an int in every plan
+def _frame_bytes(record: Record) -> int:
+    return int(record.settings["frame_bytes"])  # type: ignore[arg-type]  # an int in every plan
 
 
-def _paragraphs(readings: Sequence[Reading]) -> tuple[str, ...]:
+def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
     """The method, and the requirements of the standard if the searches deviate from them."""
     texts = {
         name: _alternatives([form(value) for value in values])
         for name, form in _FORMS.items()
-        if (values := _all(readings, name))
+        if (values := _all(records, name))
     }
     criteria = joined(", ", [_CRITERIA[name](text) for name, text in texts.items()])
     method = _("Measured with {criteria}.", criteria=criteria)
     paragraphs = [_MEANING, joined(" ", [method, _LEARNING])]
-    if any(reading.series("loss_line_share") for reading in readings):
+    if any(record.series("loss_line_share") for record in records):
         paragraphs.append(_LOSSES)
-    if any(reading.series("latency_found_share") for reading in readings):
+    if any(record.series("latency_found_share") for record in records):
         paragraphs.append(_LATENCY)
-    if any("back_to_back_limit" in reading.values for reading in readings):
+    if any("back_to_back_limit" in record.measured for record in records):
         paragraphs.append(_BURSTS)
-    if any(reading.settings.get("direction") == "both" for reading in readings):
+    if any(record.settings.get("direction") == "both" for record in records):
         paragraphs.append(_BOTH)
-    pairs = sorted({int(n) for r in readings if (n := r.number("pairs")) is not None})
+    pairs = sorted({int(n) for r in records if (n := r.number("pairs")) is not None})
     if pairs:
         paragraphs.append(_together(_alternatives([str(number) for number in pairs])))
-    if any(_short(reading) for reading in readings):
+    if any(_short(record) for record in records):
         paragraphs.append(_SHORTER)
     return tuple(paragraphs)
 
@@ -266,16 +266,16 @@ def _seconds(time_s: float) -> str:
     return f"{plain_figures(time_s, 6)} s"
 
 
-def _short(reading: Reading) -> bool:
+def _short(record: Record) -> bool:
     least = {"duration_s": 60.0, "residual_s": 2.0, "settle_s": 5.0}
-    times = {name: reading.settings.get(name) for name in least}
+    times = {name: record.settings.get(name) for name in least}
     return any(
         isinstance(value, int | float) and value < least[name] for name, value in times.items()
     )
 
 
-def _all(readings: Sequence[Reading], name: str) -> list[float]:
-    values = dict.fromkeys(reading.settings.get(name) for reading in readings)
+def _all(records: Sequence[Record], name: str) -> list[float]:
+    values = dict.fromkeys(record.settings.get(name) for record in records)
     return [value for value in values if isinstance(value, int | float)]
 
 

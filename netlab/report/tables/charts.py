@@ -14,13 +14,13 @@ from itertools import pairwise
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import FLOWS
 from netlab.messages import _, joined
 from netlab.report.tables.chart_panels import in_panels, with_shares
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import setting_name, setting_value
 from netlab.results.layout import Bin, BinGrid, Layout, LevelValue, TableColumn, of_pairing
-from netlab.results.readings import FLOWS
 from netlab.stats import MIN_TRIALS, interval, mean
 
 WIRE_CEILING = _("wire ceiling")
@@ -228,7 +228,7 @@ def _curves(
     The curve is a horizontal line for TCP, and a saw-tooth for UDP.
     """
     places = [place for grid in grids for column in columns for place in grid.column(column)]
-    wired = [reading for place in places for reading in place.readings if not reading.same_host]
+    wired = [record for place in places for record in place.records if not record.same_host]
     if link is None or not wired:
         return ()
     if columns[0].protocol != "UDP":

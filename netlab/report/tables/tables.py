@@ -1,7 +1,7 @@
 """The tables of throughput of each pairing, and the overview of their means. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial. A grid holds the trials of one
+measurement of a cell, and a record is the data of one trial. A grid holds the trials of one
 pairing: a row for each value of one setting, a column for each combination of protocol, message
 size and direction. All other settings are the same in the whole grid. The wire ceiling is the
 highest payload rate that the link's framing allows.
@@ -141,14 +141,14 @@ def _mean_of(grid: BinGrid, column: TableColumn, link: Link | None, notes: Notes
         value, ceiling = mean(figures), ceiling_of(column, places, link)
         share = "" if ceiling is None else figure(100 * value / ceiling.highest_bit_per_s)
         return throughput_cell(value, len(figures), shows_n=True, share=share)
-    reasons = [reading.why_blank for place in places for reading in place.blanks]
+    reasons = [record.why_blank for place in places for record in place.blanks]
     return blank(notes(reasons or [NOT_PLANNED]))
 
 
 def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> GridTable:
     notes = Notes()
     ceilings = {c: ceiling_of(c, grid.column(c), link) for c in grid.columns}
-    repeated = any(len(place.readings) > 1 for place in grid.bins.values())
+    repeated = any(len(place.records) > 1 for place in grid.bins.values())
 
     def entry(place: Bin, column: TableColumn) -> TableCell:
         figures = place.throughputs_bit_per_s
@@ -304,10 +304,10 @@ def _table(grid: BinGrid, quantity: str, rows: Sequence[TableLine], notes: Notes
 
 def _why(place: Bin) -> list[str]:
     """A sentence for each reason why trials of a place have no figure."""
-    sentences = [reading.why_blank for reading in place.blanks]
+    sentences = [record.why_blank for record in place.blanks]
     if not place.throughputs_bit_per_s:
         return sentences
-    total = len(place.readings)
+    total = len(place.records)
     counted_sentences: list[str] = []
     for why in dict.fromkeys(sentences):
         some = sentences.count(why)
@@ -321,7 +321,7 @@ def _why(place: Bin) -> list[str]:
 
 def _ends(grid: BinGrid) -> str:
     """Systems and hosts at both ends, as far as they are known."""
-    hosts = dict.fromkeys((r.server, r.client) for r in grid.readings if r.server and r.client)
+    hosts = dict.fromkeys((r.server, r.client) for r in grid.records if r.server and r.client)
     words = [systems(grid.pairing)] if systems(grid.pairing) else []
     words += [
         _("{server} serves {client}", server=server, client=client) for server, client in hosts

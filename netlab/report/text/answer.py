@@ -19,7 +19,6 @@ from netlab.report.text.load_figure import load_figure
 from netlab.report.text.phrases import percentile_words, share_words
 from netlab.report.text.under_load import rise_words
 from netlab.results.load_timeline import timeline_of
-from netlab.results.readings import readings
 from netlab.units import format_rate, format_seconds
 
 UNDER_LOAD = "latency_under_load"
@@ -39,16 +38,12 @@ def _figures(run: Analysis) -> Iterator[str]:
     for record in run.records:
         if record.status is Status.OK and record.test not in ("stream", UNDER_LOAD):
             yield from _of_trips(TripTrial(record))
-    load_readings = [
-        reading
-        for reading in readings(run)
-        if reading.test == UNDER_LOAD and reading.status == "ok"
-    ]
-    for cell in dict.fromkeys(reading.cell for reading in load_readings):
-        yield rise_words([reading for reading in load_readings if reading.cell == cell])
+    loaded = [t for t in run.trials if t.test == UNDER_LOAD and t.status is Status.OK]
+    for cell in dict.fromkeys(trial.cell for trial in loaded):
+        yield rise_words([trial for trial in loaded if trial.cell == cell])
     for record in run.records:
-        timeline = timeline_of(record.settings, record.values)
-        if record.test == UNDER_LOAD and timeline is not None:
+        timeline = timeline_of(record) if record.test == UNDER_LOAD else None
+        if timeline is not None:
             yield from load_figure(timeline)
 
 

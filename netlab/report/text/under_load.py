@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netlab.experiment.records import FLOWS, Record
 from netlab.messages import Message, _, counted, joined
 from netlab.report.text.phrases import listed, throughput, with_interval
 from netlab.results.labels import figure
-from netlab.results.readings import FLOWS, Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
 RISES = 1.1
 """From this ratio of loaded to idle times upwards, the sentence says that round trips rise."""
 
 
-def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
+def rise_words(trials: Sequence[Record], load: str = "") -> Message:
     """A text such as ``Under load round trips rise from 0.10 ms to 122 ms (LL, UDP up, …)``.
 
     ``trials``: all trials of one cell that have a result. ``load``: the name of the cell.
@@ -50,7 +50,7 @@ def rise_words(trials: Sequence[Reading], load: str = "") -> Message:
     return joined(", ", [rise, by])
 
 
-def increase_words(trials: Sequence[Reading]) -> str:
+def increase_words(trials: Sequence[Record]) -> str:
     """A text such as ``121.90 ± 0.31 ms``; the interval needs three trials."""
     values = _numbers_ms(trials, "increase_ns")
     if len(values) < MIN_TRIALS:
@@ -67,7 +67,7 @@ def time_words(time_ms: float) -> Message:
     return joined(" ", [figure(round(time_ms, decimals), decimals), "ms"])
 
 
-def mean_ms(trials: Sequence[Reading], name: str) -> float | None:
+def mean_ms(trials: Sequence[Record], name: str) -> float | None:
     """The mean of a time over the trials; ``None`` if any trial lacks this time.
 
     A mean of the other trials could mislead: the trial without a time may have been the slowest.
@@ -76,17 +76,17 @@ def mean_ms(trials: Sequence[Reading], name: str) -> float | None:
     return mean(values) if values and len(values) == len(trials) else None
 
 
-def _numbers_ms(trials: Sequence[Reading], name: str) -> list[float]:
+def _numbers_ms(trials: Sequence[Record], name: str) -> list[float]:
     times_ns = (trial.number(name) for trial in trials)
     return [time_ns / 1e6 for time_ns in times_ns if time_ns is not None]
 
 
-def _carried(trials: Sequence[Reading]) -> list[str]:
+def _carried(trials: Sequence[Record]) -> list[str]:
     """The throughput of the load. If data went both ways, each direction has its own figure."""
     carried = []
     for flow in trials[0].flows:
         rates = [
-            rate for trial in trials if (rate := trial.flows[flow].throughput_bit_per_s) is not None
+            rate for trial in trials if (rate := trial.flow(flow).throughput_bit_per_s) is not None
         ]
         if rates:
             words = [throughput(mean(rates)), *([FLOWS[flow]] if flow else [])]

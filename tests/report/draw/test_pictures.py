@@ -31,7 +31,6 @@ from netlab.report.tables.chart_panels import in_panels, with_shares
 from netlab.report.tables.charts import charts
 from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
 from netlab.results.layout import lay_out
-from netlab.results.readings import readings
 
 CM = 72 / 2.54
 FORMS = (("", 17.0), ("column/", 8.5))
@@ -180,7 +179,7 @@ OF_EACH_LOOK = (
 def charts_of(name: str, language: str) -> list[Chart | Strip | HeatMap]:
     """All charts of a recorded run."""
     run = load(REPORTS / name)
-    rows = readings(run)
+    rows = run.trials
     table_charts, _ = charts(lay_out(in_tables(rows)), run.plan.link)
     of_parts = [chart for part in parts_of(run, rows) for chart in part.charts]
     return [wording_in(language).of_chart(chart) for chart in (*table_charts, *of_parts)]

@@ -19,7 +19,6 @@ from netlab.report.answers.first_screen import FirstLines
 from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture
 from netlab.report.language.wording import Wording
 from netlab.results.layout import lay_out
-from netlab.results.readings import readings
 
 LINK = Link(rate_bit_per_s=100_000_000, mtu_bytes=1500)
 Figures = Mapping[tuple[str | None, str, int], float]
@@ -38,7 +37,7 @@ def said(path: Path, figures: Figures, link: Link | None = LINK) -> list[str]:
     ]
     path.mkdir(exist_ok=True)
     run = made_run(path, plan_of([*cells.values()], 3), records)
-    return [line.sentence for line in streams.answers(lay_out(readings(run)), link)]
+    return [line.sentence for line in streams.answers(lay_out(run.trials), link)]
 
 
 def test_the_answer_states_the_figures_of_netprobe_first_and_then_those_of_other_tools(
@@ -124,7 +123,7 @@ def test_an_answer_names_engines_only_if_their_intervals_do_not_overlap(
         for trial, off_ns in enumerate((-2_000, 0, 2_000), 1)
     ]
     run = made_run(tmp_path, plan_of([cell for cell, _mean in cells], 3), records)
-    assert [line.sentence for line in trips.answers(readings(run))] == [sentence]
+    assert [line.sentence for line in trips.answers(run.trials)] == [sentence]
 
 
 # ---- the recorded page of three engines ----------------------------------------------------------

@@ -19,7 +19,6 @@ from netlab.report.answers import searches, streams, trips
 from netlab.report.answers.first_screen import MOST_WARNINGS, FirstLines
 from netlab.report.language.wording import Wording
 from netlab.results.layout import lay_out
-from netlab.results.readings import readings
 
 
 @cache
@@ -119,7 +118,7 @@ def test_answers_of_a_recorded_run_link_to_its_cells_and_warnings_are_few(name: 
 
 def test_an_answer_leads_to_the_slowest_cell() -> None:
     run = load(REPORTS / "lab-report")
-    values = {r.cell: r.flows[""].throughput_bit_per_s for r in readings(run) if r.status == "ok"}
+    values = {r.cell: r.flows[""].throughput_bit_per_s for r in run.trials if r.status == "ok"}
     udp = lines_of("lab-report").answers[1]
     (slowest_cell,) = (cell for cell in run.plan.cells if cell.key == udp.cells[0])
     rates = [
@@ -142,7 +141,7 @@ def test_the_answer_of_a_search_states_the_smallest_frame_at_line_rate_and_share
         result(cell, 1, {"line_share": shares[size], "limit": "device"})
         for size, cell in cells.items()
     ]
-    (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))
+    (line,) = searches.answers(made_run(tmp_path, plan_of([*cells.values()], 1), records).trials)
     assert "line rate without loss from 512 bytes upwards; 64 bytes: 51.0 % of the line rate" in (
         line.sentence
     )
@@ -152,7 +151,7 @@ def test_the_answer_of_a_search_states_the_smallest_frame_at_line_rate_and_share
 def test_a_search_with_equal_shares_at_all_frame_sizes_has_a_single_answer(tmp_path: Path) -> None:
     cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
     records = [result(cell, 1, {"line_share": 0.8, "limit": "device"}) for cell in cells.values()]
-    (line,) = searches.answers(readings(made_run(tmp_path, plan_of([*cells.values()], 1), records)))
+    (line,) = searches.answers(made_run(tmp_path, plan_of([*cells.values()], 1), records).trials)
     assert line.sentence.endswith(
         "80.0 % of the line rate without loss at every frame size; limit: device"
     )

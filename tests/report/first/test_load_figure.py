@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from made_readings import result
 from made_under_load import losing, trips, under_load_cell, under_load_values
 
 from netlab.experiment.load_phases import Trip
@@ -13,8 +14,8 @@ WIDTH = 62
 
 
 def lines_of(requests: list[Trip]) -> list[str]:
-    settings = {**under_load_cell().settings, "request_rate_per_s": 100.0}
-    timeline = timeline_of(settings, under_load_values(requests))
+    cell = under_load_cell(request_rate_per_s=100.0)
+    timeline = timeline_of(result(cell, 1, under_load_values(requests)))
     assert timeline is not None
     return list(load_figure(timeline, WIDTH))
 

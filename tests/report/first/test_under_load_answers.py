@@ -23,7 +23,6 @@ from netlab.report.page.first import first_of
 from netlab.report.page.opening import opening
 from netlab.report.page.small_charts import small_charts
 from netlab.report.text.answer import answer_of
-from netlab.results.readings import readings
 from netlab.store.plan import PlannedCell
 
 COMPARED = """\
@@ -43,7 +42,7 @@ def sentences_of(
     make: Make, cells: list[PlannedCell], records: list[Record], trials: int = 1
 ) -> list[str]:
     run = make(plan_of(cells, trials), records)
-    return [line.sentence for line in under_load.answers(readings(run))]
+    return [line.sentence for line in under_load.answers(run.trials)]
 
 
 def test_the_answer_states_how_far_round_trips_rise_and_under_which_load(make: Make) -> None:
@@ -87,7 +86,7 @@ def test_the_answer_of_many_loads_names_the_smallest_and_the_largest_increase(ma
     ]
     records.append(result(cells[4], 1, under_load_values(trips(loaded_ms=None))))
     run = make(plan_of(cells, 1), records)
-    (line,) = under_load.answers(readings(run))
+    (line,) = under_load.answers(run.trials)
     assert line.sentence == (
         "Under load round trips take longer by 100 ms (LL, TCP up, streams 1) to 400 ms "
         "(LL, TCP up, streams 4); in 1 cell at least half of the requests are lost"
@@ -128,7 +127,7 @@ def pictures_of(run: Analysis) -> tuple[FirstPicture, ...]:
     report = Report(run, Wording())
     charts = [chart for part in report.parts for chart in part.charts]
     lines, layout = report.first_lines, report.layout
-    return first_of(lines, report.readings, layout, run.plan.link, charts).pictures
+    return first_of(lines, run.trials, layout, run.plan.link, charts).pictures
 
 
 def test_the_first_picture_shows_round_trips_over_time_of_the_worst_load(make: Make) -> None:
@@ -154,7 +153,7 @@ def test_lost_requests_are_marked_in_the_first_picture(make: Make) -> None:
 def test_the_page_introduction_names_latency_under_load(make: Make) -> None:
     cell = under_load_cell()
     run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
-    assert opening(run.plan, readings(run))[0] == (
+    assert opening(run.plan, run.trials)[0] == (
         "Measured: the latency under a load over TCP, messages of 1,448 bytes."
     )
 
@@ -178,7 +177,7 @@ def test_an_opened_cell_of_latency_under_load_shows_round_trips_per_trial_and_th
         result(cell, 2, under_load_values(losing(trips(), 100))),
     ]
     run = make(plan_of([cell], 2), records)
-    trials = [(trial, run.latest[cell.key, trial.trial].values) for trial in readings(run)]
+    trials = run.trials
     trip_chart, throughput, *_others = small_charts(trials, {})
     assert (trip_chart.title, trip_chart.y_label) == (
         "Round trips before, during and after the load",
@@ -198,5 +197,5 @@ def test_an_opened_cell_without_single_round_trips_shows_only_the_load(make: Mak
     values = under_load_values(trips())
     del values["trip_ns"]
     run = make(plan_of([cell], 1), [result(cell, 1, values)])
-    trials = [(trial, run.latest[cell.key, trial.trial].values) for trial in readings(run)]
+    trials = run.trials
     assert [chart.title for chart in small_charts(trials, {})] == ["Throughput within the window"]

@@ -20,7 +20,6 @@ from netlab.report.page.effective import effective_settings
 from netlab.report.page.repeat import INVENTORY, repeat_words
 from netlab.report.page.series_marks import MOST_MARKS, levels_of, marks_of
 from netlab.report.page.small_charts import small_charts
-from netlab.results.readings import readings
 from netlab.stats.summary import interval
 from netlab.store.run_folder import RunFolder
 
@@ -109,7 +108,7 @@ def test_the_cell_chart_shows_trial_means_and_from_three_trials_the_95_percent_i
         for number, rate in enumerate(rates, start=1)
     ]
     run = make(plan_of([cell], 3), records)
-    trials = [(reading, run.latest[cell.key, reading.trial].values) for reading in readings(run)]
+    trials = run.trials
     (chart,) = small_charts(trials, {})
     assert chart.trials == ((0, 90.0), (1, 92.0), (2, 97.0))
     mean_interval = interval([90.0, 92.0, 97.0])
@@ -122,7 +121,7 @@ def test_a_cell_without_a_series_is_drawn_as_one_dot_per_trial_mean(make: Make) 
     cell = planned("round_trip")
     records = [result(cell, n, of_round_trips(drawn_ns(200, 90, n))) for n in (1, 2, 3)]
     run = make(plan_of([cell], 3), records)
-    trials = [(reading, run.latest[cell.key, reading.trial].values) for reading in readings(run)]
+    trials = run.trials
     first = small_charts(trials, {})[0]
     assert (first.title, first.y_label) == ("Mean round trip, trial by trial", "µs")
     means = [record.values["rtt_mean_ns"] for record in records]

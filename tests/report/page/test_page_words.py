@@ -21,7 +21,6 @@ from netlab.report.page import SCRIPTS
 from netlab.report.page.environment import environment
 from netlab.report.page.opening import opening
 from netlab.report.page.script_words import script_words
-from netlab.results.readings import readings
 
 PAGE = Path(netlab.report.page.__file__).parent
 CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")
@@ -131,7 +130,7 @@ def test_texts_that_the_page_script_shows_are_in_the_language_of_the_page(
 
 def test_a_date_is_written_in_the_format_of_the_language(tmp_path: Path) -> None:
     run = load(FIXTURES / "limits-linux")
-    period = next(line for line in opening(run.plan, readings(run)) if line.startswith("Each"))
+    period = next(line for line in opening(run.plan, run.trials) if line.startswith("Each"))
     year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", period)[0]
     assert f"{day}.{month}.{year}" in pseudo().text(period)
 

@@ -15,7 +15,6 @@ from netlab.report.draw.sizes import PAGE_WIDE
 from netlab.report.tables.charts import MAX_CHARTS, charts
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.layout import lay_out
-from netlab.results.readings import readings
 from netlab.store.plan import PlannedCell
 
 __all__ = ["make"]
@@ -27,7 +26,7 @@ def test_no_chart_line_connects_automatic_buffers_to_buffer_sizes(
     sized = [planned(socket_buffer_bytes=size) for size in (1024, 2048)]
     settings = {n: v for n, v in sized[0].settings.items() if n != "socket_buffer_bytes"}
     run = make([*sized, PlannedCell("auto", "LL", "stream", settings)])
-    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    (chart,) = charts(lay_out(run.trials), run.plan.link)[0]
     assert [label for _, label in chart.x_ticks] == ["1 KiB", "2 KiB", "auto"]
     assert [y for _, y in chart.lines[0].points] == [48.0, 48.0, None, 48.0]
 
@@ -38,7 +37,7 @@ def test_a_stream_in_both_directions_has_a_chart_line_per_direction_and_no_sum(
     cells = [planned(direction="both", socket_buffer_bytes=size) for size in (1024, 2048)]
     values = {"to_server_throughput_bit_per_s": 40e6, "to_client_throughput_bit_per_s": 30e6}
     run = make(cells, [result(cell, values=values) for cell in cells])
-    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    (chart,) = charts(lay_out(run.trials), run.plan.link)[0]
     assert [line.label for line in chart.lines] == ["to client", "to server"]
     assert chart.title.endswith("(LL)")
     assert "the directions are not added" in read_page(run).text
@@ -47,7 +46,7 @@ def test_a_stream_in_both_directions_has_a_chart_line_per_direction_and_no_sum(
 def test_a_failed_cell_is_a_gap_in_the_chart_line(make: Callable[..., Analysis]) -> None:
     cells = [planned(socket_buffer_bytes=1024 * step) for step in (1, 2, 3)]
     run = make(cells, [result(cells[0]), failure(cells[1]), result(cells[2])])
-    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    (chart,) = charts(lay_out(run.trials), run.plan.link)[0]
     assert chart.lines[0].points == ((1024.0, 48.0), (2048.0, None), (3072.0, 48.0))
     full_chart = Chart(**{**_fields(chart), "lines": (_filled(chart.lines[0]),)})
     assert _moves(_svg(chart)) > _moves(_svg(full_chart))
@@ -68,14 +67,14 @@ def test_error_bars_show_the_95_percent_interval_from_three_trials_upwards(
         return make(cells, records, repeats=trials)
 
     run = measured(3)
-    (chart,) = charts(lay_out(readings(run)), run.plan.link)[0]
+    (chart,) = charts(lay_out(run.trials), run.plan.link)[0]
     # Student's t of two degrees of freedom, 4.303, times the standard deviation, over root three.
     assert chart.lines[0].half_widths == pytest.approx((4.30265 / 3**0.5,) * 3, rel=1e-4)
     bare = Chart(**{**_fields(chart), "lines": (Curve("LL", 0, chart.lines[0].points),)})
     assert len(_svg(chart)) > len(_svg(bare))
     assert "Error bars show the 95 % interval" in read_page(run).text
     few = measured(2)
-    (chart,) = charts(lay_out(readings(few)), few.plan.link)[0]
+    (chart,) = charts(lay_out(few.trials), few.plan.link)[0]
     assert not chart.has_bars
     assert "Error bars" not in read_page(few).text
 
@@ -91,7 +90,7 @@ def test_a_pairing_has_the_same_look_in_every_chart(
         for cell in cells
     ]
     run = make(cells, records)
-    diagrams, _ = charts(lay_out(readings(run)), run.plan.link)
+    diagrams, _ = charts(lay_out(run.trials), run.plan.link)
     places = {(line.label, line.place) for chart in diagrams for line in chart.lines}
     assert places == {("LL", 0), ("WL", 1)}
     svg = _svg(diagrams[0]).decode()
@@ -107,7 +106,7 @@ def test_many_settings_give_a_limited_number_of_charts_and_a_count_of_the_others
         for buffer in (1024, 2048)
     ]
     run = make(cells)
-    diagrams, left_out = charts(lay_out(readings(run)), None)
+    diagrams, left_out = charts(lay_out(run.trials), None)
     assert (len(diagrams), left_out) == (MAX_CHARTS, 3)
     assert len({chart.name for chart in diagrams}) == MAX_CHARTS
 
@@ -120,7 +119,7 @@ def test_charts_of_similar_conditions_have_different_file_names(
         for name in ("a-b", "a_b")
         for buffer in (1024, 2048)
     ]
-    diagrams, _ = charts(lay_out(readings(make(cells))), None)
+    diagrams, _ = charts(lay_out(make(cells).trials), None)
     assert [chart.name[-2:] for chart in diagrams] == ["-b", "-2"]
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from made_grids import LINK, blank, reading, row_of, table_of, tables_of, texts
 
+from netlab.experiment.records import Record
 from netlab.report.tables.tables import overviews
 from netlab.report.write.text import plain
 from netlab.results.labels import figure
 from netlab.results.layout import lay_out
-from netlab.results.readings import Reading
 
 
 def test_each_blank_has_a_footnote_letter_and_equal_reasons_share_a_letter() -> None:
@@ -108,7 +108,7 @@ def test_trials_not_measured_yet_are_counted_in_a_footnote() -> None:
 
 
 def test_lost_messages_are_in_a_second_table_if_any_were_lost() -> None:
-    def udp(losses: int, **keys: Any) -> Reading:
+    def udp(losses: int, **keys: Any) -> Record:
         counts = {"sent_messages": 1_000_000, "lost_messages": losses}
         return reading(protocol="UDP", flow=counts, **keys)
 

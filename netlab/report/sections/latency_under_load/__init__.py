@@ -1,33 +1,33 @@
-"""Readings → the section on latency under load: tables, and charts over time. No I/O.
+"""Records → the section on latency under load: tables, and charts over time. No I/O.
 
 The test measures round trips while a load fills the path, and before and after the load. A cell is
 one combination of test, pairing (server and client) and settings; a trial is one measurement of a
-cell, and a reading is the data of one trial.
+cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, counted
 from netlab.report.sections.latency_under_load import distributions, over_time
 from netlab.report.sections.latency_under_load.names import SECTION, TEST, load_names
 from netlab.report.sections.latency_under_load.sheets import sheets_of
 from netlab.report.tables.elements import Part
 from netlab.results.load_timeline import LoadTimeline, timeline_of
-from netlab.results.readings import Reading
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
 
-def part(run: Run, readings: Sequence[Reading]) -> Part | None:
+def part(run: Run, records: Sequence[Record]) -> Part | None:
     """Tables for each pairing, then charts; ``None`` if the run has no such test."""
-    of_test = [reading for reading in readings if reading.test == TEST]
+    of_test = [record for record in records if record.test == TEST]
     if not of_test:
         return None
-    names, timelines = load_names(of_test), _timelines(run, of_test)
+    names, timelines = load_names(of_test), _timelines(of_test)
     strips, left_out = over_time.charts(of_test, names, timelines)
     return Part(
         name=SECTION,
@@ -38,28 +38,24 @@ def part(run: Run, readings: Sequence[Reading]) -> Part | None:
     )
 
 
-def _timelines(run: Run, readings: Sequence[Reading]) -> dict[tuple[str, int], LoadTimeline]:
-    timelines = {}
-    for reading in readings:
-        record = run.latest.get((reading.cell, reading.trial))
-        if record is None or reading.status != "ok":
-            continue
-        timeline = timeline_of(reading.settings, record.values)
-        if timeline is not None:
-            timelines[reading.cell, reading.trial] = timeline
-    return timelines
+def _timelines(records: Iterable[Record]) -> dict[tuple[str, int], LoadTimeline]:
+    return {
+        (record.cell, record.trial): timeline
+        for record in records
+        if (timeline := timeline_of(record)) is not None
+    }
 
 
 def _paragraphs(
-    readings: Sequence[Reading], timelines: over_time.Timelines, left_out: int
+    records: Sequence[Record], timelines: over_time.Timelines, left_out: int
 ) -> tuple[str, ...]:
     paragraphs: list[Message] = [_MEANING, _PHASES]
-    results = [reading for reading in readings if reading.status == "ok"]
-    if any(reading.number("responsiveness_per_minute") for reading in results):
+    results = [record for record in records if record.status == "ok"]
+    if any(record.number("responsiveness_per_minute") for record in results):
         paragraphs.append(_RESPONSIVENESS)
     if timelines:
         paragraphs.append(_CHARTS)
-    without = sum((reading.cell, reading.trial) not in timelines for reading in results)
+    without = sum((record.cell, record.trial) not in timelines for record in results)
     if without:
         paragraphs.append(
             counted(

@@ -1,8 +1,8 @@
-"""Readings of latency under load → a table of the connections opened meanwhile. No I/O.
+"""Records of latency under load → a table of the connections opened meanwhile. No I/O.
 
 The test measures round trips while a load fills the path, and before and after the load. A cell is
 one combination of test, pairing (server and client) and settings; a trial is one measurement of a
-cell, and a reading is the data of one trial.
+cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.load_phases import PHASES, RPM_INTERVAL_NS, RPM_INTERVALS
+from netlab.experiment.records import Record
 from netlab.messages import Message, _, joined
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS, by_cell
 from netlab.report.sections.latency_under_load.places import (
@@ -21,16 +22,15 @@ from netlab.report.sections.latency_under_load.places import (
     share_place,
 )
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
-from netlab.results.readings import Reading
 
 _RPM, _RATE = "responsiveness_per_minute", "round_trips_per_minute_loaded"
 
 
 def connections_sheet(
-    pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str]
+    pairing_name: str, records: Sequence[Record], names: Mapping[str, str]
 ) -> Table | None:
     """A line for each cell; ``None`` if there is no connection and no rate of round trips."""
-    results = [reading for reading in readings if reading.status == "ok"]
+    results = [record for record in records if record.status == "ok"]
     connects = any(r.number(f"{phase}_connections") for r in results for phase in PHASES)
     rates = [name for name in (_RATE, _RPM) if any(r.number(name) for r in results)]
     if not connects and not rates:
@@ -38,7 +38,7 @@ def connections_sheet(
     notes = Notes()
     lines = [
         TableLine(names[cell], _places(trials, rates, notes, connects=connects), cell)
-        for cell, trials in by_cell(readings).items()
+        for cell, trials in by_cell(records).items()
         if any(trial.status == "ok" for trial in trials)
     ]
     times = [
@@ -61,7 +61,7 @@ def connections_sheet(
 
 
 def _places(
-    trials: Sequence[Reading], rates: Sequence[str], notes: Notes, *, connects: bool
+    trials: Sequence[Record], rates: Sequence[str], notes: Notes, *, connects: bool
 ) -> tuple[TableCell, ...]:
     results = [trial for trial in trials if trial.status == "ok"]
     places = []
@@ -82,31 +82,31 @@ def _places(
 def _of_all(name: str) -> Figure:
     """A function that returns the sum of a figure of one trial over all phases."""
 
-    def of(reading: Reading) -> float | None:
-        counts = [n for phase in PHASES if (n := reading.number(f"{phase}_{name}")) is not None]
+    def of(record: Record) -> float | None:
+        counts = [n for phase in PHASES if (n := record.number(f"{phase}_{name}")) is not None]
         return sum(counts) if counts else None
 
     return of
 
 
 def _why_no_connection(phase: str) -> Why:
-    def why(reading: Reading) -> str:
-        if reading.number(f"{phase}_connections"):
+    def why(record: Record) -> str:
+        if record.number(f"{phase}_connections"):
             return _HALF_LOST
-        rate = reading.settings.get("connect_rate_per_s")
+        rate = record.settings.get("connect_rate_per_s")
         return _NONE_REQUESTED if rate is None else _NONE_IN_PHASE
 
     return why
 
 
-def _why_no_rate(_reading: Reading) -> str:
+def _why_no_rate(_record: Record) -> str:
     return _MANY_LOST
 
 
-def _why_no_rpm(reading: Reading) -> str | Message:
-    if reading.protocol != "TCP":
+def _why_no_rpm(record: Record) -> str | Message:
+    if record.protocol != "TCP":
         return _NOT_TCP
-    duration_s, least_s = reading.settings.get("duration_s"), RPM_INTERVALS * RPM_INTERVAL_NS / 1e9
+    duration_s, least_s = record.settings.get("duration_s"), RPM_INTERVALS * RPM_INTERVAL_NS / 1e9
     if isinstance(duration_s, int | float) and duration_s < least_s:
         return _("RPM needs a load of at least {least} s.", least=f"{least_s:g}")
     return _NO_RPM

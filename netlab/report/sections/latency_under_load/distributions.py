@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from netlab.experiment.load_phases import PHASES, trips_within
+from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS, by_cell
 from netlab.report.sections.latency_under_load.over_time import Timelines
 from netlab.report.tables.chart_panels import MOST_PANELS
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 from netlab.results.load_timeline import LoadTimeline, short
-from netlab.results.readings import Reading
 
 NAME = "latency-by-phase"
 _STEPS = 120
@@ -26,12 +26,12 @@ _STEPS = 120
 
 
 def charts(
-    readings: Sequence[Reading], names: Mapping[str, str], timelines: Timelines
+    records: Sequence[Record], names: Mapping[str, str], timelines: Timelines
 ) -> tuple[Chart, ...]:
     """Empirical distributions, a panel for each cell, a line for each phase, all trials pooled."""
-    several = len({reading.pairing for reading in readings}) > 1
+    several = len({record.pairing for record in records}) > 1
     panels: list[ChartPanel] = []
-    for cell, trials in by_cell(readings).items():
+    for cell, trials in by_cell(records).items():
         of_cell = [timelines[cell, t.trial] for t in trials if (cell, t.trial) in timelines]
         curves = tuple(
             Curve(PHASE_WORDS[phase], place, points)

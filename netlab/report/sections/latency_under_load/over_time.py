@@ -1,7 +1,7 @@
 """Trials of latency under load → round trips above throughput, on one time axis. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial. A timeline has the single round trips
+measurement of a cell, and a record is the data of one trial. A timeline has the single round trips
 of a trial, and the rates of its load.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.load_phases import Trip
+from netlab.experiment.records import FLOWS, Record
 from netlab.messages import Message, _, joined
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS, by_cell, chart_names
 from netlab.report.tables.elements import Band, Curve, Panel, Strip
 from netlab.results.load_timeline import LoadTimeline, short, thinned
-from netlab.results.readings import FLOWS, Reading
 from netlab.stats import median
 
 MOST = 12
@@ -33,12 +33,12 @@ Points = list[tuple[float, float | None]]
 
 
 def charts(
-    readings: Sequence[Reading], names: Mapping[str, str], timelines: Timelines
+    records: Sequence[Record], names: Mapping[str, str], timelines: Timelines
 ) -> tuple[tuple[Strip, ...], int]:
     """(a chart for each cell, number of charts that are left out)."""
-    several = len({reading.pairing for reading in readings}) > 1
-    file_names, charted = chart_names(readings), []
-    for cell, trials in by_cell(readings).items():
+    several = len({record.pairing for record in records}) > 1
+    file_names, charted = chart_names(records), []
+    for cell, trials in by_cell(records).items():
         example = _chosen([trial for trial in trials if (cell, trial.trial) in timelines])
         if example is not None:
             name = joined(" ", [example.pairing, names[cell]]) if several else names[cell]
@@ -48,7 +48,7 @@ def charts(
     return strips, len(charted) - len(strips)
 
 
-def _chosen(trials: Sequence[Reading]) -> Reading | None:
+def _chosen(trials: Sequence[Record]) -> Record | None:
     """The trial whose increase (round trip under load minus round trip before it) is nearest to the
     median. If no increase is known, the first trial; ``None`` without trials.
     """
@@ -59,7 +59,7 @@ def _chosen(trials: Sequence[Reading]) -> Reading | None:
     return min(increases, key=lambda pair: abs(pair[1] - middle))[0]
 
 
-def _title(name: str, example: Reading, trials: int) -> Message:
+def _title(name: str, example: Record, trials: int) -> Message:
     if trials == 1:
         return _("{cell}: round trips and load over time", cell=name)
     return _(

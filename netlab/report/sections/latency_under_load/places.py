@@ -1,37 +1,37 @@
 """Trials of a cell → one place of a table: the mean, or why the place is blank. No I/O.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial.
+measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from netlab.experiment.records import Record
 from netlab.messages import _
 from netlab.report.tables.elements import Notes, TableCell, blank
 from netlab.report.tables.tables import FEW_TRIALS
 from netlab.results.labels import figure
-from netlab.results.readings import Reading
 from netlab.stats import MIN_TRIALS, interval, mean
 
-Figure = Callable[[Reading], float | None]
+Figure = Callable[[Record], float | None]
 """Returns the figure of one trial, in the unit of the column."""
-Why = Callable[[Reading], str]
+Why = Callable[[Record], str]
 """Returns the reason why a trial with a result has no such figure."""
 
 
 def number(name: str, factor: float = 1) -> Figure:
-    """A function that returns the measured number ``name`` of a reading, times ``factor``."""
+    """A function that returns the measured number ``name`` of a record, times ``factor``."""
 
-    def of(reading: Reading) -> float | None:
-        value = reading.number(name)
+    def of(record: Record) -> float | None:
+        value = record.number(name)
         return None if value is None else factor * value
 
     return of
 
 
-def trials_place(trials: Sequence[Reading], notes: Notes) -> TableCell:
+def trials_place(trials: Sequence[Record], notes: Notes) -> TableCell:
     """``3/5`` if 3 of 5 planned trials have a result; ``notes`` get the reasons why others have
     none.
     """
@@ -41,7 +41,7 @@ def trials_place(trials: Sequence[Reading], notes: Notes) -> TableCell:
 
 
 def mean_place(
-    results: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
+    results: Sequence[Record], of: Figure, unit: str, why: Why, notes: Notes
 ) -> TableCell:
     """The mean of the trials; blank if any trial has no such figure.
 
@@ -54,7 +54,7 @@ def mean_place(
 
 
 def with_half_width(
-    results: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
+    results: Sequence[Record], of: Figure, unit: str, why: Why, notes: Notes
 ) -> tuple[TableCell, TableCell]:
     """The mean, and the half-width of its 95 % interval."""
     values, letters = _known(results, of, why, notes)
@@ -68,7 +68,7 @@ def with_half_width(
 
 
 def longest_place(
-    results: Sequence[Reading], of: Figure, unit: str, why: Why, notes: Notes
+    results: Sequence[Record], of: Figure, unit: str, why: Why, notes: Notes
 ) -> TableCell:
     """The largest figure of all trials."""
     values = [value for trial in results if (value := of(trial)) is not None]
@@ -78,7 +78,7 @@ def longest_place(
 
 
 def share_place(
-    results: Sequence[Reading], some: Figure, every: Figure, why: Iterable[str], notes: Notes
+    results: Sequence[Record], some: Figure, every: Figure, why: Iterable[str], notes: Notes
 ) -> TableCell:
     """A share in per cent over all trials together; blank if nothing was counted."""
     pairs = [(some(trial), every(trial)) for trial in results]
@@ -90,7 +90,7 @@ def share_place(
 
 
 def _known(
-    results: Sequence[Reading], of: Figure, why: Why, notes: Notes
+    results: Sequence[Record], of: Figure, why: Why, notes: Notes
 ) -> tuple[list[float], tuple[str, ...]]:
     """The figures of the trials, and the letters of the notes on trials without a figure."""
     values, reasons = [], []

@@ -1,9 +1,9 @@
-"""Readings of latency under load → tables for each pairing: round trips, then the load. No I/O.
+"""Records of latency under load → tables for each pairing: round trips, then the load. No I/O.
 
 Connections opened during the load have a table of their own.
 
 A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a reading is the data of one trial. A flow is the data of a trial in one
+measurement of a cell, and a record is the data of one trial. A flow is the data of a trial in one
 direction.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from netlab.experiment.matrix import Link
+from netlab.experiment.records import FLOWS, Record
 from netlab.messages import _, joined
 from netlab.report.sections.latency_under_load.connections import connections_sheet
 from netlab.report.sections.latency_under_load.names import by_cell
@@ -27,7 +28,6 @@ from netlab.report.sections.latency_under_load.places import (
 from netlab.report.tables.elements import MBIT_PER_S, Notes, Table, TableCell, TableLine, blank
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Bin, TableColumn, of_pairing
-from netlab.results.readings import FLOWS, Reading
 
 _THROUGHPUT: Mapping[str, str] = {
     "": _("throughput"),
@@ -39,12 +39,12 @@ _TOWARDS: Mapping[str, str] = {"client-sends": "to_server_", "server-sends": "to
 
 
 def sheets_of(
-    readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
+    records: Sequence[Record], names: Mapping[str, str], link: Link | None
 ) -> Iterator[Table]:
     """The tables of each pairing that have any content."""
-    for pairing in dict.fromkeys(reading.pairing for reading in readings):
-        group = [reading for reading in readings if reading.pairing == pairing]
-        pairing_name = of_pairing(pairing, same_host=any(reading.same_host for reading in group))
+    for pairing in dict.fromkeys(record.pairing for record in records):
+        group = [record for record in records if record.pairing == pairing]
+        pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in group))
         yield _trips_sheet(pairing_name, group, names)
         further = (
             _load_sheet(pairing_name, group, names, link),
@@ -57,9 +57,9 @@ def _in(unit: str, name: str) -> str:
     return joined(", ", [name, unit])
 
 
-def _trips_sheet(pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str]) -> Table:
+def _trips_sheet(pairing_name: str, records: Sequence[Record], names: Mapping[str, str]) -> Table:
     notes = Notes()
-    columns = _ways(readings)
+    columns = _ways(records)
     return Table(
         title=_("{pairing}: round trips with and without load", pairing=pairing_name),
         corner=_("load"),
@@ -71,13 +71,13 @@ def _trips_sheet(pairing_name: str, readings: Sequence[Reading], names: Mapping[
         ),
         lines=tuple(
             TableLine(names[cell], (*_trips(trials, notes), *_rates(trials, columns, notes)), cell)
-            for cell, trials in by_cell(readings).items()
+            for cell, trials in by_cell(records).items()
         ),
         footnotes=notes.footnotes,
     )
 
 
-def _trips(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
+def _trips(trials: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
     results = [trial for trial in trials if trial.status == "ok"]
 
     def time(phase: str, percentile: str) -> TableCell:
@@ -100,32 +100,32 @@ def _trips(trials: Sequence[Reading], notes: Notes) -> tuple[TableCell, ...]:
 
 
 def _why_no_time(phase: str, percentile: str) -> Why:
-    def why(reading: Reading) -> str:
-        if not reading.number(f"{phase}_rtt_count"):
+    def why(record: Record) -> str:
+        if not record.number(f"{phase}_rtt_count"):
             return _NO_REQUEST[phase]
-        losses = reading.number(f"{phase}_lost_messages")
-        return _TOO_MANY_LOST[percentile] if losses else reading.why_blank
+        losses = record.number(f"{phase}_lost_messages")
+        return _TOO_MANY_LOST[percentile] if losses else record.why_blank
 
     return why
 
 
-def _why_no_increase(reading: Reading) -> str:
+def _why_no_increase(record: Record) -> str:
     phase = next(
-        (name for name in ("idle", "loaded") if reading.number(f"{name}_rtt_p50_ns") is None),
+        (name for name in ("idle", "loaded") if record.number(f"{name}_rtt_p50_ns") is None),
         "loaded",
     )
-    return _why_no_time(phase, "p50")(reading)
+    return _why_no_time(phase, "p50")(record)
 
 
-def _ways(readings: Sequence[Reading]) -> tuple[str, ...]:
+def _ways(records: Sequence[Record]) -> tuple[str, ...]:
     """The flows with a column of throughput: one flow if all loads go in the same single direction,
     otherwise a flow for each direction.
     """
-    ways = {str(reading.settings.get("direction", "")) for reading in readings}
+    ways = {str(record.settings.get("direction", "")) for record in records}
     return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
 
 
-def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> Iterator[TableCell]:
+def _rates(trials: Sequence[Record], columns: Sequence[str], notes: Notes) -> Iterator[TableCell]:
     results = [trial for trial in trials if trial.status == "ok"]
     for column in columns:
         flow = _flow_in(trials[0], column)
@@ -135,35 +135,35 @@ def _rates(trials: Sequence[Reading], columns: Sequence[str], notes: Notes) -> I
             yield mean_place(results, _throughput(flow), MBIT_PER_S, _why_blank, notes)
 
 
-def _flow_in(reading: Reading, column: str) -> str | None:
+def _flow_in(record: Record, column: str) -> str | None:
     """The flow of a cell that a column shows; ``None`` if the cell's load went the other way."""
-    if column in reading.flows:
+    if column in record.flows:
         return column
-    return "" if column == _TOWARDS.get(str(reading.settings.get("direction", ""))) else None
+    return "" if column == _TOWARDS.get(str(record.settings.get("direction", ""))) else None
 
 
 def _throughput(flow: str) -> Figure:
-    def of(reading: Reading) -> float | None:
-        flow_result = reading.flows.get(flow)
+    def of(record: Record) -> float | None:
+        flow_result = record.flows.get(flow)
         rate = None if flow_result is None else flow_result.throughput_bit_per_s
         return None if rate is None else rate / 1e6
 
     return of
 
 
-def _why_blank(reading: Reading) -> str:
-    return reading.why_blank
+def _why_blank(record: Record) -> str:
+    return record.why_blank
 
 
 def _load_sheet(
-    pairing_name: str, readings: Sequence[Reading], names: Mapping[str, str], link: Link | None
+    pairing_name: str, records: Sequence[Record], names: Mapping[str, str], link: Link | None
 ) -> Table | None:
     """A line for each cell and direction; ``None`` if no load was measured."""
     notes = Notes()
-    lossy = any(reading.protocol == "UDP" for reading in readings)
-    shared = any(_streams(reading) > 1 for reading in readings)
+    lossy = any(record.protocol == "UDP" for record in records)
+    shared = any(_streams(record) > 1 for record in records)
     lines = []
-    for cell, trials in by_cell(readings).items():
+    for cell, trials in by_cell(records).items():
         results = [trial for trial in trials if trial.status == "ok"]
         for flow in results[0].flows if results else ():
             label = joined(", ", [names[cell], FLOWS[flow]]) if flow else names[cell]
@@ -190,9 +190,7 @@ def _load_sheet(
     )
 
 
-def _of_ceiling(
-    results: Sequence[Reading], flow: str, link: Link | None, notes: Notes
-) -> TableCell:
+def _of_ceiling(results: Sequence[Record], flow: str, link: Link | None, notes: Notes) -> TableCell:
     first = results[0]
     column = TableColumn(first.protocol, first.message_bytes or 0, flow)
     ceiling = ceiling_of(column, [Bin(tuple(results), flow)], link)
@@ -200,34 +198,34 @@ def _of_ceiling(
         return blank(notes([_NO_CEILING]))
     most = ceiling.highest_bit_per_s / 1e8
 
-    def of(reading: Reading) -> float | None:
-        rate = _throughput(flow)(reading)
+    def of(record: Record) -> float | None:
+        rate = _throughput(flow)(record)
         return None if rate is None else rate / most
 
     return mean_place(results, of, "%", _why_blank, notes)
 
 
-def _load_lost(results: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
+def _load_lost(results: Sequence[Record], flow: str, notes: Notes) -> TableCell:
     if results[0].protocol != "UDP":
         return blank(notes([_RETRANSMITTED]))
 
-    def lost(reading: Reading) -> float | None:
-        return reading.flows[flow].lost_messages
+    def lost(record: Record) -> float | None:
+        return record.flow(flow).lost_messages
 
-    def sent(reading: Reading) -> float | None:
-        return reading.flows[flow].sent_messages
+    def sent(record: Record) -> float | None:
+        return record.flow(flow).sent_messages
 
     return share_place(results, lost, sent, [_("not counted.")], notes)
 
 
-def _fairness(results: Sequence[Reading], flow: str, notes: Notes) -> TableCell:
+def _fairness(results: Sequence[Record], flow: str, notes: Notes) -> TableCell:
     if _streams(results[0]) < 2:
         return blank(notes([_ONE_STREAM]))
     return mean_place(results, number(f"{flow}fairness_index"), "", _why_blank, notes)
 
 
-def _streams(reading: Reading) -> int:
-    streams = reading.settings.get("streams")
+def _streams(record: Record) -> int:
+    streams = record.settings.get("streams")
     return streams if isinstance(streams, int) else 1
 
 
