@@ -3,7 +3,7 @@
 #include "agent/result.h"
 
 #include "agent/methods.h"
-#include "loops/send_loop.h"
+#include "loops/traffic.h"
 
 /* ---- receiving ---- */
 

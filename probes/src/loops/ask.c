@@ -3,12 +3,44 @@
  * follows an answer, and latency counts from the real time of sending. In an open loop, requests
  * have scheduled times, none of which is skipped, and latency counts from the scheduled time. With
  * one request in flight and blocking calls, a round trip takes one send call, one receive call and
- * two clock readings. The window is the time that is measured. */
+ * two clock readings. The window is the time that is measured. The mirror is the host that
+ * answers. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "loops/ask_loop.h"
+#include "loops/open.h"
+#include "loops/round_trip.h"
+#include "loops/traffic.h"
 
+struct loop {
+    struct stream *stream;
+    struct ask *ask;
+    const struct settings *settings;
+    const struct ask_way *way;
+    uint64_t now_ns;      /* the clock, as last read */
+    uint64_t next_due_ns; /* the time of the next send; NEVER_NS: after the next answer */
+    bool over;            /* nothing more is sent */
+    uint64_t unsent_bytes, come_bytes; /* TCP: request bytes to send, response bytes received */
+    uint64_t echoed_bytes;             /* TCP to an echo: all received bytes */
+};
+
+/* The parts that differ between protocols. */
+struct ask_way {
+    /* Sends a request; returns its bytes, or the negative error number. */
+    ptrdiff_t (*put)(struct loop *loop, uint64_t sequence, uint64_t due_ns);
+    /* Sends the rest of a request for which the socket had no room, as far as there is room now.
+     * Returns more than 0, or the negative error number. NULL: a request never has a rest. */
+    ptrdiff_t (*put_rest)(struct loop *loop);
+    /* Bytes of the buffer that one receive call may fill. */
+    size_t (*room)(const struct loop *loop);
+    void (*take)(struct loop *loop, size_t length);
+    /* Counts each request as lost if its time-out has passed at loop->now_ns. Returns false if the
+     * loop must end. NULL: requests are never lost. */
+    bool (*expire)(struct loop *loop);
+    /* Handles the end of the exchange by the peer or its host. `error` is a call's error number; 0
+     * means that a receive call returned no data. Returns false if the loop must end. */
+    bool (*gone)(struct loop *loop, int error);
+};
 #define PIPELINED_ROOM 262144 /* bytes of a TCP receive call that may bring several answers */
 
 /* ---- state ---- */
@@ -61,13 +93,16 @@ void ask_free(struct ask *ask)
     free(ask);
 }
 
-void ask_keep_trip(struct ask *ask, const struct settings *settings, uint64_t at_ns, uint64_t ns)
+/* Keeps the outcome of a request of the window, if the outcome of each request is reported. */
+static void ask_keep_trip(struct ask *ask, const struct settings *settings, uint64_t at_ns,
+                          uint64_t ns)
 {
     if (ask->trips_kept < settings->trips)
         ask->trips[ask->trips_kept++] = (struct trip){at_ns, ns};
 }
 
-void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured)
+/* Accounts for a request that was answered at now_ns; its latency counts from from_ns. */
+static void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured)
 {
     struct ask *ask = stream->ask;
     uint64_t bytes = ++ask->answered * stream->test->settings.response_bytes;
@@ -85,7 +120,8 @@ void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool
     ask->last_ns = ask->until_ns = now_ns;
 }
 
-void ask_lost(struct loop *loop, const struct in_flight_request *request)
+/* Counts a request as lost if it belongs to the window. */
+static void ask_lost(struct loop *loop, const struct in_flight_request *request)
 {
     if (!request->measured)
         return;
@@ -94,7 +130,8 @@ void ask_lost(struct loop *loop, const struct in_flight_request *request)
     ask_keep_trip(loop->ask, loop->settings, request->from_ns, TRIP_LOST);
 }
 
-void ask_match(struct loop *loop, uint64_t sequence)
+/* Accounts for an answer that arrived at loop->now_ns and has this sequence number. */
+static void ask_match(struct loop *loop, uint64_t sequence)
 {
     const struct in_flight_request *request;
     switch (in_flight_answer(&loop->ask->in_flight, sequence, &request)) {
@@ -117,7 +154,8 @@ void ask_match(struct loop *loop, uint64_t sequence)
 
 /* ---- the window ---- */
 
-void ask_begin(struct stream *stream)
+/* Waits for the start time, and sets the window and the schedule. */
+static void ask_begin(struct stream *stream)
 {
     const struct settings *settings = &stream->test->settings;
     struct ask *ask = stream->ask;
@@ -130,14 +168,17 @@ void ask_begin(struct stream *stream)
                     settings->rate_denominator, UINT64_MAX);
 }
 
-bool ask_over(const struct stream *stream, uint64_t due_ns)
+/* Whether sending is over: a request that is due at this time must not be sent, nor any later
+ * one. */
+static bool ask_over(const struct stream *stream, uint64_t due_ns)
 {
     const uint64_t count = stream->test->settings.count;
     return due_ns >= stream->ask->close_ns || (count > 0 && stream->ask->sent == count) ||
            atomic_load_explicit(&stream->test->in_tail, memory_order_relaxed);
 }
 
-void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured)
+/* Accounts for a sent request; `measured`: it belongs to the window. */
+static void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured)
 {
     struct ask *ask = stream->ask;
     if (stream->test->settings.rate_numerator != 0)
@@ -149,6 +190,216 @@ void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured)
         traffic_begun(stream);
     }
 }
+
+/* With one request in flight, a receive call blocks at most until the time-out, after which the
+ * request is lost. With more requests in flight, a receive call blocks at most a quarter of the
+ * time-out, so that the loss of each request is noticed soon. */
+static void ask_limit_receives(const struct loop *loop)
+{
+    const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;
+    uint64_t limit_ms = loop->settings->outstanding > 1 ? timeout_ms / 4 : timeout_ms;
+    if (loop->settings->udp && !loop->settings->spin)
+        plat_option_set(loop->stream->socket, PLAT_RECEIVE_TIMEOUT_MS,
+                        limit_ms > 0 ? (int)limit_ms : 1);
+}
+
+/* ---- UDP: answers have numbers and may be lost, late, duplicate or foreign ---- */
+
+static ptrdiff_t put_udp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
+{
+    struct stream *stream = loop->stream;
+    const size_t size = loop->settings->message_bytes;
+    dataport_message_write(stream->buffer, size, DATAPORT_REQUEST, stream->tag, stream->number,
+                           sequence, due_ns);
+    return plat_send(stream->socket, stream->buffer, size);
+}
+
+static size_t room_udp(const struct loop *loop)
+{
+    return loop->ask->into_bytes;
+}
+
+/* Whether an echo returned the sent bytes. The sequence number and the time are not compared. */
+static bool echoed(const struct loop *loop, size_t length)
+{
+    const unsigned char *sent = loop->stream->buffer, *came = loop->ask->into;
+    const size_t header = dataport_header_bytes(length);
+    return header == 0 ? memcmp(sent, came, length) == 0
+                       : memcmp(sent, came, 8) == 0 &&
+                             memcmp(sent + header, came + header, length - header) == 0;
+}
+
+static void take_udp_answer(struct loop *loop, size_t length)
+{
+    struct stream *stream = loop->stream;
+    const unsigned char *into = loop->ask->into;
+    const enum dataport_kind kind = loop->settings->echo ? DATAPORT_REQUEST : DATAPORT_RESPONSE;
+    struct dataport_data data;
+    if (length != loop->settings->response_bytes) {
+        stream->foreign += !traffic_control(stream, into, length, NULL);
+    } else if (loop->settings->echo && !echoed(loop, length)) {
+        loop->ask->mismatched++;
+    } else if (length < 16) {
+        /* An answer without a number belongs to the only request in flight, because late answers go
+         * to a port that is closed. */
+        if (!dataport_bare_is(into, length, kind))
+            stream->foreign++;
+        else if (loop->ask->in_flight.waiting == 0)
+            loop->ask->duplicates++;
+        else
+            ask_match(loop, loop->ask->in_flight.oldest);
+    } else if (dataport_message_read(into, length, kind, stream->tag, &data) &&
+               data.stream == stream->number) {
+        ask_match(loop, data.sequence);
+    } else {
+        stream->foreign += !traffic_control(stream, into, length, NULL);
+    }
+}
+
+/* Handles a refusal: the peer's host has reported that nobody listens on the port. A single refusal
+ * may be for a hello that was sent too early. */
+static bool give_up_refused(struct loop *loop, int error)
+{
+    struct stream *stream = loop->stream;
+    const struct in_flight_request *request = in_flight_give_up(&loop->ask->in_flight);
+    stream->refused++;
+    if (request != NULL)
+        ask_lost(loop, request);
+    if (!traffic_refused(stream))
+        return true;
+    if (loop->ask->answered == 0)
+        test_fail_system(stream->test, error, "the peer's host");
+    else
+        test_fail(stream->test, "peer-vanished", error, "the mirror went away");
+    return false;
+}
+
+static bool gone_udp(struct loop *loop, int error)
+{
+    if (error == 0) {
+        loop->stream->foreign++; /* an empty datagram */
+        return true;
+    }
+    if (plat_is_peer_gone(error))
+        return give_up_refused(loop, error);
+    if (plat_is_unreachable(error)) {
+        loop->stream->refused++; /* if a request was lost with it, that request times out */
+        if (!traffic_unreachable(loop->stream))
+            return true;
+    }
+    test_fail_system(loop->stream->test, error, "the way to the mirror");
+    return false;
+}
+
+static bool expire_udp(struct loop *loop)
+{
+    const struct in_flight_request *request;
+    while ((request = in_flight_lost(&loop->ask->in_flight, loop->now_ns,
+                                     loop->settings->timeout_ns)) != NULL) {
+        ask_lost(loop, request);
+        if (loop->settings->response_bytes >= 16)
+            continue;
+        if (!open_udp_elsewhere(loop->stream))
+            return false;
+        ask_limit_receives(loop);
+        loop->now_ns = plat_now_ns();
+    }
+    return true;
+}
+
+static const struct ask_way ask_udp = {put_udp,         NULL,       room_udp,
+                                       take_udp_answer, expire_udp, gone_udp};
+
+/* ---- TCP: answers arrive in the order of the requests and none is lost ---- */
+
+/* This call may block. With one request in flight, the mirror never waits for us to read earlier
+ * answers, so the two sides cannot block each other. */
+static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
+{
+    const struct stream *stream = loop->stream;
+    size_t sent_bytes;
+    (void)sequence;
+    (void)due_ns;
+    return traffic_send_all(stream->test, stream->socket, stream->buffer,
+                            loop->settings->message_bytes, &sent_bytes);
+}
+
+/* Sends as much as the socket has room for. The mirror may read the rest only after we have read
+ * its answers, so this call must not wait. */
+static ptrdiff_t put_rest(struct loop *loop)
+{
+    const unsigned char *end = loop->stream->buffer + loop->settings->message_bytes;
+    while (loop->unsent_bytes > 0) {
+        ptrdiff_t put =
+            plat_send_now(loop->stream->socket, end - loop->unsent_bytes, loop->unsent_bytes);
+        if (put <= 0)
+            return plat_is_transient((int)-put) ? 1 : put;
+        loop->unsent_bytes -= (uint64_t)put;
+    }
+    return 1;
+}
+
+static ptrdiff_t put_tcp_pipelined(struct loop *loop, uint64_t sequence, uint64_t due_ns)
+{
+    (void)sequence;
+    (void)due_ns;
+    loop->unsent_bytes = loop->settings->message_bytes;
+    return put_rest(loop);
+}
+
+static size_t room_tcp(const struct loop *loop)
+{
+    return loop->settings->outstanding > 1 ? loop->ask->into_bytes
+                                           : loop->settings->response_bytes - loop->come_bytes;
+}
+
+/* Whether an echo has returned what was sent. All requests are identical, so the bytes of the echo
+ * repeat. */
+static bool echoed_stream(struct loop *loop, size_t length)
+{
+    const size_t size = loop->settings->message_bytes;
+    const unsigned char *came = loop->ask->into;
+    while (length > 0) {
+        size_t at = loop->echoed_bytes % size;
+        size_t piece = size - at < length ? size - at : length;
+        if (memcmp(loop->stream->buffer + at, came, piece) != 0)
+            return false;
+        loop->echoed_bytes += piece;
+        came += piece;
+        length -= piece;
+    }
+    return true;
+}
+
+static void take_tcp_answers(struct loop *loop, size_t length)
+{
+    struct in_flight *in_flight = &loop->ask->in_flight;
+    if (loop->settings->echo && !echoed_stream(loop, length)) {
+        loop->ask->mismatched++;
+        test_fail(loop->stream->test, "no-answer", 0, "the echo differs from the request");
+        return;
+    }
+    loop->come_bytes += length;
+    while (loop->come_bytes >= loop->settings->response_bytes && in_flight->waiting > 0) {
+        loop->come_bytes -= loop->settings->response_bytes;
+        ask_match(loop, in_flight->oldest);
+    }
+    if (in_flight->waiting == 0 && loop->come_bytes > 0)
+        test_fail(loop->stream->test, "no-answer", 0, "the response is longer than requested");
+}
+
+static bool gone_tcp(struct loop *loop, int error)
+{
+    if (error == 0 || traffic_tcp_gone(error))
+        test_fail(loop->stream->test, "peer-vanished", error, "the mirror ended the connection");
+    else
+        test_fail_system(loop->stream->test, error, "the connection");
+    return false;
+}
+
+static const struct ask_way ask_tcp = {put_tcp, NULL, room_tcp, take_tcp_answers, NULL, gone_tcp};
+static const struct ask_way ask_tcp_pipelined = {
+    put_tcp_pipelined, put_rest, room_tcp, take_tcp_answers, NULL, gone_tcp};
 
 static const struct ask_way *way_of(const struct settings *settings)
 {
@@ -256,18 +507,6 @@ static bool hear_answers(struct loop *loop)
 
 /* ---- the loop ---- */
 
-/* With one request in flight, a receive call blocks at most until the time-out, after which the
- * request is lost. With more requests in flight, a receive call blocks at most a quarter of the
- * time-out, so that the loss of each request is noticed soon. */
-void ask_limit_receives(const struct loop *loop)
-{
-    const uint64_t timeout_ms = loop->settings->timeout_ns / MILLISECOND_NS;
-    uint64_t limit_ms = loop->settings->outstanding > 1 ? timeout_ms / 4 : timeout_ms;
-    if (loop->settings->udp && !loop->settings->spin)
-        plat_option_set(loop->stream->socket, PLAT_RECEIVE_TIMEOUT_MS,
-                        limit_ms > 0 ? (int)limit_ms : 1);
-}
-
 void ask_run(struct stream *stream)
 {
     struct loop loop = {.stream = stream,
@@ -286,4 +525,152 @@ void ask_run(struct stream *stream)
     }
     if (loop.settings->udp && loop.settings->by_hand && !loop.settings->echo)
         traffic_end_markers(stream, loop.ask->answered);
+}
+
+/* ---- a TCP connection for each transaction ---- */
+
+/* A transaction is a request and the answer to it. The clock runs from right before the connect call
+ * to right after the receive call that returned the last byte. In an open loop, latency counts from
+ * the due time. The time to close a socket affects the rate, but not the latency. */
+
+/* Sets *due_ns to the next request's time and waits for it. Returns false if there is no next
+ * request. */
+static bool wait_until_due(struct stream *stream, uint64_t *due_ns)
+{
+    const struct test *test = stream->test;
+    while (!test_halted(test)) {
+        uint64_t now = *due_ns = plat_now_ns();
+        bool due = test->settings.rate_numerator == 0 ||
+                   pacing_now(&stream->pacing, now, due_ns);
+        if (ask_over(stream, *due_ns))
+            return false;
+        if (due)
+            return true;
+        traffic_sleep(pacing_sleep_ns(*due_ns, now, test->worst_sleep_ns));
+    }
+    return false;
+}
+
+static bool report_failure(struct stream *stream, int error, const char *call)
+{
+    struct test *test = stream->test;
+    if (test_halted(test))
+        return false;
+    if (strcmp(plat_word(error), "address-not-available") == 0)
+        test_fail(test, "address-not-available", error,
+                  "no local port is free: ports of closed connections stay blocked for a while");
+    else
+        test_fail_system(test, error, call);
+    return false;
+}
+
+static bool report_end(struct stream *stream, int error)
+{
+    if (test_halted(stream->test))
+        return false;
+    if (error != 0 && !traffic_tcp_gone(error))
+        return report_failure(stream, error, "a connection");
+    test_fail(stream->test, "peer-vanished", error, "the mirror ended a connection early");
+    return false;
+}
+
+static bool send_request(struct stream *stream)
+{
+    const struct ask *ask = stream->ask;
+    size_t sent_bytes;
+    ptrdiff_t put = traffic_send_all(stream->test, stream->socket, ask->opening, ask->opening_bytes,
+                                     &sent_bytes);
+    return put > 0 || report_end(stream, (int)-put);
+}
+
+static bool receive_response(struct stream *stream)
+{
+    ptrdiff_t got =
+        traffic_receive_all(stream, stream->ask->into, stream->test->settings.response_bytes);
+    return got > 0 || report_end(stream, (int)-got);
+}
+
+/* The answer of an echo must be equal to the request. */
+static bool check_echo(struct stream *stream)
+{
+    const struct settings *settings = &stream->test->settings;
+    if (!settings->echo ||
+        memcmp(stream->ask->into, stream->buffer, settings->message_bytes) == 0)
+        return true;
+    stream->ask->mismatched++;
+    test_fail(stream->test, "no-answer", 0, "the echo differs from the request");
+    return false;
+}
+
+/* Closes the last connection before the next one is opened: there is one connection at a time. */
+static void close_last(struct stream *stream)
+{
+    plat_socket last = test_swap_socket(stream, PLAT_NO_SOCKET);
+    if (last == PLAT_NO_SOCKET)
+        return;
+    if (!stream->test->settings.orderly)
+        plat_option_set(last, PLAT_RESET_ON_CLOSE, 1);
+    plat_close(last);
+}
+
+/* Counts a transaction as lost. Called if a connect call has timed out and round trips are reported
+ * one by one; the loop then tries the next connection. */
+static bool lose(struct stream *stream, uint64_t begun_ns, bool measured)
+{
+    struct ask *ask = stream->ask;
+    ask_sent(stream, begun_ns, measured);
+    if (measured) {
+        ask->losses++;
+        ask->until_ns = plat_now_ns();
+        ask_keep_trip(ask, &stream->test->settings, begun_ns, TRIP_LOST);
+    }
+    return true;
+}
+
+static bool transact(struct stream *stream, uint64_t due_ns)
+{
+    struct test *test = stream->test;
+    struct ask *ask = stream->ask;
+    const bool measured = due_ns >= ask->open_ns;
+    uint64_t begun_ns, connected_ns;
+    unsigned port = test->settings.port_first;
+    int error;
+    do {
+        plat_socket fresh;
+        bool opened = open_socket_from(test, &fresh, &port);
+        plat_close(test_swap_socket(stream, fresh));
+        if (!opened || test_halted(test))
+            return false;
+        begun_ns = plat_now_ns();
+        error = plat_connect(fresh, &test->settings.to, begun_ns + OPEN_NS);
+        connected_ns = plat_now_ns();
+    } while (error != 0 && open_next_port(test, error, &port));
+    if (error != 0 && ask->trips != NULL && strcmp(plat_word(error), "connect-timeout") == 0)
+        return lose(stream, begun_ns, measured);
+    if (error != 0)
+        return report_failure(stream, error, "connect");
+    ask_sent(stream, begun_ns, measured);
+    if (!send_request(stream) || !receive_response(stream) || !check_echo(stream))
+        return false;
+    uint64_t now_ns = plat_now_ns();
+    bool open_loop = test->settings.rate_numerator != 0;
+    ask_answered(stream, open_loop ? due_ns : begun_ns, now_ns, measured);
+    if (measured) {
+        ask->connect_sum_ns += connected_ns - begun_ns;
+        ask_keep_trip(ask, &test->settings, begun_ns, now_ns - begun_ns);
+    }
+    return true;
+}
+
+void ask_connect_run(struct stream *stream)
+{
+    uint64_t due_ns;
+    ask_begin(stream);
+    close_last(stream); /* the connection that tested the path */
+    while (wait_until_due(stream, &due_ns)) {
+        bool more = transact(stream, due_ns);
+        close_last(stream);
+        if (!more)
+            break;
+    }
 }

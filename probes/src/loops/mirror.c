@@ -1,6 +1,7 @@
 /* The mirror answers requests that have the token, one by one, and nothing else. The asker is the
  * side that sends the requests. Answers and requests are of different kinds, so that two mirrors
- * cannot keep each other busy. A UDP answer is never longer than its request. */
+ * cannot keep each other busy. A UDP answer is never longer than its request. A caller is the other
+ * end of a connection. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,9 @@ static void mirror_answered(struct stream *stream)
     atomic_store_explicit(&stream->marks.bytes, bytes, memory_order_relaxed);
 }
 
-bool mirror_hold(const struct stream *stream)
+/* Spins for the time that the mirror must hold each request. Returns false if the test is
+ * halted. */
+static bool mirror_hold(const struct stream *stream)
 {
     const struct test *test = stream->test;
     if (test->settings.hold_ns == 0)
@@ -52,7 +55,8 @@ bool mirror_hold(const struct stream *stream)
     return true;
 }
 
-void mirror_requested(struct stream *stream)
+/* Counts a request that the mirror has received completely. */
+static void mirror_requested(struct stream *stream)
 {
     if (stream->mirror->received++ == 0)
         stream->mirror->first_ns = plat_now_ns();
@@ -185,23 +189,8 @@ static void mirror_udp(struct stream *stream, size_t room)
 
 /* ---- TCP ---- */
 
-/* Reads one whole request. Returns false if the connection or the test has ended. */
-static bool read_request(struct stream *stream)
-{
-    const size_t size = stream->test->settings.message_bytes;
-    size_t received_bytes = 0;
-    while (received_bytes < size) {
-        ptrdiff_t got =
-            traffic_receive(stream, stream->buffer + received_bytes, size - received_bytes);
-        if (got > 0)
-            received_bytes += (size_t)got;
-        else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
-            return false;
-    }
-    return true;
-}
-
-bool mirror_respond(struct stream *stream, plat_socket socket)
+/* TCP: sends the response. Returns false if the connection or the test has ended. */
+static bool mirror_respond(struct stream *stream, plat_socket socket)
 {
     const size_t size = stream->test->settings.response_bytes;
     size_t sent_bytes;
@@ -214,7 +203,8 @@ bool mirror_respond(struct stream *stream, plat_socket socket)
 /* The asker ends the connection. Only the asker knows whether this end is regular. */
 static void mirror_tcp(struct stream *stream)
 {
-    while (!test_halted(stream->test) && read_request(stream)) {
+    const size_t size = stream->test->settings.message_bytes;
+    while (!test_halted(stream->test) && traffic_receive_all(stream, stream->buffer, size) > 0) {
         mirror_requested(stream);
         if (!mirror_hold(stream) || !mirror_respond(stream, stream->socket))
             return;
@@ -230,4 +220,67 @@ void mirror_run(struct stream *stream)
     else if (ready)
         mirror_tcp(stream);
     end_stamps(stream);
+}
+
+/* ---- a TCP connection for each request ---- */
+
+/* The first caller with the token is the peer named in results. */
+static void trust(struct callers *callers, struct caller *caller)
+{
+    struct test *test = callers->test;
+    plat_option_set(caller->socket, PLAT_SEND_TIMEOUT_MS, NOTICE_NS / MILLISECOND_NS);
+    caller->trusted = true;
+    caller->got_bytes = 0;
+    if (test->begun_streams > 0)
+        return;
+    test->peer = caller->peer;
+    traffic_begun(&test->stream[0]);
+}
+
+/* Reads data of a caller, and answers a complete request. Returns false if nothing is left to read
+ * now. */
+static bool hear_request(struct callers *callers, unsigned index)
+{
+    struct stream *stream = &callers->test->stream[0];
+    struct caller *caller = &callers->caller[index];
+    const uint64_t size = stream->test->settings.message_bytes;
+    /* A caller that was answered can only end its connection. */
+    size_t room = caller->answered ? 1 : (size_t)(size - caller->got_bytes);
+    ptrdiff_t got = plat_receive_now(caller->socket, stream->buffer, room);
+    if (got < 0 && plat_is_transient((int)-got))
+        return false;
+    if (got > 0 && !caller->answered)
+        caller->got_bytes += (uint64_t)got;
+    if (got > 0 && !caller->answered && caller->got_bytes < size)
+        return true;
+    bool whole = got > 0 && !caller->answered;
+    if (whole) {
+        mirror_requested(stream);
+        caller->answered = mirror_hold(stream) && mirror_respond(stream, caller->socket);
+    }
+    if (!whole || !caller->answered)
+        callers_dismiss(callers, index);
+    return false; /* the asker closes later, after it has read the answer */
+}
+
+static void hear_caller(struct callers *callers, unsigned index)
+{
+    unsigned number;
+    if (!callers->caller[index].trusted) {
+        if (!callers_preface(callers, index, &number))
+            return;
+        trust(callers, &callers->caller[index]);
+    }
+    while (!test_halted(callers->test) && hear_request(callers, index))
+        ;
+}
+
+void mirror_connect_run(struct stream *stream)
+{
+    struct test *test = stream->test;
+    struct callers callers = {.test = test, .listener = stream->socket};
+    while (!test_halted(test))
+        callers_wait(&callers, test->settings.spin ? 0 : plat_now_ns() + NOTICE_NS, hear_caller);
+    while (callers.count > 0)
+        callers_dismiss(&callers, 0);
 }

@@ -7,7 +7,6 @@
  * already or the receiver had to wait. */
 #include <string.h>
 
-#include "loops/flows/flows.h"
 #include "loops/traffic.h"
 #include "test/sample.h"
 
@@ -97,7 +96,8 @@ static struct receipt account_bare(struct stream *stream, const unsigned char *b
 
 /* ---- looks: calls that do not wait ---- */
 
-void receive_count_look(struct stream *stream, bool empty)
+/* Counts a call that did not wait. `empty`: it found no data. */
+static void receive_count_look(struct stream *stream, bool empty)
 {
     const uint64_t looks = atomic_load_explicit(&stream->looks, memory_order_relaxed);
     const uint64_t found_none = atomic_load_explicit(&stream->empty, memory_order_relaxed);
@@ -216,7 +216,8 @@ static void count_mark(struct stream *stream, const struct receipt *receipt, uin
                  atomic_load_explicit(&stream->marks.bytes, memory_order_relaxed));
 }
 
-bool receive_took(struct stream *stream, ptrdiff_t got)
+/* Accounts for the data of one receive call of a stream. Returns false if the stream has ended. */
+static bool receive_took(struct stream *stream, ptrdiff_t got)
 {
     uint64_t now = plat_now_ns();
     if (got <= 0)
@@ -232,15 +233,9 @@ static void receive_tcp(struct stream *stream)
     const size_t room = traffic_room(&test->settings);
     while (!test_halted(test)) {
         ptrdiff_t got = receive_one(stream, room);
-        uint64_t now = plat_now_ns();
-        if (got > 0) {
-            struct receipt receipt = account_tcp(stream, (size_t)got);
-            count_mark(stream, &receipt, now);
-            continue;
-        }
-        if (!nothing_tcp(stream, got))
+        if (!receive_took(stream, got))
             break;
-        if (stream->waiting.now == WAY_POLLING)
+        if (got <= 0 && stream->waiting.now == WAY_POLLING)
             pause_polling(stream);
     }
 }
@@ -255,7 +250,7 @@ static void tell_marked(struct test *test)
 }
 
 /* Datagrams of one call have one mark: the time when the call returned. */
-bool receive_took_many(struct stream *stream, const struct plat_batch *batch, ptrdiff_t got)
+static bool receive_took_many(struct stream *stream, const struct plat_batch *batch, ptrdiff_t got)
 {
     const bool bare = dataport_header_bytes(stream->test->settings.message_bytes) == 0;
     bool on = true;
@@ -307,4 +302,52 @@ void receive_run(struct stream *stream)
         receive_udp(stream);
     else
         receive_tcp(stream);
+}
+
+/* ---- many streams in one thread ---- */
+
+/* Each receive call makes a mark, as with one thread per stream. A socket that is reported as ready
+ * always has data. So only the polls of all sockets at once show whether the thread had to wait for
+ * data. */
+
+/* Makes one receive call. Returns false if the stream has ended. */
+static bool take_one(struct stream *stream, struct plat_batch *batch)
+{
+    if (stream->test->settings.udp)
+        return receive_took_many(stream, batch, plat_receive_many(stream->socket, batch, false));
+    return receive_took(stream, plat_receive_now(stream->socket, batch->bytes, batch->room));
+}
+
+/* Polls all sockets once. If none is ready, it waits, unless the receiver spins. */
+static bool find_ready(const struct worker *worker, struct plat_watch *watch,
+                       unsigned ready[FLOWS_READY], unsigned *count)
+{
+    bool fine = flows_wait(worker, watch, 0, ready, count);
+    receive_count_look(flows_first(worker), *count == 0);
+    if (!fine || *count > 0 || worker->test->settings.spin)
+        return fine;
+    return flows_wait(worker, watch, plat_now_ns() + NOTICE_NS, ready, count);
+}
+
+void receive_flows_run(struct worker *worker)
+{
+    struct test *test = worker->test;
+    struct plat_batch batch = {.bytes = worker->buffer,
+                               .room = traffic_room(&test->settings),
+                               .count = traffic_batch(&test->settings)};
+    struct plat_watch watch;
+    unsigned ready[FLOWS_READY], count, active_streams = flows_count(worker);
+    bool on = flows_watch(worker, &watch, false);
+    while (on && active_streams > 0 && !test_halted(test)) {
+        on = find_ready(worker, &watch, ready, &count);
+        for (unsigned i = 0; i < count && !test_halted(test); i++) {
+            struct stream *stream = &test->stream[ready[i]];
+            if (stream->over || take_one(stream, &batch))
+                continue;
+            stream->over = true;
+            plat_watch_remove(&watch, stream->socket);
+            active_streams--;
+        }
+    }
+    plat_watch_close(&watch);
 }

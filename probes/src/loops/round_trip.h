@@ -61,23 +61,4 @@ void ask_connect_run(struct stream *stream);
 void mirror_run(struct stream *stream);
 void mirror_connect_run(struct stream *stream);
 
-/* Waits for the start time, and sets the window and the schedule. */
-void ask_begin(struct stream *stream);
-/* Whether sending is over: a request that is due at this time must not be sent, nor any later
- * one. */
-bool ask_over(const struct stream *stream, uint64_t due_ns);
-/* Accounts for a sent request; `measured`: it belongs to the window. */
-void ask_sent(struct stream *stream, uint64_t sent_ns, bool measured);
-/* Keeps the outcome of a request of the window, if the outcome of each request is reported. */
-void ask_keep_trip(struct ask *ask, const struct settings *settings, uint64_t at_ns, uint64_t ns);
-/* Accounts for a request that was answered at now_ns; its latency counts from from_ns. */
-void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured);
-/* Counts a request that the mirror has received completely. */
-void mirror_requested(struct stream *stream);
-/* TCP: sends the response. Returns false if the connection or the test has ended. */
-bool mirror_respond(struct stream *stream, plat_socket socket);
-/* Spins for the time that the mirror must hold each request. Returns false if the test is
- * halted. */
-bool mirror_hold(const struct stream *stream);
-
 #endif

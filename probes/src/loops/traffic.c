@@ -2,6 +2,11 @@
 #include "loops/traffic.h"
 
 #define BATCH_BYTES 65536
+#define REFUSALS_OF_A_PEER 3 /* in a row: the peer has ended. One may be for an early hello */
+/* Two refusals, or two reports that the path is down, are in a row if at most this time is between
+ * them. Hosts send one per second, or one in 3 s. */
+#define IN_A_ROW_NS (4 * SECOND_NS)
+#define UNREACHABLE_NS (5 * SECOND_NS) /* the test fails if the path is down for this long */
 
 size_t traffic_room(const struct settings *settings)
 {
@@ -66,6 +71,19 @@ ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room)
 {
     return stream->test->settings.spin ? plat_receive_now(stream->socket, into, room)
                                        : plat_receive(stream->socket, into, room);
+}
+
+ptrdiff_t traffic_receive_all(const struct stream *stream, void *into, size_t length)
+{
+    for (size_t received_bytes = 0; received_bytes < length;) {
+        ptrdiff_t got =
+            traffic_receive(stream, (char *)into + received_bytes, length - received_bytes);
+        if (got > 0)
+            received_bytes += (size_t)got;
+        else if (got == 0 || !plat_is_transient((int)-got) || test_halted(stream->test))
+            return got;
+    }
+    return (ptrdiff_t)length;
 }
 
 ptrdiff_t traffic_take_many(struct stream *stream, struct plat_batch *batch)
@@ -155,4 +173,46 @@ void traffic_end_markers(struct stream *stream, uint64_t sent)
         if (!test_told_stop(test) && i < 2)
             plat_sleep_ns(5 * MILLISECOND_NS);
     }
+}
+
+/* ---- many streams in one thread ---- */
+
+struct stream *flows_first(const struct worker *worker)
+{
+    return &worker->test->stream[worker->number];
+}
+
+struct stream *flows_next(const struct worker *worker, const struct stream *stream)
+{
+    const unsigned next = stream->number + worker->test->workers;
+    return next < worker->test->settings.streams ? &worker->test->stream[next] : NULL;
+}
+
+unsigned flows_count(const struct worker *worker)
+{
+    const unsigned streams = worker->test->settings.streams, workers = worker->test->workers;
+    return streams / workers + (worker->number < streams % workers);
+}
+
+bool flows_watch(const struct worker *worker, struct plat_watch *watch, bool sending)
+{
+    int error = plat_watch_open(watch);
+    for (const struct stream *stream = flows_first(worker); error == 0 && stream != NULL;
+         stream = flows_next(worker, stream))
+        if (!stream->over)
+            error = plat_watch_add(watch, stream->socket, stream->number, sending);
+    if (error != 0)
+        test_fail_system(worker->test, error, "waiting for many sockets");
+    return error == 0;
+}
+
+bool flows_wait(const struct worker *worker, struct plat_watch *watch, uint64_t until_ns,
+                unsigned ready[FLOWS_READY], unsigned *count)
+{
+    ptrdiff_t came = plat_watch_wait(watch, ready, FLOWS_READY, until_ns);
+    *count = came > 0 ? (unsigned)came : 0;
+    if (came >= 0 || plat_is_transient((int)-came))
+        return true;
+    test_fail_system(worker->test, (int)-came, "waiting for many sockets");
+    return false;
 }

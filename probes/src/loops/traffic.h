@@ -1,16 +1,13 @@
 /* The common parts of the loops that send, receive, ask and mirror. An asker sends requests and
- * measures round trips; a mirror answers requests. */
+ * measures round trips; a mirror answers requests. A worker is a thread that serves many
+ * streams. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
 #include "test/test.h"
 
 #define ALL_REFUSED_NS (50 * MILLISECOND_NS) /* the test fails if all calls were refused so long */
-#define REFUSALS_OF_A_PEER 3 /* in a row: the peer has ended. One may be for an early hello */
-/* Two refusals, or two reports that the path is down, are in a row if at most this time is between
- * them. Hosts send one per second, or one in 3 s. */
-#define IN_A_ROW_NS (4 * SECOND_NS)
-#define UNREACHABLE_NS (5 * SECOND_NS) /* the test fails if the path is down for this long */
+#define FLOWS_READY 256 /* maximum number of streams that one wait returns */
 
 /* Room in the stream's buffer for one receive call. For UDP, it is at least one byte more than a
  * message, so that a longer datagram is noticed. */
@@ -37,6 +34,10 @@ bool traffic_control(struct stream *stream, const unsigned char *datagram, size_
                      struct dataport_control *out);
 /* Makes one receive call on the stream's socket, which does not block if the test spins. */
 ptrdiff_t traffic_receive(const struct stream *stream, void *into, size_t room);
+/* TCP: receives exactly `length` bytes, by as many calls as needed, and returns `length`. If the
+ * test is halted or the connection ends or fails, returns the result of the last call, which is not
+ * above 0. */
+ptrdiff_t traffic_receive_all(const struct stream *stream, void *into, size_t length);
 /* UDP: receives queued datagrams without waiting, from the stream's socket or from captured
  * frames. */
 ptrdiff_t traffic_take_many(struct stream *stream, struct plat_batch *batch);
@@ -69,8 +70,37 @@ void traffic_end_marker(const struct stream *stream, uint64_t sent);
  * may get no other sign of the end. */
 void traffic_end_markers(struct stream *stream, uint64_t sent);
 
+/* ---- streams that have a thread each ---- */
+
 /* The loops run in the stream's thread until the work is done or the test is halted. */
 void send_run(struct stream *stream);
 void receive_run(struct stream *stream);
+/* The loop of methods that send many messages by one call. */
+void send_batch_run(struct stream *stream);
+
+/* Allocates room for the messages of one call. Returns false if there is no memory. */
+bool send_batch_prepare(struct stream *stream);
+void send_batch_free(struct send_batch *batch);
+/* Number of send calls that accepted something. */
+uint64_t send_batch_calls(const struct stream *stream);
+
+/* ---- many streams in one thread: a worker ---- */
+
+/* The loops run in the worker's thread until all of its streams have ended, or the test is
+ * halted. */
+void receive_flows_run(struct worker *worker);
+void send_flows_run(struct worker *worker);
+
+/* The worker's streams, in order; NULL after the last. */
+struct stream *flows_first(const struct worker *worker);
+struct stream *flows_next(const struct worker *worker, const struct stream *stream);
+unsigned flows_count(const struct worker *worker);
+/* Watches every stream of the worker that is not over; the caller must close *watch in any case.
+ * Returns false if the test has failed. */
+bool flows_watch(const struct worker *worker, struct plat_watch *watch, bool sending);
+/* Waits until streams are ready or until_ns has come, and sets ready[] to the numbers of the ready
+ * streams, and *count to how many there are. Returns false if the test has failed. */
+bool flows_wait(const struct worker *worker, struct plat_watch *watch, uint64_t until_ns,
+                unsigned ready[FLOWS_READY], unsigned *count);
 
 #endif

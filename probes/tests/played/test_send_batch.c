@@ -2,7 +2,7 @@
  * refused call costs. The numbers of errors are Linux's. */
 #include <errno.h>
 
-#include "loops/send_loop.h"
+#include "loops/traffic.h"
 #include "played.h"
 
 #define STEP_NS (MILLISECOND_NS / 10)

@@ -1,5 +1,5 @@
 /* The schedule of two TCP streams that one thread serves, on a played clock. */
-#include "loops/flows/flows.h"
+#include "loops/traffic.h"
 #include "played.h"
 
 #define ROOM_BYTES 60 /* of a call: a message takes two */

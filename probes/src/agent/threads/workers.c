@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loops/flows/flows.h"
 #include "loops/round_trip.h"
-#include "loops/send_loop.h"
+#include "loops/traffic.h"
 
 #define REMEMBERED_LEAST 64 /* at least so many last messages of a stream are remembered */
 
