@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocol/error.h"
 #include "protocol/request.h"
-#include "protocol/words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocol/error.h"
 #include "protocol/settings.h"
-#include "protocol/words.h"
 #include "pure/in_flight.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pure/undo/undo_entry.h"
+#include "pure/undo_entry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,6 @@
 #include "agent/running/running.h"
 #include "agent/undoing/undo_verbs.h"
 #include "platform/plat.h"
-#include "protocol/program_settings.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"
 #include "pure/json.h"

@@ -3,7 +3,7 @@
 #include "agent/methods.h"
 
 #include "agent/calibration.h"
-#include "platform/comma_list.h"
+#include "pure/text.h"
 
 /* The longest usual sleep with which a receiver may poll. With longer sleeps, too much data would
  * arrive between two polls, and the sleeps would limit the rate. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/result.h"
-#include "pure/window/fairness.h"
+#include "pure/window.h"
 
 /* Sets bytes[] to the bytes of each stream in the window. A receiver counts the bytes between the
  * first and the last mark of its window, so that their sum is `received_bytes`. A sender counts the

@@ -1,9 +1,9 @@
-/* The sending loops make one send call per message or per batch, paced or as fast as the socket
- * accepts. A loop reads the clock for each message only if it is paced or writes the time into the
- * message. A random sample of the calls is timed, which takes two more readings each (call_time.h).
- * After every 32nd timed call the loop checks whether the socket has room. The loop does not know
- * when the measurement begins and ends: the supervisor reads the loop's counters at these two
- * times. A batch is a group of messages that one call sends. */
+/* The sending loops make one send call per message or batch, paced or as fast as possible. A loop
+ * reads the clock for each message only if it is paced or writes the time into the message. A
+ * random sample of the calls is timed, which takes two more readings each (call_time.h). After
+ * every 32nd timed call the loop checks whether the socket has room. The loop does not know when
+ * the measurement begins and ends: the supervisor reads the loop's counters at these two times. A
+ * batch is a group of messages that one call sends. */
 #include <stdlib.h>
 #include <string.h>
 

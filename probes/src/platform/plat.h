@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pure/cpu/cpu_times.h"
+#include "pure/cpu.h"
 
 #if defined(__linux__) || defined(__FreeBSD__) || defined(__APPLE__)
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Declares the checked settings of a requested test, with times in ns and sizes in bytes. A test
+/* Declares the checked settings of a test or program, with times in ns and sizes in bytes. A test
  * runs on two hosts and has one or more data flows (streams) between them. The window is the time
  * that is measured. An asker sends requests and measures round trips; a mirror answers requests. */
 #ifndef SETTINGS_H
@@ -110,12 +110,27 @@ static inline struct plat_address settings_to(const struct settings *settings, u
     return to;
 }
 
-struct keys;
-/* Reads the key `cpu` or `cpus`. */
-void settings_read_cpus(struct keys *keys, struct settings *out);
-/* Parts of settings_read. It calls them last and in this order, because they need values of other
- * keys. */
-void settings_read_addresses(struct keys *keys, struct settings *out);
-void settings_read_round_trip(struct keys *keys, struct settings *out);
+/* ---- programs ---- */
+
+#define PROGRAM_NAME_MAX 255
+#define PROGRAM_ARGUMENTS_MAX 6000
+#define PROGRAM_WORDS_MAX 64 /* arguments; the name is not counted */
+
+struct program_settings {
+    char id[REQUEST_ID_MAX + 1];
+    uint64_t deadline_ns; /* counted from the request */
+    char name[PROGRAM_NAME_MAX + 1];
+    char arguments[PROGRAM_ARGUMENTS_MAX + 1]; /* with a NUL after each word */
+    /* The name, the arguments and NULL. The pointers point into this structure, so it must not be
+     * moved. */
+    char *words[PROGRAM_WORDS_MAX + 2];
+};
+
+extern const char *const program_settings_keys[]; /* ended by NULL */
+
+/* Sets the name, the arguments and the deadline. `words` (name first, NULL last) must be within the
+ * limits above. */
+void program_settings_set(struct program_settings *out, char *const *words, uint64_t deadline_ns);
+struct error program_settings_read(const struct request *request, struct program_settings *out);
 
 #endif

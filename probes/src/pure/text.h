@@ -1,9 +1,10 @@
-/* Escapes any bytes as text of JSON, cuts text, and quotes words of a command line. */
+/* Escapes any bytes as text of JSON, cuts text, quotes words, and looks for a word in a list. */
 #ifndef TEXT_H
 #define TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #define TEXT_ESCAPED_MAX 6 /* maximum length in bytes of a character escaped for a JSON string */
 
@@ -22,5 +23,15 @@ size_t text_cut(const unsigned char *bytes, size_t size, size_t most_escaped, bo
  * line and splits the line itself. Returns the length without the NUL. `into` must have room for twice
  * the length of the word and three bytes more, for two quotes and the NUL. */
 size_t text_quote(const char *word, char *into);
+
+/* Looks for a word in a list whose words are separated by commas. */
+static inline bool comma_list_has(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == 0))
+            return true;
+    return false;
+}
 
 #endif

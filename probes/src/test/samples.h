@@ -5,7 +5,7 @@
 
 #include "platform/plat.h"
 #include "protocol/settings.h"
-#include "pure/window/tcp_series.h"
+#include "pure/tcp_series.h"
 
 /* All values at one edge. The members of type bool say which values the system reports. */
 struct edge {

@@ -17,7 +17,7 @@
 #include "pure/pacing.h"
 #include "pure/sequence.h"
 #include "pure/waiting.h"
-#include "pure/window/window.h"
+#include "pure/window.h"
 #include "test/samples.h"
 
 #define NEVER_NS UINT64_MAX

@@ -3,7 +3,7 @@
  *   contract [emulated]     emulated: under wine or qemu, which may refuse a few calls */
 #include "contract/contract.h"
 
-#include "platform/comma_list.h"
+#include "pure/text.h"
 
 bool emulated;
 

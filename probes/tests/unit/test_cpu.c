@@ -1,7 +1,6 @@
 /* Tests the numbers of CPUs in groups, and the shares of time in which CPUs were busy. */
 #include "harness.h"
-#include "pure/cpu/cpu_groups.h"
-#include "pure/cpu/cpu_times.h"
+#include "pure/cpu.h"
 
 /* Three groups: one is full, one has holes, one has a single CPU. */
 static const struct cpu_groups three = {3, {UINT64_MAX, 0x5, 0x8000000000000000}};

@@ -1,6 +1,6 @@
 /* Tests the fairness index, and the bytes that each stream received in a window. */
 #include "harness.h"
-#include "pure/window/fairness.h"
+#include "pure/window.h"
 #include "window_marks.h"
 
 TEST(streams_that_carried_the_same_are_fair)

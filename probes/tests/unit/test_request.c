@@ -1,7 +1,7 @@
 /* Tests the parser of request lines. */
 #include "harness.h"
+#include "protocol/error.h"
 #include "protocol/request.h"
-#include "protocol/words.h"
 
 static struct request request;
 static struct request_fault fault;

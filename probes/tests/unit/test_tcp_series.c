@@ -1,6 +1,6 @@
 /* Tests the series of TCP's own numbers, which has room for a fixed number of points. */
 #include "harness.h"
-#include "pure/window/tcp_series.h"
+#include "pure/tcp_series.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)

@@ -1,6 +1,6 @@
 /* Tests entries of the undo log as bytes: a written entry can be read, a damaged one is refused. */
 #include "harness.h"
-#include "pure/undo/undo_entry.h"
+#include "pure/undo_entry.h"
 
 static unsigned char slot[UNDO_SLOT_BYTES];
 

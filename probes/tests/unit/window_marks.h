@@ -3,7 +3,7 @@
 #define WINDOW_MARKS_H
 
 #include "harness.h"
-#include "pure/window/window.h"
+#include "pure/window.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)

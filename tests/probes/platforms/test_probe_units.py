@@ -104,10 +104,10 @@ def test_a_fuzz_target_finds_a_planted_weak_check_of_lengths(
 @pytest.mark.night
 def test_the_c_unit_tests_find_a_planted_wrong_window(tmp_path: Path) -> None:
     folder = copy_of_probes(tmp_path)
-    text = (folder / "src/pure/window/window.c").read_text(encoding="utf-8")
+    text = (folder / "src/pure/window.c").read_text(encoding="utf-8")
     line = "open_at(window, t_ns, sum);"
     assert line in text
-    (folder / "src/pure/window/window.c").write_text(
+    (folder / "src/pure/window.c").write_text(
         text.replace(line, "open_at(window, t_ns, before);"), encoding="utf-8"
     )
     process = make("run-unit", "CFLAGS=-O0", folder=folder)
@@ -149,7 +149,7 @@ def test_the_probe_reports_its_build_id_and_is_rebuilt_only_if_its_source_change
     first_mtime_ns = binary.stat().st_mtime_ns
     assert built() == ""
     assert binary.stat().st_mtime_ns == first_mtime_ns
-    header = folder / "src/protocol/words.h"
+    header = folder / "src/protocol/error.h"
     header.write_text(header.read_text(encoding="utf-8") + "\n/* more */\n", encoding="utf-8")
     second = built()
     assert second != first
@@ -218,7 +218,7 @@ def first_column(table: str) -> set[str]:
 
 
 def c_error_words() -> set[str]:
-    macro = re.search(r"#define ERROR_WORDS\(X\)((?:.*\\\n)*.*)", code(SOURCE / "protocol/words.h"))
+    macro = re.search(r"#define ERROR_WORDS\(X\)((?:.*\\\n)*.*)", code(SOURCE / "protocol/error.h"))
     assert macro
     words = re.findall(r'X\("([a-z-]+)"\)', macro[1])
     assert len(words) == len(set(words))
@@ -230,7 +230,7 @@ def test_the_error_words_in_c_equal_the_list_in_the_protocol() -> None:
 
 
 def test_the_probe_uses_each_listed_error_word_and_no_other() -> None:
-    text = "\n".join(code(path) for path in sources() if path.name != "words.h")
+    text = "\n".join(code(path) for path in sources() if path.name != "error.h")
     call = r"(?:test_fail\w*|error_about|refuse|too_late|note|fail)\(\s*[&\w]+,"
     words = set(re.findall(call + r"\s*\"([a-z-]+)\"", text))
     words |= set(re.findall(r"error_about\(\s*\"([a-z-]+)\"", text))

@@ -9,7 +9,7 @@
 
 #include "agent/undoing/undo_run.h"
 #include "platform/plat.h"
-#include "protocol/program_settings.h"
+#include "protocol/settings.h"
 #include "pure/text.h"
 #include "test/records.h"
 

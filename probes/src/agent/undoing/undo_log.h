@@ -6,9 +6,9 @@
 
 #include "platform/undo.h"
 #include "protocol/error.h"
-#include "protocol/program_settings.h"
+#include "protocol/settings.h"
 #include "pure/nanoseconds.h"
-#include "pure/undo/undo_entry.h"
+#include "pure/undo_entry.h"
 
 #define UNDO_ID_MAX 40 /* bytes of an entry's id, FILE-NUMBER */
 #define UNDO_DEADLINE_NS (60 * SECOND_NS)   /* maximum for one entry */

@@ -3,7 +3,7 @@
 #ifndef UNDO_RUN_H
 #define UNDO_RUN_H
 
-#include "pure/undo/undo_entry.h"
+#include "pure/undo_entry.h"
 
 struct plat_program_end;
 #define UNDO_NOT_STARTED 127 /* as in shells: exit code if the program could not be started */

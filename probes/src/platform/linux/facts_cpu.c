@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "platform/comma_list.h"
 #include "platform/linux/facts.h"
 #include "platform/linux/linux.h"
 #include "platform/plat.h"
+#include "pure/text.h"
 
 #define CPU "/sys/devices/system/cpu/"
 #define IDLE_STATES 16

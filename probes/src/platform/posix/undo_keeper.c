@@ -13,7 +13,7 @@
 #include "platform/posix/posix.h"
 #include "platform/posix/undo.h"
 #include "platform/undo.h"
-#include "pure/undo/undo_entry.h"
+#include "pure/undo_entry.h"
 
 #define KILLED_NS (3 * SECOND_NS) /* if a killed program runs longer, the system cannot end it */
 #define NOT_STARTED 127           /* as in shells: exit code if the program could not be started */

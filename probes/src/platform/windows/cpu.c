@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pure/cpu/cpu_groups.h"
+#include "pure/cpu.h"
 
 /* ---- which CPUs: Windows keeps them in groups of up to 64 ---- */
 

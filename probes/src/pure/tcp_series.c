@@ -1,5 +1,5 @@
 /* Adds points to a series of TCP's values, and drops every second point if it is full. */
-#include "pure/window/tcp_series.h"
+#include "pure/tcp_series.h"
 
 #include <string.h>
 

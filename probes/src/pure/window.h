@@ -20,9 +20,10 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "pure/window/gaps.h"
+#include "pure/gaps.h"
 
 #define WINDOW_STREAMS_MAX 1000
 #define WINDOW_INTERVALS_MAX 1000
@@ -166,5 +167,10 @@ uint64_t window_marks(const struct window *window);
  * bytes. */
 bool window_coarse(uint64_t bytes, uint64_t largest_bytes, uint64_t queue_open_bytes,
                    uint64_t queue_close_bytes);
+
+/* Jain's index, (sum x)^2 / (n sum x^2): 1 if all streams have the same throughput, k/n if k of n
+ * streams share everything equally and the others have none. False: fewer than two streams, or no
+ * throughput. */
+bool fairness_index(const uint64_t *bytes, size_t count, double *out);
 
 #endif

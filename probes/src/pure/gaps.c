@@ -1,6 +1,6 @@
 /* Decides which times without data are gaps, by the mean distance between marks. A mark is the time
  * at which a receive call returned data. */
-#include "pure/window/gaps.h"
+#include "pure/gaps.h"
 
 #include <string.h>
 

@@ -1,11 +1,27 @@
-/* Numbers the CPUs of a system that has them in groups of up to 64, such as Windows. The numbers
- * begin with 0: first come all CPUs of the first group, then those of the next group. The mask of a
- * group may have holes; holes get no number. */
-#ifndef CPU_GROUPS_H
-#define CPU_GROUPS_H
+/* Numbers the CPUs of a system that has them in groups, and computes how busy CPUs were. */
+#ifndef CPU_H
+#define CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Times of one CPU, in any unit. `steal` is the time in which the hypervisor did not let it run. */
+struct cpu_time {
+    unsigned cpu;
+    uint64_t busy, steal, total;
+};
+
+struct cpu_shares {
+    unsigned count; /* CPUs that are in both readings and whose `total` has grown */
+    double busy, steal, busiest;
+    unsigned busiest_cpu;
+};
+
+/* Both readings are in ascending order of `cpu`. False: there is no CPU that is in both readings
+ * and whose `total` has grown. */
+bool cpu_shares_between(const struct cpu_time *before, size_t before_count,
+                        const struct cpu_time *after, size_t after_count, struct cpu_shares *out);
 
 #define CPU_GROUPS_MAX 64
 

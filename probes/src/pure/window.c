@@ -1,6 +1,6 @@
 /* Handles marks at the edges of the receiver's window (the time that is measured). An edge is its
  * beginning, its end, or the end of an interval. window.h explains marks, a and b. */
-#include "pure/window/window.h"
+#include "pure/window.h"
 
 #include <string.h>
 
@@ -396,4 +396,43 @@ unsigned window_finish(struct window *window)
         return WINDOW_NOTHING;
     close_at(window, last_ns, sum, sum.bytes);
     return WINDOW_CLOSED;
+}
+
+/* ---- figures of a closed window ---- */
+
+uint64_t window_marks(const struct window *window)
+{
+    return window->opened && window->closed ? window->b.marks - window->a.marks + 1 : 0;
+}
+
+bool window_throughput_bit_per_s(const struct window *window, double *out)
+{
+    if (window_marks(window) < WINDOW_MARKS_MIN || window->b_ns <= window->a_ns)
+        return false;
+    *out = 8e9 * (double)(window->b.bytes - window->a.bytes) /
+           (double)(window->b_ns - window->a_ns);
+    return true;
+}
+
+bool window_coarse(uint64_t bytes, uint64_t largest_bytes, uint64_t queue_open_bytes,
+                   uint64_t queue_close_bytes)
+{
+    uint64_t change = queue_open_bytes > queue_close_bytes ? queue_open_bytes - queue_close_bytes
+                                                           : queue_close_bytes - queue_open_bytes;
+    uint64_t uncertain = largest_bytes > UINT64_MAX - change ? UINT64_MAX : largest_bytes + change;
+    return uncertain > bytes / 1000 || uncertain * 1000 > bytes;
+}
+
+bool fairness_index(const uint64_t *bytes, size_t count, double *out)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)bytes[i];
+        squares += (double)bytes[i] * (double)bytes[i];
+    }
+    if (count < 2 || !(squares > 0))
+        return false;
+    const double index = sum * sum / ((double)count * squares);
+    *out = index > 1 ? 1 : index; /* rounding may exceed 1 */
+    return true;
 }

@@ -1,6 +1,6 @@
 /* Writes and reads entries of the undo log as bytes with a checksum. The log has commands that undo
  * changes of this host; each entry is in a slot of the log's file. */
-#include "pure/undo/undo_entry.h"
+#include "pure/undo_entry.h"
 
 #include <string.h>
 
