@@ -7,7 +7,6 @@
 #include "agent/calibration.h"
 #include "platform/plat.h"
 #include "test/records.h"
-#include "version.h"
 
 static const char help[] =
     "netprobe measures what a network path carries, between two of its kind.\n"

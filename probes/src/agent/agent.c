@@ -6,15 +6,13 @@
 #include <string.h>
 
 #include "agent/calibration.h"
-#include "agent/running/program.h"
-#include "agent/running/running.h"
-#include "agent/undoing/undo_verbs.h"
+#include "agent/running.h"
+#include "agent/undo_log.h"
 #include "platform/plat.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"
 #include "pure/json.h"
 #include "test/records.h"
-#include "version.h"
 
 #define LOOK_MS 200                        /* interval of checks while tests run or output waits */
 #define UNREAD_MAX_BYTES (1u << 20)        /* unread output above which no request is read */

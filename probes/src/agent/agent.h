@@ -6,6 +6,14 @@
 
 #include <stdint.h>
 
+/* The Makefile sets the version and the build hash of the probe. */
+#ifndef NETPROBE_VERSION
+#define NETPROBE_VERSION "unknown"
+#endif
+#ifndef NETPROBE_BUILD /* hash of the sources */
+#define NETPROBE_BUILD "unknown"
+#endif
+
 #define AGENT_LEASE_NS (12 * UINT64_C(1000000000))
 #define AGENT_SILENCE_NS (60 * UINT64_C(1000000000))
 

@@ -1,9 +1,14 @@
-/* Writes the results of receivers and of senders. The window is the time that is measured. A mark
- * is the time at which a receive call returned data. */
+/* Writes the results of receivers, of senders, of askers and of mirrors. An asker sends requests
+ * and measures round trips; a mirror answers requests. The window is the time that is measured; its
+ * edges are its begin and its end. A mark is the time at which a receive call returned data. */
 #include "agent/result.h"
 
-#include "agent/methods.h"
+#include <stdlib.h>
+
+#include "agent/claim.h"
+#include "loops/round_trip.h"
 #include "loops/traffic.h"
+#include "pure/window.h"
 
 /* ---- receiving ---- */
 
@@ -105,6 +110,14 @@ static void add_gaps(const struct test *test, struct json *record)
     result_late_ticks(test, origin_ns, record);
 }
 
+static const char *methods_of_receiving(const struct settings *settings)
+{
+    return settings->adapt  ? "adaptive"
+           : settings->poll ? "polling"
+           : settings->spin ? "spinning"
+                            : "blocking";
+}
+
 /* Adds how the receiver waited for data: the requested way, the way that an adaptive receiver
  * chose, and the average sleep of a polling receiver. */
 static void add_way(const struct test *test, struct json *record)
@@ -160,12 +173,26 @@ void result_receiving(struct test *test, struct json *record)
 
 /* ---- sending ---- */
 
-bool result_sent_bytes(const struct test *test, uint64_t *bytes)
+/* Sets *bytes to the number of bytes sent in the window. For UDP, and for TCP in a test of a fixed
+ * number of messages (`count`), these are the bytes that send calls accepted; with `count`, TCP
+ * delivers all of them. For TCP without `count`, these are the acknowledged bytes; bytes that are
+ * still in the send buffer do not count. Returns false if the system does not report acknowledged
+ * bytes. */
+static bool result_sent_bytes(const struct test *test, uint64_t *bytes)
 {
     const struct edge *open = &test->samples.open, *close = &test->samples.close;
     const bool acknowledged = !test->settings.udp && test->settings.count == 0;
     *bytes = acknowledged ? close->acked_bytes - open->acked_bytes : close->bytes - open->bytes;
     return !acknowledged || (close->acked && open->acked);
+}
+
+/* Return the name of the test's method, as in docs/protocol.md. */
+static const char *methods_of_sending(const struct settings *settings)
+{
+    static const char *const words[] = {
+        [METHOD_PLAIN] = "plain", [METHOD_BATCH] = "batch", [METHOD_PACKET] = "packet",
+        [METHOD_XDP] = "xdp"};
+    return words[settings->method];
 }
 
 static void add_method(struct test *test, struct json *record)
@@ -271,4 +298,214 @@ void result_tcp_series(const struct test *test, struct json *record)
     for (unsigned fact = 0; fact < TCP_SERIES_FACTS; fact++)
         if (series->present & 1u << fact)
             json_u64s(record, keys[fact], series->value[fact], series->points);
+}
+
+/* ---- streams ---- */
+
+/* Sets bytes[] to the bytes of each stream in the window. A receiver counts the bytes between the
+ * first and the last mark of its window, so that their sum is `received_bytes`. A sender counts the
+ * bytes between the edges, so that their sum is `sent_bytes`. Returns false if the system does not
+ * report the bytes. */
+static bool bytes_of_streams(const struct test *test, uint64_t bytes[STREAMS_MAX])
+{
+    const struct edge *open = &test->samples.open, *close = &test->samples.close;
+    const struct window *window = &test->window;
+    const bool sends = test->settings.role == ROLE_SEND;
+    uint64_t sent;
+    if (sends && !result_sent_bytes(test, &sent))
+        return false;
+    for (unsigned i = 0; i < test->settings.streams; i++)
+        bytes[i] = sends ? close->stream_bytes[i] - open->stream_bytes[i]
+                         : window->closed_bytes[i] - window->opened_bytes[i];
+    return true;
+}
+
+/* Sets cpus[] to the number of the CPU on which each stream's thread ran at an edge. If the system
+ * does not report that about another thread, the number is used that the thread itself read at its
+ * start or end. Returns false if a number is unknown. */
+static bool cpus_of_streams(const struct test *test, const struct edge *edge, bool opens,
+                            uint64_t cpus[STREAMS_MAX])
+{
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        const unsigned number = i % test->workers;
+        const struct worker *worker = &test->worker[number];
+        int cpu = edge->thread_cpu[number];
+        if (cpu < 0)
+            cpu = atomic_load(opens ? &worker->first_cpu : &worker->last_cpu);
+        if (cpu < 0)
+            return false;
+        cpus[i] = (uint64_t)cpu;
+    }
+    return true;
+}
+
+void result_streams(const struct test *test, struct json *record)
+{
+    const unsigned streams = test->settings.streams;
+    const struct samples *samples = &test->samples;
+    uint64_t values[STREAMS_MAX];
+    double index;
+    if (!samples->open.is_sampled || !samples->close.is_sampled)
+        return;
+    if (bytes_of_streams(test, values)) {
+        json_u64s(record, "stream_bytes", values, streams);
+        if (fairness_index(values, streams, &index))
+            json_double(record, "fairness_index", index);
+    }
+    if (cpus_of_streams(test, &samples->open, true, values))
+        json_u64s(record, "stream_cpus_open", values, streams);
+    if (cpus_of_streams(test, &samples->close, false, values))
+        json_u64s(record, "stream_cpus_close", values, streams);
+}
+
+/* ---- round trips ---- */
+
+#define HISTOGRAM_CHARACTERS 40000 /* of 65,536 in a record; longer histograms get wider buckets */
+
+struct histogram_keys {
+    const char *count, *min, *max, *sum, *mean, *pairs, *bits;
+};
+
+static void add_histogram(const struct histogram *histogram, const struct histogram_keys *keys,
+                          struct json *record)
+{
+    unsigned bits;
+    json_u64(record, keys->count, histogram->count);
+    if (histogram->count == 0)
+        return;
+    json_u64(record, keys->min, histogram->min);
+    json_u64(record, keys->max, histogram->max);
+    json_u64(record, keys->sum, histogram->sum);
+    json_double(record, keys->mean, (double)histogram->sum / (double)histogram->count);
+    uint64_t *pairs = malloc(2 * HISTOGRAM_BUCKETS * sizeof *pairs);
+    if (pairs == NULL)
+        return;
+    size_t used = histogram_pairs_within(histogram, HISTOGRAM_CHARACTERS, pairs, &bits);
+    json_u64s(record, keys->pairs, pairs, used);
+    json_u64(record, keys->bits, bits);
+    free(pairs);
+}
+
+void result_demand_answers(struct test *test)
+{
+    const struct ask *ask = test->stream[0].ask;
+    if (ask->rtt.count > 0)
+        return;
+    if (ask->losses > 0)
+        test_fail(test, "no-answer", 0, "every request timed out");
+    else
+        test_fail(test, "no-traffic", 0, "no request was sent within the window");
+}
+
+static void add_lateness(const struct pacing *pacing, struct json *record)
+{
+    json_u64(record, "largest_burst", pacing_largest_burst(pacing));
+    json_u64s(record, "late_histogram_ns", pacing->late, pacing_buckets(pacing));
+}
+
+/* Writes the times without an answer. The time after the last answer ends when the last request was
+ * counted as lost. */
+static void add_silences(const struct ask *ask, struct json *record)
+{
+    struct gaps gaps = ask->gaps;
+    uint64_t pairs[2 * GAPS_KEPT];
+    const uint64_t last_ns = ask->last_ns > ask->from_ns ? ask->last_ns : ask->from_ns;
+    if (ask->until_ns >= last_ns + GAP_LEAST_NS)
+        gaps_add(&gaps, last_ns, ask->until_ns, false);
+    gaps_judge(&gaps, ask->until_ns - ask->from_ns, ask->rtt.count + 1);
+    json_u64(record, "gap_count", gaps.count);
+    json_u64(record, "gap_total_ns", gaps.total_ns);
+    if (gaps.longest_count > 0)
+        json_u64s(record, "gaps", pairs, gaps_pairs(&gaps, ask->from_ns, pairs));
+}
+
+void result_asking(struct test *test, struct json *record)
+{
+    static const struct histogram_keys keys = {"rtt_count",   "rtt_min_ns",  "rtt_max_ns",
+                                               "rtt_sum_ns",  "rtt_mean_ns", "rtt_histogram",
+                                               "rtt_histogram_bits"};
+    const struct settings *settings = &test->settings;
+    const struct stream *stream = &test->stream[0];
+    const struct ask *ask = stream->ask;
+    const uint64_t elapsed_ns = ask->until_ns - ask->from_ns;
+    json_u64(record, "outstanding", settings->outstanding);
+    json_u64(record, "window_open_ns", ask->from_ns);
+    json_u64(record, "window_close_ns", ask->until_ns);
+    json_u64(record, "elapsed_ns", elapsed_ns);
+    json_u64(record, "transactions", ask->rtt.count);
+    if (elapsed_ns > 0)
+        json_double(record, "transactions_per_s",
+                    1e9 * (double)ask->rtt.count / (double)elapsed_ns);
+    json_u64(record, "sent_messages", ask->sent);
+    json_u64(record, "lost_messages", ask->losses);
+    json_u64(record, "late_messages", ask->late);
+    json_u64(record, "duplicate_messages", ask->duplicates);
+    json_u64(record, "foreign_messages", stream->foreign);
+    json_u64(record, "mismatched_messages", ask->mismatched);
+    json_u64(record, "refused_messages", stream->refused);
+    json_text(record, "latency_from", settings->rate_numerator != 0 ? "intended" : "sent");
+    add_histogram(&ask->rtt, &keys, record);
+    add_silences(ask, record);
+    result_late_ticks(stream->test, ask->from_ns, record);
+    if (settings->keep > 0)
+        json_u64s(record, "first_rtt_ns", ask->first_rtt_ns, ask->first_rtt_count);
+    if (settings->rate_numerator != 0)
+        add_lateness(&stream->pacing, record);
+    if (settings->kind != KIND_CONNECT)
+        return;
+    json_text(record, "close", settings->orderly ? "orderly" : "reset");
+    json_text(record, "closed_by", "client");
+    json_u64(record, "connect_sum_ns", ask->connect_sum_ns);
+    json_double(record, "connect_mean_ns", (double)ask->connect_sum_ns / (double)ask->rtt.count);
+}
+
+/* Number of round trips in one record. Each takes at most 33 characters of the 65,536 in a record:
+ * a window lasts at most a year, so the time of a request has at most 14 digits in us, and a round
+ * trip has at most 17 digits in ns, each with a comma. */
+#define TRIPS_OF_A_RECORD 1900
+
+bool result_trips(const struct test *test, uint64_t *next, struct json *record)
+{
+    const struct ask *ask = test->stream[0].ask;
+    uint64_t at_us[TRIPS_OF_A_RECORD], ns[TRIPS_OF_A_RECORD], lost_at_us[TRIPS_OF_A_RECORD];
+    size_t answers = 0, losses = 0;
+    if (*next == ask->trips_kept)
+        return false;
+    for (; *next < ask->trips_kept && answers + losses < TRIPS_OF_A_RECORD; (*next)++) {
+        const struct trip *trip = &ask->trips[*next];
+        const uint64_t since_us = (trip->at_ns - ask->open_ns) / 1000;
+        if (trip->ns != TRIP_LOST) {
+            at_us[answers] = since_us;
+            ns[answers++] = trip->ns;
+        } else {
+            lost_at_us[losses++] = since_us;
+        }
+    }
+    json_u64(record, "window_open_ns", ask->open_ns);
+    json_u64s(record, "trip_at_us", at_us, answers);
+    json_u64s(record, "trip_ns", ns, answers);
+    json_u64s(record, "lost_trip_at_us", lost_at_us, losses);
+    return true;
+}
+
+void result_mirroring(struct test *test, struct json *record)
+{
+    static const struct histogram_keys keys = {
+        "stack_count",   "stack_min_ns",    "stack_max_ns",        "stack_sum_ns",
+        "stack_mean_ns", "stack_histogram", "stack_histogram_bits"};
+    const struct stream *stream = &test->stream[0];
+    const struct mirror *mirror = stream->mirror;
+    if (mirror->answered > 0)
+        json_u64(record, "elapsed_ns", mirror->last_ns - mirror->first_ns);
+    json_u64(record, "received_messages", mirror->received);
+    json_u64(record, "answered_messages", mirror->answered);
+    json_u64(record, "foreign_messages", stream->foreign);
+    json_u64(record, "refused_messages", stream->refused);
+    json_u64(record, "strangers", result_unexpected(test));
+    result_late_ticks(test, mirror->first_ns, record);
+    if (!test->settings.stamps)
+        return;
+    add_histogram(&mirror->stack, &keys, record);
+    if (mirror->stack.count > 0)
+        json_text(record, "stack_stamps", mirror->hardware ? "hardware" : "software");
 }

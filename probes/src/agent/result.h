@@ -1,21 +1,22 @@
-/* Writes the keys of the records `window` and `result`, which docs/protocol.md describes. A record
- * is one line of JSON. The window is the time that is measured. A mark is the time at which a
- * receive call returned data. */
+/* Prints the records of a test, which are its progress, its window, and its result or error. A
+ * record is one line of JSON, whose keys docs/protocol.md describes. The window is the time that is
+ * measured. A mark is the time at which a receive call returned data. */
 #ifndef RESULT_H
 #define RESULT_H
 
 #include "pure/json.h"
 #include "test/test.h"
 
+void record_progress(struct test *test, uint64_t now_ns);
+void record_window(struct test *test);
+/* Prints the last record of a test: its result, or the error that ended it. */
+void record_end(struct test *test);
+
+/* ---- parts of a result ---- */
+
 void result_window(struct test *test, struct json *record);
 void result_receiving(struct test *test, struct json *record);
 void result_sending(struct test *test, struct json *record);
-/* Sets *bytes to the number of bytes sent in the window. For UDP, and for TCP in a test of a fixed
- * number of messages (`count`), these are the bytes that send calls accepted; with `count`, TCP
- * delivers all of them. For TCP without `count`, these are the acknowledged bytes; bytes that are
- * still in the send buffer do not count. Returns false if the system does not report acknowledged
- * bytes. */
-bool result_sent_bytes(const struct test *test, uint64_t *bytes);
 /* Writes arrays with one value per stream; only for tests with streams. */
 void result_streams(const struct test *test, struct json *record);
 void result_tcp_series(const struct test *test, struct json *record);
@@ -24,7 +25,6 @@ void result_asking(struct test *test, struct json *record);
  * number of the first one that is not written. Returns false if there was none left to write. */
 bool result_trips(const struct test *test, uint64_t *next, struct json *record);
 void result_mirroring(struct test *test, struct json *record);
-void result_common(struct test *test, struct json *record);
 
 /* Writes the times in which the supervisor (the thread that leads the test) did not run; see
  * late_ticks in test.h. The times are relative to origin_ns, the begin of this side's window. */

@@ -1,14 +1,116 @@
-/* Supervises streams, from the edges of their window to the end of the drain. The window is the
+/* Leads a test from its start to its last record, in a thread of its own. This thread, the
+ * supervisor, waits for events and reads counters at the edges of the window. The window is the
  * time that is measured; its edges are its begin and its end. After the window, a receiver waits
- * for the rest of the data (the drain). A mark is the time at which a receive call returned
- * data. */
+ * for the rest of the data (the drain). A mark is the time at which a receive call returned data.
+ * An asker sends requests and determines the end of the test; a mirror answers requests until it is
+ * stopped. */
 #include "agent/supervise.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "agent/test_records.h"
-#include "agent/wait.h"
+#include "agent/calibration.h"
+#include "agent/claim.h"
+#include "agent/result.h"
+#include "agent/workers.h"
+#include "loops/open.h"
 #include "test/sample.h"
+
+/* ---- waiting for events ---- */
+
+/* Whether an event has occurred; called with the test's lock held. The events are: all streams have
+ * begun; all streams have ended; the request `stop` was received (told). */
+typedef bool (*await_event)(const struct test *test);
+
+static uint64_t await_earlier(uint64_t first_ns, uint64_t second_ns)
+{
+    return first_ns < second_ns ? first_ns : second_ns;
+}
+
+static bool await_all_begun(const struct test *test)
+{
+    return test->begun_streams == test->settings.streams;
+}
+
+static bool await_all_ended(const struct test *test)
+{
+    return test->ended == test->settings.streams;
+}
+
+static bool await_told(const struct test *test)
+{
+    return test->told_stop;
+}
+
+static bool await_told_or_ended(const struct test *test)
+{
+    return test->told_stop || await_all_ended(test);
+}
+
+static uint64_t await_deadline_ns(const struct test *test)
+{
+    return test->requested_ns + test->settings.deadline_ns;
+}
+
+/* Call this once before the first await. The time in progress records counts from this call. */
+static void await_begin(struct test *test)
+{
+    test->begun_ns = plat_now_ns();
+    test->next_progress_ns = test->begun_ns + SECOND_NS;
+    test->tick_ns = test->begun_ns;
+}
+
+/* Notes the time since the last tick (pass of the loop in await). A tick is late only if this
+ * process did not run; the peer cannot cause a late tick. */
+static void tick(struct test *test, uint64_t now_ns)
+{
+    const uint64_t since_ns = now_ns - test->tick_ns;
+    if (since_ns >= GAP_LEAST_NS)
+        gaps_add(&test->late_ticks, test->tick_ns, now_ns, false);
+    if (since_ns >= 2 * TICK_NS)
+        test->stalled_ns += since_ns - TICK_NS;
+    test->tick_ns = now_ns;
+}
+
+/* Waits for the event `came`. Returns true if it has occurred; false if until_ns or the deadline
+ * has passed, or the test has failed. */
+static bool await(struct test *test, await_event came, uint64_t until_ns)
+{
+    const uint64_t deadline_ns = await_deadline_ns(test);
+    bool result;
+    plat_mutex_lock(&test->lock);
+    for (;;) {
+        uint64_t now = plat_now_ns();
+        tick(test, now);
+        result = came(test);
+        if (result || test->failure.word != NULL || now >= until_ns || now >= deadline_ns)
+            break;
+        if (now >= test->next_progress_ns) {
+            test->next_progress_ns = now + SECOND_NS;
+            plat_mutex_unlock(&test->lock);
+            record_progress(test, now);
+            plat_mutex_lock(&test->lock);
+            test->tick_ns = plat_now_ns(); /* printing may take long: no late tick */
+            continue;
+        }
+        uint64_t wake_ns = await_earlier(until_ns, deadline_ns);
+        wake_ns = await_earlier(wake_ns, test->next_progress_ns);
+        plat_cond_wait(&test->changed, &test->lock, await_earlier(wake_ns, now + TICK_NS));
+    }
+    plat_mutex_unlock(&test->lock);
+    return result;
+}
+
+/* If the test's deadline has passed, fails the test with `word` and `detail`. Returns whether the
+ * test has failed, now or before. */
+static bool await_too_late(struct test *test, const char *word, const char *detail)
+{
+    if (plat_now_ns() >= await_deadline_ns(test))
+        test_fail(test, word, 0, detail);
+    return test_failed(test);
+}
+
+/* ---- the window ---- */
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* interval at which a drain checks the arrivals */
 #define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* minimum time between two looks at receive queues */
@@ -92,7 +194,9 @@ static void supervise_count(struct test *test)
     await_too_late(test, "deadline", "the messages had not all been sent");
 }
 
-void supervise_sending(struct test *test)
+/* Each function returns when the test has nothing more to do, because it succeeded, failed, or was
+ * stopped. */
+static void supervise_sending(struct test *test)
 {
     const struct settings *settings = &test->settings;
     await_begin(test);
@@ -299,7 +403,7 @@ static void receive_seconds(struct test *test)
     (test->settings.udp ? drain_udp : drain_tcp)(test);
 }
 
-void supervise_receiving(struct test *test)
+static void supervise_receiving(struct test *test)
 {
     await_begin(test);
     sample_opened(test, &test->samples.opened);
@@ -314,7 +418,7 @@ void supervise_receiving(struct test *test)
 
 /* For UDP, the packets of the check have already been exchanged: they are the hello, which opens a
  * stream, and the answer to it. */
-void supervise_check(struct test *test)
+static void supervise_check(struct test *test)
 {
     sample_opened(test, &test->samples.opened);
     if (test->settings.udp)
@@ -330,4 +434,190 @@ void supervise_check(struct test *test)
             return;
         }
     }
+}
+
+/* ---- round trips ---- */
+
+/* After the window the asker waits for the last answers. If the test was stopped, the asker waits
+ * no longer than TAIL_NS. */
+static void supervise_asking(struct test *test)
+{
+    await_begin(test);
+    if (!await(test, await_all_begun, NEVER_NS)) {
+        await_too_late(test, "deadline", "nothing could be asked");
+        return;
+    }
+    uint64_t open_ns = test->stream[0].first_ns + test->settings.warm_up_ns;
+    await(test, await_told_or_ended, open_ns);
+    sample_edge(test, &test->samples.open);
+    await(test, await_told_or_ended,
+          test->settings.count > 0 ? NEVER_NS : open_ns + test->settings.seconds_ns);
+    sample_edge(test, &test->samples.close);
+    bool is_stopped = test_told_stop(test);
+    atomic_store(&test->in_tail, is_stopped);
+    await(test, await_all_ended, is_stopped ? plat_now_ns() + TAIL_NS : NEVER_NS);
+    await_too_late(test, "deadline", "not all that was to be asked was answered by then");
+}
+
+static bool begun_or_told(const struct test *test)
+{
+    return test->told_stop || await_all_begun(test);
+}
+
+/* If the request is from a command line (by_hand), the end of the peer also ends this side. With
+ * kind=connect, a mirror cannot notice the end of the peer, because every round trip ends a
+ * connection. */
+static void supervise_mirroring(struct test *test)
+{
+    const bool connections = test->settings.kind == KIND_CONNECT;
+    await_begin(test);
+    if (connections && (!await(test, begun_or_told, NEVER_NS) || test->begun_streams == 0)) {
+        test_fail(test, "no-peer", 0, "nobody with the token came before the end");
+        return;
+    }
+    plat_mutex_lock(&test->lock); /* the mirror's thread may be changing its socket */
+    sample_opened(test, &test->samples.opened);
+    plat_mutex_unlock(&test->lock);
+    sample_edge(test, &test->samples.open);
+    await(test, test->settings.by_hand ? await_told_or_ended : await_told, NEVER_NS);
+    sample_edge(test, &test->samples.close);
+}
+
+/* ---- streams ---- */
+
+static bool prepare(struct test *test)
+{
+    if (test->settings.rate_numerator != 0)
+        test->worst_sleep_ns = calibration_worst_sleep_ns();
+    return claim_cpus(test) && methods_known(test) && workers_prepare(test);
+}
+
+/* Closes the sockets of all streams. A TCP connection is closed by RST, so that no remaining data
+ * disturbs the next test and no port stays in TIME_WAIT. It is closed by FIN only if the test
+ * succeeded and had a fixed number of messages (`count`) or was a check. */
+static void close_streams(struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    bool streams = settings->role == ROLE_SEND || settings->role == ROLE_RECEIVE;
+    bool orderly = streams && (settings->count > 0 || settings->kind == KIND_CHECK) &&
+                   !test_failed(test);
+    for (unsigned i = 0; i < test->settings.streams; i++) {
+        struct stream *stream = &test->stream[i];
+        if (stream->socket == PLAT_NO_SOCKET)
+            continue;
+        if (!test->settings.udp && !orderly)
+            plat_option_set(stream->socket, PLAT_RESET_ON_CLOSE, 1);
+        plat_close(stream->socket);
+        stream->socket = PLAT_NO_SOCKET;
+    }
+}
+
+/* ---- the life of a test, in a thread of its own ---- */
+
+static void supervise(void *argument)
+{
+    struct test *test = argument;
+    struct fragments *fragments = &test->samples.fragments;
+    fragments->told_before = plat_fragments(&fragments->before);
+    if (prepare(test) && open_streams(test)) {
+        static void (*const supervisors[])(struct test *) = {[ROLE_RECEIVE] = supervise_receiving,
+                                                             [ROLE_SEND] = supervise_sending,
+                                                             [ROLE_ASK] = supervise_asking,
+                                                             [ROLE_MIRROR] = supervise_mirroring};
+        if (test->settings.role == ROLE_ASK)
+            sample_opened(test, &test->samples.opened); /* now, not while round trips are timed */
+        if (test->settings.kind == KIND_CHECK)
+            supervise_check(test);
+        else if (workers_start(test))
+            supervisors[test->settings.role](test);
+    }
+    workers_join(test);
+    if (!test_failed(test)) {
+        sample_closing(test, &test->samples.opened, &test->samples.closing);
+        fragments->told_after = plat_fragments(&fragments->after);
+    }
+    if (!test->settings.udp || test->stream[0].socket == PLAT_NO_SOCKET ||
+        !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))
+        test->path_mtu_bytes = 0;
+    close_streams(test);
+    claim_end(test);
+    atomic_store(&test->answered, true);
+    record_end(test);
+}
+
+static struct test *make_test(const struct settings *settings, uint64_t requested_ns)
+{
+    struct window_stream *marks[STREAMS_MAX];
+    const struct window_plan plan = {.streams = settings->streams,
+                                     .by_count = settings->count > 0,
+                                     .warm_up_ns = settings->warm_up_ns,
+                                     .duration_ns = settings->seconds_ns,
+                                     .open_ns = settings->open_ns,
+                                     .close_ns = settings->close_ns,
+                                     .interval_ns = settings->interval_ns};
+    struct test *test = calloc(1, sizeof *test);
+    if (test == NULL)
+        return NULL;
+    test->settings = *settings;
+    test->requested_ns = requested_ns;
+    test->workers = settings_workers(settings);
+    test->stream = calloc(settings->streams, sizeof *test->stream);
+    test->worker = calloc(test->workers, sizeof *test->worker);
+    if (test->stream == NULL || test->worker == NULL) {
+        free(test->stream);
+        free(test->worker);
+        free(test);
+        return NULL;
+    }
+    for (unsigned i = 0; i < test->workers; i++) {
+        test->worker[i].test = test;
+        test->worker[i].number = i;
+        test->worker[i].first_cpu = test->worker[i].last_cpu = -1;
+    }
+    for (unsigned i = 0; i < settings->streams; i++) {
+        test->stream[i].test = test;
+        test->stream[i].number = i;
+        test->stream[i].socket = PLAT_NO_SOCKET;
+        test->stream[i].tag = dataport_tag(settings->token);
+        dataport_bare_fill(test->stream[i].bare, test->stream[i].tag, i);
+        marks[i] = &test->stream[i].marks;
+    }
+    window_init(&test->window, &plan, marks);
+    plat_mutex_init(&test->lock);
+    plat_cond_init(&test->changed);
+    return test;
+}
+
+static void free_test(struct test *test)
+{
+    workers_free(test);
+    plat_cond_destroy(&test->changed);
+    plat_mutex_destroy(&test->lock);
+    free(test->stream);
+    free(test);
+}
+
+int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns)
+{
+    int error;
+    *out = make_test(settings, requested_ns);
+    if (*out == NULL)
+        return -1;
+    error = plat_thread_start(&(*out)->thread, supervise, *out);
+    if (error != 0)
+        free_test(*out);
+    return error;
+}
+
+bool test_answered(const struct test *test)
+{
+    return atomic_load(&test->answered);
+}
+
+bool test_join(struct test *test)
+{
+    plat_thread_join(test->thread);
+    bool fine = test->failure.word == NULL;
+    free_test(test);
+    return fine;
 }

@@ -1,18 +1,16 @@
-/* The supervisor reads counters at the edges of the window, and ends the test in time. It is the
- * thread that leads one test. The window is the time that is measured; its edges are its begin and
- * its end. */
+/* Starts tests, leads each from its opening to its result, and joins those that have ended. */
 #ifndef SUPERVISE_H
 #define SUPERVISE_H
 
 #include "test/test.h"
 
-/* Each function returns when the test has nothing more to do, because it succeeded, failed, or was
- * stopped. */
-void supervise_sending(struct test *test);
-void supervise_receiving(struct test *test);
-void supervise_asking(struct test *test);
-void supervise_mirroring(struct test *test);
-/* Sends one packet each way (kind=check). */
-void supervise_check(struct test *test);
+/* Copies `settings` and starts the thread that leads the test (the supervisor). Returns 0, an error
+ * number, or -1 if there is no memory. */
+int test_start(struct test **out, const struct settings *settings, uint64_t requested_ns);
+/* Whether the test's last record has been printed, or is about to be printed. */
+bool test_answered(const struct test *test);
+/* Waits for the supervisor and frees the test. Returns false if the test's last record was an
+ * error. */
+bool test_join(struct test *test);
 
 #endif

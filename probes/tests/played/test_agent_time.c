@@ -1,7 +1,7 @@
 /* How long an agent stays on a played clock. Its input is played here (the Makefile wraps plat.h's), so
  * that waiting for input advances the clock. */
 #include "agent/agent.h"
-#include "agent/running/running.h"
+#include "agent/running.h"
 #include "played.h"
 
 /* Input that comes at this time; the last one has no text, and nothing comes after it. */

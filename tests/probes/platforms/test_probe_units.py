@@ -324,7 +324,7 @@ def test_the_protocol_documents_each_key_of_a_record() -> None:
 def test_a_record_of_round_trips_has_room_for_the_longest_times() -> None:
     """Of a window of a year, the longest there is, and round trips that take all of it."""
     year_s, most = 31_536_000, 1900
-    source = (SOURCE / "agent/result_round_trip.c").read_text("utf-8")
+    source = (SOURCE / "agent/result.c").read_text("utf-8")
     assert f"#define TRIPS_OF_A_RECORD {most}\n" in source
     assert f"{most} requests each at most" in PROTOCOL
     record = {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/undoing/undo_log.h"
+#include "agent/undo_log.h"
 #include "protocol/error.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"
@@ -44,5 +44,8 @@ void running_end(struct running *running);
 /* Waits until all tests and programs have ended by themselves. Returns false if the last record of
  * at least one of them was an error. */
 bool running_wait(struct running *running);
+
+/* Asks the program to end. If `abort` is set, kills it; then the last record is an error. */
+void program_tell(struct program *program, bool abort);
 
 #endif

@@ -1,17 +1,20 @@
-/* Runs a program for the agent, from its start to the last record about it. A record is one line of
- * JSON. The undo log has an entry for each change of this host: a command that undoes the
- * change. */
-#include "agent/running/program.h"
+/* Starts, finds, ends and joins tests and programs, and prints the output of programs. A record is
+ * one line of JSON. The undo log has an entry for each change of this host: a command that undoes
+ * the change. */
+#include "agent/running.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/undoing/undo_run.h"
+#include "agent/supervise.h"
+#include "agent/undo_log.h"
 #include "platform/plat.h"
 #include "protocol/settings.h"
 #include "pure/text.h"
 #include "test/records.h"
+
+/* ---- a program, in a thread of its own ---- */
 
 #define TEXT_BYTES 16000              /* of the program's output, in one record */
 #define TEXT_ESCAPED 65000            /* the same, escaped for JSON; the line also has other keys */
@@ -292,8 +295,12 @@ static struct error claim_entry(struct program *program, const struct request *r
     return error;
 }
 
-struct error program_start(struct program **out, const struct request *request,
-                           struct undo_log *undo, uint64_t requested_ns)
+/* Reads the request and starts the thread. The thread starts the program and prints all records
+ * about the program, also an error if it cannot be started. If `undo` is NULL, the request has the
+ * program's name and arguments. Otherwise the request names an entry of the undo log, which has the
+ * name and the arguments. */
+static struct error program_start(struct program **out, const struct request *request,
+                                  struct undo_log *undo, uint64_t requested_ns)
 {
     struct program *program = calloc(1, sizeof *program);
     if (program == NULL)
@@ -318,7 +325,7 @@ struct error program_start(struct program **out, const struct request *request,
     return error;
 }
 
-const char *program_id(const struct program *program)
+static const char *program_id(const struct program *program)
 {
     return program->settings.id;
 }
@@ -328,15 +335,110 @@ void program_tell(struct program *program, bool abort)
     atomic_store(abort ? &program->told_abort : &program->told_stop, true);
 }
 
-bool program_answered(const struct program *program)
+/* Whether the last record about the program has been printed, or is about to be printed. */
+static bool program_answered(const struct program *program)
 {
     return atomic_load(&program->answered);
 }
 
-bool program_join(struct program *program)
+/* Waits for the thread and frees the program. Returns false if the last record was an error. */
+static bool program_join(struct program *program)
 {
     plat_thread_join(program->thread);
     const bool fine = program->failure.word == NULL;
     free(program);
+    return fine;
+}
+
+/* ---- all tests and programs ---- */
+
+struct running_one running_find(const struct running *running, const char *id)
+{
+    for (unsigned i = 0; i < running->tests; i++)
+        if (strcmp(running->test[i]->settings.id, id) == 0)
+            return (struct running_one){.test = running->test[i]};
+    for (unsigned i = 0; i < running->programs; i++)
+        if (strcmp(program_id(running->program[i]), id) == 0)
+            return (struct running_one){.program = running->program[i]};
+    return (struct running_one){NULL, NULL};
+}
+
+static struct error refuse_id(const struct running *running, const char *id)
+{
+    const struct running_one one = running_find(running, id);
+    if (one.test != NULL)
+        return error_about("id-in-use", "", "a test of this id is running");
+    if (one.program != NULL)
+        return error_about("id-in-use", "", "a program of this id is running");
+    return (struct error){.word = NULL};
+}
+
+struct error running_start_test(struct running *running, const struct settings *settings,
+                                uint64_t requested_ns)
+{
+    struct error error = refuse_id(running, settings->id);
+    if (error.word != NULL)
+        return error;
+    if (running->tests == RUNNING_TESTS_MAX)
+        return error_about("too-many-tests", "", "64 tests are running already");
+    int number = test_start(&running->test[running->tests], settings, requested_ns);
+    if (number != 0) {
+        error = error_about("out-of-memory", "", "no room for another test");
+        error.number = number > 0 ? number : 0;
+        return error;
+    }
+    running->tests++;
+    return error;
+}
+
+struct error running_start_program(struct running *running, const struct request *request,
+                                   struct undo_log *undo, uint64_t requested_ns)
+{
+    struct error error = refuse_id(running, request->id);
+    if (error.word != NULL)
+        return error;
+    if (running->programs == RUNNING_PROGRAMS_MAX)
+        return error_about("too-many-tests", "", "8 programs are running already");
+    error = program_start(&running->program[running->programs], request, undo, requested_ns);
+    if (error.word == NULL)
+        running->programs++;
+    return error;
+}
+
+void running_reap(struct running *running)
+{
+    for (unsigned i = running->tests; i-- > 0;)
+        if (test_answered(running->test[i])) {
+            test_join(running->test[i]);
+            running->test[i] = running->test[--running->tests];
+        }
+    for (unsigned i = running->programs; i-- > 0;)
+        if (program_answered(running->program[i])) {
+            program_join(running->program[i]);
+            running->program[i] = running->program[--running->programs];
+        }
+}
+
+bool running_any(const struct running *running)
+{
+    return running->tests + running->programs > 0;
+}
+
+void running_end(struct running *running)
+{
+    for (unsigned i = 0; i < running->tests; i++)
+        test_tell(running->test[i], true, false, 0);
+    for (unsigned i = 0; i < running->programs; i++)
+        program_tell(running->program[i], true);
+    running_wait(running);
+}
+
+bool running_wait(struct running *running)
+{
+    bool fine = true;
+    while (running->tests > 0)
+        fine = test_join(running->test[--running->tests]) && fine;
+    while (running->programs > 0)
+        fine = program_join(running->program[--running->programs]) && fine;
     return fine;
 }

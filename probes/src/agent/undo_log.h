@@ -6,6 +6,7 @@
 
 #include "platform/undo.h"
 #include "protocol/error.h"
+#include "protocol/request.h"
 #include "protocol/settings.h"
 #include "pure/nanoseconds.h"
 #include "pure/undo_entry.h"
@@ -28,10 +29,6 @@ struct undo_log {
 };
 
 void undo_log_start(struct undo_log *log, bool by_hand);
-
-/* Writes an entry and syncs it. If the function returns an error, nothing is registered. */
-struct error undo_log_add(struct undo_log *log, const struct program_settings *settings,
-                          char id[UNDO_ID_MAX + 1]);
 
 /* Undoes all entries of this agent, the latest first, unless by_hand is set. Entries whose command
  * fails stay. Call this once, when no claim is held. */
@@ -58,11 +55,16 @@ struct error undo_claim_settle(struct undo_claim *claim, const struct undo_try *
 /* Ends a claim whose command has not been run. */
 void undo_claim_release(struct undo_claim *claim);
 
-/* Whether an entry was written on this machine. Several machines may share a home folder, and so
- * the files. */
-bool undo_is_here(const struct undo_entry *entry);
-/* Reads a slot of a file (the place of one entry). */
-enum undo_slot undo_slot_read(const struct plat_undo_file *file, unsigned slot,
-                              struct undo_entry *entry);
+struct plat_program_end;
+#define UNDO_NOT_STARTED 127 /* as in shells: exit code if the program could not be started */
+
+/* Returns the outcome to keep in the log after a program has ended. `killed`: we have killed the
+ * program. */
+struct undo_try undo_try_of(const struct plat_program_end *end, bool killed);
+
+/* Registers a command in the undo log, and answers with the entry's id. */
+struct error undo_guard(struct undo_log *log, const struct request *request);
+/* Prints the entries of the undo log of agents that no longer live. */
+struct error undo_leftovers(const struct request *request);
 
 #endif

@@ -1,5 +1,5 @@
 /* Starts the threads of a test on their CPUs, and joins them. */
-#include "agent/threads/workers.h"
+#include "agent/workers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,11 @@
-/* Counts the threads that spin (wait without sleeping), in all tests of this process. */
-#include "agent/threads/claim.h"
+/* Counts the threads that spin (wait without sleeping), and compares methods with this system. A
+ * method is a way to send or receive messages, such as many messages per call. */
+#include "agent/claim.h"
+
+#include "agent/calibration.h"
+#include "pure/text.h"
+
+/* ---- CPUs ---- */
 
 /* A sender with more time than this between two messages keeps its rate even if it only sleeps. */
 #define SLEEP_WILL_DO_NS 100000.0
@@ -76,4 +82,46 @@ void claim_end(struct test *test)
 {
     atomic_fetch_sub(&spinning, test->spinners);
     test->spinners = 0;
+}
+
+/* ---- methods ---- */
+
+/* The longest usual sleep with which a receiver may poll. With longer sleeps, too much data would
+ * arrive between two polls, and the sleeps would limit the rate. */
+#define POLL_MOST_NS (2 * MILLISECOND_NS)
+
+/* Fails the test if the system lacks the capability. `error` is not 0 if an administrator can
+ * provide the capability. */
+static bool demand(struct test *test, const char *capability, const char *key, int error,
+                   const char *reason)
+{
+    struct plat_identity self;
+    plat_identify(&self);
+    if (comma_list_has(self.capabilities, capability))
+        return true;
+    test_fail_saying(test, "capability-missing", error, key, reason);
+    return false;
+}
+
+bool methods_known(struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    if (settings->capture &&
+        !demand(test, "capture", "from", plat_frames_refusal(),
+                "taking frames takes Linux and the right to packet sockets (CAP_NET_RAW)"))
+        return false;
+    if (settings->poll && calibration_usual_sleep_ns() > POLL_MOST_NS) {
+        test_fail_saying(test, "capability-missing", 0, "poll", "this system's sleeps take too long");
+        return false;
+    }
+    if (settings->method == METHOD_BATCH)
+        return demand(test, "batch", "method", 0, "this system takes one message a call");
+    if (settings->method == METHOD_PACKET)
+        return demand(test, "packet", "method", plat_frames_refusal(),
+                      "frames of our own take Linux and the right to packet sockets (CAP_NET_RAW)");
+    if (settings->method == METHOD_XDP)
+        return demand(test, "xdp", "method", plat_frames_refusal(),
+                      "frames by AF_XDP take Linux 5.4 and the right to packet sockets "
+                      "(CAP_NET_RAW)");
+    return true;
 }
