@@ -44,9 +44,12 @@ def table(kinds: list[Kind], figures: Figures, origins: Origins) -> str:
     """One section's table."""
     names = ["kind", "severity", "stated where", "produced by", "precision", "recall"]
     lines = [_line(names), _line(["---"] * len(names)).replace(" ", "")]
+    above = ""
     for kind in kinds:
         counts = figures.get(str(kind), {})
-        cells = [f"`{kind}`", kind.severity, kind.condition.replace("|", BAR)]
+        stated = "as above" if kind.condition == above else kind.condition.replace("|", BAR)
+        above = kind.condition
+        cells = [f"`{kind}`", kind.severity, stated]
         cells += [by(origins.get(str(kind), {}))]
         cells += [_share(counts, "right", "said"), _share(counts, "found", "planted")]
         lines.append(_line(cells))

@@ -1,4 +1,4 @@
-"""The table of kinds of findings, each with its texts. No I/O.
+"""The table of kinds of findings, each with its texts.
 
 Rules run in the order of the rows that name them, and findings of one severity keep that order.
 """
@@ -15,7 +15,7 @@ from netlab.findings.kinds import (
     traffic,
     under_load,
 )
-from netlab.findings.kinds.kind import Kind, expect_words, note, warning, words_of
+from netlab.findings.kinds.kind import Kind, expect_words, note, value, warning, words_of
 from netlab.messages import _
 
 __all__ = [
@@ -52,23 +52,21 @@ warning(
         "compares properties that change only if somebody changes or restarts the host, such as "
         "the kernel, the buffer limits or the interface")
 warning(
-    "interface/speed",
-    _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
-        "{link_rate_bit_per_s}"),
-    rank=3, advice=_("state the rate that the interfaces negotiated, or replace the cable"),
-    section=RUN, condition="a host measured over a cable, and its interface is slower than the "
-        "stated link")
-warning(
-    "interface/mtu",
-    _("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix states "
-        "{link_mtu_bytes}"),
-    rank=4, advice=_("state the MTU that the interfaces have, or set it"),
-    section=RUN, condition="a host measured over a cable, and its interface has another MTU than "
-        "the stated link")
-warning(
-    "interface/duplex", _("{interface} runs at half duplex"), rank=5,
-    advice=_("let both ends negotiate, or set both to full duplex"),
-    section=RUN, condition="a host measured over a cable, and its interface runs at half duplex")
+    "interface", section=RUN,
+    condition="a host measured over a cable, and its interface is slower than the stated link "
+        "(`speed`), has another MTU (`mtu`), or runs at half duplex (`duplex`)",
+    values={
+        "speed": value(
+            _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
+                "{link_rate_bit_per_s}"), rank=3,
+            advice=_("state the rate that the interfaces negotiated, or replace the cable")),
+        "mtu": value(
+            _("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix states "
+                "{link_mtu_bytes}"), rank=4,
+            advice=_("state the MTU that the interfaces have, or set it")),
+        "duplex": value(
+            _("{interface} runs at half duplex"), rank=5,
+            advice=_("let both ends negotiate, or set both to full duplex"))})
 note(
     "virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
     advice=_("these hosts share their CPUs and clocks with other machines"),
@@ -90,103 +88,98 @@ warning(
     section=DOUBTFUL, condition="TCP senders used different congestion controls in cells for which "
         "the matrix does not set `congestion`")
 warning(
-    "interruption/final",
-    _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
-        "attempts at the trial reached {attempts}"),
-    _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
-    _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at the "
-        "trial reached {attempts}"),
-    _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
-    rule="stops.data_stopped:stopped", rank=1,
-    advice=_("the figure includes a time without data: remove the cause, then measure again"),
-    section=DOUBTFUL, condition="[data stopped](#when-data-stop) in the attempt that counts, which "
-        "is the last attempt with a result. If data stopped in several trials of a cell, the "
-        "finding is about the trial in which data stopped for the longest time. The finding has "
-        "the total time without data, the start of the longest gap, and the cause. If this trial "
-        "had several attempts, the finding also has the result of each attempt")
-note(
-    "interruption/earlier",
-    _("{in_trials}: measured again, because no data arrived for {stopped_ns} of {window_ns}, "
-        "{when}; {cause}; the attempts at the trial reached {attempts}"),
-    _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; "
-        "the attempts at the trial reached {attempts}"),
-    _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
-    rank=76, leads=False,
-    advice=_("the last attempt counts; if this happens often, check the host and the cable"),
-    section=DOUBTFUL, condition="data stopped in an earlier attempt at a trial, but not in the "
-        "attempt that counts. The finding has the result of each attempt")
+    "interruption", section=DOUBTFUL,
+    condition="[data stopped](#when-data-stop): `final`, in the attempt that counts (of several "
+        "trials, the one in which data stopped for the longest time); `earlier`, only in an "
+        "earlier attempt at the trial; `one-stream`, in one of several streams for at least that "
+        "time and at least 20 times the mean interval between its receive calls, while others had "
+        "data. The finding has the time without data, the start of the longest gap, the cause, and "
+        "the result of each attempt",
+    values={
+        "final": value(
+            _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
+                "attempts at the trial reached {attempts}"),
+            _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
+            _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at "
+                "the trial reached {attempts}"),
+            _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
+            rule="stops.data_stopped:stopped", rank=1,
+            advice=_("the figure includes a time without data: remove the cause, then measure "
+                "again")),
+        "earlier": value(
+            _("{in_trials}: measured again, because no data arrived for {stopped_ns} of "
+                "{window_ns}, {when}; {cause}; the attempts at the trial reached {attempts}"),
+            _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; "
+                "{cause}; the attempts at the trial reached {attempts}"),
+            _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; "
+                "{cause}"), severity="note", rank=76, leads=False,
+            advice=_("the last attempt counts; if this happens often, check the host and the "
+                "cable")),
+        "one-stream": value(
+            _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other "
+                "streams had data"),
+            rule="stops.data_stopped:silent_streams", severity="note", rank=77,
+            advice=_("check how the streams share the path, and whether the path loses packets"))})
 warning(
-    "host-delay/process",
-    _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
-    _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
-    rule="stops.delayed_trials:delayed_trials", rank=51,  # after the limits (50): the cause
-    advice=_("find what stops or throttles the probe on that host (a quota, a debugger, other "
-        "work, the hypervisor), then measure again"),
-    section=DOUBTFUL, condition="the process of the probe at one end did not run during at least 3 "
-        "% of the window. A timer wakes this process every 20 ms. The time in which the process "
-        "did not run is the sum of all timer delays of at least 20 ms. This time plus the CPU time "
-        "of the busiest thread is at most 110 % of the window. If the sum is larger, the timer was "
-        "late while the thread ran. Not stated if `interruption/final` is stated. netlab does not "
-        "repeat such a trial, because a quota or a busy host would have the same effect again")
+    "host-delay", rule="stops.delayed_trials:delayed_trials", section=DOUBTFUL,
+    condition="`process`: the process of the probe at one end did not run during at least 3 % of "
+        "the window: the sum of the delays of at least 20 ms of a timer that wakes it every 20 ms. "
+        "This and the CPU time of its busiest thread are at most 110 % of the window; else the "
+        "timer was late while the thread ran. netlab does not repeat such a trial: a quota or a "
+        "busy host would have the same effect again. `hypervisor`: it gave more than 5 % of the "
+        "CPU time of an end's host to other machines, in a window of at least 0.2 s. Only the "
+        "first of `interruption/final`, `process` and `hypervisor` is stated",
+    values={
+        "process": value(
+            _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
+            _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
+            rank=51,  # after the limits (50): the cause
+            advice=_("find what stops or throttles the probe on that host (a quota, a debugger, "
+                "other work, the hypervisor), then measure again")),
+        "hypervisor": value(
+            _("{in_trials}: {cause} for {steal_share} of the time"),
+            _("{cause} for {steal_share} of the time"), rank=9,
+            advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
+                "repeat such trials"))})
 warning(
-    "host-delay/hypervisor",
-    _("{in_trials}: {cause} for {steal_share} of the time"),
-    _("{cause} for {steal_share} of the time"),
-    rank=9,
-    advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
-        "repeat such trials"),
-    section=DOUBTFUL, condition="a hypervisor gave more than 5 % of the CPU time of a host to "
-        "other machines. The host is the sender or the receiver of a stream. The window is at "
-        "least 0.2 s long. Not stated if `host-delay/process` or `interruption/final` is stated")
+    "off-rate", rank=10, section=DOUBTFUL,
+    condition="`less`: a paced sender left out messages that were due, and sent less than 98 % of "
+        "the offered rate, while throughput was below 98 % of the wire ceiling. `more`: within the "
+        "window of a paced stream more than 103 % of the offered rate arrived, in short receive "
+        "calls (no `coarse`): it includes messages that were delayed before the window, for "
+        "instance while a cable was unplugged; not of another tool (`engine`). Not stated with "
+        "`interruption/final` or `host-delay`",
+    values={
+        "less": value(
+            _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; "
+                "it left out {left_out}"),
+            _("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it left out "
+                "{left_out}"),
+            advice=_("the sender limits the figure: find what slowed it down, or request a lower "
+                "rate")),
+        "more": value(
+            _("{in_trials}: {received_bit_per_s} arrived, but only {offered_bit_per_s} was "
+                "offered: the window includes delayed messages"),
+            _("{received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the window "
+                "includes delayed messages"),
+            advice=_("the figure includes data that waited in a queue: find what delayed the data, "
+                "then repeat such trials"))})
 warning(
-    "off-rate/less",
-    _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
-        "left out {left_out}"),
-    _("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it left out "
-        "{left_out}"),
-    rank=10,
-    advice=_("the sender limits the figure: find what slowed it down, or request a lower rate"),
-    section=DOUBTFUL, condition="a paced sender left out messages that were due, and sent less "
-        "than 98 % of the offered rate. Not stated if throughput is at least 98 % of the wire "
-        "ceiling, or if `interruption/final`, `host-delay/process` or `host-delay/hypervisor` is "
-        "stated")
-warning(
-    "off-rate/more",
-    _("{in_trials}: {received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the "
-        "window includes delayed messages"),
-    _("{received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the window "
-        "includes delayed messages"),
-    rank=10,
-    advice=_("the figure includes data that waited in a queue: find what delayed the data, then "
-        "repeat such trials"),
-    section=DOUBTFUL, condition="within the window of a paced stream, more than 103 % of the "
-        "offered rate arrived. The receive calls were short: the record does not have the value "
-        "`coarse`. So throughput includes messages that were delayed before the window, for "
-        "instance in a queue while a cable was unplugged. Not stated if `interruption/final`, "
-        "`host-delay/process`, `host-delay/hypervisor` or `off-rate/less` is stated. Not stated if "
-        "another tool measured (`engine`), because the receive calls of that tool are not recorded")
-note(
-    "interruption/one-stream",
-    _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other streams "
-        "had data"),
-    rule="stops.data_stopped:silent_streams", rank=77,
-    advice=_("check how the streams share the path, and whether the path loses packets"),
-    section=DOUBTFUL, condition="one of several streams had no data for a time, while other "
-        "streams had data. This time is at least the limit for [stopped data](#when-data-stop), "
-        "and at least 20 times the mean interval between two receive calls of a stream")
-warning(
-    "clock/step", _("its clock jumped by {clock_step_ns} during a trial"),
-    rule="validity:clock_steps_of_round_trips", rank=7,
-    advice=_("something set the clock during the trial: prevent that, then measure again"),
-    section=DOUBTFUL, condition="at one end of a stream or of round trips, the difference between "
-        "the wall clock and the monotonic clock changed by more than 0.5 s during a trial")
-warning(
-    "clock/rate", _("time synchronisation changed the rate of its clock by {clock_ppm}"),
-    advice=_("time synchronisation is correcting the clock: wait until the clock is right, then "
-        "measure again"),
-    section=DOUBTFUL, condition="in more than half of a cell's trials, the rate of a host's "
-        "monotonic clock differed by more than 100 ppm from the rate of CLOCK_MONOTONIC_RAW. Time "
-        "synchronisation corrects the monotonic clock, but not CLOCK_MONOTONIC_RAW")
+    "clock", section=DOUBTFUL,
+    condition="`step`: at one end of a stream or of round trips, the difference between the wall "
+        "clock and the monotonic clock changed by more than 0.5 s during a trial. `rate`: in more "
+        "than half of a cell's trials, a host's monotonic clock, which time synchronisation "
+        "corrects, differed by more than 100 ppm from CLOCK_MONOTONIC_RAW",
+    values={
+        "step": value(
+            _("its clock jumped by {clock_step_ns} during a trial"),
+            rule="validity:clock_steps_of_round_trips", rank=7,
+            advice=_("something set the clock during the trial: prevent that, then measure "
+                "again")),
+        "rate": value(
+            _("time synchronisation changed the rate of its clock by {clock_ppm}"),
+            advice=_("time synchronisation is correcting the clock: wait until the clock is right, "
+                "then measure again"))})
 note(
     "other-load",
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time, and "
@@ -216,37 +209,34 @@ warning(
         "trip plus the time-out of a request. Also stated if an imported document states a "
         "difference of more than 2 % for its trials")
 warning(
-    "deviation/cell",
-    _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
-        "{expected} ({means})"),
-    _("{value} is an outlier; its neighbours have {expected} ({means})"), rule="outliers:outliers",
-    rank=9, advice=_("measure the cell again; until then use the median, or the mean without "
-        "outliers"),
-    section=RUN, condition="the *neighbours* of a cell are the 6 nearest other cells along the "
-        "axis of socket buffers (at least 4 are needed). The *scale* is the largest of three "
-        "values: 1.4826 times the median absolute deviation of the neighbours, 1 % of their "
-        "median, and 3 print steps. A print step is one unit of the last digit in an imported "
-        "table. The median of the cell differs from the median of its neighbours by more than 6 "
-        "times the scale (Hampel’s identifier with a minimum for the scale). The cells of a "
-        "`deviation/step` are not outliers. The finding has the median of the cell's column, and "
-        "the mean of this column with and without its outliers")
-note(
-    "deviation/step",
-    _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have {expected}"),
-    rank=67, advice=_("neighbouring cells confirm each other: look for what changes at this "
-        "buffer size"),
-    section=RUN, condition="two or more adjacent cells differ from the median of their neighbours "
-        "in the same direction, each by more than 5 times the scale (neighbours and scale as for "
-        "`deviation/cell`). Such cells confirm each other")
-note(
-    "deviation/trial",
-    _("{which_trial} is an outlier, {nor_others}: {value}; the others have {expected} ({means})"),
-    _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
-    rank=71, advice=_("check what happened at that time of the run; use the median"),
-    section=RUN, condition="a cell has at least 5 trials. At least one of them differs from the "
-        "median of the trials by more than 3.5 times the scale (modified z score; Iglewicz and "
-        "Hoaglin 1993). The scale is that of `deviation/cell`, computed from the trials instead of "
-        "the neighbours")
+    "deviation", section=RUN,
+    condition="the *scale* of some figures is the largest of 1.4826 times their median absolute "
+        "deviation, 1 % of their median, and 3 print steps (units of the last digit in an imported "
+        "table). `cell`: the median of a cell differs from that of its *neighbours*, the 6 nearest "
+        "other cells along the axis of socket buffers (at least 4), by more than 6 times their "
+        "scale (Hampel’s identifier with a minimum for the scale). `step`: two or more adjacent "
+        "cells do so in the same direction by more than 5 times the scale, so they confirm each "
+        "other. `trial`: of at least 5 trials of a cell, one differs from their median by more "
+        "than 3.5 times their scale (modified z score; Iglewicz and Hoaglin 1993)",
+    values={
+        "cell": value(
+            _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
+                "{expected} ({means})"),
+            _("{value} is an outlier; its neighbours have {expected} ({means})"),
+            rule="outliers:outliers", rank=9,
+            advice=_("measure the cell again; until then use the median, or the mean without "
+                "outliers")),
+        "step": value(
+            _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have "
+                "{expected}"), severity="note", rank=67,
+            advice=_("neighbouring cells confirm each other: look for what changes at this buffer "
+                "size")),
+        "trial": value(
+            _("{which_trial} is an outlier, {nor_others}: {value}; the others have {expected} "
+                "({means})"),
+            _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
+            severity="note", rank=71,
+            advice=_("check what happened at that time of the run; use the median"))})
 note(
     "wire-ceiling",
     says=(_("at the wire’s limit, within {margin} of {ceiling_bit_per_s}, {in_cells}"),
@@ -262,42 +252,32 @@ note(
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning(
-    "above-wire/rate",
-    _("{excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the stated link rate is "
-        "wrong, or a clock or an offload distorts the figure"),
-    rule="ceilings:above_any", rank=1, figures=("highest_ceiling_bit_per_s",),
-    advice=_("no link carries that: check the stated rate, the offloads and the receiver's "
-        "clock"),
-    section=DOUBTFUL, condition="throughput is above the wire ceiling in more than half of a "
-        "cell's trials. \"Above\" means by more than 0.1 % (0.2 % in imported tables) plus the "
-        "uncertainty of the throughput. The uncertainty is 0 if the record does not have the value "
-        "`coarse`, because the receive calls were short. If the record has `coarse`, the "
-        "uncertainty is the largest receive call plus the change of the receive queue, as a share "
-        "of all bytes. If the TCP options are not known, the rule uses the ceiling for the options "
-        "with the least overhead. If the message size is not known, the rule compares the cell's "
-        "median with the ceiling of the best message size. If another tool than netprobe measured "
-        "the cell, the finding is stated only if cells of netprobe over the same link are above "
-        "the ceiling as well. The same link means the same two hosts, `network` and `interface`")
-warning(
-    "above-wire/tool",
-    _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}, "
-        "netprobe’s are not: {way}"),
-    rank=14, figures=("highest_ceiling_bit_per_s",),
-    advice=_("the wire does not carry that: use netprobe's figure instead"),
-    section=DOUBTFUL, condition="as `above-wire/rate`, but another tool measured the cell "
-        "(`engine`). Over the same link, netprobe measured at least one cell that fills the wire "
-        "(see `wire-ceiling`), and no cell that is above the ceiling. More than half of the trials "
-        "of a cell must show this. So the stated rate is right. The finding has the tool's way of "
-        "counting, as the remarks in the record (`engine_remarks`) describe it")
-warning(
-    "above-wire/either",
-    _("the figure of {tool} is {excess} above the wire ceiling of {highest_ceiling_bit_per_s}: "
-        "the stated link rate is wrong, or {tool} counts too much ({way})"),
-    rank=1, figures=("highest_ceiling_bit_per_s",),
-    advice=_("measure the same cells with netprobe: its figures show which of the two is wrong"),
-    section=DOUBTFUL, condition="as `above-wire/rate`, but another tool measured the cell "
-        "(`engine`). No cell that netprobe measured over the same link is above the ceiling or "
-        "fills the wire. So nothing shows whether the stated rate is right")
+    "above-wire", rule="ceilings:above_any", figures=("highest_ceiling_bit_per_s",),
+    section=DOUBTFUL,
+    condition="in more than half of a cell's trials throughput is above the wire ceiling, by more "
+        "than 0.1 % (0.2 % in imported tables) plus its uncertainty (with `coarse`: the largest "
+        "receive call and the change of the receive queue, as a share of all bytes). Unknown TCP "
+        "options count as those with the least overhead, an unknown message size as the best one. "
+        "`rate`: netprobe measured it. `tool`: another tool did (`engine`), and over the same link "
+        "(the same hosts, `network` and `interface`) netprobe fills the wire in a cell and is "
+        "above the ceiling in none. `either`: neither of the two. If netprobe's cells are above "
+        "the ceiling too, those of the tool are `rate`",
+    values={
+        "rate": value(
+            _("{excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the stated link "
+                "rate is wrong, or a clock or an offload distorts the figure"), rank=1,
+            advice=_("no link carries that: check the stated rate, the offloads and the receiver's "
+                "clock")),
+        "tool": value(
+            _("the figure of {tool} is {excess} above the wire ceiling of "
+                "{highest_ceiling_bit_per_s}, netprobe’s are not: {way}"), rank=14,
+            advice=_("the wire does not carry that: use netprobe's figure instead")),
+        "either": value(
+            _("the figure of {tool} is {excess} above the wire ceiling of "
+                "{highest_ceiling_bit_per_s}: the stated link rate is wrong, or {tool} counts too "
+                "much ({way})"), rank=1,
+            advice=_("measure the same cells with netprobe: its figures show which of the two is "
+                "wrong"))})
 note(
     "one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
@@ -331,37 +311,32 @@ note(
         "timestamps in none of these cells. \"Above\" means by more than 0.1 % (0.2 % in imported "
         "tables). Timestamps take 12 bytes of each segment (RFC 7323, section 3). Not stated for "
         "cells of another tool (`engine`), because its way of counting may be the cause")
-warning(
-    "socket-buffer/capped",
-    _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
-        "{most_effective_bytes}"),
-    _("socket buffers of {asked} were capped by {ends}"),
-    rule="buffers:buffers", rank=65,
-    advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out"),
-    section=RUN, condition="the system of an end reported that it made a requested socket buffer "
-        "smaller")
 note(
-    "socket-buffer/same",
-    _("socket buffers of {asked} all have an effective size of {effective_bytes}: {its_cells} "
-        "measure the same conditions"),
-    advice=_("these cells repeat one measurement"),
-    section=RUN, condition="cells have different requested buffers, but all four effective buffers "
-        "(send and receive, at both ends) are the same")
-note(
-    "socket-buffer/no-effect",
-    _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
-        "{to_socket_buffer_bytes}: {least} to {most}, except for {outliers}"),
-    _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
-        "{to_socket_buffer_bytes}: {least} to {most}"),
-    rank=72, advice=_("you need not vary the buffer here"),
-    section=RUN, condition="at least 4 buffer sizes were measured, and their medians are alike: "
-        "the largest median of a cell is at most 1 % above the smallest. If the medians of all "
-        "cells are not alike, the rule compares the cells again without those of `deviation/cell`")
-note(
-    "socket-buffer/doubled", _("socket buffers of {asked} were doubled by the system {of_ends}"),
-    leads=False, advice=_("compare the buffers of two systems by their effective sizes"),
-    section=RUN, condition="the system of an end reported that it doubled a requested socket "
-        "buffer (Linux, `socket(7)`: SO_RCVBUF, SO_SNDBUF)")
+    "socket-buffer", rule="buffers:buffers", section=RUN,
+    condition="`capped`, `doubled`: the system of an end reported that it made a requested socket "
+        "buffer smaller, or doubled it (Linux, `socket(7)`). `same`: cells have different "
+        "requested buffers, but all four effective ones are the same. `no-effect`: at least 4 "
+        "sizes were measured, and the largest median of a cell is at most 1 % above the smallest, "
+        "if need be without the cells of `deviation/cell`",
+    values={
+        "capped": value(
+            _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
+                "{most_effective_bytes}"),
+            _("socket buffers of {asked} were capped by {ends}"), severity="warning", rank=65,
+            advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out")),
+        "same": value(
+            _("socket buffers of {asked} all have an effective size of {effective_bytes}: "
+                "{its_cells} measure the same conditions"),
+            advice=_("these cells repeat one measurement")),
+        "no-effect": value(
+            _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
+                "{to_socket_buffer_bytes}: {least} to {most}, except for {outliers}"),
+            _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
+                "{to_socket_buffer_bytes}: {least} to {most}"), rank=72,
+            advice=_("you need not vary the buffer here")),
+        "doubled": value(
+            _("socket buffers of {asked} were doubled by the system {of_ends}"), leads=False,
+            advice=_("compare the buffers of two systems by their effective sizes"))})
 note(
     "fragmented",
     _("each message is sent as {fragments} fragments at an MTU of {mtu_bytes} bytes; messages "

@@ -1,6 +1,6 @@
-"""Kinds of findings about what TCP would reach over a longer path. No I/O."""
+"""Kinds of findings about what TCP would reach over a longer path."""
 
-from netlab.findings.kinds.kind import note, warning
+from netlab.findings.kinds.kind import note, value
 from netlab.messages import _
 
 SECTION = "What it would do at a distance"
@@ -8,36 +8,30 @@ SECTION = "What it would do at a distance"
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
-warning(
-    "target/fails", _("{target_bit_per_s} over TCP at {target_rtt_ns} fails: {bounds}"),
-    rule="distance.target:at_a_distance", rank=60,
-    advice=_("the tightest limit is listed first: enlarge that buffer or auto-tuning’s limit "
-        "(tcp_rmem, tcp_wmem), remove the cause of the loss, or lower the target"),
-    section=SECTION, condition="at least one of five limits is below the `target`. First: what a "
-        "socket buffer allows. If no buffer was requested, this is the largest buffer that "
-        "auto-tuning may choose (tcp_rmem, tcp_wmem). At most the whole buffer is in flight per "
-        "round trip. Of a Linux send buffer, at most 63 % is in flight if the host cuts segments "
-        "before they reach the interface (no `tso`, no `gso`). Second: a receive window without "
-        "window scaling, which is at most 65,535 bytes per round trip (RFC 7323, section 2). "
-        "Third: loss on the path, in UDP streams with an offered rate of at most 90 % of the wire "
-        "ceiling. The sequential test of RFC 8337 (section 7.2) judges this loss. The test decides "
-        "whether the path loses one packet in 3 x window², or four times as many, with a "
-        "probability of 5 % for either error (window: in packets). Fourth: the wire ceiling of the "
-        "link. Fifth: the measured throughput, if it is below 98 % of the target")
 note(
-    "target/passes", _("{target_bit_per_s} over TCP at {target_rtt_ns} passes: {receiver} and "
-    "{sender} allow windows of at least {needed_window_bytes}, and the loss of {lost_packets} "
-    "of {packets} packets is within RFC 8337’s limit of one in {run_length_packets}"),
-    rank=64, advice=_("nothing in the records contradicts this"),
-    section=SECTION, condition="both socket buffers allow enough data in flight, even by the lower "
-        "bounds (on Linux half of a receive buffer, and 40 % of a send buffer). A stream reached "
-        "98 % of the target. The loss test of `target/fails` shows that the loss is low enough, "
-        "either in the UDP streams that `target/fails` uses, or in all streams together. In all "
-        "streams together, TCP segments that were sent again also count as lost")
-note(
-    "target/undecided",
-    _("{target_bit_per_s} over TCP at {target_rtt_ns} is undecided: {doubts}"),
-    rank=65, advice=_("send for longer, or with larger socket buffers, so that the records decide"),
-    section=SECTION, condition="the records show neither `target/fails` nor `target/passes`. For "
-        "example, there are too few packets to judge the loss, or the target is between the two "
-        "bounds of what a buffer allows. The finding states what is missing")
+    "target", rule="distance.target:at_a_distance", section=SECTION,
+    condition="`fails`: one of five limits is below the `target`. A socket buffer, or the largest "
+        "that auto-tuning may choose (tcp_rmem, tcp_wmem): at most all of it is in flight per "
+        "round trip, of a Linux send buffer 63 % without `tso` and `gso`. A receive window without "
+        "window scaling: 65,535 bytes (RFC 7323, section 2). Loss, in UDP streams with an offered "
+        "rate of at most 90 % of the wire ceiling, by the sequential test of RFC 8337 (section "
+        "7.2): one packet in 3 x window² or four times as many, 5 % for either error. The wire "
+        "ceiling. The measured throughput, below 98 % of the target. `passes`: both buffers allow "
+        "enough even by the lower bounds (on Linux half of a receive buffer, 40 % of a send "
+        "buffer), a stream reached 98 % of the target, and the loss is low enough, in these UDP "
+        "streams or in all streams with segments sent again. `undecided`: the records show neither",
+    values={
+        "fails": value(
+            _("{target_bit_per_s} over TCP at {target_rtt_ns} fails: {bounds}"),
+            severity="warning", rank=60,
+            advice=_("the tightest limit is listed first: enlarge that buffer or auto-tuning’s "
+                "limit (tcp_rmem, tcp_wmem), remove the cause of the loss, or lower the target")),
+        "passes": value(
+            _("{target_bit_per_s} over TCP at {target_rtt_ns} passes: {receiver} and {sender} "
+                "allow windows of at least {needed_window_bytes}, and the loss of {lost_packets} "
+                "of {packets} packets is within RFC 8337’s limit of one in {run_length_packets}"),
+            rank=64, advice=_("nothing in the records contradicts this")),
+        "undecided": value(
+            _("{target_bit_per_s} over TCP at {target_rtt_ns} is undecided: {doubts}"), rank=65,
+            advice=_("send for longer, or with larger socket buffers, so that the records "
+                "decide"))})

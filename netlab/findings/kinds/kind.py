@@ -91,29 +91,39 @@ class Kind(str, metaclass=_OfTable):
         return (getattr, (Kind, str(self)))
 
 
-def warning(name: str, *texts: Message, **row: Any) -> Kind:
+def warning(title: str, *texts: Message, **row: Any) -> None:
     """Add a row for a warning: the figure does not describe the network, or is not reliable.
 
-    ``texts`` are the versions of its sentence (``says``), or for a limit those of its figures
-    (``shown``). ``row`` has the other fields of ``Kind``. ValueError if the name exists already.
+    ``title``: a name, or name/value. ``texts`` are the versions of its sentence (``says``), or for
+    a limit those of its figures (``shown``). ``row`` has the other fields of ``Kind``; its
+    ``values`` map each value of the name to what is different there, made with ``value``.
+    ValueError if the name, with its value, exists already.
     """
-    return _add(name, "warning", texts, row)
+    _add(title, texts, {"severity": "warning", **row})
 
 
-def note(name: str, *texts: Message, **row: Any) -> Kind:
+def note(title: str, *texts: Message, **row: Any) -> None:
     """Add a row for a note: anything else worth stating. Without a rank, the note gets rank 90, so
     that it comes after warnings.
     """
-    return _add(name, "note", texts, {"rank": 90, **row})
+    _add(title, texts, {"severity": "note", "rank": 90, **row})
 
 
-def _add(title: str, severity: Severity, texts: Templates, row: dict[str, Any]) -> Kind:
-    name, _slash, value = title.partition("/")
-    texts_of = {"shown" if "limit" in row else "says": texts}
-    kind = Kind(name, severity, value=value, **{**texts_of, **row})
-    if KINDS.setdefault(_dashed(kind), kind) is not kind:
-        raise ValueError(f"there is a kind of finding called {kind} already")
-    return kind
+def value(*texts: Message, **own: Any) -> dict[str, Any]:
+    """The texts and fields in which one value of a kind differs from the others."""
+    return {"texts": texts, **own} if texts else own
+
+
+def _add(title: str, texts: Templates, row: dict[str, Any]) -> None:
+    name, _slash, only = title.partition("/")
+    for called, own in row.pop("values", {only: {}}).items():
+        fields = {"texts": texts, **row, **own}
+        own_texts = fields.pop("texts")
+        kind = Kind(
+            name, value=called, **{"shown" if "limit" in fields else "says": own_texts, **fields}
+        )
+        if KINDS.setdefault(_dashed(kind), kind) is not kind:
+            raise ValueError(f"there is a kind of finding called {kind} already")
 
 
 def words_of(kind: Kind) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""Kinds of findings about round trips and connections. No I/O."""
+"""Kinds of findings about round trips and connections."""
 
-from netlab.findings.kinds.kind import note, warning
+from netlab.findings.kinds.kind import note, value, warning
 from netlab.messages import _
 
 SECTION = "Round trips and connections"
@@ -133,36 +133,31 @@ note(
         "does not show this finding if `trip-waited-for-cpu` or `first-packet-lost` explains it. "
         "Trials in which data stopped or a process did not run are left out.")
 note(
-    "comparison/differs",
-    _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in {differing} of "
-        "{all_pairs} (n = {n})"),
-    _("{only_ratio} times as long as with {baseline}, shown in 1 of {all_pairs} (n = {n})"),
-    _("{ratio} times as long as with {baseline}, the mean of {pairs_of_cells} (99 %: {low_ratio} "
-        "to {high_ratio}, n = {n})"),
-    _("{ratio} times as long as with {baseline} (99 %: {low_ratio} to {high_ratio}, n = {n})"),
-    rule="round_trips.variants:variants", rank=65,
-    advice=_("the table of round trips has each cell with its interval"),
-    section=SECTION,
-    condition="The cells of each compared pair belong to one pairing and differ in only one "
-        "setting, which has two to four values in the run. The setting is the protocol, the IP "
-        "version, how the ends receive, TCP_NODELAY, UDP's checksum, congestion control, or how "
-        "connections are closed. Student's t test compares all pairs of cells with the same two "
-        "values of the setting together. It uses the logarithms of the trials' means, paired by "
-        "block (Welch's test for imported figures). The test needs at least three trials, and the "
-        "difference must be at least 0.5 %. The comparisons of all settings of a run are tested "
-        "together (Benjamini and Hochberg, 1 %). Usually the finding has the mean difference of "
-        "the pairs. In two cases it has the number of pairs that differ instead. First: single "
-        "pairs contradict the mean. Second: only single pairs show a difference.")
-note(
-    "comparison/inconclusive",
-    _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "
-        "{detectable_share} could have been detected)"),
-    rank=80, leads=False,
-    advice=_("more trials show smaller differences"),
-    section=SECTION,
-    condition="As `comparison/differs`, but neither the mean of the pairs nor a single pair of "
-        "cells shows a difference. The finding has the smallest difference that would be detected "
-        "in four of five such runs [Bloom, Evaluation Review 19, 1995].")
+    "comparison", section=SECTION,
+    condition="cells of one pairing that differ in one setting with two to four values in the run: "
+        "protocol, IP version, how the ends receive, TCP_NODELAY, UDP's checksum, congestion "
+        "control, or how connections are closed. `differs`: over all pairs of cells with the same "
+        "two values, Student's t test of the logarithms of the trials' means, paired by block "
+        "(Welch's test for imported figures), with at least three trials, shows a difference of at "
+        "least 0.5 %; all comparisons of a run are tested together (Benjamini and Hochberg, 1 %). "
+        "The number of differing pairs is stated instead of the mean if single pairs contradict it "
+        "or only they show it. `inconclusive`: neither; with the smallest difference that would be "
+        "detected in four of five such runs [Bloom, Evaluation Review 19, 1995].",
+    values={
+        "differs": value(
+            _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in "
+                "{differing} of {all_pairs} (n = {n})"),
+            _("{only_ratio} times as long as with {baseline}, shown in 1 of {all_pairs} (n = "
+                "{n})"),
+            _("{ratio} times as long as with {baseline}, the mean of {pairs_of_cells} (99 %: "
+                "{low_ratio} to {high_ratio}, n = {n})"),
+            _("{ratio} times as long as with {baseline} (99 %: {low_ratio} to {high_ratio}, n = "
+                "{n})"), rule="round_trips.variants:variants", rank=65,
+            advice=_("the table of round trips has each cell with its interval")),
+        "inconclusive": value(
+            _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "
+                "{detectable_share} could have been detected)"), rank=80, leads=False,
+            advice=_("more trials show smaller differences"))})
 note(
     "trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),
