@@ -1,4 +1,4 @@
-"""Removes control characters from texts for a terminal, wraps lines and colours failures. No I/O.
+"""Harmless texts: no control characters on a terminal, lines wrapped, no formulas in a spreadsheet.
 
 Everything that netlab prints for people passes these functions, and so does every text from a host
 that netlab stores. In a text from a host, an escape sequence could move the cursor, set a title or
@@ -167,3 +167,14 @@ def _cut(line: str, width: int, hang: str = _HANG) -> Iterator[str]:
             now, has_word = indent + hang, False
         now += f" {word}" if has_word else word
     yield now.rstrip()
+
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def harmless(text: str) -> str:
+    """The text, with an apostrophe in front if a spreadsheet would treat it as a formula.
+
+    Source: OWASP, CSV injection.
+    """
+    return "'" + text if text.startswith(_FORMULA_STARTS) else text

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from netlab.cli.compare import check, compare
-from netlab.cli.history import history
 from netlab.cli.imports import import_
-from netlab.cli.init import init
-from netlab.cli.lab import lab
-from netlab.cli.measure import measure
+from netlab.cli.lab import lab, probes
+from netlab.cli.measure import init, measure
 from netlab.cli.options import (
     FILE,
     HOSTS,
@@ -37,19 +34,20 @@ from netlab.cli.options import (
 )
 from netlab.cli.output import (
     Loudness,
+    guard_streams,
+    has_output,
     loudness,
     notify,
     set_loudness,
+    settle_streams,
     show,
     show_data,
     show_usage,
     width,
 )
-from netlab.cli.probes import probes
-from netlab.cli.report import export, report, show_overview, show_report
-from netlab.cli.streams import guard_streams, has_output, settle_streams
-from netlab.collector import without_collector
+from netlab.cli.report import check, compare, export, history, report, show_overview, show_report
 from netlab.errors import Interrupted, NetlabError, UsageError
+from netlab.interpreter import without_collector
 from netlab.runner.ending import interruptible, raise_swallowed
 from netlab.version import VERSION
 

@@ -27,8 +27,8 @@ from netlab.findings.streams.link_limits import OF_LINKS
 from netlab.findings.streams.trial_counts import cells_mostly
 from netlab.results.run import Run, read_checked
 from netlab.results.value_types import RUN_CHECK
+from netlab.store.plan import StatedFacts, stated_facts_of
 from netlab.store.reader import read_cells
-from netlab.store.source_facts import StatedFacts, stated_facts_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import median
-from netlab.store.source_facts import StatedFacts
+from netlab.store.plan import StatedFacts
 
 TOLERANCE = 0.02
 """Maximum difference between a window (the time that a trial measured) and the requested time, as a

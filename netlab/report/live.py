@@ -24,9 +24,8 @@ from netlab.results.arrow.large_run import is_large
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error, read_inside, write_inside
-from netlab.store.reader import JOURNAL, StoredRun, holder_of
+from netlab.store.reader import JOURNAL, StoredRun, holder_of, measures_here
 from netlab.store.status import status_of
-from netlab.store.this_machine import measures_here
 
 LOOKS_S = 0.5
 """Time between two checks of the journal."""

@@ -12,7 +12,7 @@ import pandas as pd
 from netlab.errors import UsageError
 from netlab.results.core import core_names
 from netlab.results.run import load
-from netlab.spreadsheet import harmless
+from netlab.terminal import harmless
 
 
 def export(folder: Path, form: str, *, core: bool = False) -> bytes:

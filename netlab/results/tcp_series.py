@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import FLOWS
 from netlab.results.column import Column
-from netlab.store.packed_values import PackedValues
+from netlab.store.journal import PackedValues
 
 if TYPE_CHECKING:
     import pandas as pd

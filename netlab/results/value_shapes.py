@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from netlab.experiment.records import LARGEST_FLOAT, Value
-from netlab.store.packed_values import COUNTS, PackedValues
+from netlab.store.journal import COUNTS, PackedValues
 
 ValueKind = Literal[
     "a truth value",

@@ -38,8 +38,8 @@ from netlab.runner.skip_reasons import (
     interrupted,
 )
 from netlab.runner.trial_faults import KeepTraceback
+from netlab.store.reader import machine_id
 from netlab.store.run_folder import RunFolder
-from netlab.store.this_machine import machine_id
 
 CLOSE_S = 3.0
 """Time for all hosts together to end their agents."""

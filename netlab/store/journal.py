@@ -1,9 +1,13 @@
-"""The journal: an append-only file of lines with checksums. Damaged lines are reported.
+"""The journal: an append-only file of checksummed lines, and the checked record or note in a line.
 
 A line is ``crc32 space json line-feed``. The first part is eight hex digits of zlib.crc32 over the
 JSON's bytes. The JSON is one object in ASCII with at least ``kind`` and ``at`` (wall clock). One
 call writes a line. A line that was only partly written (a torn line) is never changed, and the next
-line begins after it.
+line begins after it. Every line without a record is a note.
+
+A run has tens of thousands of records with some hundred values each, and few different sets of
+names. In memory, records with the same names share one copy of the names, and a series of numbers
+is an array of machine numbers.
 """
 
 from __future__ import annotations
@@ -12,23 +16,108 @@ import contextlib
 import errno
 import io
 import json
+import math
 import os
 import re
 import stat
+import sys
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
 from netlab.errors import StoreError
-from netlab.experiment.records import refuse_constant
+from netlab.experiment.records import Record, Value, check_text, from_data, refuse_constant
 from netlab.messages import _, counted
-from netlab.store.background_sync import BackgroundSync
-from netlab.store.files import disk_error, open_inside, sync_folder, write_all
-from netlab.store.system import open_file, read_at
+from netlab.store.files import disk_error, open_file, open_inside, read_at, sync_folder, write_all
+from netlab.store.plan import PlannedCell
+
+
+class BackgroundSync:
+    """Calls ``sync`` in a thread, one call at a time.
+
+    Requests that arrive during a call share the next call. After a call that failed, ``sync`` is
+    not called again.
+    """
+
+    def __init__(self, sync: Callable[[], None]) -> None:
+        self._sync = sync
+        self._changed = threading.Condition()
+        self._requested: Future[None] | None = None
+        self._running: Future[None] | None = None
+        self._failed: Future[None] | None = None
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def ask(self) -> Future[None]:
+        """Request a sync. Once the future is done, all data written before is durable; the future
+        holds the exception that ``sync`` raised.
+        """
+        with self._changed:
+            if self._failed is not None:
+                return self._failed
+            if self._requested is None:
+                self._requested = Future()
+                self._changed.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+            return self._requested
+
+    def wait(self) -> None:
+        """Wait until no sync is requested or running; raise the exception of a call that failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._requested is None and self._running is None)
+            failed = self._failed
+        if failed is not None:
+            failed.result()
+
+    def check(self) -> None:
+        """Raise the exception of a call that failed, without waiting."""
+        if self._failed is not None:
+            self._failed.result()
+
+    def end(self) -> None:
+        """Let the thread end after the sync that is requested."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while (future := self._next()) is not None:
+            try:
+                self._sync()
+            except Exception as error:
+                self._finish(future, error)
+            else:
+                self._finish(future, None)
+
+    def _next(self) -> Future[None] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._requested is not None or self._ended)
+            self._running, self._requested = self._requested, None
+            return self._running
+
+    def _finish(self, future: Future[None], error: Exception | None) -> None:
+        with self._changed:
+            self._running = None
+            if error is not None:
+                self._failed = future
+                if self._requested is not None:
+                    self._requested.set_exception(error)
+                    self._requested = None
+            self._changed.notify_all()
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
 
 MAX_LINE_BYTES = 16 * 2**20
 """Maximum length of a line. A longer line counts as damaged; no intact line is looked for in it."""
@@ -352,3 +441,256 @@ def scan_pieces(path: Path, begin_bytes: int) -> Iterator[tuple[int, bytes]]:
             yield from _pieces(file)
     except OSError as error:
         raise disk_error(error, path, "read the journal") from None
+
+
+_LONGEST_SHARED = 64
+"""Maximum number of characters of a text that is stored once for all records, such as the name of a
+host."""
+_CODES, _SIZES = "BHIQq", (1 << 8, 1 << 16, 1 << 32, 1 << 64)
+"""Type codes of an array, and the first value that is too large for each unsigned one."""
+COUNTS = frozenset("BHIQ")
+"""The type codes of whole numbers of 0 or more."""
+_MOST_SETS = 4096
+"""Maximum number of sets of names that are shared; further records have their own copy."""
+
+
+class PackedValues(Mapping[str, Value]):
+    """The values of one record, in their order; each access to a series builds a new list."""
+
+    __slots__ = ("_held", "_places")
+
+    def __init__(self, places: Mapping[str, int], entries: tuple[Any, ...]) -> None:
+        self._places = places
+        self._held = entries
+
+    def __getitem__(self, name: str) -> Value:
+        value: Value = _as_value(self._held[self._places[name]])
+        return value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As in any mapping."""
+        place = self._places.get(name)
+        if place is None:
+            return default
+        entry = self._held[place]
+        return entry.tolist() if type(entry) is array else entry  # a report makes millions of calls
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def values(self) -> ValuesView[Value]:
+        """As in any mapping."""
+        return _Values(self)
+
+    def items(self) -> ItemsView[str, Value]:
+        """As in any mapping."""
+        return _Items(self)
+
+    def in_order(self) -> Iterator[Value]:
+        """All values without their names."""
+        return map(_as_value, self._held)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """All values as they are stored; the series must not be changed."""
+        return self._held
+
+    def counts(self, name: str) -> Sequence[int] | None:
+        """A series of whole numbers of 0 or more as it is stored; the caller must not change it.
+        ``None`` if the value is anything else.
+        """
+        place = self._places.get(name)
+        entry = None if place is None else self._held[place]
+        return entry if type(entry) is array and entry.typecode in COUNTS else None
+
+
+class _Values(ValuesView[Value]):
+    """The values, without a look-up of each."""
+
+    _mapping: PackedValues
+
+    def __iter__(self) -> Iterator[Value]:
+        return self._mapping.in_order()
+
+
+class _Items(ItemsView[str, Value]):
+    """Names and values, without a look-up of each."""
+
+    _mapping: PackedValues
+
+    def __iter__(self) -> Iterator[tuple[str, Value]]:
+        return zip(self._mapping, self._mapping.in_order(), strict=True)
+
+
+def packed_values(values: Mapping[str, Value]) -> PackedValues:
+    """The same values in compact form."""
+    entries: list[Any] = list(values.values())
+    for place, kind in _other_places(tuple(map(type, entries))):
+        value = entries[place]
+        if kind is list:
+            entries[place] = _as_array(value)
+        elif len(value) <= _LONGEST_SHARED:
+            entries[place] = sys.intern(value)  # as in ``shared``, without the cost of a call
+    return PackedValues(_places(tuple(values)), tuple(entries))
+
+
+@lru_cache(maxsize=_MOST_SETS)
+def _other_places(types: tuple[type, ...]) -> tuple[tuple[int, type], ...]:
+    """The places of texts and series, with their type."""
+    return tuple((place, kind) for place, kind in enumerate(types) if kind in (str, list))
+
+
+def shared(text: str) -> str:
+    """The shared copy of a short text; a long text is returned itself."""
+    return sys.intern(text) if type(text) is str and len(text) <= _LONGEST_SHARED else text
+
+
+@lru_cache(maxsize=_MOST_SETS)
+def _places(names: tuple[str, ...]) -> Mapping[str, int]:
+    return {shared(name): place for place, name in enumerate(names)}
+
+
+def _as_array(values: list[int] | list[float]) -> Any:
+    """An array of machine numbers if all values have one type and fit; else the list itself."""
+    # Many series have one number, because most trials have one stream.
+    kind = type(values[0]) if len(values) == 1 else _one_type(values)
+    if kind is float:
+        return array("d", values)
+    if kind is not int:
+        return values
+    code = _CODES[bisect_right(_SIZES, max(values))]
+    try:
+        return array(code, values)
+    except OverflowError:  # below 0
+        return _as_signed(values)
+
+
+def _one_type(values: list[Any]) -> type | None:
+    kinds = set(map(type, values))
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _as_signed(values: list[Any]) -> Any:
+    try:
+        return array("q", values)
+    except OverflowError:
+        return values
+
+
+def _as_value(entry: Any) -> Any:
+    return entry.tolist() if type(entry) is array else entry
+
+
+def all_shared(data: Any) -> Any:
+    """The same JSON data with shared copies of its names."""
+    if isinstance(data, dict):
+        return {sys.intern(name): all_shared(value) for name, value in data.items()}
+    return list(map(all_shared, data)) if isinstance(data, list) else data
+
+
+MAX_NOTE_DEPTH = 16
+"""Deepest nesting of a note's data."""
+MAX_NUMBER = 2**31
+"""Numbers of trials and attempts are below this limit."""
+
+TrialKey = tuple[str, int]
+"""A cell's key and the trial's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """Checks of file contents; they raise ValueError, with a sentence, for impossible contents."""
+
+    settings: Callable[[str, Mapping[str, Value]], None]
+    """Checks the settings of a test, which is given by its name."""
+    values: Callable[[Mapping[str, Value]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line of the journal that is not a record: ``session``, ``facts``, ``attempt``, …"""
+
+    kind: str
+    at: str
+    """Wall clock of the machine that ran netlab, ISO 8601, UTC."""
+    data: Mapping[str, Any]
+    line: int
+    """Line number in the journal, from 1."""
+
+
+Keep = Callable[[Record], Record]
+"""Reduces a record to the part that is kept in memory."""
+
+
+def as_it_is(record: Record) -> Record:
+    """Keep the whole record."""
+    return record
+
+
+def record_in(
+    line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep
+) -> Record:
+    """The record in a line. Raises ValueError with a sentence if the record is malformed."""
+    record = from_data(line.data, look_at_values=check is None)
+    if not (0 < record.trial < MAX_NUMBER and 0 < record.attempt < MAX_NUMBER):
+        raise ValueError("the number of the trial or of the attempt is not from 1 to 2^31 - 1")
+    for name in (record.cell, record.pairing, record.server, record.client, record.test):
+        check_text(name)
+    cell = cells.get(record.cell)
+    # Later readers of the record rely on the test of its cell.
+    if cell is not None and (record.test, record.pairing) != (cell.test, cell.pairing):
+        raise ValueError(_("its test or its pairing differs from that of its cell"))
+    # The compact form is checked faster, because a series of machine numbers has one type.
+    record = _compact(record, cell)
+    if check is not None:
+        check.settings(record.test, record.settings)
+        check.values(record.values)
+    reduced = keep(record)
+    return record if reduced is record else _compact(reduced, cell)
+
+
+def _compact(record: Record, cell: PlannedCell | None) -> Record:
+    """The same record, sharing its texts and names with other records."""
+    return replace(
+        record,
+        cell=record.cell if cell is None else cell.key,
+        pairing=shared(record.pairing),
+        server=shared(record.server),
+        client=shared(record.client),
+        test=shared(record.test),
+        settings=packed_values(record.settings),
+        values=packed_values(record.values),
+    )
+
+
+def note_in(line: JournalLine) -> Note:
+    """The note in a line. Raises ValueError with a sentence if the note is malformed."""
+    kind, at, data = (line.data.get(name) for name in ("kind", "at", "data"))
+    if not isinstance(kind, str) or not isinstance(at, str) or not isinstance(data, dict):
+        raise ValueError(_("neither a record nor a note"))
+    _check_note(data, MAX_NOTE_DEPTH)
+    if kind == "facts" and not isinstance(data.get("facts", {}), dict):
+        raise ValueError(_("a note of facts that contains no mapping"))
+    return Note(shared(kind), at, all_shared(data), line.number)
+
+
+def _check_note(value: object, depth: int) -> None:
+    """Raise ValueError for data that a page of the report cannot show."""
+    if isinstance(value, dict | list):
+        if not depth:
+            raise ValueError(_("a note nested more than {depth} levels deep", depth=MAX_NOTE_DEPTH))
+        for item in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check_note(item, depth - 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(_("a note with a number that is infinite or not a number"))
+    elif isinstance(value, str):
+        check_text(value)

@@ -1,40 +1,28 @@
-"""Reads a run folder: all intact records and notes, and a list of the damage.
+"""Reads a run folder: all intact records and notes, a list of the damage, and whose run it is.
 
-A cell is one combination of pairing (two hosts), test and settings. A trial is one repetition of a
-cell. If a trial fails, it may have several attempts. A record holds the result of one attempt. A
+The records of a run with segments are read one by one from the journal, or all of them at once. A
 session is one execution of netlab that measures; a run that is resumed has several sessions.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, overload
 
-from netlab.collector import without_collector
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.records import Record
 from netlab.experiment.stopping import CellProgress, progress_of
+from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
-from netlab.store.gathered import IN_VAIN, Gathered
-from netlab.store.journal import Damage, scan_journal
-from netlab.store.journal_items import (
-    Keep,
-    Note,
-    RunCheck,
-    TrialKey,
-    as_it_is,
-)
-from netlab.store.journal_reading import JournalReading
-from netlab.store.lock import holder
-from netlab.store.plan import Plan, PlannedCell, from_text
-from netlab.store.segments.chain import SegmentChain, chain_of
-from netlab.store.segments.index import index_of
-from netlab.store.source_facts import stated_facts_of
-from netlab.store.whole_run import AllRecords, LatestOfAll, WholeRun
+from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, as_it_is, scan_journal
+from netlab.store.journal_reading import IN_VAIN, Gathered, JournalReading, holder
+from netlab.store.plan import Plan, PlannedCell, from_text, stated_facts_of
+from netlab.store.segments import SegmentChain, chain_of, index_of
 
 __all__ = [
     "HEADER",
@@ -56,6 +44,72 @@ __all__ = [
     "read_cells",
     "read_plan",
 ]
+
+
+MOST_SINGLE = 1000
+"""After so many single records all of them are read: that takes less time than many positions."""
+
+
+class WholeRun:
+    """All records of a run; they are read when they are needed, and then kept in memory."""
+
+    def __init__(self, gathered: Gathered, read: Callable[[], Gathered]) -> None:
+        """``gathered``: with an index. ``read``: reads the whole journal."""
+        self.gathered = gathered
+        self._read = read
+        self._single = 0
+
+    @cached_property
+    def everything(self) -> Gathered:
+        """All records of the journal."""
+        return self._read()
+
+    def latest(self, trial: TrialKey) -> Record:
+        """The last record of a trial. Raises KeyError, StoreError for a damaged line."""
+        self._single += 1
+        if self._single > MOST_SINGLE or "everything" in self.__dict__:
+            return self.everything.latest[trial]
+        return self.gathered.latest[trial]
+
+
+class AllRecords(Sequence[Record]):
+    """All intact records, in the journal's order."""
+
+    def __init__(self, whole: WholeRun) -> None:
+        self._whole = whole
+
+    def __len__(self) -> int:
+        return self._whole.gathered.record_count
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | Sequence[Record]:
+        return self._whole.everything.records[place]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._whole.everything.records)
+
+
+class LatestOfAll(Mapping[TrialKey, Record]):
+    """(cell, trial) → the trial's last record."""
+
+    def __init__(self, whole: WholeRun) -> None:
+        self._whole = whole
+
+    def __getitem__(self, trial: TrialKey) -> Record:
+        return self._whole.latest(trial)
+
+    def __contains__(self, trial: object) -> bool:
+        return trial in self._whole.gathered.latest
+
+    def __iter__(self) -> Iterator[TrialKey]:
+        return iter(self._whole.everything.latest)
+
+    def __len__(self) -> int:
+        return len(self._whole.gathered.latest)
+
 
 HEADER = "run.json"
 MATRIX = "matrix.yaml"
@@ -239,3 +293,34 @@ def progress_in(plan: Plan, cell: PlannedCell, latest: Mapping[TrialKey, Record]
     trials = range(1, plan.most_of(cell) + 1)
     own = {trial: latest[cell.key, trial] for trial in trials if (cell.key, trial) in latest}
     return progress_of(rule, own)
+
+
+SESSION = "session"
+"""Kind of the journal's note that begins a session and describes the session's hosts."""
+
+
+def machine_id() -> str | None:
+    """This machine's id, if it has one (machine-id(5))."""
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        try:
+            return Path(path).read_text(encoding="ascii").strip() or None
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None
+
+
+def measures_here(stored: StoredRun) -> bool | None:
+    """Whether a host of the last session shares this machine's cores, as hosts of a virtual lab do;
+    ``None`` if no session has described its hosts yet.
+    """
+    descriptions = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
+    if not descriptions or not isinstance(descriptions[-1], Mapping):
+        return None
+    own_id = machine_id()
+    return any(_is_here(host, own_id) for host in descriptions[-1].values())
+
+
+def _is_here(host: Any, own_id: str | None) -> bool:
+    if not isinstance(host, Mapping):
+        return False
+    return host.get("local") is True or (own_id is not None and host.get("machine_id") == own_id)

@@ -22,7 +22,7 @@ from netlab.experiment.records import Record, Status, to_json, utc_now
 from netlab.experiment.stopping import CellProgress, outline
 from netlab.store.files import disk_error, exists, make_folder, write_file
 from netlab.store.journal import Damage, Journal, read_journal
-from netlab.store.lock import WriterLock
+from netlab.store.journal_reading import WriterLock
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials, plan_differences, to_text
 from netlab.store.reader import (
     HEADER,

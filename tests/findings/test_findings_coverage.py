@@ -15,8 +15,7 @@ from netlab.findings.durations import off_time
 from netlab.findings.finding import Group, Kind
 from netlab.findings.series import series_of
 from netlab.imports.common.run_writer import record_of
-from netlab.store.plan import PlannedCell
-from netlab.store.source_facts import StatedDuration, StatedFacts
+from netlab.store.plan import PlannedCell, StatedDuration, StatedFacts
 
 
 def cell(

@@ -16,7 +16,7 @@ from netlab.findings.finding import Kind
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 from netlab.report.text.summary import all_findings, leading, sentences_of
-from netlab.store.source_facts import StatedDuration, StatedFacts
+from netlab.store.plan import StatedDuration, StatedFacts
 
 
 @pytest.fixture(scope="module")

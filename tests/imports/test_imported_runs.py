@@ -15,8 +15,8 @@ from netlab.experiment.matrix import Link
 from netlab.findings.analysis import load
 from netlab.imports.common.facts_file import read_stated
 from netlab.imports.table import import_table
+from netlab.store.plan import stated_facts_of
 from netlab.store.run_folder import RunFolder
-from netlab.store.source_facts import stated_facts_of
 
 # Into which folder
 
@@ -74,7 +74,7 @@ def test_an_import_into_a_folder_with_other_files_is_refused(tmp_path: Path) -> 
 def test_an_import_is_refused_while_another_writer_holds_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netlab.store.lock._PAUSE_S", 0)
+    monkeypatch.setattr("netlab.store.journal_reading._PAUSE_S", 0)
     table = small_table(tmp_path / "table.csv", "LL,TCP,64,16384,88.35")
     import_table(table, tmp_path / "run")
     plan = load(tmp_path / "run").plan

@@ -17,9 +17,8 @@ from netlab.findings.finding import Finding, Kind
 from netlab.findings.series import Series, series_of
 from netlab.imports.common.run_writer import record_of
 from netlab.imports.table import parse_table
-from netlab.store.plan import Plan, PlannedCell
+from netlab.store.plan import Plan, PlannedCell, StatedFacts
 from netlab.store.reader import Note, StoredRun
-from netlab.store.source_facts import StatedFacts
 
 FOLDER = REPORTS / "lab-report"
 TABLE = FOLDER / "lab-report.csv"

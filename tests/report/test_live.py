@@ -25,9 +25,8 @@ from netlab.report import reloading
 from netlab.report.live import LEAST_PAUSE_S, LOOKS_S, SHARE, watch
 from netlab.results.run import read_checked
 from netlab.store.files import write_file
-from netlab.store.reader import StoredRun
+from netlab.store.reader import StoredRun, machine_id
 from netlab.store.run_folder import RunFolder
-from netlab.store.this_machine import machine_id
 
 RELOADS = re.compile(r'<meta http-equiv="refresh" content="(\d+)">')
 TRIALS = [(cell, trial) for trial in (1, 2) for cell in made_plan().cells]
@@ -121,7 +120,7 @@ def test_a_watched_page_follows_the_journal_and_stops_reloading_when_the_run_is_
 def test_no_report_is_made_during_a_run_that_measures_with_this_machine(
     folder: RunFolder, host: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netlab.store.this_machine.machine_id", lambda: host["machine_id"])
+    monkeypatch.setattr("netlab.store.reader.machine_id", lambda: host["machine_id"])
     folder.note("session", hosts={"near": host, "far": {"local": False, "machine_id": "another"}})
     messages: list[str] = []
     read: list[Path] = []

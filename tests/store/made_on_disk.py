@@ -8,7 +8,7 @@ from pathlib import Path
 from netlab.errors import LockedError, StoreError
 from netlab.store.files import make_folder, read_inside, write_private
 from netlab.store.journal import Journal, read_journal
-from netlab.store.lock import WriterLock, holder
+from netlab.store.journal_reading import WriterLock, holder
 
 
 def main(folder: Path) -> None:

@@ -15,8 +15,7 @@ from netlab.experiment.records import to_json
 from netlab.findings.analysis import load
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import make_folder
-from netlab.store.journal import encode_line
-from netlab.store.journal_items import MAX_NUMBER
+from netlab.store.journal import MAX_NUMBER, encode_line
 from netlab.store.run_folder import RunFolder, read
 
 NOW = "2026-01-31T12:00:00Z"

@@ -18,8 +18,7 @@ from made_runs import made_plan, made_record
 
 from netlab.experiment.records import Value, to_json
 from netlab.results.value_types import RUN_CHECK
-from netlab.store.journal import encode_line
-from netlab.store.packed_values import PackedValues, packed_values
+from netlab.store.journal import PackedValues, encode_line, packed_values
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import read
 from netlab.store.run_folder import RunFolder

@@ -90,7 +90,7 @@ def test_the_differences_of_two_matrices_are_listed_with_their_paths(
 def test_a_second_writer_of_a_run_folder_is_refused_with_the_name_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netlab.store.lock._PAUSE_S", 0)
+    monkeypatch.setattr("netlab.store.journal_reading._PAUSE_S", 0)
     with open_folder(tmp_path / "run"):
         with pytest.raises(LockedError, match=f"pid {os.getpid()} on .* since ") as caught:
             open_folder(tmp_path / "run")

@@ -24,7 +24,7 @@ from netlab.findings.analysis import Analysis
 from netlab.report.language.catalogues import FOLDER
 from netlab.results.labels import NAMING
 from netlab.results.run import Run
-from netlab.store.source_facts import stated_facts_of
+from netlab.store.plan import stated_facts_of
 from netlab.version import VERSION
 
 RUNS = sorted(path.parent for folder in (FIXTURES, REPORTS) for path in folder.glob("*/run.json"))

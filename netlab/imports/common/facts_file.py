@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.config.document import Section, read_document, validate
-from netlab.store.source_facts import Remark, StatedDuration, StatedFacts, StatedHost
+from netlab.store.plan import Remark, StatedDuration, StatedFacts, StatedHost
 from netlab.units import parse_seconds
 
 

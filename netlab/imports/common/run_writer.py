@@ -19,9 +19,8 @@ from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.imports.common.csv_table import read_table, text_of
 from netlab.imports.common.tool_result import NOT_RECORDED
 from netlab.results.columns import columns_of
-from netlab.store.plan import Plan, PlannedCell
+from netlab.store.plan import KEY, STATED, Plan, PlannedCell, StatedFacts
 from netlab.store.run_folder import RunFolder
-from netlab.store.source_facts import KEY, STATED, StatedFacts
 
 OF_AN_END = frozenset({"receiver_jitter_ns", "sender_congestion"})
 """Values that only the receiver or the sender can know, and that other tools print as well.

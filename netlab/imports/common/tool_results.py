@@ -22,8 +22,7 @@ from netlab.imports.common.csv_table import read_table, text_of
 from netlab.imports.common.run_writer import TableContext, cell_of, source_of, write_run
 from netlab.imports.common.stated_settings import SETTINGS, with_settings
 from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
-from netlab.store.plan import PlannedCell
-from netlab.store.source_facts import Remark
+from netlab.store.plan import PlannedCell, Remark
 
 MAX_FILES = 10_000
 MAX_VALUE = 1e15

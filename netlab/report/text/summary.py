@@ -109,7 +109,7 @@ def all_findings(run: Analysis) -> Part | None:
 
 def stated(run: Analysis) -> Part | None:
     """Remarks of an imported document outside its table; ``None`` if it has none."""
-    from netlab.store.source_facts import stated_facts_of
+    from netlab.store.plan import stated_facts_of
 
     remarks = stated_facts_of(run.plan).remarks
     if not remarks:

@@ -17,8 +17,7 @@ from netlab.report.tables.elements import (
     TableCell,
     TableLine,
 )
-from netlab.spreadsheet import harmless
-from netlab.terminal import printable, table_lines
+from netlab.terminal import harmless, printable, table_lines
 
 CHARTS = "charts"
 """Folder of the charts, next to the document."""

@@ -17,7 +17,7 @@ from netlab.results.arrow.run_parts import RunParts, parts_of
 from netlab.results.quantities import figure_columns
 from netlab.store.plan import Plan
 from netlab.store.reader import JOURNAL
-from netlab.store.segments.chain import chain_of
+from netlab.store.segments import chain_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

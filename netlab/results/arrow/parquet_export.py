@@ -12,7 +12,7 @@ from netlab.results.arrow.part_tables import ROWS, rest_of, tables_of, tests_in
 from netlab.results.arrow.run_parts import RunParts, parts_of
 from netlab.results.columns import columns_of, describe
 from netlab.results.core import CORE
-from netlab.store.segments.segment import PRIVATE, parquet_file
+from netlab.store.segments import PRIVATE, parquet_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

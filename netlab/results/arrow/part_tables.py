@@ -11,7 +11,7 @@ from netlab.errors import StoreError
 from netlab.results.arrow.arrow_columns import Columns
 from netlab.results.arrow.run_parts import RunParts
 from netlab.results.columns import columns_of
-from netlab.store.segments.segment import FOLDER, Private, parquet_file
+from netlab.store.segments import FOLDER, Private, parquet_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,11 +13,10 @@ from netlab.results.rows import percentiles, row_of
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error
-from netlab.store.gathered import Gathered, LatestRecords
+from netlab.store.journal_reading import Gathered, LatestRecords
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.reader import JOURNAL, gather, progress_in, read_plan
-from netlab.store.segments.chain import SegmentChain, chain_of
-from netlab.store.segments.segment import Segment
+from netlab.store.segments import Segment, SegmentChain, chain_of
 
 TrialRow = Mapping[str, Any]
 

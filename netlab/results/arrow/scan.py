@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netlab.collector import without_collector
 from netlab.errors import UsageError
+from netlab.interpreter import without_collector
 from netlab.results.arrow.part_tables import RUN, rest_of, tests_in
 from netlab.results.arrow.run_parts import RunParts, parts_of
 from netlab.results.columns import columns_of
 from netlab.store.reader import is_run_folder
-from netlab.store.segments.segment import FOLDER, Private
+from netlab.store.segments import FOLDER, Private
 
 if TYPE_CHECKING:
     import duckdb

@@ -24,15 +24,29 @@ from netlab.results.columns import columns_of
 from netlab.results.rows import percentiles, row_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import names_below, remove_below, write_private
-from netlab.store.gathered import counted_attempt
-from netlab.store.journal import MAX_DAMAGES, Damage, JournalLine, items_of, scan_pieces
-from netlab.store.journal_items import as_it_is, note_in, record_in
-from netlab.store.lock import WriterLock
+from netlab.store.journal import (
+    MAX_DAMAGES,
+    Damage,
+    JournalLine,
+    as_it_is,
+    items_of,
+    note_in,
+    record_in,
+    scan_pieces,
+)
+from netlab.store.journal_reading import WriterLock, counted_attempt
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials
 from netlab.store.reader import JOURNAL, TrialKey, read_plan
-from netlab.store.segments.chain import chain_of
-from netlab.store.segments.index import index_of
-from netlab.store.segments.segment import FOLDER, LinePlace, Private, Segment, checksum, range_of
+from netlab.store.segments import (
+    FOLDER,
+    LinePlace,
+    Private,
+    Segment,
+    chain_of,
+    checksum,
+    index_of,
+    range_of,
+)
 
 SEGMENT_BYTES = 256 << 20
 """A segment is closed when it covers so many bytes of the journal, or so many lines."""

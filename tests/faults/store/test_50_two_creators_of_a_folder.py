@@ -13,7 +13,7 @@ from commands import Commands, commands
 from draws import drawn
 
 from benchmarks.faults.folder_creation import create_at_once
-from netlab.store.lock import WriterLock
+from netlab.store.journal_reading import WriterLock
 
 __all__ = ["commands"]
 
@@ -42,7 +42,7 @@ def test_exactly_one_of_several_controllers_that_create_a_run_folder_at_once_suc
 def test_a_run_into_a_folder_in_use_names_the_process_that_writes_and_exits_with_code_6(
     commands: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netlab.store.lock._PAUSE_S", 0)
+    monkeypatch.setattr("netlab.store.journal_reading._PAUSE_S", 0)
     (commands.folder / "matrix.yaml").write_text(MATRIX)
     (commands.folder / "out").mkdir()
     lock = WriterLock.acquire(commands.folder / "out" / "lock")

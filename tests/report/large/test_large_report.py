@@ -31,7 +31,7 @@ from netlab.report.live import watch
 from netlab.report.text.finding_sentences import findings_json
 from netlab.results.arrow import large_run as large
 from netlab.results.arrow.segment_writer import compact
-from netlab.store.lock import WriterLock
+from netlab.store.journal_reading import WriterLock
 from netlab.store.status import status_of
 
 pytestmark = pytest.mark.needs("pyarrow")

@@ -239,7 +239,7 @@ def test_without_pyarrow_netlab_reads_the_journal_and_makes_no_journal_segments(
 ) -> None:
     before = told(read_checked(run))
     whole(run)
-    for module in ("netlab.store.segments.chain", "netlab.results.arrow.segment_writer"):
+    for module in ("netlab.store.segments", "netlab.results.arrow.segment_writer"):
         monkeypatch.setattr(f"{module}.find_spec", lambda _name: None)
     assert told(read_checked(run)) == before
     assert isinstance(read_checked(run).records, tuple)

@@ -19,10 +19,10 @@ from netlab.results.arrow.segment_writer import SEGMENTS_LOCK, compact
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.runner import run as runner
-from netlab.store.lock import WriterLock
+from netlab.store.journal_reading import WriterLock
 from netlab.store.reader import StoredRun
 from netlab.store.run_folder import RunFolder
-from netlab.store.segments.chain import chain_of
+from netlab.store.segments import chain_of
 
 pytestmark = pytest.mark.needs("pyarrow")
 

@@ -1,1 +1,0 @@
-"""Segments: closed parts of a journal as Parquet files, and an index of the trials in them."""
