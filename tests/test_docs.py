@@ -155,12 +155,31 @@ def test_every_setting_of_a_matrix_is_documented() -> None:
     assert [key for key in keys if f"`{key}`" not in text] == []
 
 
-def test_the_page_on_reliability_has_a_row_for_each_file_of_tests_faults() -> None:
+def test_the_list_of_faults_has_a_row_for_each_file_of_tests_faults_with_its_figures() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "scripts" / "reliability.py"))
-    assert script["PAGE"].read_text("utf-8") == script["updated"](script["figures_of_before"]())
+    figures = script["measured"]()
+    listed = script["table"](figures)
+    files = {path.stem for path in (ROOT / "tests" / "faults").glob("*/test_*.py")}
+    assert set(re.findall(r"/(test_\d\d_\w+)\.py` \|$", listed, re.MULTILINE)) == files
+    assert set(figures) == files
     for of_folder in script["rows"]().values():
         numbers = [row.number for row in of_folder]
         assert len(numbers) == len({*numbers})
+
+
+def test_the_figures_of_the_fault_suite_are_those_of_its_last_results(tmp_path: Path) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "scripts" / "reliability.py"))
+    name = "tests.faults.link.test_03_cable_down_for_good"
+    figure = '<properties><property name="figure" value="2 | 3"/></properties>'
+    results = tmp_path / "results.xml"
+    results.write_text(
+        f'<testsuite><testcase classname="{name}" name="test_a[injected]">{figure}</testcase>'
+        f'<testcase classname="{name}" name="test_a[recorded]"><failure message="no"/></testcase>'
+        "</testsuite>"
+    )
+    read = script["results_in"](results)
+    assert read == {"test_03_cable_down_for_good": {"figure": ["2 | 3"]}}
+    assert "| 2 \\| 3 |" in script["table"](read)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Makes the lists of the documentation: packages, files, the commands' help, columns.
+"""Makes the lists of the documentation: packages, files, commands, columns, faults.
 
 ``python docs/scripts/code_map.py`` (``make docs``) updates ARCHITECTURE.md and the drawing of
 docs/scripts/storeys.py; a test checks that they are current. ``make site`` puts the longer lists
@@ -104,11 +104,18 @@ def columns(test: str = "") -> str:
     return "\n".join(["| column | dtype | unit | meaning |", "|---|---|---|---|", *rows])
 
 
+def faults() -> str:
+    """Tables of the faults that tests inject, with the figures of their last run."""
+    suite = runpy.run_path(str(ROOT / "docs" / "scripts" / "reliability.py"))
+    return str(suite["table"](suite["measured"]()))
+
+
 TESTS = ("round_trip", "connect", "payload_search", "throughput_search", "latency_under_load")
 """Kinds of test with columns of their own."""
 LISTS: Mapping[str, Callable[[], str]] = {
     "files": files,
     "commands": commands,
+    "faults": faults,
     "columns": columns,
     **{f"columns of {test}": functools.partial(columns, test) for test in TESTS},
 }

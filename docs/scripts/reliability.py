@@ -1,15 +1,17 @@
-"""Writes docs/reliability.md from the fault suite: one row per file of tests/faults.
+"""Makes the list of the fault suite: one row per file of tests/faults, with its last figures.
 
-``python docs/scripts/reliability.py [RESULTS.xml]`` (``make reliability``). A file's first sentence
-states what holds. The results of pytest (``--junitxml``) add the figures that its tests recorded
-(``record_property("figure", …)``, ``"n"``, ``"seed"``), skipped tests with the reason, and for
-tests without figures the number of passed cases. Cases that judge what is stored of an earlier
-night (``[recorded…]``) are left out. Without results the previous figures stay.
+A file's first sentence states what holds. ``python docs/scripts/reliability.py RESULTS.xml``
+(``make reliability``) stores the figures of a run of pytest (``--junitxml``) in
+reliability_measured.json: those that the tests recorded (``record_property("figure", …)``, ``"n"``,
+``"seed"``), skipped tests with the reason, and for tests without figures the number of passed
+cases. Cases that judge what is stored of an earlier night (``[recorded…]``) are left out. The site
+shows the list in docs/reliability.md.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from collections import Counter, defaultdict
@@ -19,8 +21,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SUITE = ROOT / "tests" / "faults"
-PAGE = ROOT / "docs" / "reliability.md"
-BEGIN, END = "<!-- made by docs/scripts/reliability.py -->", "<!-- end -->"
+MEASURED = ROOT / "docs" / "scripts" / "reliability_measured.json"
 WHERE = {
     "link": "Cables and paths",
     "host": "Hosts and their probes",
@@ -96,16 +97,9 @@ def results_in(path: Path) -> Results:
     return results
 
 
-def figures_of_before() -> Results:
-    """As ``results_in``, from the present page."""
-    results: Results = {}
-    for line in PAGE.read_text("utf-8").splitlines() if PAGE.exists() else ():
-        cells = [word.strip() for word in re.split(r"(?<!\\)\|", line)[1:-1]]
-        stem = re.search(r"test_\d\d_\w+", cells[-1]) if cells else None
-        if stem is not None:
-            values = (cell.replace(BAR, "|") for cell in cells[2:-1])
-            recorded = zip(RECORDED, values, strict=True)
-            results[stem[0]] = {name: [value] for name, value in recorded if value}
+def measured() -> Results:
+    """As ``results_in``, of the last run of the suite."""
+    results: Results = json.loads(MEASURED.read_text("utf-8"))
     return results
 
 
@@ -115,17 +109,18 @@ def table(results: Results) -> str:
     for folder, of_folder in rows().items():
         lines = "".join(row.line(results) for row in of_folder)
         if lines:
-            parts.append(f"## {WHERE[folder]}\n\n{HEAD}{lines}")
+            parts.append(f"### {WHERE[folder]}\n\n{HEAD}{lines}")
     return "\n".join(parts)
 
 
-def updated(results: Results) -> str:
-    """The page with current tables."""
-    text = PAGE.read_text("utf-8")
-    head, tail = text.split(BEGIN, 1)
-    return f"{head}{BEGIN}\n\n{table(results)}\n{END}{tail.split(END, 1)[1]}"
+def store(results: Results) -> None:
+    """Write the figures that the table shows."""
+    shown = {
+        stem: {name: values for name, values in sorted(figures.items()) if name in RECORDED}
+        for stem, figures in sorted(results.items())
+    }
+    MEASURED.write_text(json.dumps(shown, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    files = [Path(word) for word in sys.argv[1:]]
-    PAGE.write_text(updated(results_in(files[0]) if files else figures_of_before()), "utf-8")
+    store(results_in(Path(sys.argv[1])))
