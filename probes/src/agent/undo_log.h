@@ -4,7 +4,7 @@
 #ifndef UNDO_LOG_H
 #define UNDO_LOG_H
 
-#include "platform/undo.h"
+#include "platform/plat.h"
 #include "protocol/error.h"
 #include "protocol/request.h"
 #include "protocol/settings.h"

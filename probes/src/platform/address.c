@@ -1,6 +1,6 @@
 /* Reads, writes and compares numeric addresses, by calls that every system has. */
 #define _GNU_SOURCE /* getaddrinfo, if only C11 is requested */
-#include "platform/sockaddr.h"
+#include "platform/address.h"
 
 bool plat_address_parse(const char *text, unsigned port, struct plat_address *out)
 {

@@ -397,4 +397,129 @@ struct plat_tcp_info {
 };
 void plat_tcp_info(plat_socket socket, struct plat_tcp_info *out);
 
+/* ---- frames that netprobe builds, bypassing the system's UDP and IP: capability "packet" ---- */
+
+#define PLAT_HEADERS 128
+struct plat_headers {
+    unsigned char bytes[PLAT_HEADERS]; /* link, IP and UDP headers of a sent frame */
+    unsigned length;
+};
+/* Sends `bytes` on a connected UDP socket, captures the outgoing frame and copies the headers
+ * before `bytes` from this frame. *out becomes a socket that sends whole frames on the same
+ * interface, by plat_send and plat_send_many, with the send buffer and the send timeout of `udp`;
+ * it receives nothing. Returns 0 or an error, such as PLAT_NO_WIRE: the interface is loopback,
+ * which accepts frames only from the system itself. */
+#define PLAT_NO_WIRE (-3)
+int plat_frames_open(plat_socket *out, plat_socket udp, const void *bytes, size_t length,
+                     struct plat_headers *headers);
+/* Returns the error with which the system refuses a socket for frames to this account; an
+ * administrator can allow such sockets. 0: the system does not refuse it, or has no such
+ * sockets. */
+int plat_frames_refusal(void);
+
+/* ---- received frames, before the system's IP and UDP: capability "capture" ---- */
+
+struct plat_capture {
+    plat_socket socket;
+    unsigned char *slots; /* NULL: the capture is not open */
+    size_t bytes, slot_bytes;
+    unsigned slots_a_block, blocks, block, slot; /* block, slot: the next slot to read */
+    bool alone; /* only the capture receives the datagrams, no longer the UDP socket */
+    uint64_t drops;
+};
+/* Captures the unfragmented datagrams for a connected UDP socket from now on. Datagrams with more
+ * than message_bytes bytes of payload may be truncated. The memory for the datagrams has about the
+ * size of the socket's receive buffer. Until the first plat_capture_take the socket receives the
+ * datagrams as well. Returns 0 or an error. */
+int plat_capture_open(struct plat_capture *out, plat_socket udp, size_t message_bytes);
+void plat_capture_close(struct plat_capture *capture);
+/* Works as plat_receive_many does without waiting. The first call discards the datagrams that the
+ * socket has received so far, and the socket receives no more. Skips datagrams with a wrong
+ * checksum, as the system does. */
+ptrdiff_t plat_capture_take(struct plat_capture *capture, plat_socket udp, struct plat_batch *batch);
+/* Number of frames dropped for lack of room so far. */
+uint64_t plat_capture_drops(struct plat_capture *capture);
+
+/* ---- frames that netprobe builds in memory shared with the system: capability "xdp" ---- */
+
+struct plat_ring {
+    unsigned char *bytes; /* `count` places of `room` bytes each */
+    size_t room;
+    unsigned count;
+    uint64_t dropped; /* frames accepted and then dropped because the interface had no room */
+    plat_socket socket;
+    void *system;
+};
+/* Works as plat_frames_open does, for frames with message_bytes bytes after their headers. The
+ * frames bypass the interface's queueing discipline. The error message-too-long (plat_word) means
+ * that such a frame does not fit into a place. */
+int plat_ring_open(struct plat_ring *out, plat_socket udp, size_t message_bytes, const void *bytes,
+                   size_t length, struct plat_headers *headers);
+/* A closed ring has no places, and nothing is sent from it. */
+void plat_ring_close(struct plat_ring *ring);
+/* Number of free places; 0 if none became free within the send timeout. */
+unsigned plat_ring_free(struct plat_ring *ring);
+/* The free place with this number. */
+unsigned char *plat_ring_place(const struct plat_ring *ring, unsigned number);
+/* Sends `length` bytes of each of the first `count` free places. These places are in use until the
+ * system has sent their bytes. Returns `count`, which may be 0, or the negative error number of an
+ * earlier send. */
+ptrdiff_t plat_ring_send(struct plat_ring *ring, unsigned count, size_t length);
+/* Call this after the last plat_ring_send. Returns the number of frames that the system has not
+ * accepted and will not accept. */
+unsigned plat_ring_left(struct plat_ring *ring);
+
+/* ---- the folder: private, of this account, on a disk, so that it is there after a restart ---- */
+
+#define PLAT_UNDO_PATH 1024
+struct plat_undo_folder {
+    intptr_t system;
+    char path[PLAT_UNDO_PATH];
+};
+/* Opens the folder; if it is missing and `make` is set, makes it and syncs it to the disk. A folder
+ * is refused if it is a link, belongs to another account, or may be written by another account. If
+ * the function fails, `why` becomes a sentence with the reason. */
+int plat_undo_folder_open(struct plat_undo_folder *out, bool make, char *why, size_t capacity);
+void plat_undo_folder_close(struct plat_undo_folder *folder);
+
+#define PLAT_UNDO_NAME 16 /* hex digits of a file's name */
+/* Writes the names of the folder's files to `names` in ascending order, at most `most` names.
+ * Returns how many it wrote. */
+unsigned plat_undo_names(const struct plat_undo_folder *folder, char (*names)[PLAT_UNDO_NAME + 1],
+                         unsigned most);
+
+/* ---- a file: locked as long as its agent or the keeper lives ---- */
+
+struct plat_undo_file {
+    intptr_t system;
+    char name[PLAT_UNDO_NAME + 1];
+};
+/* Makes a new file under a random name, locks it, and syncs the folder. */
+int plat_undo_create(const struct plat_undo_folder *folder, struct plat_undo_file *out);
+/* Opens a file of an agent that no longer lives: to write to it if `alone` is set, otherwise to
+ * read it. Returns PLAT_LOCKED if the agent or its keeper lives, or if another process works on the
+ * file. A link or a file of another account is refused. */
+int plat_undo_open(const struct plat_undo_folder *folder, const char *name, bool alone,
+                   struct plat_undo_file *out);
+/* Reads `length` bytes at the offset `at`. Returns the number of bytes, which is smaller at the end
+ * of the file, or the negative error number. */
+ptrdiff_t plat_undo_read(const struct plat_undo_file *file, uint64_t at, void *into, size_t length);
+/* Writes `length` bytes at the offset `at`, and syncs the file to the disk. */
+int plat_undo_write(const struct plat_undo_file *file, uint64_t at, const void *bytes, size_t length);
+/* Closes the file and ends its lock; removes it if `remove` is set. */
+void plat_undo_close(const struct plat_undo_folder *folder, struct plat_undo_file *file, bool remove);
+
+/* ---- the keeper: a process that undoes a file's entries when its agent was killed ---- */
+
+struct plat_undo_keeper {
+    intptr_t process, lifeline; /* process 0: there is no keeper */
+};
+/* Starts the keeper of a file, unless the keeper lives already. If the agent ends before
+ * plat_undo_dismiss, the keeper undoes the entries. Windows has no keeper: there the entries stay
+ * for the next agent. */
+int plat_undo_keep(struct plat_undo_keeper *keeper, const struct plat_undo_folder *folder,
+                   const struct plat_undo_file *file);
+/* Ends the keeper without undoing anything. */
+void plat_undo_dismiss(struct plat_undo_keeper *keeper);
+
 #endif

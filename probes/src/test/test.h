@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "platform/frames.h"
 #include "platform/plat.h"
 #include "protocol/settings.h"
 #include "pure/call_time.h"

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "platform/frames.h"
+#include "platform/plat.h"
 
 static void open_udp(plat_socket *socket, struct plat_address *address)
 {

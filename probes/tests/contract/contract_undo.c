@@ -1,7 +1,7 @@
 /* Tests the folder, the files and the keeper of the undo log. */
 #include "contract/contract.h"
 
-#include "platform/undo.h"
+#include "platform/plat.h"
 
 static bool open_folder(struct plat_undo_folder *folder)
 {

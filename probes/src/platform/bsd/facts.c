@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "platform/hypervisor.h"
+#include "platform/shared.h"
 #include "pure/json.h"
 
 /* ---- sysctl ---- */

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "platform/lock_text.h"
-#include "platform/plat.h"
+#include "platform/shared.h"
 
 /* All users share this file. Everybody may create files in its folder, so this name may belong to a
  * link to somebody's file, to a pipe, or to another user's file. */

@@ -9,8 +9,6 @@
 #include <sys/select.h>
 #include <sys/time.h>
 
-#include "platform/frames.h"
-
 const int plat_buffer_factor = 1;
 const unsigned plat_receive_most = 1;
 

@@ -2,8 +2,7 @@
  * belongs to this network namespace and vanishes when the process ends. While a process holds the
  * lock, other controllers do not measure with this host. */
 #define _GNU_SOURCE
-#include "platform/lock_text.h"
-#include "platform/plat.h"
+#include "platform/shared.h"
 
 #include <errno.h>
 #include <stdio.h>

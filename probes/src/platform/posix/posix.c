@@ -1,14 +1,22 @@
-/* The process, clocks and threads on Linux, macOS and FreeBSD. */
+/* The process, clocks, threads, error numbers and addresses on Linux, macOS and FreeBSD. */
 #define _GNU_SOURCE
 #include "platform/posix/posix.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "platform/coarse_sleep.h"
+#include "platform/shared.h"
+#include "pure/json.h"
 
 /* ---- the process ---- */
 
@@ -187,3 +195,148 @@ void plat_cond_wait(plat_cond *cond, plat_mutex *mutex, uint64_t until_ns)
     pthread_cond_timedwait(cond, mutex, &until);
 }
 #endif
+
+/* ---- error numbers ---- */
+
+_Static_assert(EWOULDBLOCK == EAGAIN, "plat_is_transient tells one of them");
+
+const char *plat_word(int error)
+{
+    switch (error) {
+    case ECONNREFUSED:
+        return "connect-refused";
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EHOSTDOWN:
+        return "unreachable";
+    case ETIMEDOUT:
+    case EINPROGRESS:
+        return "connect-timeout";
+    case EADDRINUSE:
+        return "address-in-use";
+    case EADDRNOTAVAIL:
+        return "address-not-available";
+    case ENODEV:
+    case ENXIO:
+        return "no-such-interface";
+    case EACCES:
+    case EPERM:
+        return "permission-denied";
+    case EMSGSIZE:
+        return "message-too-long";
+    case ENOBUFS:
+        return "no-buffers";
+    case ENOMEM:
+        return "out-of-memory";
+    case ECONNRESET:
+    case EPIPE:
+        return "peer-vanished";
+    case ENOPROTOOPT:
+    case EAFNOSUPPORT:
+    case EPROTONOSUPPORT:
+    case EOPNOTSUPP:
+#if ENOTSUP != EOPNOTSUPP
+    case ENOTSUP:
+#endif
+        return "capability-missing";
+    default:
+        return "system";
+    }
+}
+
+void plat_describe(int error, char *into, size_t capacity)
+{
+    /* strerror_r differs between C libraries; strerror is safe between threads in all of them. */
+    snprintf(into, capacity, "%s", strerror(error));
+}
+
+bool plat_is_no_buffers(int error)
+{
+    return error == ENOBUFS || error == ENOMEM;
+}
+
+bool plat_is_transient(int error)
+{
+    return error == EAGAIN || error == EINTR;
+}
+
+bool plat_is_peer_gone(int error)
+{
+    return error == ECONNRESET || error == EPIPE || error == ECONNREFUSED || error == ENOTCONN ||
+           error == ECONNABORTED || error == ETIMEDOUT;
+}
+
+bool plat_is_unreachable(int error)
+{
+    return error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN || error == ENETDOWN;
+}
+
+bool plat_is_address_in_use(int error)
+{
+    return error == EADDRINUSE;
+}
+
+bool plat_is_missing(int error)
+{
+    return error == ENOENT;
+}
+
+/* ---- addresses of interfaces ---- */
+
+static unsigned prefix_of(const unsigned char *mask, size_t length)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < length * 8 && (mask[i / 8] >> (7 - i % 8) & 1) != 0; i++)
+        bits++;
+    return bits;
+}
+
+/* Writes DEVICE=ADDRESS/PREFIX. False: the address is neither IPv4 nor IPv6. */
+static bool address_word(const struct ifaddrs *at, char *into, size_t capacity)
+{
+    char text[INET6_ADDRSTRLEN];
+    const void *address, *mask;
+    size_t length;
+    if (at->ifa_addr == NULL || at->ifa_netmask == NULL)
+        return false;
+    if (at->ifa_addr->sa_family == AF_INET) {
+        address = &((const struct sockaddr_in *)(const void *)at->ifa_addr)->sin_addr;
+        mask = &((const struct sockaddr_in *)(const void *)at->ifa_netmask)->sin_addr;
+        length = 4;
+    } else if (at->ifa_addr->sa_family == AF_INET6) {
+        address = &((const struct sockaddr_in6 *)(const void *)at->ifa_addr)->sin6_addr;
+        mask = &((const struct sockaddr_in6 *)(const void *)at->ifa_netmask)->sin6_addr;
+        length = 16;
+    } else {
+        return false;
+    }
+    if (inet_ntop(at->ifa_addr->sa_family, address, text, sizeof text) == NULL)
+        return false;
+    snprintf(into, capacity, "%s=%s/%u", at->ifa_name, text, prefix_of(mask, length));
+    return true;
+}
+
+/* Writes as many addresses as fit. A host has only a few, so usually all fit. */
+void posix_facts_addresses(struct json *out)
+{
+    struct ifaddrs *all;
+    char list[8192], word[IF_NAMESIZE + INET6_ADDRSTRLEN + 8];
+    size_t used = 0;
+    if (getifaddrs(&all) != 0)
+        return;
+    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
+        if (!address_word(at, word, sizeof word))
+            continue;
+        size_t length = strlen(word);
+        if (used + 1 + length > sizeof list)
+            break;
+        if (used > 0)
+            list[used++] = ',';
+        memcpy(list + used, word, length);
+        used += length;
+    }
+    freeifaddrs(all);
+    if (used > 0)
+        json_text_of(out, "addresses", list, used);
+}

@@ -3,9 +3,12 @@
 #define PLAT_POSIX_H
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 #include <time.h>
 
-#include "platform/sockaddr.h"
+#include "platform/address.h"
 #include "pure/nanoseconds.h"
 
 /* ---- shared ---- */
@@ -77,7 +80,44 @@ int posix_receive_timeout_ms(int asked_ms);
 int posix_set_dont_fragment(int socket, bool on);
 int posix_get_dont_fragment(int socket, int *on);
 int posix_set_report_drops(int socket, bool on);
-/* Sets PLAT_GIVE_UP_S for unacknowledged data; posix/option.c sets it for idle connections. */
+/* Sets PLAT_GIVE_UP_S for unacknowledged data; posix/socket.c sets it for idle connections. */
 int posix_set_unanswered(int socket, int seconds);
+
+/* ---- programs and keepers ---- */
+
+/* What a child needs, made before the fork. At the fork, other threads may hold locks of the C
+ * library, so a child must not allocate memory. */
+struct posix_launch {
+    const char *path; /* the variable PATH */
+    char *paths;      /* paths to try, each ended by a NUL; an empty path ends the list */
+    char **environment;
+    int descriptors; /* limit of their numbers, for closing them one by one */
+};
+
+/* Prepares for program names of up to name_length bytes. Call posix_launch_end even if this
+ * failed. */
+int posix_launch_prepare(struct posix_launch *launch, size_t name_length);
+void posix_launch_end(struct posix_launch *launch);
+/* Forks a keeper: a child in which all signals stay blocked, so that from its first instruction only
+ * SIGKILL can end it. */
+pid_t posix_fork_keeper(void);
+
+/* ---- for a child as well: these functions make only async-signal-safe calls ---- */
+
+/* Fills in the paths of a program. */
+void posix_launch_find(struct posix_launch *launch, const char *name);
+/* Closes all descriptors from `first` on. */
+void posix_launch_close(const struct posix_launch *launch, int first);
+/* Unblocks all signals and resets them to their default actions. */
+void posix_launch_reset_signals(void);
+/* Becomes the program. It returns only if that failed, with the error number. */
+int posix_launch_execute(const struct posix_launch *launch, char *const *words);
+
+/* ---- the undo log ---- */
+
+/* The undo log has commands that undo changes of this host. Its keeper is a child process that runs
+ * these commands after the agent was killed. The keeper notices the agent's end by a pipe. Returns
+ * the writing end of this pipe; -1: there is no keeper. */
+int posix_undo_lifeline(void);
 
 #endif

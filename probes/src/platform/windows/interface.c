@@ -1,6 +1,6 @@
 /* Finds interfaces, addresses and the route to a peer on Windows. Interfaces have the names that the
  * system shows to people, such as "Ethernet 2". */
-#include "platform/sockaddr.h"
+#include "platform/address.h"
 
 #include <iphlpapi.h>
 #include <netioapi.h>

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "platform/lock_text.h"
+#include "platform/shared.h"
 
 static const wchar_t lock_name[] = L"\\\\.\\pipe\\netlab-host";
 static const DWORD patience_ms = 200;

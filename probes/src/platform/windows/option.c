@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "platform/frames.h"
-
 const int plat_buffer_factor = 1;
 
 /* Level and name of the options whose value is one integer in Winsock's own form. Two options are

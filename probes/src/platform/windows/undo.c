@@ -1,13 +1,11 @@
 /* The folder and the files of the undo log on Windows. The log has commands that undo changes of
- * this host (platform/undo.h). */
-#include "platform/undo.h"
+ * this host (platform/plat.h). */
+#include "platform/windows/windows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
-
-#include "platform/windows/windows.h"
 
 #define PATH_UNITS (PLAT_UNDO_PATH + PLAT_UNDO_NAME + 2)
 

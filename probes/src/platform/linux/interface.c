@@ -1,9 +1,14 @@
-/* Writes the route to a peer and the settings of the route's interface, on Linux. Routes and
- * counters are read by netlink, which works in the current network namespace and has 64-bit
+/* Writes the route to a peer, and settings and counters of the route's interface, on Linux. Routes
+ * and counters are read by netlink, which works in the current network namespace and has 64-bit
  * counters. Settings of the driver are read by SIOCETHTOOL. */
 #define _GNU_SOURCE
+#include "platform/posix/posix.h"
+
 #include <arpa/inet.h>
 #include <linux/ethtool.h>
+#include <linux/genetlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -13,9 +18,246 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "platform/linux/facts.h"
-#include "platform/linux/netlink.h"
-#include "platform/plat.h"
+#include "platform/linux/linux.h"
+#include "platform/linux/newer.h"
+
+/* ---- netlink: one query at a time ---- */
+
+struct netlink_question {
+    struct nlmsghdr header;
+    union {
+        struct rtmsg route;
+        struct ifinfomsg link;
+        struct tcmsg queue;
+        struct genlmsghdr generic;
+    } body;
+    char attributes[96];
+};
+
+union netlink_answer {
+    struct nlmsghdr header;
+    char bytes[16384];
+};
+
+static void netlink_begin(struct netlink_question *question, unsigned short type, size_t body)
+{
+    memset(question, 0, sizeof *question);
+    question->header.nlmsg_len = (uint32_t)NLMSG_LENGTH(body);
+    question->header.nlmsg_type = type;
+    question->header.nlmsg_flags = NLM_F_REQUEST;
+}
+
+static void netlink_add(struct netlink_question *question, unsigned short type, const void *value,
+                        size_t size)
+{
+    char *place = (char *)question + NLMSG_ALIGN(question->header.nlmsg_len);
+    struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(size), .rta_type = type};
+    memcpy(place, &attribute, sizeof attribute);
+    memcpy(place + RTA_LENGTH(0), value, size);
+    question->header.nlmsg_len =
+        (uint32_t)(NLMSG_ALIGN(question->header.nlmsg_len) + RTA_LENGTH(size));
+}
+
+/* Sends the question by the given netlink protocol, such as NETLINK_GENERIC, and reads the answer.
+ * attributes[t] becomes the answer's attribute of type t, for t below `types` (NULL: the answer has
+ * none). False: there is no answer of the type `expected`. */
+static bool netlink_ask_of(int protocol, const struct netlink_question *question,
+                           union netlink_answer *answer, unsigned short expected, size_t body,
+                           struct rtattr **attributes, unsigned types)
+{
+    ssize_t got = -1;
+    int asker = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+    if (asker < 0)
+        return false;
+    if (send(asker, question, question->header.nlmsg_len, 0) > 0)
+        got = recv(asker, answer, sizeof *answer, 0);
+    close(asker);
+    if (got < (ssize_t)NLMSG_LENGTH(body) || answer->header.nlmsg_type != expected ||
+        answer->header.nlmsg_len > (size_t)got)
+        return false;
+    memset(attributes, 0, types * sizeof *attributes);
+    char *at = (char *)NLMSG_DATA(&answer->header) + NLMSG_ALIGN(body);
+    size_t remaining_bytes = answer->header.nlmsg_len - NLMSG_LENGTH(body);
+    for (struct rtattr *attribute = (struct rtattr *)(void *)at; RTA_OK(attribute, remaining_bytes);
+         attribute = RTA_NEXT(attribute, remaining_bytes))
+        if ((attribute->rta_type & NLA_TYPE_MASK) < types)
+            attributes[attribute->rta_type & NLA_TYPE_MASK] = attribute;
+    return true;
+}
+
+static bool netlink_ask(const struct netlink_question *question, union netlink_answer *answer,
+                        unsigned short expected, size_t body, struct rtattr **attributes,
+                        unsigned types)
+{
+    return netlink_ask_of(NETLINK_ROUTE, question, answer, expected, body, attributes, types);
+}
+
+/* Reads the number in an attribute. False: the attribute is missing (NULL) or too short. */
+static bool netlink_u32(const struct rtattr *attribute, uint32_t *value)
+{
+    if (attribute == NULL || RTA_PAYLOAD(attribute) < sizeof *value)
+        return false;
+    memcpy(value, RTA_DATA(attribute), sizeof *value);
+    return true;
+}
+
+/* ---- routes and interfaces, by netlink ---- */
+
+/* Adds an address. Returns its length in bits. */
+static unsigned char add_address(struct netlink_question *question, unsigned short type,
+                                 const struct plat_address *address)
+{
+    const bool v6 = plat_address_v6(address);
+    const size_t size = v6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
+    const size_t offset =
+        v6 ? offsetof(struct sockaddr_in6, sin6_addr) : offsetof(struct sockaddr_in, sin_addr);
+    netlink_add(question, type, address->at.bytes + offset, size);
+    return (unsigned char)(size * 8);
+}
+
+/* Returns the index of the interface by which packets to `to` leave; 0: there is no route. `from`
+ * is their source address (NULL: any), `by` the interface to use (0: any). `attributes` becomes the
+ * attributes of the route, which point into `answer`. */
+static unsigned netlink_route(const struct plat_address *from, const struct plat_address *to,
+                              unsigned by, union netlink_answer *answer,
+                              struct rtattr *attributes[RTA_MAX + 1])
+{
+    struct netlink_question question;
+    struct sockaddr_in6 v6;
+    uint32_t index;
+    netlink_begin(&question, RTM_GETROUTE, sizeof question.body.route);
+    question.body.route.rtm_family = plat_address_v6(to) ? AF_INET6 : AF_INET;
+    question.body.route.rtm_dst_len = add_address(&question, RTA_DST, to);
+    if (from != NULL)
+        question.body.route.rtm_src_len = add_address(&question, RTA_SRC, from);
+    memcpy(&v6, to->at.bytes, sizeof v6);
+    if (by == 0 && plat_address_v6(to))
+        by = v6.sin6_scope_id;
+    if (by != 0)
+        netlink_add(&question, RTA_OIF, &by, sizeof by);
+    return netlink_ask(&question, answer, RTM_NEWROUTE, sizeof(struct rtmsg), attributes,
+                       RTA_MAX + 1) &&
+                   netlink_u32(attributes[RTA_OIF], &index)
+               ? index
+               : 0;
+}
+
+bool plat_interface_between(const struct plat_address *local, const struct plat_address *peer,
+                            char into[PLAT_INTERFACE_NAME])
+{
+    union netlink_answer answer;
+    struct rtattr *attributes[RTA_MAX + 1];
+    char name[IF_NAMESIZE];
+    unsigned index = netlink_route(local, peer, 0, &answer, attributes);
+    if (index == 0 || if_indextoname(index, name) == NULL)
+        return false;
+    snprintf(into, PLAT_INTERFACE_NAME, "%s", name);
+    return true;
+}
+
+bool plat_carrier_changes(const char *name, uint64_t *out)
+{
+    struct netlink_question question;
+    union netlink_answer answer;
+    struct rtattr *attributes[IFLA_MAX + 1];
+    uint32_t changes;
+    netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
+    question.body.link.ifi_index = (int)if_nametoindex(name);
+    if (question.body.link.ifi_index == 0 ||
+        !netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), attributes,
+                     IFLA_MAX + 1) ||
+        !netlink_u32(attributes[IFLA_CARRIER_CHANGES], &changes))
+        return false;
+    *out = changes;
+    return true;
+}
+
+/* ---- pause frames ---- */
+
+/* How many pause frames (IEEE 802.3 annex 31B) an interface sent and received. The numbers are the
+ * counters of the standard (30.3.4.2, 30.3.4.3), which Linux 5.10 and newer report by ethtool's
+ * netlink family. Private statistics of drivers have no defined meaning and are not read. */
+
+/* Constants of <linux/ethtool_netlink.h>, which older systems lack. */
+enum {
+    PAUSE_GET = 21,
+    PAUSE_GET_REPLY = 22,
+    PAUSE_HEADER = 1,
+    PAUSE_STATISTICS = 5,
+    HEADER_INDEX = 1,
+    HEADER_FLAGS = 3,
+    STATISTICS_TOO = 1 << 2,
+    FRAMES_SENT = 2,
+    FRAMES_RECEIVED = 3,
+};
+
+/* Number of ethtool's netlink family; 0: the kernel has no such family. */
+static unsigned short ethtool_family(void)
+{
+    static const char name[] = "ethtool";
+    struct netlink_question question;
+    union netlink_answer answer;
+    struct rtattr *attributes[CTRL_ATTR_FAMILY_ID + 1];
+    unsigned short family;
+    netlink_begin(&question, GENL_ID_CTRL, sizeof question.body.generic);
+    question.body.generic = (struct genlmsghdr){.cmd = CTRL_CMD_GETFAMILY, .version = 1};
+    netlink_add(&question, CTRL_ATTR_FAMILY_NAME, name, sizeof name);
+    if (!netlink_ask_of(NETLINK_GENERIC, &question, &answer, GENL_ID_CTRL,
+                        sizeof question.body.generic, attributes, CTRL_ATTR_FAMILY_ID + 1) ||
+        attributes[CTRL_ATTR_FAMILY_ID] == NULL ||
+        RTA_PAYLOAD(attributes[CTRL_ATTR_FAMILY_ID]) < sizeof family)
+        return 0;
+    memcpy(&family, RTA_DATA(attributes[CTRL_ATTR_FAMILY_ID]), sizeof family);
+    return family;
+}
+
+static bool frames_in(const struct rtattr *statistics, unsigned short type, uint64_t *frames)
+{
+    size_t remaining_bytes = RTA_PAYLOAD(statistics);
+    for (const struct rtattr *attribute = RTA_DATA(statistics); RTA_OK(attribute, remaining_bytes);
+         attribute = RTA_NEXT(attribute, remaining_bytes)) {
+        if ((attribute->rta_type & NLA_TYPE_MASK) != type ||
+            RTA_PAYLOAD(attribute) < sizeof *frames)
+            continue;
+        memcpy(frames, RTA_DATA(attribute), sizeof *frames);
+        return true;
+    }
+    return false;
+}
+
+/* Writes the numbers of pause frames of the interface with this index, if its driver counts
+ * them. */
+static void facts_pause_frames(struct json *out, unsigned interface)
+{
+    struct netlink_question question;
+    union netlink_answer answer;
+    struct rtattr *attributes[PAUSE_STATISTICS + 1];
+    const struct {
+        struct rtattr index_head;
+        uint32_t index;
+        struct rtattr flags_head;
+        uint32_t flags;
+    } header = {{RTA_LENGTH(sizeof(uint32_t)), HEADER_INDEX},
+                interface,
+                {RTA_LENGTH(sizeof(uint32_t)), HEADER_FLAGS},
+                STATISTICS_TOO};
+    const unsigned short family = ethtool_family();
+    uint64_t frames;
+    if (family == 0)
+        return;
+    netlink_begin(&question, family, sizeof question.body.generic);
+    question.body.generic = (struct genlmsghdr){.cmd = PAUSE_GET, .version = 1};
+    netlink_add(&question, PAUSE_HEADER | NLA_F_NESTED, &header, sizeof header);
+    if (!netlink_ask_of(NETLINK_GENERIC, &question, &answer, family, sizeof question.body.generic,
+                        attributes, PAUSE_STATISTICS + 1) ||
+        ((const struct genlmsghdr *)NLMSG_DATA(&answer.header))->cmd != PAUSE_GET_REPLY ||
+        attributes[PAUSE_STATISTICS] == NULL)
+        return;
+    if (frames_in(attributes[PAUSE_STATISTICS], FRAMES_SENT, &frames))
+        json_u64(out, "interface_pause_frames_sent", frames);
+    if (frames_in(attributes[PAUSE_STATISTICS], FRAMES_RECEIVED, &frames))
+        json_u64(out, "interface_pause_frames_received", frames);
+}
 
 /* ---- the route ---- */
 

@@ -1,7 +1,7 @@
 /* Accesses the system's socket address in a plat_address. Only files of the folder platform include
  * this file. */
-#ifndef PLAT_SOCKADDR_H
-#define PLAT_SOCKADDR_H
+#ifndef PLAT_ADDRESS_H
+#define PLAT_ADDRESS_H
 
 #if defined(_WIN32)
 #include "platform/windows/windows.h"

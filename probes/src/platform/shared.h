@@ -1,9 +1,26 @@
-/* Makes the text that the holder of the host's lock has written safe for a terminal. */
-#ifndef PLAT_LOCK_TEXT_H
-#define PLAT_LOCK_TEXT_H
+/* What the files of every system use behind plat.h. Only files of the folder platform include this
+ * file. */
+#ifndef PLAT_SHARED_H
+#define PLAT_SHARED_H
 
-#include <stdbool.h>
 #include <string.h>
+
+#include "platform/plat.h"
+
+/* ---- sleeps ---- */
+
+/* Lets a test make sleeps as coarse as those of a system whose timer ticks slowly:
+ * NETPROBE_TEST_SLEEP_NS=15625000 makes each sleep end at a tick of 15.625 ms. Returns the duration
+ * to sleep if `nanoseconds` are requested; the same value unless a test changes it. */
+uint64_t plat_coarse_sleep_ns(uint64_t nanoseconds);
+
+/* ---- the hypervisor ---- */
+
+/* Returns a short name of the hypervisor: "none" on bare metal, NULL if this CPU cannot report
+ * it. */
+const char *plat_hypervisor(void);
+
+/* ---- the text that the holder of the host's lock has written, made safe for a terminal ---- */
 
 /* Length in bytes of the character at `at` if it is a control character, otherwise 0. Control
  * characters could move the terminal's cursor or change the direction of its text: those of ASCII
