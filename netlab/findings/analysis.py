@@ -1,7 +1,6 @@
 """A run with its findings, and with the limits (bottlenecks) of its streams.
 
-A cell is one combination of pairing (server and client), test and settings. A trial is one
-execution of a cell. A rule is a function that computes findings.
+A rule is a function that computes findings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Asymmetry: one direction between two ends that is far slower than the other. No I/O.
+"""Asymmetry: one direction between two ends that is far slower than the other.
 
-A pairing is a server and a client. A series is the cells of a pairing that differ only in their
-socket buffer; a cell is one combination of settings. The ends of a pairing are its two hosts.
+The ends of a pairing are its two hosts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Buffers: the effective size of requested socket buffers, and whether the size had an effect.
-
-A series is the cells of a pairing (server and client) that differ only in their requested socket
-buffer; this buffer is the axis of the series. A cell is one combination of settings. No I/O.
-"""
+"""Buffers: the effective size of requested socket buffers, and whether the size had an effect."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Ceilings: findings that follow only from the distance of figures to the wire ceiling. No I/O.
+"""Ceilings: findings that follow only from the distance of figures to the wire ceiling.
 
-The wire ceiling is the highest payload rate that the link's framing allows. A series is the cells
-of a pairing that differ only in their socket buffer. The findings are about a fall below the
-ceiling, about TCP figures that fit only under the ceiling without timestamps, and about figures
-above every ceiling. They are stated only if the records give no better explanation.
+The findings are about a fall below the ceiling, about TCP figures that fit only under the ceiling
+without timestamps, and about figures above every ceiling. They are stated only if the records give
+no better explanation.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Coverage: cells without a result, and columns whose mean covers fewer cells than others. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings. A series is the cells
-that differ only in their socket buffer; it is a column of the report's table. A trial is one
-execution of a cell.
-"""
+"""Coverage: cells without a result, and columns whose mean covers fewer cells than others."""
 
 from __future__ import annotations
 

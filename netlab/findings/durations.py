@@ -1,7 +1,4 @@
-"""Durations: trials that ran longer or shorter than requested. No I/O.
-
-A trial is one execution of a test with given settings.
-"""
+"""Durations: trials that ran longer or shorter than requested."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Findings: typed statements about a run, each with its evidence. No I/O.
+"""Findings: typed statements about a run, each with its evidence.
 
 kinds/catalogue.py lists all kinds of findings. Findings are computed from records only, and printed
-elsewhere. If the evidence is missing, there is no finding. A cell is one combination of pairing
-(server and client), test and settings; a trial is one execution of a cell.
+elsewhere. If the evidence is missing, there is no finding.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Fragments: UDP messages that need several frames, and the longest message that fits one frame.
-
-No I/O.
-"""
+"""Fragments: UDP messages that need several frames, and the longest message that fits one frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Framing: how many bytes a link, or another bottleneck, counts for a stream's payload. No I/O."""
+"""Framing: how many bytes a link, or another bottleneck, counts for a stream's payload."""
 
 from __future__ import annotations
 

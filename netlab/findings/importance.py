@@ -1,4 +1,4 @@
-"""Importance: the order in which a report states the findings, by kind. No I/O."""
+"""Importance: the order in which a report states the findings, by kind."""
 
 from __future__ import annotations
 

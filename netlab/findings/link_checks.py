@@ -1,9 +1,8 @@
-"""Link checks: links and hosts that differ from what the matrix states. No I/O.
+"""Link checks: links and hosts that differ from what the matrix states.
 
-Links are judged by the share of the wire ceiling that pairings (server and client) reach. The wire
-ceiling is the highest payload rate that the link's framing allows. Hosts are judged by their facts
-(kernel, CPU, interface settings and others), recorded before, during and after a run. A cell is one
-combination of pairing, test and settings.
+Links are judged by the share of the wire ceiling that pairings (server and client) reach. Hosts are
+judged by their facts (kernel, CPU, interface settings and others), recorded before, during and
+after a run.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Outliers: cells far from their neighbours, and trials far from the other trials of their cell.
 
 The rules and their sources are in ``netlab.stats.summary``. Nothing is dropped: each finding has
-the mean with and without the outlier, and the median. A cell is one combination of settings; a
-trial is one execution of a cell. A series is the cells that differ only in their socket buffer; the
-buffer is the axis of the series. No I/O.
+the mean with and without the outlier, and the median.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Unrepeated: comparisons that cannot be decided because each cell has one trial. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings; a trial is one
-execution of a cell. A column is the cells of a table that differ only in their socket buffer.
-"""
+"""Unrepeated: comparisons that cannot be decided because each cell has one trial."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Text about the number of trials in which something was seen. No I/O.
-
-A trial is one execution of a test.
-"""
+"""Text about the number of trials in which something was seen."""
 
 from __future__ import annotations
 

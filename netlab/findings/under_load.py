@@ -1,7 +1,6 @@
-"""Latency under load: the queue on a full path, and whether the path was full. No I/O.
+"""Latency under load: the queue on a full path, and whether the path was full.
 
-A trial measures round trips first on the idle path, then next to a load (streams). A cell is one
-combination of pairing (server and client), test and settings; a trial is one execution of a cell.
+A trial measures round trips first on the idle path, then next to a load (streams).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Doubts about the figures of streams and about the hosts that took part. No I/O.
+"""Doubts about the figures of streams and about the hosts that took part.
 
 The findings are about groups of cells, about hosts, or about the run. They are computed from stream
-samples (the evidence about one direction of data in one trial) and from facts of hosts. An end is
-the sender or the receiver of a stream. A cell is one combination of settings.
+samples (the evidence about one direction of data in one trial) and from facts of hosts.
 """
 
 from __future__ import annotations

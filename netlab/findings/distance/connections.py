@@ -1,8 +1,7 @@
-"""The TCP streams that are compared with a target, by direction and socket buffer. No I/O.
+"""The TCP streams that are compared with a target, by direction and socket buffer.
 
 A target, stated in the matrix, is a rate that TCP should reach over a round trip longer than the
-measured one. A pairing is a server and a client; a cell is one combination of pairing, test and
-settings. A trial is one execution of a cell.
+measured one.
 """
 
 from __future__ import annotations

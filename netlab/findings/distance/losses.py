@@ -1,8 +1,8 @@
-"""Packets that were lost in one direction, and how many of them the path lost. No I/O.
+"""Packets that were lost in one direction, and how many of them the path lost.
 
 A stream that fills the path causes loss itself: TCP until it has found the rate, UDP if its sending
 rate is too high. Such loss does not show that the path is bad. But if such loss is small, it shows
-that the path is good enough. A cell is one combination of settings, a flow one direction of data.
+that the path is good enough.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The source is RFC 8337 (Model-Based Metrics for Bulk Transport Capacity), sections 5.2 and 7.2. To
 carry a rate over a round trip, a connection needs a window of rate x round trip, in packets.
 Between two losses, 3 x window² packets must arrive (the reference run length). A sequential
-probability ratio test (Wald 1945) decides whether the loss is that low. No I/O.
+probability ratio test (Wald 1945) decides whether the loss is that low.
 """
 
 from __future__ import annotations

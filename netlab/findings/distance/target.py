@@ -1,7 +1,7 @@
-"""Whether TCP would reach a target over a longer path, as far as the records show. No I/O.
+"""Whether TCP would reach a target over a longer path, as far as the records show.
 
 A target, stated in the matrix, is a rate that TCP should reach over a round trip longer than the
-measured one. A pairing is a server and a client.
+measured one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much data of a connection can be in flight, according to the buffers at its ends. No I/O.
+"""How much data of a connection can be in flight, according to the buffers at its ends.
 
 Each buffer gives a lower and an upper bound of the data in flight, and sometimes a likely value
 between them. The size of a buffer includes the system's own structures. Their size depends on how

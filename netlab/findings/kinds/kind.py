@@ -1,4 +1,4 @@
-"""A kind of finding: one row of the table of kinds, fixed before any run. No I/O."""
+"""A kind of finding: one row of the table of kinds, fixed before any run."""
 
 from __future__ import annotations
 

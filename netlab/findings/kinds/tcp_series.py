@@ -1,4 +1,4 @@
-"""Kinds of findings about TCP's own figures over the time of a trial. No I/O."""
+"""Kinds of findings about TCP's own figures over the time of a trial."""
 
 from netlab.findings.kinds.kind import note
 from netlab.messages import _

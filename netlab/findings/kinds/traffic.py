@@ -1,4 +1,4 @@
-"""Kinds of findings about other traffic on the interfaces of a stream's hosts. No I/O."""
+"""Kinds of findings about other traffic on the interfaces of a stream's hosts."""
 
 from netlab.findings.kinds.kind import note, warning
 from netlab.messages import _

@@ -1,4 +1,4 @@
-"""Findings about a mesh: which host, direction or pair is slower than others. No I/O.
+"""Findings about a mesh: which host, direction or pair is slower than others.
 
 A mesh is several hosts, each measured with the others.
 """

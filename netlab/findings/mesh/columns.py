@@ -1,8 +1,7 @@
-"""Columns of a mesh: stream samples that differ only in sender and receiver. No I/O.
+"""Columns of a mesh: stream samples that differ only in sender and receiver.
 
 A mesh is several hosts, each measured with the others. A stream sample is the evidence about one
 direction of data in one trial. The ceiling is the wire ceiling: the highest payload rate of a link.
-A cell is one combination of settings; a trial is one execution of a cell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Round trips of a mesh: the time that each host adds to its round trips. No I/O.
+"""Round trips of a mesh: the time that each host adds to its round trips.
 
 A mesh is several hosts, each measured with the others.
 """

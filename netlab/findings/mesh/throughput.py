@@ -1,9 +1,8 @@
-"""Throughput of a mesh: whether one host, one pair or the whole mesh is slow. No I/O.
+"""Throughput of a mesh: whether one host, one pair or the whole mesh is slow.
 
-A mesh is several hosts, each measured with the others. A column is the samples that differ only in
-sender and receiver. The ceiling is the wire ceiling: the highest payload rate of the stated link.
-The slower one of two hosts' links limits their pair; ``netlab.stats.mesh`` concludes from all pairs
-which host is slow. A cell is one combination of settings, a flow one direction of data.
+A mesh is several hosts, each measured with the others. The ceiling is the wire ceiling: the highest
+payload rate of the stated link. The slower one of two hosts' links limits their pair;
+``netlab.stats.mesh`` concludes from all pairs which host is slow.
 """
 
 from __future__ import annotations

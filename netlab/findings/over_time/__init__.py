@@ -1,1 +1,1 @@
-"""Findings about changes within a run or a trial: drift, warm-up, periodic dips. No I/O."""
+"""Findings about changes within a run or a trial: drift, warm-up, periodic dips."""

@@ -1,8 +1,4 @@
-"""The figure of each cell in each block, for trials that ran within their block. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings. A block is one trial of
-every cell; a run with repeats measures block after block. A trial is one execution of a cell.
-"""
+"""The figure of each cell in each block, for trials that ran within their block."""
 
 from __future__ import annotations
 

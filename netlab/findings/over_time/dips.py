@@ -1,4 +1,4 @@
-"""Periodic dips: streams whose rate falls repeatedly at equal intervals. No I/O."""
+"""Periodic dips: streams whose rate falls repeatedly at equal intervals."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Drift over the blocks of a run, and first trials that are slower than the others. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings. A block is one trial of
-every cell. A trial is one execution of a cell.
-"""
+"""Drift over the blocks of a run, and first trials that are slower than the others."""
 
 from __future__ import annotations
 

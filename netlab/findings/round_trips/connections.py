@@ -1,4 +1,4 @@
-"""Connections whose first packet was lost: TCP's first time-out lengthens them. No I/O.
+"""Connections whose first packet was lost: TCP's first time-out lengthens them.
 
 TCP retransmits the packet that opens a connection after 1 s (RFC 6298, 2), then after 2 s and 4 s
 more; newer Linux kernels retransmit it several times after 1 s each. No counter shows how many

@@ -1,7 +1,4 @@
-"""The floor of a round trip: the minimum time of its frames, both ways, on the stated link.
-
-No I/O.
-"""
+"""The floor of a round trip: the minimum time of its frames, both ways, on the stated link."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The parts of a round trip's time, as far as the ends recorded them. No I/O.
-
-An end is the client or the server.
-"""
+"""The parts of a round trip's time, as far as the ends recorded them."""
 
 from __future__ import annotations
 

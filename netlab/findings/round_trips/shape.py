@@ -1,7 +1,4 @@
-"""The shape of a distribution of times: two groups, or a few far longer times. No I/O.
-
-An end is the client or the server.
-"""
+"""The shape of a distribution of times: two groups, or a few far longer times."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Variants: how much times differ between cells that differ in one setting only. No I/O.
+"""Variants: how much times differ between cells that differ in one setting only.
 
-A cell is one combination of pairing (server and client), test and settings. A level is one value of
-a setting. A block is one trial of every cell. A trial is one execution of a cell.
+A level is one value of a setting.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Waits: round trips that are longer because their ends were ready to run but had no CPU. No I/O.
+"""Waits: round trips that are longer because their ends were ready to run but had no CPU.
 
 Waits explain a longer mean only if they are long enough, and only in comparison with trials of the
 same cell (combination of settings) that waited less. A CPU quota needs no comparison: all waits of
-a throttled end are an effect of the quota. A window is the time that a trial measures. An end is
-the client or the server.
+a throttled end are an effect of the quota.
 """
 
 from __future__ import annotations

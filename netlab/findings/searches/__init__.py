@@ -1,1 +1,1 @@
-"""Findings about searches for the highest rate and for the largest payload. No I/O."""
+"""Findings about searches for the highest rate and for the largest payload."""

@@ -1,8 +1,8 @@
-"""Beyond the found rate: how a device handles overload and bursts. No I/O.
+"""Beyond the found rate: how a device handles overload and bursts.
 
 A search finds the highest rate that a device between the two hosts forwards without loss. These
 findings are about two tests that follow a search: the frame loss rate (RFC 2544, 26.3), and
-back-to-back frames (26.4; RFC 9004). A trial is one search with its two tests.
+back-to-back frames (26.4; RFC 9004).
 """
 
 from __future__ import annotations

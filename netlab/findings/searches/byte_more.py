@@ -1,7 +1,7 @@
-"""One byte more: how much throughput drops if a message no longer fits in one frame. No I/O.
+"""One byte more: how much throughput drops if a message no longer fits in one frame.
 
 A search finds the longest payload that fits. A sweep then measures throughput with a few message
-sizes around this payload. A trial is one search with its sweep.
+sizes around this payload.
 """
 
 from __future__ import annotations

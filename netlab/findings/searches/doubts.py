@@ -1,4 +1,4 @@
-"""Doubts about searches for the highest rate: why a result may be unreliable. No I/O.
+"""Doubts about searches for the highest rate: why a result may be unreliable.
 
 A search finds the highest rate that a device between two hosts forwards without loss.
 """

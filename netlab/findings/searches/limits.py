@@ -4,7 +4,7 @@ The record states what ended a search: the line rate, our sender or our receiver
 the test), or the device between these hosts. The frame sizes whose search the device ended are
 judged together. If several sizes have the same frame rate, the cost per frame is the limit (Bradner
 and McQuaid, RFC 2544, 26.1; Mogul and Ramakrishnan 1997). If several sizes have the same bit rate,
-the limit is a slower link, a shaper or a policer. A trial is one search. No I/O.
+the limit is a slower link, a shaper or a policer.
 """
 
 from __future__ import annotations

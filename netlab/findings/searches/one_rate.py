@@ -1,4 +1,4 @@
-"""One rate over several frame sizes: in frames/s, or in bit/s by one way to count bytes. No I/O.
+"""One rate over several frame sizes: in frames/s, or in bit/s by one way to count bytes.
 
 A search tries rates of a grid and gives two bounds: the highest rate that passed, and the next rate
 of the grid, which failed. Several sizes have the same rate if one value is between the bounds of

@@ -1,9 +1,8 @@
-"""Payloads: the results of searches for the longest message in one frame, per direction. No I/O.
+"""Payloads: the results of searches for the longest message in one frame, per direction.
 
 The record states how the limit was found: by the sender's own system (``emsgsize``), a router's
 report (``icmp``, RFC 1191 and RFC 8201), no answer (``timeout``: a black hole, RFC 2923), the
-segment size of TCP (``mss``), or an interface that drops what its system sends (``dropped``). A
-trial is one search.
+segment size of TCP (``mss``), or an interface that drops what its system sends (``dropped``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Texts of findings about searches: frame sizes, numbers of trials, rates. No I/O.
-
-A trial is one search; a cell is the searches with the same settings.
-"""
+"""Texts of findings about searches: frame sizes, numbers of trials, rates."""
 
 from __future__ import annotations
 

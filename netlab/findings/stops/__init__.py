@@ -1,1 +1,1 @@
-"""Findings about interrupted and delayed trials, also about trials repeated later. No I/O."""
+"""Findings about interrupted and delayed trials, also about trials repeated later."""

@@ -1,7 +1,6 @@
-"""Stops: trials in which data stopped for a time, with the cause and all attempts. No I/O.
+"""Stops: trials in which data stopped for a time, with the cause and all attempts.
 
-There is one finding per cell (combination of settings) and flow (direction of data). A trial is one
-execution of a cell; an interrupted trial may be attempted again.
+There is one finding per cell (combination of settings) and flow (direction of data).
 ``netlab.experiment.interruptions`` defines an interruption.
 """
 

@@ -1,10 +1,9 @@
 """Delayed trials: a trial lost part of its window in pauses too short to count as stopped data.
 
-The window is the time that a trial measures. There is one finding per cell (combination of
-settings) and flow (direction of data). The causes are: a process did not run for part of its
-window; a hypervisor gave CPU time to others; a sender omitted messages that were due; or messages
-that had been delayed before the window arrived within the window. A trial is one execution of a
-cell. The wire ceiling is the highest payload rate of the link. No I/O.
+There is one finding per cell (combination of settings) and flow (direction of data). The causes
+are: a process did not run for part of its window; a hypervisor gave CPU time to others; a sender
+omitted messages that were due; or messages that had been delayed before the window arrived within
+the window.
 """
 
 from __future__ import annotations

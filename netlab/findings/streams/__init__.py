@@ -1,1 +1,1 @@
-"""The bottleneck of each stream, as its records show it. No I/O."""
+"""The bottleneck of each stream, as its records show it."""

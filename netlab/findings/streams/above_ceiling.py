@@ -1,9 +1,7 @@
 """Figures above the wire ceiling: whether the stated link rate or the measuring tool is the cause.
 
-The wire ceiling is the highest payload rate that the framing of the stated link allows. If the
-stated link rate is too low, the figures of netlab's own probe exceed the ceiling as well. So the
-probe's streams over the same link show whether the rate or another tool is the cause. A cell is one
-combination of settings; a trial is one execution of a cell. No I/O.
+If the stated link rate is too low, the figures of netlab's own probe exceed the ceiling as well. So
+the probe's streams over the same link show whether the rate or another tool is the cause.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Findings about the limits of streams: from single trials, and from several trials together.
-
-A cell is one combination of pairing (server and client), test and settings; a trial is one
-execution of a cell. A sample is the evidence about one flow (direction of data) in one trial. A
-limit is the bottleneck of a stream. An end is the sender or the receiver. No I/O.
-"""
+"""Findings about the limits of streams: from single trials, and from several trials together."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Rules for limits that a stream's two hosts cause: CPU, waits for a CPU, send calls. No I/O.
+"""Rules for limits that a stream's two hosts cause: CPU, waits for a CPU, send calls.
 
 Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
 the rules only to streams below the wire ceiling (the highest payload rate that the link's framing
-allows). The window is the time that an end measures, unless TCP's receive window is meant. An end
-is the sender or the receiver; a trial is one execution of a test.
+allows).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The bottleneck of one stream, as far as its own record shows it. No I/O.
+"""The bottleneck of one stream, as far as its own record shows it.
 
 ``_RULES`` lists the rules; host_limits.py and path_limits.py contain their conditions. by_trials.py
-judges several trials together. The wire ceiling is the highest payload rate that the link's framing
-allows. A cell is one combination of settings; a trial is one execution of a cell. An end is the
-sender or the receiver.
+judges several trials together.
 """
 
 from __future__ import annotations

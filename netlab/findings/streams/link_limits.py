@@ -1,9 +1,9 @@
-"""Links slower than stated, shown by streams that are limited to one rate. No I/O.
+"""Links slower than stated, shown by streams that are limited to one rate.
 
 Each direction of a pairing (server and client) is judged separately, by each accounting: a way to
 count the bytes of a packet. Among the direction's streams without another explanation, netlab looks
 for the highest rate that several of them share. There is a finding if no stream of the direction is
-faster. A column is the streams of one protocol and message size.
+faster.
 """
 
 from __future__ import annotations

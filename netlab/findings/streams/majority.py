@@ -1,8 +1,4 @@
-"""Findings about cells if more than half of a cell's trials show the same kind. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings; a trial is one
-execution of a cell.
-"""
+"""Findings about cells if more than half of a cell's trials show the same kind."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """One rate: which streams of a direction are limited to the same rate, by one way to count bytes.
 
-Such a way is called an accounting. A wire ceiling is the highest payload rate that a link's framing
-allows for a message size and protocol. No I/O.
+Such a way is called an accounting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules for limits that TCP's own counters, or loss, show. No I/O.
+"""Rules for limits that TCP's own counters, or loss, show.
 
 Each rule judges one stream; it is false if a value that it needs is not known. limits.py applies
 the rules only to streams below the wire ceiling (the highest payload rate that the link's framing

@@ -1,4 +1,4 @@
-"""Where a stream lost messages, by the drops that both hosts counted. No I/O.
+"""Where a stream lost messages, by the drops that both hosts counted.
 
 A place is named if its drops explain the loss: a dropped frame costs at most one message. The path
 is named if every counter of both hosts is known, and none of them grew by more than frames of other

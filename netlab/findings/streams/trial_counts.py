@@ -1,8 +1,4 @@
-"""The trials in which a limit was seen, as keys and in words. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings; a trial is one
-execution of a cell.
-"""
+"""The trials in which a limit was seen, as keys and in words."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Makes one finding per group of cells from the figures of single trials. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings; a trial is one
-execution of a cell.
-"""
+"""Makes one finding per group of cells from the figures of single trials."""
 
 from __future__ import annotations
 

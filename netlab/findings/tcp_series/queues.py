@@ -1,4 +1,4 @@
-"""Queues: how much a stream's own data lengthen its round trips, and how much data wait. No I/O.
+"""Queues: how much a stream's own data lengthen its round trips, and how much data wait.
 
 TCP's round trip includes the time for which data wait in queues between the TCPs of the two hosts.
 The queue of the sender's own interface is one of them. The queue length is this time x the rate.

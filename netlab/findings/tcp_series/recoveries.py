@@ -1,9 +1,9 @@
-"""Recoveries: how long TCP took to regain its rate after lost segments. No I/O.
+"""Recoveries: how long TCP took to regain its rate after lost segments.
 
 The delivered bytes of a series of tcp_info give the rates of short spans of time. A recovery is a
 run of consecutive spans below the median rate of the window (the time that the sender measured).
 The run begins with a retransmitted segment or shortly after it. If segments are lost all the time,
-no run can be attributed to a loss. A trial is one execution of a test.
+no run can be attributed to a loss.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Findings about other traffic on the interfaces of measured streams. No I/O."""
+"""Findings about other traffic on the interfaces of measured streams."""

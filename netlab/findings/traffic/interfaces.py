@@ -1,7 +1,6 @@
-"""Interfaces: the traffic of each end's interface, compared with the test's own traffic. No I/O.
+"""Interfaces: the traffic of each end's interface, compared with the test's own traffic.
 
-The window of an end is the time that the end measures. "Our" traffic is the test's own traffic. A
-flow is one direction of data in a test that sends both ways.
+The window of an end is the time that the end measures. "Our" traffic is the test's own traffic.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Own traffic: bounds of what one end of a stream sent and received on its interface. No I/O.
+"""Own traffic: bounds of what one end of a stream sent and received on its interface.
 
 Interfaces count differently: most without the FCS, some with it; with the VLAN tag if there is one;
 packets before segmentation or after it. So the test's own traffic ("our" traffic) is known only
-within bounds. A window is the time that an end (sender or receiver) measures.
+within bounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Other traffic on a link that was not full, by host and direction. No I/O.
-
-A trial is one execution of a test.
-"""
+"""Other traffic on a link that was not full, by host and direction."""
 
 from __future__ import annotations
 

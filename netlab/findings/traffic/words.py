@@ -1,4 +1,4 @@
-"""Names of the directions of an interface. No I/O."""
+"""Names of the directions of an interface."""
 
 from __future__ import annotations
 
