@@ -18,12 +18,12 @@ from netlab.experiment.variants.changed_facts import changed_facts
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kinds.kind import FindingRule
-from netlab.findings.mesh.throughput import slow_in_mesh
+from netlab.findings.mesh import slow_in_mesh
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series, series_of
 from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.link_limits import OF_LINKS
-from netlab.findings.streams.trial_counts import cells_mostly
+from netlab.findings.trial_words import cells_mostly
 from netlab.results.run import Run, read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.plan import StatedFacts, stated_facts_of

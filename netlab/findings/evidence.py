@@ -26,7 +26,7 @@ from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.streams.plateau import plateau_bit_per_s
-from netlab.findings.traffic.interfaces import likely_others, others_of, ways_of
+from netlab.findings.traffic import likely_others, others_of, ways_of
 from netlab.results.tcp_series import tcp_series_of
 from netlab.stats.histogram import Histogram, from_pairs
 

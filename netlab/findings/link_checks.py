@@ -15,7 +15,7 @@ from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.framing import step_of
 from netlab.findings.series import Point, Series
-from netlab.findings.traffic.interfaces import LOOPBACK
+from netlab.findings.traffic import LOOPBACK
 
 FAR_BELOW = 0.11
 """A pairing is far below its link if it reaches at most this share of the ceiling. A link may

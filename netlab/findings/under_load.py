@@ -14,7 +14,7 @@ from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import ceiling_of, number
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import group_of, varying
-from netlab.findings.tcp_series.queues import OF_BASE, STANDING_US
+from netlab.findings.tcp_series import OF_BASE, STANDING_US
 from netlab.findings.trial_words import in_trials
 from netlab.store.plan import PlannedCell
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import Status
+from netlab.findings.ceilings import above_ceiling
 from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
-from netlab.findings.streams.above_ceiling import above_ceiling
 from netlab.findings.streams.host_limits import robbed, starved, throttled
 from netlab.findings.streams.limits import limit_of
 from netlab.findings.streams.majority import findings_of

@@ -10,9 +10,8 @@ from made_findings import BUFFERS, plan_of, run_of
 
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
-from netlab.findings.coverage import fewer_cells, missing
-from netlab.findings.durations import off_time
 from netlab.findings.finding import Group, Kind
+from netlab.findings.runs import fewer_cells, missing, off_time
 from netlab.findings.series import series_of
 from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell, StatedDuration, StatedFacts

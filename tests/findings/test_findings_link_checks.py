@@ -10,9 +10,9 @@ from made_findings import LINK, plan_of, run_of
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
-from netlab.findings.asymmetry import one_way
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.link_checks import links
+from netlab.findings.runs import one_way
 from netlab.findings.series import Series, series_of
 from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from made_findings import KIB, cells_of, measured, of, run_of, stream
 
+from netlab.findings.buffers import outliers
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.outliers import outliers
 from netlab.findings.series import series_of
 
 # ---- outliers, steps, stray trials ---------------------------------------------------------------

@@ -13,8 +13,8 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis, RunEvidence, findings
 from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.runs import unrepeated
 from netlab.findings.series import series_of
-from netlab.findings.single_trials import unrepeated
 from netlab.imports.common.run_writer import record_of
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import Note

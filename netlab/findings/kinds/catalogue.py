@@ -103,7 +103,7 @@ warning(
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at "
                 "the trial reached {attempts}"),
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
-            rule="stops.data_stopped:stopped", rank=1,
+            rule="stops:stopped", rank=1,
             advice=_("the figure includes a time without data: remove the cause, then measure "
                 "again")),
         "earlier": value(
@@ -118,10 +118,10 @@ warning(
         "one-stream": value(
             _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other "
                 "streams had data"),
-            rule="stops.data_stopped:silent_streams", severity="note", rank=77,
+            rule="stops:silent_streams", severity="note", rank=77,
             advice=_("check how the streams share the path, and whether the path loses packets"))})
 warning(
-    "host-delay", rule="stops.delayed_trials:delayed_trials", section=DOUBTFUL,
+    "host-delay", rule="stops:delayed_trials", section=DOUBTFUL,
     condition="`process`: the process of the probe at one end did not run during at least 3 % of "
         "the window: the sum of the delays of at least 20 ms of a timer that wakes it every 20 ms. "
         "This and the CPU time of its busiest thread are at most 110 % of the window; else the "
@@ -201,7 +201,7 @@ warning(
     "off-time",
     _("{trials} of {all_trials} took {shortest_s} to {longest_s} instead of {asked_s}"),
     _("trials took {shortest_s} to {longest_s} instead of {asked_s} ({source})"),
-    rule="durations:off_time", rank=64,
+    rule="runs:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
     section=RUN, condition="the window of a trial is longer or shorter than the requested time. "
         "The difference is more than the sum of two times. The first is 2 % of the requested time. "
@@ -223,7 +223,7 @@ warning(
             _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
                 "{expected} ({means})"),
             _("{value} is an outlier; its neighbours have {expected} ({means})"),
-            rule="outliers:outliers", rank=9,
+            rule="buffers:outliers", rank=9,
             advice=_("measure the cell again; until then use the median, or the mean without "
                 "outliers")),
         "step": value(
@@ -282,7 +282,7 @@ note(
     "one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
         "the other direction"),
-    rule="asymmetry:one_way", rank=66,
+    rule="runs:one_way", rank=66,
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
         "the other direction. The rule compares the medians over the socket buffer sizes that were "
@@ -350,7 +350,7 @@ note(
     "cannot-tell",
     _("{pairing} against {against}, {protocol}: no verdict, because each cell has one trial "
         "(n = 1); the column means differ by {difference} Mbit/s"),
-    rule="single_trials:unrepeated", rank=63, says_of_what=True,
+    rule="runs:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
     section=RUN, condition="every cell with streams has one trial, so no statistical test can show "
         "whether two pairings differ. Not stated if there are more than six pairings, or if "

@@ -9,7 +9,7 @@ SECTION = "What it would do at a distance"
 # fmt: off
 
 note(
-    "target", rule="distance.target:at_a_distance", section=SECTION,
+    "target", rule="distance:at_a_distance", section=SECTION,
     condition="`fails`: one of five limits is below the `target`. A socket buffer, or the largest "
         "that auto-tuning may choose (tcp_rmem, tcp_wmem): at most all of it is in flight per "
         "round trip, of a Linux send buffer 63 % without `tso` and `gso`. A receive window without "

@@ -68,7 +68,7 @@ warning(
 note(
     "far-host",
     _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
-    rule="mesh.round_trips:far_hosts", rank=67, section=SECTION,
+    rule="mesh:far_hosts", rank=67, section=SECTION,
     condition="there are at least four hosts, and each was measured with at least three others. "
         "Median polish of the median round trips gives the time that each host adds to its round "
         "trips (Tukey, Exploratory Data Analysis, 1977). The *typical* round trip is that between "

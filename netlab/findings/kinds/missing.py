@@ -10,7 +10,7 @@ RUN = "About a run"
 # fmt: off
 
 warning(
-    "loss", rule="streams.places:lost", rank=56, section=LOST,
+    "loss", rule="streams.path_limits:lost", rank=56, section=LOST,
     condition="messages were lost. `socket`, `backlog` (softnet), `interface`, `queue`: the drops "
         "that both hosts counted there are at least half of the loss, and more than in any other "
         "place. Drops that may belong to the other direction, or to a protocol without a handler, "
@@ -72,7 +72,7 @@ warning(
     values={
         "trials": value(
             _("{counted_trials} failed (messages of {of_bytes}): {why}"),
-            _("{counted_trials} failed: {why}"), rule="coverage:missing", rank=8,
+            _("{counted_trials} failed: {why}"), rule="runs:missing", rank=8,
             advice=_("run the matrix again: failed trials are repeated")),
         "cells": value(
             _("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
@@ -81,7 +81,7 @@ warning(
 note(
     "fewer-cells", _("its mean includes {counted_cells}, but the means next to it include "
     "{most_cells}"),
-    rule="coverage:fewer_cells", rank=74,
+    rule="runs:fewer_cells", rank=74,
     advice=_("compare the means of those cells that both columns have"),
     section=RUN, condition="the mean of a column includes fewer cells than the mean of another "
         "column with the same test, protocol, direction and buffer sizes")

@@ -26,7 +26,7 @@ warning(
                 "one of {one_of} runs"),
             _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median "
                 "of {counted_cells}; chance alone gives such a change in one of {one_of} runs"),
-            rule="over_time.drift:drifts", rank=12,
+            rule="over_time:drifts", rank=12,
             advice=_("conditions changed during the run: find what changed (heat, other load), and "
                 "compare cells only within a block")),
         "possible": value(
@@ -38,7 +38,7 @@ note(
     "first-trial-slower",
     _("{what} of the first trials: {change_share} compared with the later ones, slower in "
         "{slower_cells} of {counted_cells} (n = {blocks} trials each)"),
-    rule="over_time.drift:first_trials", rank=74, section=SECTION,
+    rule="over_time:first_trials", rank=74, section=SECTION,
     condition="there are at least 3 trials per cell. Each trial has a *difference* from the median "
         "of the later trials of its cell (all trials except the first). In significantly more than "
         "half of the cells, the first trial is slower than this median (exact sign test, p under "
@@ -46,7 +46,7 @@ note(
         "and more than 3 times as large as in any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
 warning(
-    "dips", rule="over_time.dips:dips", section=SECTION,
+    "dips", rule="over_time:dips", section=SECTION,
     condition="in more than half of a cell's trials, the throughput has a period by the "
         "autocorrelation of at least 40 intervals (Box and Jenkins, Time Series Analysis, 1970), "
         "between 3 intervals and a quarter of the window. The median dip is deeper than 5 % of the "

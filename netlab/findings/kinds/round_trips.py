@@ -22,7 +22,7 @@ warning(
     _("the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
         "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
         "one"),
-    rule="round_trips.floor:below_floor", rank=11,
+    rule="round_trips.parts:below_floor", rank=11,
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),
     section=SECTION,
@@ -42,7 +42,7 @@ warning(
         "shorter waits is {best_trip_ns}"),
     _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
-    rule="round_trips.waits:waited", rank=12,
+    rule="round_trips.parts:waited", rank=12,
     advice=_("this time is due to the host, not to the path: stop other programs there, raise the "
         "quota, or let `quiet` in the matrix repeat such trials"),
     section=SECTION,
@@ -67,7 +67,7 @@ warning(
     _("{lost_connections} of {connections} connections took up to {longest_trip_ns}, typical of "
         "a lost SYN or SYN-ACK, which is sent again after 1 s; without them the mean is "
         "{mean_without_trip_ns} instead of {mean_trip_ns}"),
-    rule="round_trips.connections:first_packet_lost", rank=13,
+    rule="round_trips.shape:first_packet_lost", rank=13,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     section=SECTION,
     condition="The median time of the connections is at most 0.2 s. Some connections took *about* "

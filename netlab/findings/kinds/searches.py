@@ -77,7 +77,7 @@ note(
             _("no rate {sizes}: {because}"), severity="warning", rank=12,
             advice=_("check the trials of these sizes; other sizes are not affected"))})
 warning(
-    "search-doubt", rule="searches.doubts:doubts", section=RATES,
+    "search-doubt", rule="searches.beyond:doubts", section=RATES,
     condition="`not-monotone`: a trial of full length passed at a rate more than a step above the "
         "result, or failed below it because of the device. `outrun`: in two trials a sender "
         "without pacing exceeded 1.25 times the line rate; in the second, by more frames than its "
@@ -202,7 +202,7 @@ note(
         "{cost_share} lower, {next_bit_per_s} instead of {whole_bit_per_s}"),
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
-    rule="searches.byte_more:byte_more", rank=67, section=PAYLOADS,
+    rule="searches.payloads:byte_more", rank=67, section=PAYLOADS,
     condition="a UDP `sweep` over message sizes followed the search. In most trials the median "
         "throughput of sizes one and two bytes above the payload is lower than that of the payload "
         "and the two sizes below, by more than 1 % and more than twice the spread within each",

@@ -13,7 +13,7 @@ note(
         "percentile)"),
     _("up to {queue_bytes} of its own data waited in a queue on the path: round trips grew from "
         "{least_rtt_us} to {half_rtt_us} (median) and {most_rtt_us} (95th percentile)"),
-    rule="tcp_series.queues:queues", rank=78, leads=False,
+    rule="tcp_series:queues", rank=78, leads=False,
     figures=("queue_bytes", "least_rtt_us", "half_rtt_us", "most_rtt_us"),
     advice=_("other traffic on the path waits for the same time (a test of latency under load "
         "shows it): use a shorter queue, or one with CoDel"),
@@ -33,7 +33,7 @@ note(
         "rate: {recovering_share} of the window in all, {resent_segments} sent again"),
     _("after losses TCP took up to {longest_us} to return to 95 % of its usual rate: "
         "{recovering_share} of the window in all, {resent_segments} sent again"),
-    rule="tcp_series.recoveries:recoveries", rank=79, leads=False,
+    rule="tcp_series:recoveries", rank=79, leads=False,
     figures=("longest_us", "recovering_share", "retransmissions", "recoveries"),
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),

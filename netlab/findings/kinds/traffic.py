@@ -43,7 +43,7 @@ note(
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
         "left"),
     _("other traffic used {other_bit_per_s} of the link ({way}); the link had room left"),
-    rule="traffic.partial_traffic:partial_traffic", rank=72, leads=False,
+    rule="traffic:partial_traffic", rank=72, leads=False,
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
     section="The bottleneck of a stream",

@@ -1,15 +1,324 @@
-"""The parts of a round trip's time, as far as the ends recorded them."""
+"""Of what a round trip consists: the minimum time on the wire, waits for a CPU, the ends' times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
 
+from netlab.ethernet import IP_BYTES, TCP_BYTES, ip_version_of, packets, transfer_floor_bytes
+from netlab.experiment.interruptions import Cause
 from netlab.experiment.matrix import Link
-from netlab.findings.finding import Finding, Kind, finding
-from netlab.findings.round_trips.floor import floor_ns, is_below
-from netlab.findings.round_trips.trips import TripCell, TripTrial, median_of, trip_cells
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.round_trips.trips import ENDS, WHAT, TripCell, TripTrial, median_of, trip_cells
 from netlab.findings.sample import WINDOW_NS
 from netlab.findings.series import Series
+from netlab.findings.stops import CAUSES
+from netlab.findings.trial_words import in_trials
+from netlab.messages import Message, _
+from netlab.stats import median_absolute_deviation
+from netlab.units import format_rate
+
+TOLERANCE = 0.01
+TOLERANCE_NS = 1000.0
+"""Because of clock errors, a time may be below the floor by ``TOLERANCE`` (a share of the floor)
+plus ``TOLERANCE_NS``."""
+
+
+def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
+    """A warning for each pairing (server and client), protocol and message size with a round trip
+    below its floor.
+
+    Groups whose typical round trip is below the floor come first.
+    """
+    if link is None:
+        return ()
+    groups: dict[tuple[str, Group], list[TripCell]] = defaultdict(list)
+    for cell in trip_cells(series):
+        of_cell = cell.group
+        groups[cell.test, Group(of_cell.pairing, of_cell.protocol, of_cell.message_bytes)].append(
+            cell
+        )
+    findings = [
+        below
+        for (test, group), cells in groups.items()
+        if (below := _of_group(test, group, cells, link)) is not None
+    ]
+    return tuple(sorted(findings, key=lambda below: "typical_trip_ns" not in below.evidence))
+
+
+def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
+    entries = [
+        (trial, floor, least)
+        for cell in cells
+        for trial in cell.trials
+        if (floor := floor_ns(trial, cell.test, link)) is not None
+        and (least := _shortest_ns(trial)) is not None
+    ]
+    below = [entry for entry in entries if is_below(entry[2], entry[1])]
+    if not below:
+        return None
+    _trial, floor, least = min(below, key=lambda entry: entry[2] / entry[1])
+    typical = median_of(_typical_ns(trial) for trial, _floor, _least in below)
+    figures: dict[str, float | None] = {
+        "shortest_trip_ns": least,
+        "floor_trip_ns": floor,
+        "typical_trip_ns": typical if typical and is_below(typical, floor) else None,
+        "link_rate_bit_per_s": link.rate_bit_per_s,
+        "trials": len(below),
+        "of_trials": len(entries),
+    }
+    trials = tuple(trial.key for trial, _floor, _least in below)
+    words = {
+        "what": WHAT[test],
+        "link": _of_link(link),
+        **(in_trials(len(below), len(entries)) if len(below) < len(entries) else {}),
+    }
+    keys = tuple(dict.fromkeys(cell for cell, _number in trials))
+    return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
+
+
+def is_below(time_ns: float, floor: float) -> bool:
+    """Whether a time is below the floor by more than the clocks explain."""
+    return time_ns < (1 - TOLERANCE) * floor - TOLERANCE_NS
+
+
+def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
+    """Minimum time of request and answer on the link, in ns. For the test ``connect``, the two
+    packets that open the connection are included.
+
+    ``None`` if both ends are one host, or if the sizes are not known.
+    """
+    request = _requested(trial, "message_bytes")
+    if trial.same_host or not request:
+        return None
+    answer = trial.number("client_response_bytes") or _requested(trial, "response_bytes") or request
+    sides = (("client", request), ("server", answer))
+    packet_lists = [_packets(trial, end, round(size), link) for end, size in sides]
+    if test == "connect":
+        # Without TCP options: the record does not show which options each connection uses.
+        opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
+        packet_lists += [opening, opening]
+    total_bytes = 0
+    for packet_bytes in packet_lists:
+        if packet_bytes is None:
+            return None
+        total_bytes += transfer_floor_bytes(packet_bytes, vlan=link.vlan, cables=link.hops + 1)
+    return 8e9 * total_bytes / link.rate_bit_per_s
+
+
+def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ...] | None:
+    """Sizes of the IP packets of one message. If an option or the path's MTU is unknown, the floor
+    is too low, never too high.
+    """
+    path_mtu = trial.number(f"{end}_path_mtu_bytes")
+    mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)
+    mss = trial.number("mss_bytes")
+    try:
+        if trial.settings.get("protocol") == "UDP":
+            return packets("UDP", size, mtu, ip_version=ip_version_of(trial.settings))
+        return packets(
+            "TCP",
+            size,
+            link.mtu_bytes,
+            ip_version=ip_version_of(trial.settings),
+            timestamps=trial.record.values.get("tcp_timestamps") is True,
+            mss_bytes=None if mss is None else round(mss),
+        )
+    except ValueError:
+        return None
+
+
+def _requested(trial: TripTrial, name: str) -> float | None:
+    value = trial.settings.get(name)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _shortest_ns(trial: TripTrial) -> float | None:
+    """The shortest round trip. If single times are missing, the mean, which is never shorter."""
+    least = trial.number("rtt_min_ns")
+    return trial.mean_ns if least is None else least
+
+
+def _typical_ns(trial: TripTrial) -> float | None:
+    """The median round trip; the mean if there is no histogram."""
+    times = trial.histogram
+    half = None if times is None else times.percentile(0.5)
+    return trial.mean_ns if half is None else float(half)
+
+
+def _of_link(link: Link) -> Message:
+    rate = format_rate(link.rate_bit_per_s)
+    if not link.hops:
+        return _("a link of {rate}", rate=rate)
+    return _("{cables} links of {rate} in series", cables=link.hops + 1, rate=rate)
+
+
+LEAST_SHARE = 0.05
+"""A trial's waits must take at least this share of its time. The means of the trials that it is
+compared with must be shorter than its own mean by at least this share of its own mean."""
+ALONE = 0.2
+"""If there is only one compared trial, its mean must be shorter by at least this share."""
+HALF = 0.5
+"""Waits must explain at least this share of the time by which the trial's mean is longer. A trial
+is compared only with trials whose waits are less than this share of its own waits."""
+
+SCATTERS = 4.5
+"""Minimum excess of a trial's mean over the median of the compared trials' means. The unit is the
+median absolute deviation of these means; 4.5 of them are three standard deviations."""
+ENOUGH = 4
+"""Minimum number of trials from which a scatter is computed."""
+
+Wait = Literal["delay", "quota", "steal"]
+
+WORDS: Mapping[tuple[Wait, str], Message] = {
+    ("delay", "client"): _("the client was ready to run and had no CPU"),
+    ("delay", "server"): _("the server was ready to run and had no CPU"),
+    ("quota", "client"): _("a CPU quota throttled the client"),
+    ("quota", "server"): _("a CPU quota throttled the server"),
+    ("steal", "client"): CAUSES[Cause.STEAL, "client"],
+    ("steal", "server"): CAUSES[Cause.STEAL, "server"],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How long the ends of a trial waited for a CPU during its window."""
+
+    trial: TripTrial
+    waited_ns: float
+    """The waits of both ends together; overlapping waits of one end count once."""
+    wait: Wait
+    end: str
+    """The end that waited longest."""
+    longest_ns: float
+    """The wait of this end."""
+    mean_ns: float
+    number: float
+    """Number of round trips in the window."""
+
+    @property
+    def each_ns(self) -> float:
+        """Wait per round trip."""
+        return self.waited_ns / self.number
+
+    @property
+    def share(self) -> float:
+        """The waits as a share of the time that the round trips took together. Requests that were
+        under way at the same time count once.
+        """
+        return self.waited_ns * self.trial.under_way / (self.mean_ns * self.number)
+
+
+def waited(series: Iterable[Series]) -> Iterator[Finding]:
+    """A warning for each cell with trials whose round trips are longer because of waits."""
+    for cell in trip_cells(series):
+        longer = waiting_of(cell)
+        if not longer:
+            continue
+        worst, best_ns = max(longer, key=lambda entry: entry[0].share)
+        figures: dict[str, float | None] = {
+            "mean_trip_ns": worst.mean_ns,
+            "waited_trip_ns": worst.longest_ns * worst.trial.under_way / worst.number,
+            "waited_share": worst.share,
+            "best_trip_ns": best_ns,
+            "trials": len(longer),
+            "of_trials": len(cell.trials),
+        }
+        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(longer), len(cell.trials))}
+        trials = tuple(waiting_trial.trial.key for waiting_trial, _best in longer)
+        kind = Kind.TRIP_WAITED_FOR_CPU
+        yield finding(kind, cell.group, (cell.cell,), figures, words, trials)
+
+
+def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
+    """The trials whose round trips were lengthened by waits. Each trial is returned with the median
+    of the mean times of the trials that waited less, or with ``None`` if no trial waited less and a
+    CPU quota explains the trial.
+    """
+    candidates = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
+    longer: list[tuple[Waiting, float | None]] = []
+    for candidate in candidates:
+        if candidate.share < LEAST_SHARE:
+            continue
+        fewer = [sibling for sibling in candidates if sibling.each_ns < HALF * candidate.each_ns]
+        if not fewer and candidate.wait == "quota" and _throttled(candidate):
+            longer.append((candidate, None))
+        elif fewer and _explains(candidate, fewer):
+            longer.append((candidate, median(sibling.mean_ns for sibling in fewer)))
+    return longer
+
+
+def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
+    """Whether waits explain why a trial is slower than the trials that waited less.
+
+    All trials that waited less must be faster, by more than their scatter. The additional waits
+    must be at least half of the additional time.
+    """
+    means = [sibling.mean_ns for sibling in fewer]
+    best_ns = median(means)
+    lost_ns = slow.mean_ns - best_ns
+    scatter_ns = median_absolute_deviation(means) if len(means) >= ENOUGH else 0.0
+    least = LEAST_SHARE if len(means) > 1 else ALONE
+    if max(means) >= slow.mean_ns or lost_ns < max(least * slow.mean_ns, SCATTERS * scatter_ns):
+        return False
+    more_ns = slow.each_ns - median(sibling.each_ns for sibling in fewer)
+    return more_ns * slow.trial.under_way >= HALF * lost_ns
+
+
+def waiting(trial: TripTrial) -> Waiting | None:
+    """The waits of a trial; ``None`` if no end reports them, if there is no mean, or if the window
+    is too short for the kernel's counters.
+    """
+    mean_ns, number = trial.mean_ns, trial.number("rtt_count") or trial.number("transactions")
+    window_ns = trial.number("elapsed_ns")
+    if not mean_ns or not number or not window_ns or window_ns < WINDOW_NS:
+        return None
+    waits = {(wait, end): ns for end in ENDS for wait, ns in _waits(trial, end, window_ns)}
+    if not waits:
+        return None
+    of_ends = [
+        max(
+            (ns for (wait, end), ns in waits.items() if end == side and wait != "steal"),
+            default=0.0,
+        )
+        for side in ENDS
+    ]
+    # Two ends on one machine report the same CPUs: the larger value counts, not the sum.
+    stolen = max((ns for (wait, _end), ns in waits.items() if wait == "steal"), default=0.0)
+    wait, end = max(waits, key=waits.__getitem__)
+    return Waiting(
+        trial=trial,
+        waited_ns=max(sum(of_ends), stolen),
+        wait=wait,
+        end=end,
+        longest_ns=waits[wait, end],
+        mean_ns=mean_ns,
+        number=number,
+    )
+
+
+def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait, float]]:
+    delay_ns = trial.number(f"{end}_run_queue_delay_ns")
+    quota_ns = trial.number(f"{end}_quota_throttled_ns")
+    stolen = trial.number(f"{end}_host_steal_share")
+    if delay_ns is not None:
+        yield "delay", delay_ns
+    if quota_ns is not None:
+        # The counter sums over all CPUs, but no thread waits longer than the window.
+        yield "quota", min(quota_ns, window_ns)
+    if stolen is not None:
+        yield "steal", stolen * window_ns
+
+
+def _throttled(slow: Waiting) -> bool:
+    """Whether a quota throttled the end in more than a twentieth of the quota's periods."""
+    periods = slow.trial.number(f"{slow.end}_quota_periods")
+    throttled_periods = slow.trial.number(f"{slow.end}_quota_throttled_periods")
+    return bool(periods) and (throttled_periods or 0.0) > LEAST_SHARE * (periods or 0.0)
+
 
 PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
 """Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``. The parts

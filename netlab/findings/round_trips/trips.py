@@ -15,7 +15,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import number
 from netlab.findings.finding import Group
 from netlab.findings.series import Series
-from netlab.findings.stops.delayed_trials import STALLED
+from netlab.findings.stops import STALLED
 from netlab.messages import Message, _
 from netlab.stats.histogram import Histogram, from_pairs
 

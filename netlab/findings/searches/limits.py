@@ -1,33 +1,206 @@
-"""Limits of searches for the highest rate: the limit of each frame size, and of all sizes together.
-
-The record states what ended a search: the line rate, our sender or our receiver (the hosts that run
-the test), or the device between these hosts. The frame sizes whose search the device ended are
-judged together. If several sizes have the same frame rate, the cost per frame is the limit (Bradner
-and McQuaid, RFC 2544, 26.1; Mogul and Ramakrishnan 1997). If several sizes have the same bit rate,
-the limit is a slower link, a shaper or a policer.
-"""
+"""Limits of searches for the highest rate: of each frame size, and of all sizes together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.findings.finding import Finding, Kind
-from netlab.findings.searches.one_rate import OneRate, one_bit_rate, one_frame_rate
-from netlab.findings.searches.sample import (
-    NO_RATE,
-    RateSample,
-    SizeGroup,
-    SizeSample,
-    groups_of,
-)
-from netlab.findings.searches.words import of_searches, rates_of
+from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.searches.sample import NO_RATE, RateSample, SizeGroup, SizeSample, groups_of
 from netlab.findings.streams.host_limits import SATURATED
+from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _, joined
+from netlab.units import format_share
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
+
+
+def of_searches(
+    kind: Kind,
+    group: SizeGroup,
+    size_samples: Sequence[SizeSample],
+    figures: Mapping[str, float | None],
+    words: Mapping[str, str] | None = None,
+) -> Finding:
+    """A finding about some sizes of a group, with the trials that show it."""
+    all_words = {**of_sizes(size_samples, group), **(words or {})}
+    present = {name: word for name, word in all_words.items() if word}
+    return finding(
+        kind, group.group, cells_of(size_samples), figures, present, trials_of(size_samples)
+    )
+
+
+def of_sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> dict[str, str]:
+    """The word ``sizes`` of a finding: the frame sizes as a text. If a size has several trials, the
+    text has the number of trials that show the finding.
+    """
+    count, trial_count = len(_trials(size_samples)), sum(size.of_trials for size in size_samples)
+    sizes = _sizes(size_samples, group)
+    in_words = (
+        in_trials(count, trial_count).get("in_trials") if trial_count > len(size_samples) else None
+    )
+    if in_words is None:
+        return {"sizes": sizes}
+    return {"sizes": _("{sizes} ({trials})", sizes=sizes, trials=in_words)}
+
+
+def rates_of(size_samples: Sequence[SizeSample]) -> Message | None:
+    """The found rates as a text, such as ``7,440/s at 64 bytes (5 %), …``, with shares of the line
+    rate; ``None`` if a rate is not known.
+    """
+    parts = [
+        _(
+            "{rate}/s at {size} bytes ({share})",
+            rate=f"{size.per_s:,.0f}",
+            size=size.frame_bytes,
+            share=format_share(round(size.line_share, 4)),
+        )
+        for size in size_samples
+        if size.per_s is not None and size.line_share is not None
+    ]
+    return joined(", ", parts) if len(parts) == len(size_samples) else None
+
+
+def trials_of(size_samples: Sequence[SizeSample]) -> tuple[tuple[str, int], ...]:
+    """(cell, trial) of all trials in ``size_samples``."""
+    return tuple(_trials(size_samples))
+
+
+def cells_of(size_samples: Sequence[SizeSample]) -> tuple[str, ...]:
+    """The cells, with the shortest frames first."""
+    return tuple(size.cell for size in size_samples)
+
+
+def _trials(size_samples: Sequence[SizeSample]) -> list[tuple[str, int]]:
+    return [trial.key for size in size_samples for trial in size.trials]
+
+
+def _sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> Message:
+    all_sizes = [size[0].frame_bytes for size in group.sizes]
+    sizes = [sample.frame_bytes for sample in size_samples]
+    if len(sizes) == 1:
+        return _("at {size} bytes", size=sizes[0])
+    if sizes == all_sizes:
+        return _("at every frame size")
+    first = all_sizes.index(sizes[0])
+    if all_sizes[first : first + len(sizes)] != sizes or len(sizes) < 3:
+        if all_sizes[first:] == sizes:
+            return _("from {size} bytes upwards", size=sizes[0])
+        listed = [str(size) for size in sizes]
+        return _("at {some} and {last} bytes", some=joined(", ", listed[:-1]), last=listed[-1])
+    if first + len(sizes) == len(all_sizes):
+        return _("from {size} bytes upwards", size=sizes[0])
+    return _("from {first} to {last} bytes", first=sizes[0], last=sizes[-1])
+
+
+SIZES, SPAN = 3, 4
+"""Minimum number of frame sizes that share a rate, and minimum ratio of the largest size to the
+smallest."""
+
+BELOW = 0.95
+"""Each rate must be below this share of the line rate."""
+
+SAME = 0.01
+"""Maximum gap between the bounds of two sizes, as a share, that the scatter of trials explains."""
+
+CLOSE_FRAMES, CLOSE_BITS = 0.10, 0.05
+"""Maximum distance between two close bounds of a size, as a share of the rate: for a rate in
+frames/s, and for a rate in bit/s. At least three sizes must have close bounds, because any rates
+would agree with a coarser grid. If the sizes span a factor of four, rates by different ways to
+count bits differ by at least 4 %."""
+
+ACCOUNTS: Mapping[str, int] = {
+    "wire": PREAMBLE_BYTES + GAP_BYTES,
+    "frames": 0,
+    "frames-without-fcs": -FCS_BYTES,
+    "packets": -FCS_BYTES - HEADER_BYTES,
+}
+"""Way to count the bytes of a frame → its bytes beyond the frame size (with header and FCS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneRate:
+    """A rate that several frame sizes share."""
+
+    sizes: tuple[SizeSample, ...]
+    per_s: float
+    """Frames/s or bit/s: the highest rate that passed at a size with close bounds."""
+    accounts: tuple[str, ...] = ()
+    """For bits: every way to count bytes by which the sizes have one rate."""
+
+
+def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
+    """The longest run of neighbouring sizes with one frame rate; ``None`` if there is none."""
+    return _longest_run(sizes, _frames)
+
+
+def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
+    """The longest run of neighbouring sizes with one bit rate; ``None`` if there is none."""
+    return _longest_run(sizes, _bits)
+
+
+def _longest_run(
+    sizes: Sequence[SizeSample], rate_of: Callable[[tuple[SizeSample, ...]], OneRate | None]
+) -> OneRate | None:
+    runs = [
+        rate
+        for start in range(len(sizes))
+        for end in range(start + SIZES, len(sizes) + 1)
+        if sizes[end - 1].frame_bytes >= SPAN * sizes[start].frame_bytes
+        and (rate := rate_of(tuple(sizes[start:end]))) is not None
+    ]
+    return max(runs, key=lambda rate: len(rate.sizes), default=None)
+
+
+def _frames(sizes: tuple[SizeSample, ...]) -> OneRate | None:
+    per_s = _common(sizes, lambda _: 1.0, CLOSE_FRAMES)
+    return None if per_s is None else OneRate(sizes, per_s)
+
+
+def _bits(sizes: tuple[SizeSample, ...]) -> OneRate | None:
+    rates = {
+        account: rate
+        for account, more in ACCOUNTS.items()
+        if (rate := _common(sizes, _bits_of(more), CLOSE_BITS)) is not None
+    }
+    if not rates:
+        return None
+    return OneRate(sizes, next(iter(rates.values())), tuple(rates))
+
+
+def _bits_of(more_bytes: int) -> Callable[[int], float]:
+    return lambda frame_bytes: 8.0 * (frame_bytes + more_bytes)
+
+
+def _common(
+    sizes: tuple[SizeSample, ...], weight: Callable[[int], float], close: float
+) -> float | None:
+    """The rate that is between the bounds of every size; ``None`` if there is none.
+
+    Each frame counts with the weight of its size: 1 for frames/s, its bits for bit/s. The sizes
+    with close bounds must show the rate by themselves; the other sizes must not contradict it.
+    """
+    bounds: dict[int, tuple[float, float]] = {}
+    near: list[int] = []
+    for size in sizes:
+        low, high, line = size.per_s, size.upper_per_s, size.line_per_s
+        if not low or high is None or not line or low >= BELOW * line:
+            return None
+        frame_weight = weight(size.frame_bytes)
+        bounds[size.frame_bytes] = frame_weight * low, frame_weight * high
+        near += [size.frame_bytes] if high <= (1 + close) * low else []
+    if len(near) < SIZES or near[-1] < SPAN * near[0]:
+        return None
+    most_passed = max(low for low, _ in bounds.values())
+    least_failed = min(high for _, high in bounds.values())
+    if most_passed > (1 + SAME) * least_failed:
+        return None
+    return max(bounds[frame_bytes][0] for frame_bytes in near)
+
 
 IDLE = 0.9
 """If the load of a device's busiest core is below this share, no core is the bottleneck."""

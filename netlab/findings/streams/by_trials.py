@@ -15,7 +15,7 @@ from netlab.findings.streams.limits import JudgedStream, is_all_known, judged
 from netlab.findings.streams.link_limits import link_limits
 from netlab.findings.streams.parts import with_steady_others
 from netlab.findings.streams.path_limits import packet_bound
-from netlab.findings.streams.trial_counts import trial_count_words, trials_of
+from netlab.findings.trial_words import trial_count_words, trials_of
 
 SLOWER = 0.95
 """A minority of a cell's trials gets a warning of its own only if its throughput is at most this

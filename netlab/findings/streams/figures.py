@@ -13,7 +13,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.parts import cost_of
 from netlab.findings.streams.path_limits import frames_per_s
-from netlab.findings.traffic.words import way
+from netlab.findings.traffic import way
 
 _Figure = Callable[[StreamSample], float | int | None]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.figures import evidence
-from netlab.findings.streams.trial_counts import trials_of
+from netlab.findings.trial_words import trials_of
 
 
 def findings_of(

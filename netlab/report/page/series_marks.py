@@ -15,7 +15,7 @@ from typing import Any
 from netlab.experiment.interruptions import interruptions
 from netlab.experiment.records import Record
 from netlab.findings.finding import Kind
-from netlab.findings.tcp_series.recoveries import recoveries_of
+from netlab.findings.tcp_series import recoveries_of
 from netlab.messages import _
 from netlab.report.page.cell_findings import CellFinding
 from netlab.results.tcp_series import tcp_series_of

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from netlab.findings.distance.windows import (
+from netlab.findings.distance import (
     UNKNOWN,
     BuffersInEffect,
     InFlight,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.matrix import LongPath
-from netlab.findings.distance import model
+from netlab.findings import distance as model
 
 paths = st.builds(LongPath, st.floats(1e-5, 2), st.floats(1e4, 1e11))
 

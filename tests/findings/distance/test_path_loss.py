@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from made_samples import ACCOUNT, CEILING, NONE_DROPPED, tcp, udp
 
-from netlab.findings.distance.losses import PathLoss, is_gentle, path_loss
+from netlab.findings.distance import PathLoss, is_gentle, path_loss
 from netlab.findings.sample import Losses, TcpAccount
 
 

@@ -13,7 +13,7 @@ from made_streams import run_of, stream_values
 from netlab.experiment.matrix import Link, LongPath
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
-from netlab.findings.distance.target import at_a_distance
+from netlab.findings.distance import at_a_distance
 from netlab.findings.finding import Finding, Kind
 
 LAB: dict[str, Any] = {

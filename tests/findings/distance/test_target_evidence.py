@@ -11,10 +11,14 @@ import pytest
 from made_samples import ACCOUNT, tcp, udp
 
 from netlab.experiment.matrix import Link, LongPath
-from netlab.findings.distance.connections import OneWay, one_ways
-from netlab.findings.distance.losses import PathLoss
-from netlab.findings.distance.target import FORMULAS, at_a_distance
-from netlab.findings.distance.windows import BuffersInEffect
+from netlab.findings.distance import (
+    FORMULAS,
+    BuffersInEffect,
+    OneWay,
+    PathLoss,
+    at_a_distance,
+    one_ways,
+)
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
 

@@ -6,9 +6,9 @@ import pytest
 from made_findings import measured
 from made_samples import udp
 
+from netlab.findings.buffers import _means
 from netlab.findings.framing import STEP_ABOVE, Accounting, Framing, step_of
 from netlab.findings.link_checks import _interfaces
-from netlab.findings.outliers import _means
 from netlab.findings.sample import OtherTraffic, StreamEnd
 from netlab.findings.series import series_of
 

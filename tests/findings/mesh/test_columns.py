@@ -7,7 +7,7 @@ from dataclasses import replace
 from made_meshes import HOSTS, MadeMesh
 from made_samples import IDLE, tcp
 
-from netlab.findings.mesh.columns import _key, columns_of, ends_of
+from netlab.findings.mesh import _key, columns_of, ends_of
 
 A, B, C = THREE = HOSTS[:3]
 

@@ -11,8 +11,7 @@ from made_meshes import CEILINGS, HOSTS, MadeMesh
 
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.mesh.columns import columns_of
-from netlab.findings.mesh.throughput import _as_link, _is_alike, slow_in_mesh
+from netlab.findings.mesh import _as_link, _is_alike, columns_of, slow_in_mesh
 from netlab.findings.sample import StreamSample
 from netlab.stats.mesh import MeshVerdict, MeshWay
 

@@ -18,7 +18,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import RunEvidence
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.mesh.throughput import slow_in_mesh
+from netlab.findings.mesh import slow_in_mesh
 from netlab.findings.sample import StreamSample
 from netlab.report.text.findings import statement
 from netlab.store.plan import PlannedCell

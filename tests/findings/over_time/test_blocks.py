@@ -10,7 +10,7 @@ from made_runs import LL, made_record
 
 from netlab.experiment.records import Record, Value
 from netlab.findings.finding import Group
-from netlab.findings.over_time.blocks import (
+from netlab.findings.over_time import (
     BlockTable,
     _complete,
     lasted_s,

@@ -15,7 +15,7 @@ from made_runs import made_cell, made_record
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.over_time.dips import dips
+from netlab.findings.over_time import dips
 from netlab.findings.trial_words import in_trials
 from netlab.report.text.findings import statement
 from netlab.stats.trends import periodic_dips

@@ -15,8 +15,7 @@ from made_runs import made_record, ticking
 from netlab.experiment.records import Record, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.over_time.blocks import BlockTable, within_blocks
-from netlab.findings.over_time.drift import _residuals, drifts, first_trials
+from netlab.findings.over_time import BlockTable, _residuals, drifts, first_trials, within_blocks
 from netlab.findings.series import series_of
 from netlab.report.text.findings import sentence, statement
 from netlab.report.text.run_index import RunIndex

@@ -13,12 +13,10 @@ from made_readings import failure, of_round_trips, plan_of, planned, result
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.finding import Kind
-from netlab.findings.round_trips.connections import first_packet_lost
-from netlab.findings.round_trips.floor import below_floor
-from netlab.findings.round_trips.shape import outliers, two_groups
+from netlab.findings.round_trips.parts import below_floor, waited
+from netlab.findings.round_trips.shape import first_packet_lost, outliers, two_groups
 from netlab.findings.round_trips.trips import trip_cells
 from netlab.findings.round_trips.variants import variants
-from netlab.findings.round_trips.waits import waited
 from netlab.findings.series import Series, series_of
 from netlab.store.plan import PlannedCell
 

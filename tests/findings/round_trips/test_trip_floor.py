@@ -11,7 +11,7 @@ from made_readings import of_round_trips, plan_of, planned, result
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.round_trips.floor import below_floor, floor_ns, is_below
+from netlab.findings.round_trips.parts import below_floor, floor_ns, is_below
 from netlab.findings.round_trips.trips import TripTrial
 from netlab.findings.series import series_of
 from netlab.findings.trial_words import in_trials

@@ -13,7 +13,7 @@ from made_trips import found, said, timed, trips_run
 
 from netlab.experiment.records import Value
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.round_trips.connections import (
+from netlab.findings.round_trips.shape import (
     LostFirst,
     _near,
     first_packet_lost,

@@ -12,8 +12,8 @@ from made_trips import found, said, trip_cell, trips_run
 
 from netlab.experiment.records import Value
 from netlab.findings.finding import Group
+from netlab.findings.round_trips.parts import waiting_of
 from netlab.findings.round_trips.trips import TripCell, TripTrial
-from netlab.findings.round_trips.waits import waiting_of
 
 KIND = "trip-waited-for-cpu"
 WINDOW_NS = 1_000_000_000

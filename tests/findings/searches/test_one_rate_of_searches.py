@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_searches import one_trial
 
-from netlab.findings.searches.one_rate import OneRate, one_bit_rate, one_frame_rate
+from netlab.findings.searches.limits import OneRate, one_bit_rate, one_frame_rate
 from netlab.findings.searches.sample import SizeSample
 
 _Bounds = tuple[int, float | None, float | None, float | None]

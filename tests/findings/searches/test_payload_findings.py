@@ -17,8 +17,13 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.searches.byte_more import byte_more
-from netlab.findings.searches.payloads import WayFound, group_of_payload, payloads, way_of
+from netlab.findings.searches.payloads import (
+    WayFound,
+    byte_more,
+    group_of_payload,
+    payloads,
+    way_of,
+)
 from netlab.measurement.sweep import sizes_around
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex

@@ -13,11 +13,9 @@ from made_searches import cell_of, one_trial
 from netlab.experiment.records import Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.searches.beyond import beyond
-from netlab.findings.searches.doubts import doubts
-from netlab.findings.searches.limits import search_limits
+from netlab.findings.searches.beyond import beyond, doubts
+from netlab.findings.searches.limits import of_sizes, rates_of, search_limits
 from netlab.findings.searches.sample import RateSample, SizeGroup, sample_of
-from netlab.findings.searches.words import of_sizes, rates_of
 from netlab.findings.streams.host_limits import SATURATED
 
 LL = Group("LL")

@@ -13,7 +13,7 @@ from made_streams import LINK, stream, stream_values
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.stops.data_stopped import group_of
+from netlab.findings.stops import group_of
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 from netlab.store.plan import PlannedCell

@@ -13,7 +13,7 @@ from netlab.ethernet import fragments
 from netlab.findings.finding import Kind
 from netlab.findings.framing import Accounting, Framing
 from netlab.findings.sample import Losses, StreamSample
-from netlab.findings.streams.one_rate import ON_WIRE
+from netlab.findings.streams.link_limits import ON_WIRE
 
 STATED = 1e8
 TIMESTAMPS = (1500,)

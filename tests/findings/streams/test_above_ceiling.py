@@ -14,9 +14,9 @@ import pytest
 from made_samples import CEILING, tcp, udp
 
 from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.findings.ceilings import WAYS, above_ceiling
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.sample import StreamSample
-from netlab.findings.streams.above_ceiling import WAYS, above_ceiling
 from netlab.measurement.tools.netperf import NETPERF
 from netlab.measurement.tools.table import TOOLS
 from netlab.measurement.tools.tool import remarks_of

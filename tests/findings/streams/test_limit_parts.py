@@ -12,8 +12,12 @@ from netlab.findings.finding import Kind
 from netlab.findings.sample import Losses, StreamEnd, StreamSample
 from netlab.findings.streams.limits import _by_shares, _never_idle, _of, lost_to_stops
 from netlab.findings.streams.parts import cost_of, largest_beside_others, parts_of, wait_for_cpu
-from netlab.findings.streams.path_limits import is_shared, receive_queue_drops, unplaced_loss
-from netlab.findings.streams.places import _doubt
+from netlab.findings.streams.path_limits import (
+    _doubt,
+    is_shared,
+    receive_queue_drops,
+    unplaced_loss,
+)
 
 
 def waiting(waited: float, on_cpu: float = 0.0) -> StreamEnd:

@@ -16,6 +16,8 @@ from netlab.findings.sample import Losses, StreamSample
 from netlab.findings.streams import link_limits as module
 from netlab.findings.streams.limits import JudgedStream
 from netlab.findings.streams.link_limits import (
+    RateFit,
+    Stopped,
     _alike,
     _fills_stated,
     _finding,
@@ -28,7 +30,6 @@ from netlab.findings.streams.link_limits import (
     _StoppedWay,
     link_limits,
 )
-from netlab.findings.streams.one_rate import RateFit, Stopped
 
 ENDS = {"sender": replace(IDLE, host="b"), "receiver": replace(IDLE, host="a")}
 Fit = tuple[Kind, Accounting, RateFit]

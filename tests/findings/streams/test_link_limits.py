@@ -14,8 +14,7 @@ from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.framing import Accounting
 from netlab.findings.sample import Losses, StreamEnd, StreamSample
 from netlab.findings.streams.limits import JudgedStream
-from netlab.findings.streams.link_limits import LinkLimit, link_limits
-from netlab.findings.streams.one_rate import RateFit, Stopped, fitted
+from netlab.findings.streams.link_limits import LinkLimit, RateFit, Stopped, fitted, link_limits
 
 PACKET = {128: 156, 512: 540, 1472: 1500}
 """Message size over UDP → its IP packet; a frame takes 38 bytes more on the wire."""

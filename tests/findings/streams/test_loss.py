@@ -10,7 +10,7 @@ from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
 
 from netlab.findings.finding import Kind
 from netlab.findings.sample import Losses, OwnDrops, StreamSample
-from netlab.findings.streams.places import lost, placed
+from netlab.findings.streams.path_limits import lost, placed
 from netlab.report.text.findings import statement
 
 ENDS = {"sender": replace(IDLE, host="a"), "receiver": replace(IDLE, host="b")}

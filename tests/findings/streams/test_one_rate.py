@@ -10,7 +10,7 @@ from made_samples import IDLE, tcp, udp
 
 from netlab.findings.framing import Accounting, Framing
 from netlab.findings.sample import StreamSample
-from netlab.findings.streams.one_rate import RateFit, Stopped, _ceilings, _of_cells, fitted
+from netlab.findings.streams.link_limits import RateFit, Stopped, _ceilings, _of_cells, fitted
 
 WIRE_BYTES = 1538
 """A packet of 1500 bytes, with everything around it on the wire."""

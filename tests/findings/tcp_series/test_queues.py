@@ -14,7 +14,7 @@ from made_tcp_series import MadePath, chance, flow
 
 from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamSample
-from netlab.findings.tcp_series.queues import (
+from netlab.findings.tcp_series import (
     STANDING_US,
     StandingQueue,
     _at,

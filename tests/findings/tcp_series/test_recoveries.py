@@ -12,7 +12,7 @@ from made_samples import tcp
 from made_tcp_series import MSS, STEP_US, MadePath, flow
 
 from netlab.findings.finding import Kind
-from netlab.findings.tcp_series.recoveries import (
+from netlab.findings.tcp_series import (
     MOST_SHARE,
     Recovery,
     recoveries,

@@ -18,8 +18,7 @@ from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import OtherTraffic, StreamSample
 from netlab.findings.streams.limits import limit_of
-from netlab.findings.traffic.interfaces import others_of
-from netlab.findings.traffic.partial_traffic import filled_by_others, partial_traffic
+from netlab.findings.traffic import filled_by_others, others_of, partial_traffic
 from netlab.report.text.findings import statement
 
 PLACES = [(host, way) for host in ("linux-a", "linux-b") for way in (False, True)]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from netlab.findings.traffic.own_bytes import (
+from netlab.findings.traffic import (
     EndWords,
     OwnBytes,
     tcp_acknowledgements,

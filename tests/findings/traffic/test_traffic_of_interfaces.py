@@ -10,8 +10,7 @@ import pytest
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
-from netlab.findings.traffic.interfaces import CountedWays, likely_others, others_of, ways_of
-from netlab.findings.traffic.own_bytes import OwnBytes
+from netlab.findings.traffic import CountedWays, OwnBytes, likely_others, others_of, ways_of
 
 LINK = Link(1e8, 1500)
 

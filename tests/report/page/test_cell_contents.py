@@ -14,7 +14,7 @@ from made_tcp_series import MadePath, chance, flow
 
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind
-from netlab.findings.tcp_series.recoveries import recoveries_of
+from netlab.findings.tcp_series import recoveries_of
 from netlab.report.page.cell_findings import CellFinding, findings_by_cell
 from netlab.report.page.effective import effective_settings
 from netlab.report.page.repeat import INVENTORY, repeat_words

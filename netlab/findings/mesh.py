@@ -1,25 +1,160 @@
-"""Throughput of a mesh: whether one host, one pair or the whole mesh is slow.
-
-A mesh is several hosts, each measured with the others. The ceiling is the wire ceiling: the highest
-payload rate of the stated link. The slower one of two hosts' links limits their pair;
-``netlab.stats.mesh`` concludes from all pairs which host is slow.
-"""
+"""Hosts against hosts: slow hosts and pairs of a mesh by throughput, far hosts by round trips."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.pairings import named
+from netlab.experiment.pairings import is_by_name, labels_of, named
+from netlab.experiment.records import PREFIXES, Record, Status, server_sends
+from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.mesh.columns import MeshColumn, columns_of, narrowed
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS
+from netlab.findings.trial_words import trials_of
 from netlab.messages import joined
 from netlab.stats import median
-from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay
+from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay, host_effects, judge_mesh
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+MeshKey = tuple[str, int, bool, str]
+"""Protocol, message size, whether both ends send at once, and the other settings as JSON text."""
+
+
+@dataclass(frozen=True)
+class MeshColumn:
+    """The trials of every pair with the same protocol, message size and other conditions."""
+
+    key: MeshKey
+    trials: Mapping[MeshWay, tuple[StreamSample, ...]]
+    """Sender and receiver → the samples of their trials."""
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of all cells."""
+        return self.key[0]
+
+    @property
+    def message_bytes(self) -> int:
+        """The message size of all cells."""
+        return self.key[1]
+
+    @property
+    def is_both_ways(self) -> bool:
+        """Whether each pair sends both ways at once."""
+        return self.key[2]
+
+    @cached_property
+    def verdict(self) -> MeshVerdict | None:
+        """Which hosts and pairs are slow; ``None`` if fewer than three hosts have a figure.
+
+        Judged by shares of the ceiling, or by throughput if any share is not known.
+        """
+        all_samples = [sample for samples in self.trials.values() for sample in samples]
+        has_shares = all(sample.ceiling_share is not None for sample in all_samples)
+        return judge_mesh(
+            {
+                pair: [
+                    (sample.ceiling_share if has_shares else None) or sample.throughput_bit_per_s
+                    for sample in samples
+                ]
+                for pair, samples in self.trials.items()
+            }
+        )
+
+    def throughput(self, pair: MeshWay) -> float:
+        """Median throughput of a pair's trials, in bit/s."""
+        return median([sample.throughput_bit_per_s for sample in self.trials[pair]])
+
+    def share(self, pair: MeshWay) -> float | None:
+        """Median share of the ceiling of a pair's trials; ``None`` if no share is known."""
+        shares = [
+            share for sample in self.trials[pair] if (share := sample.ceiling_share) is not None
+        ]
+        return median(shares) if shares else None
+
+    def cells(self, pairs: Iterable[MeshWay]) -> tuple[str, ...]:
+        """Keys of the cells of some pairs."""
+        return tuple(dict.fromkeys(sample.cell for pair in pairs for sample in self.trials[pair]))
+
+    def numbered(self, pairs: Iterable[MeshWay]) -> tuple[tuple[str, int], ...]:
+        """(cell, trial) of each trial of some pairs."""
+        return trials_of([sample for pair in pairs for sample in self.trials[pair]])
+
+
+def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
+    """Every column in which at least three hosts have a figure, in the order of the samples.
+
+    Streams within one machine, paced streams and imported streams are left out.
+    """
+    by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
+    for sample in samples:
+        pair = ends_of(sample)
+        if sample.same_host or sample.paced or sample.imported or "" in pair or pair[0] == pair[1]:
+            continue
+        by_key.setdefault(_key(sample), {}).setdefault(pair, []).append(sample)
+    columns = (
+        MeshColumn(key, {pair: tuple(of_pair) for pair, of_pair in pairs.items()})
+        for key, pairs in by_key.items()
+    )
+    return tuple(column for column in columns if column.verdict is not None)
+
+
+def ends_of(sample: StreamSample) -> MeshWay:
+    """Sender and receiver: the hosts that the pairing names, or else the hosts of the record."""
+    if not is_by_name(sample.pairing):
+        return sample.sender.host, sample.receiver.host
+    server, client = labels_of(sample.pairing)
+    prefix = PREFIXES[sample.flow]
+    by_server = server_sends(_settings(sample), prefix)
+    return (server, client) if by_server else (client, server)
+
+
+def narrowed(
+    columns: Iterable[MeshColumn], all_columns: Iterable[MeshColumn], host: str = ""
+) -> Group:
+    """The group of a finding about some columns.
+
+    The group names protocol and message size only if other columns have another protocol or message
+    size. For example, if a host is slow with one protocol only, the group names the protocol.
+    """
+    finding_columns, mesh_columns = tuple(columns), tuple(all_columns)
+    protocols, sizes = (
+        {column.protocol for column in finding_columns},
+        {column.message_bytes for column in finding_columns},
+    )
+    is_one_protocol = len(protocols) == 1 and any(
+        column.protocol not in protocols for column in mesh_columns
+    )
+    sized = len(sizes) == 1 and any(
+        column.message_bytes not in sizes for column in mesh_columns if column.protocol in protocols
+    )
+    return Group(
+        host=host,
+        protocol=next(iter(protocols)) if is_one_protocol else "",
+        message_bytes=next(iter(sizes)) if sized and len(protocols) == 1 else None,
+    )
+
+
+def _key(sample: StreamSample) -> MeshKey:
+    other_settings = {
+        name: value for name, value in _settings(sample).items() if name != "direction"
+    }
+    text = json.dumps(other_settings, sort_keys=True)
+    return sample.protocol, sample.message_bytes, bool(sample.flow), text
+
+
+def _settings(sample: StreamSample) -> Mapping[str, object]:
+    settings = json.loads(sample.conditions) if sample.conditions else {}
+    return settings if isinstance(settings, dict) else {}
+
 
 ALIKE = 0.02
 """Columns belong to one slow mesh if their shares of the ceiling differ by less than this."""
@@ -363,3 +498,83 @@ def _is_mostly_explained(column: MeshColumn, explained: Explanations) -> bool:
     return 2 * sum((sample.cell, sample.flow) in explained for sample in all_samples) >= len(
         all_samples
     )
+
+
+_MEDIANS = ("rtt_p50_ns", "rtt_mean_ns")
+"""Names of values. The figure of a trial is the first of them that is recorded and is not 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FarHost:
+    """A host that lengthens its round trips, in trials with the same settings."""
+
+    added_ns: float
+    typical_ns: float
+    records: tuple[Record, ...]
+    """The records of the trials in which the host took part."""
+
+
+def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
+    """One finding for each kind of test and each host that adds more time to its round trips than
+    the other hosts.
+    """
+    if imported:
+        return
+    by_host: dict[tuple[str, str], list[_FarHost]] = {}
+    for records in _columns(run):
+        for host, far in _far_hosts_of(records):
+            by_host.setdefault((records[0].test, host), []).append(far)
+    for (_, host), cases in by_host.items():
+        fastest = min(cases, key=lambda case: case.typical_ns)
+        records = [record for case in cases for record in case.records]
+        yield finding(
+            Kind.FAR_HOST,
+            Group(host=host),
+            tuple(dict.fromkeys(record.cell for record in records)),
+            {"added_ns": fastest.added_ns, "typical_ns": fastest.typical_ns},
+            trials=tuple((record.cell, record.trial) for record in records),
+        )
+
+
+def _columns(run: Run) -> Iterator[Sequence[Record]]:
+    """Groups of trials that differ only in their two hosts."""
+    by_settings: dict[tuple[str, str], list[Record]] = {}
+    for record in run.latest.values():
+        if (
+            record.test in ("round_trip", "connect")
+            and record.status is Status.OK
+            and record.values.get("same_host") is not True
+            and "" not in _ends(record)
+            and _typical_ns(record) is not None
+        ):
+            settings = json.dumps(dict(record.settings), sort_keys=True, default=str)
+            by_settings.setdefault((record.test, settings), []).append(record)
+    yield from by_settings.values()
+
+
+def _far_hosts_of(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
+    trials: dict[MeshWay, list[float]] = {}
+    for record in records:
+        trials.setdefault(_ends(record), []).append(_typical_ns(record) or 0.0)
+    effects = host_effects(trials)
+    if effects is None:
+        return
+    for host in effects.far:
+        of_host = tuple(record for record in records if host in _ends(record))
+        yield (
+            host,
+            _FarHost(added_ns=effects.added[host], typical_ns=effects.typical, records=of_host),
+        )
+
+
+def _ends(record: Record) -> MeshWay:
+    """Client and server."""
+    if is_by_name(record.pairing):
+        server, client = labels_of(record.pairing)
+        return client, server
+    return record.client or "", record.server or ""
+
+
+def _typical_ns(record: Record) -> float | None:
+    values: Mapping[str, object] = record.values
+    return next((figure for name in _MEDIANS if (figure := number(values.get(name)))), None)

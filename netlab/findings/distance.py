@@ -1,0 +1,642 @@
+"""Whether TCP would reach the target over the long path that the matrix states."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from netlab.ethernet import mss_of
+from netlab.experiment.matrix import Link, LongPath
+from netlab.experiment.records import PREFIXES, Record, as_whole
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.sample import StreamSample
+from netlab.findings.streams.path_limits import placed
+from netlab.findings.trial_words import trials_of
+from netlab.messages import Message, _, joined
+from netlab.units import format_bytes, format_rate
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+LossVerdict = Literal["few enough", "too many", "not known"]
+
+ERROR = 0.05
+"""Probability that the test calls a good path bad, and that it calls a bad path good (RFC 8337,
+7.2)."""
+WORSE = 4
+"""The test distinguishes a good path from a path that loses packets this many times as often (same
+section)."""
+_MOST = 0.99
+"""Upper limit of the loss probability of a bad path in the test: with the smallest windows,
+``WORSE`` times the allowed loss would exceed 1."""
+
+
+def needed_bytes(target: LongPath) -> float:
+    """Payload that must be in flight for the target, in bytes: rate x round trip."""
+    return target.rate_bit_per_s * target.rtt_s / 8
+
+
+def allowed_bit_per_s(window_bytes: float, target: LongPath) -> float:
+    """The rate in bit/s that a window carries: one window per round trip."""
+    return 8 * window_bytes / target.rtt_s
+
+
+def window_packets(target: LongPath, packet_bytes: int) -> int:
+    """Target window size in packets of ``packet_bytes`` payload; at least 1."""
+    return max(1, math.ceil(needed_bytes(target) / packet_bytes))
+
+
+def run_length(target: LongPath, packet_bytes: int) -> int:
+    """The number of packets between two losses, on average, that the target needs: 3 x window²."""
+    return 3 * window_packets(target, packet_bytes) ** 2
+
+
+def judged(packets: int, lost_packets: int, length: int) -> LossVerdict:
+    """Whether a path that lost ``lost_packets`` of ``packets`` loses at most one in ``length``."""
+    slope, distance = _lines(length)
+    if lost_packets <= slope * packets - distance:
+        return "few enough"
+    return "too many" if lost_packets >= slope * packets + distance else "not known"
+
+
+def packets_needed(lost_packets: int, length: int) -> int:
+    """Number of packets needed to show that the loss is low enough, if ``lost_packets`` of them are
+    lost.
+    """
+    slope, distance = _lines(length)
+    return math.ceil((lost_packets + distance) / slope)
+
+
+def _lines(length: int) -> tuple[float, float]:
+    """The two parallel lines of the test, which limit the number of losses for each number of
+    packets: their slope, in losses per packet, and half of their distance, in losses.
+    """
+    few, many = 1 / length, min(WORSE / length, _MOST)
+    scale = math.log(many * (1 - few) / (few * (1 - many)))
+    slope = math.log((1 - few) / (1 - many)) / scale
+    return slope, math.log((1 - ERROR) / ERROR) / scale
+
+
+def bit_per_s_at_loss(share: float, target: LongPath, packet_bytes: int) -> float:
+    """The rate in bit/s that a share of lost packets allows: the rate of the window for which 3 x
+    window² = 1 / share. Infinite without loss.
+    """
+    if share <= 0:
+        return math.inf
+    return allowed_bit_per_s(packet_bytes * math.sqrt(1 / (3 * share)), target)
+
+
+def loss_interval(packets: int, lost_packets: int) -> tuple[float, float]:
+    """The 95 % interval of the share of packets lost (Wilson 1927); 0 to 1 without packets.
+
+    A damaged record may state more lost packets than packets: then all are lost.
+    """
+    lost_packets = min(lost_packets, packets)
+    if packets < 1:
+        return 0.0, 1.0
+    z = 1.96
+    share, spread = lost_packets / packets, z * z / packets
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / packets + spread / (4 * packets))
+    return max(0.0, middle - half) if lost_packets else 0.0, min(1.0, middle + half)
+
+
+UNSCALED_BYTES = 65_535
+"""The largest receive window without TCP's window scaling (RFC 7323, section 2)."""
+
+RECEIVE_SHARE = 0.5
+"""Minimum share of a receive buffer that Linux announces as the receive window
+(``tcp_adv_win_scale`` of 1). Linux announces more if segments fill their structures."""
+SENT_SHARE, SENT_LEAST, SENT_MOST = 0.45, 0.4, 0.63
+"""Likely, minimum and maximum share of a Linux send buffer that is in flight, if each segment has
+its own structure, as on cards without segmentation offload. A full segment takes 2304 bytes of the
+buffer, of which 1448 are payload, and a program resumes writing only when a third of the buffer is
+free. At round trips of 20 and 50 ms and effective buffers of 128 and 512 KiB, 0.42 to 0.47 were
+measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlight:
+    """Bytes of payload that a buffer allows in flight."""
+
+    least: float
+    most: float
+    """Infinite if nothing is known."""
+    likely: float | None = None
+    """Between the two bounds; ``None``: only the bounds are known."""
+
+    @property
+    def estimate(self) -> float:
+        """The likely value if it is known, otherwise the upper bound."""
+        return self.most if self.likely is None else self.likely
+
+
+UNKNOWN = InFlight(least=0, most=math.inf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuffersInEffect:
+    """What is known about the two buffers of a connection; ``None``: not known."""
+
+    auto_tuning: bool
+    """Whether the systems choose the sizes, because no size was requested."""
+    send_bytes: int | None = None
+    receive_bytes: int | None = None
+    announced_bytes: int | None = None
+    """The largest receive window that the sender saw; also ``None`` if a full receive queue may
+    have closed the window."""
+    window_scaling: bool | None = None
+    """Whether both ends scale their windows."""
+
+
+def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+    """The bounds of the receive window; ``facts`` are the facts of the receiver's host."""
+    in_flight = (
+        _auto_tuned_window(buffers, facts) if buffers.auto_tuning else _fixed_window(buffers)
+    )
+    if buffers.window_scaling is False:
+        return InFlight(
+            least=min(in_flight.least, UNSCALED_BYTES),
+            most=min(in_flight.most, UNSCALED_BYTES),
+            likely=None if in_flight.likely is None else min(in_flight.likely, UNSCALED_BYTES),
+        )
+    return in_flight
+
+
+def _auto_tuned_window(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+    announced_bytes, most = buffers.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
+    if most is None:
+        return InFlight(least=announced_bytes, most=math.inf)
+    return InFlight(
+        least=max(announced_bytes, RECEIVE_SHARE * most), most=max(announced_bytes, most)
+    )
+
+
+def _fixed_window(buffers: BuffersInEffect) -> InFlight:
+    size, announced_bytes = buffers.receive_bytes, buffers.announced_bytes
+    if size is None:
+        return InFlight(least=0, most=math.inf)
+    if announced_bytes is None or not RECEIVE_SHARE * size <= announced_bytes <= size:
+        return InFlight(least=min(announced_bytes or size, RECEIVE_SHARE * size), most=size)
+    return InFlight(least=RECEIVE_SHARE * size, most=size, likely=announced_bytes)
+
+
+def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
+    """The bounds of the data in flight that the send buffer allows; known for Linux only.
+
+    ``facts`` are the facts of the sender's host.
+    """
+    limit = largest_of(facts.get("tcp_wmem"))
+    if limit is None:
+        return UNKNOWN
+    size = limit if buffers.auto_tuning else buffers.send_bytes
+    if size is None:
+        return UNKNOWN
+    if segments_one_by_one(facts):
+        likely = None if buffers.auto_tuning else SENT_SHARE * size
+        return InFlight(least=SENT_LEAST * size, most=SENT_MOST * size, likely=likely)
+    return InFlight(least=SENT_LEAST * size, most=size)
+
+
+def segments_one_by_one(facts: Mapping[str, Any]) -> bool:
+    """Whether a host is known to cut its data into segments before they reach its interface."""
+    offloads = facts.get("interface_offloads")
+    return isinstance(offloads, str) and not {"tso", "gso"} & set(offloads.split(","))
+
+
+def largest_of(sizes: object) -> int | None:
+    """The largest of the three sizes of ``tcp_rmem`` or ``tcp_wmem``: auto-tuning's limit."""
+    words = sizes.split() if isinstance(sizes, str) else []
+    return int(words[2]) if len(words) == 3 and words[2].isdecimal() else None
+
+
+Latest = Mapping[tuple[str, int], Record]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneWay:
+    """The trials of TCP from one host to another with one socket buffer size, with evidence."""
+
+    samples: tuple[StreamSample, ...]
+    asked_bytes: int | None
+    """The requested socket buffer; ``None``: none was requested, and the systems choose it."""
+    buffers: BuffersInEffect
+    segment_bytes: int | None
+    """Payload per packet; the smallest value of all trials."""
+    loss: PathLoss
+
+    @property
+    def best_bit_per_s(self) -> float:
+        """The highest throughput of the trials."""
+        return max(sample.throughput_bit_per_s for sample in self.samples)
+
+    @property
+    def trials(self) -> tuple[tuple[str, int], ...]:
+        """(cell, trial) of each trial, once."""
+        return trials_of(self.samples)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The key of each cell, once."""
+        return tuple(dict.fromkeys(sample.cell for sample in self.samples))
+
+
+def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay]:
+    """Every combination of pairing, direction and socket buffer size, over a cable.
+
+    Only trials with one TCP stream that is neither paced nor imported count. The loss, however, is
+    counted over all streams of the pairing in that direction, including UDP.
+    """
+    segments = {key: n for key, n in _segments(samples, latest) if n is not None}
+    ways: dict[tuple[str, str, str, str], list[StreamSample]] = {}
+    for sample in samples:
+        if not sample.imported and not sample.same_host:
+            key = (sample.pairing, sample.flow, sample.sender.host, sample.receiver.host)
+            ways.setdefault(key, []).append(sample)
+    for of_way in ways.values():
+        loss = path_loss(of_way, segments)
+        for size, samples_of_size in _by_buffer(of_way, latest).items():
+            values = [_values(sample, latest) for sample in samples_of_size]
+            yield OneWay(
+                samples=tuple(samples_of_size),
+                asked_bytes=size,
+                buffers=_buffers(size, samples_of_size, values),
+                segment_bytes=_least(
+                    as_whole(flow.get("sender_tcp_end_snd_mss")) for flow in values
+                ),
+                loss=loss,
+            )
+
+
+def _by_buffer(
+    samples: Iterable[StreamSample], latest: Latest
+) -> dict[int | None, list[StreamSample]]:
+    by_size: dict[int | None, list[StreamSample]] = {}
+    for sample in samples:
+        if sample.protocol == "TCP" and sample.streams == 1 and not sample.paced:
+            size = latest[sample.cell, sample.trial].settings.get("socket_buffer_bytes")
+            by_size.setdefault(size if isinstance(size, int) else None, []).append(sample)
+    return by_size
+
+
+def _buffers(
+    size: int | None, samples: Sequence[StreamSample], values: Sequence[Mapping[str, Any]]
+) -> BuffersInEffect:
+    windows = [
+        sample.tcp.window_bytes
+        for sample in samples
+        if sample.tcp.window_bytes is not None and not sample.queue_full_share
+    ]
+    options = [
+        text.split(",")
+        for flow in values
+        if isinstance(text := flow.get("sender_tcp_end_options"), str) and text
+    ]
+    return BuffersInEffect(
+        auto_tuning=size is None,
+        send_bytes=_least(sample.send_buffer_bytes for sample in samples),
+        receive_bytes=_least(
+            as_whole(flow.get("receiver_receive_buffer_bytes")) for flow in values
+        ),
+        announced_bytes=max(windows, default=None),
+        window_scaling=all("wscale" in names for names in options) if options else None,
+    )
+
+
+def _values(sample: StreamSample, latest: Latest) -> Mapping[str, Any]:
+    """The values of one flow (direction of data), by their names without the flow's prefix."""
+    prefix = PREFIXES[sample.flow]
+    values = latest[sample.cell, sample.trial].values
+    return {name[len(prefix) :]: v for name, v in values.items() if name.startswith(prefix)}
+
+
+def _segments(
+    samples: Iterable[StreamSample], latest: Latest
+) -> Iterator[tuple[tuple[str, int, str], int | None]]:
+    for sample in samples:
+        if sample.protocol == "TCP":
+            values = _values(sample, latest)
+            edges = [
+                as_whole(values.get(f"sender_tcp_{at}_data_segs_out")) for at in ("begin", "end")
+            ]
+            segment_count = None if None in edges else (edges[1] or 0) - (edges[0] or 0)
+            yield (sample.cell, sample.trial, sample.flow), segment_count
+
+
+def _least(values: Iterable[int | None]) -> int | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+GENTLE = 0.9
+"""A stream does not fill the path (is gentle) if its offered rate is at most this share of the wire
+ceiling (the highest payload rate of the link)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathLoss:
+    """Numbers of packets that were sent in one direction, and of packets that were lost.
+
+    Only ``gentle_lost`` is the number of packets that were certainly lost on the path.
+    """
+
+    packets: int = 0
+    lost: int = 0
+    gentle_packets: int = 0
+    """Packets of streams that did not fill the path."""
+    gentle_lost: int = 0
+    """How many of ``gentle_packets`` were certainly lost on the path."""
+
+    def verdict(self, run_length: int) -> LossVerdict:
+        """Whether at most one in ``run_length`` packets is lost.
+
+        Only streams that did not fill the path can show that the loss is too high.
+        """
+        gentle = judged(self.gentle_packets, self.gentle_lost, run_length)
+        every = judged(self.packets, self.lost, run_length)
+        if "few enough" in (gentle, every):
+            return "few enough"
+        return gentle
+
+
+def path_loss(
+    samples: Iterable[StreamSample], segments: dict[tuple[str, int, str], int]
+) -> PathLoss:
+    """The loss of the streams in one direction of a path.
+
+    ``segments``: (cell, trial, flow) → number of data segments that TCP sent within the measured
+    time.
+    """
+    packets = lost_packets = gentle_packets = gentle_lost = 0
+    for sample in samples:
+        if sample.protocol == "TCP":
+            sent_packets, resent = (
+                segments.get((sample.cell, sample.trial, sample.flow)),
+                sample.tcp.retransmissions,
+            )
+            if sent_packets is not None and resent is not None and sample.streams == 1:
+                packets, lost_packets = packets + sent_packets, lost_packets + resent
+            continue
+        sent_packets, lost_messages = sample.losses.sent, sample.losses.lost
+        if sent_packets is None or lost_messages is None or sample.packets_a_message != 1:
+            continue
+        packets, lost_packets = packets + sent_packets, lost_packets + lost_messages
+        if is_gentle(sample):
+            place = placed(sample)
+            on_path = place is not None and place.kind is Kind.LOSS_PATH
+            if on_path or not lost_messages:
+                gentle_packets, gentle_lost = (
+                    gentle_packets + sent_packets,
+                    gentle_lost + lost_messages,
+                )
+    return PathLoss(
+        packets=packets, lost=lost_packets, gentle_packets=gentle_packets, gentle_lost=gentle_lost
+    )
+
+
+def is_gentle(sample: StreamSample) -> bool:
+    """Whether a stream's offered rate does not fill the path."""
+    offered_rate, ceiling = sample.offered_bit_per_s, sample.ceiling_bit_per_s
+    return offered_rate is not None and ceiling is not None and offered_rate <= GENTLE * ceiling
+
+
+FILLS = 0.98
+"""A stream reaches the target, or the link's wire ceiling (its highest payload rate), if the
+throughput is at least this share of that rate."""
+
+FORMULAS = {
+    "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
+    "formula_of_loss": "one loss in 3 x window^2 packets, "
+    "window = rate x round trip / (8 x payload of a packet), rounded up",
+}
+
+FactsNoted = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def at_a_distance(
+    run: Run,
+    samples: Sequence[StreamSample],
+    facts: FactsNoted,
+    link: Link | None,
+    target: LongPath | None,
+) -> Iterator[Finding]:
+    """One finding per pairing, direction and socket buffer size, if the matrix has a target."""
+    if target is None:
+        return
+    candidates = [_Candidate(way, target, link, facts) for way in one_ways(samples, run.latest)]
+    levels = Counter(candidate.group_key for candidate in candidates)
+    for candidate in candidates:
+        yield candidate.finding(names_buffer=levels[candidate.group_key] > 1)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """An upper bound of the throughput, in payload bit/s, and the text that explains it."""
+
+    bit_per_s: float
+    words: Message
+
+
+class _Candidate:
+    """One direction with one socket buffer size, compared with the target."""
+
+    def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: FactsNoted) -> None:
+        self.way, self.target, self.link = way, target, link
+        first = way.samples[0]
+        self.sender, self.receiver = first.sender.host, first.receiver.host
+        self.group_key = (first.pairing, first.flow, self.sender, self.receiver)
+        self.received = by_receiver(way.buffers, _latest(facts, self.receiver))
+        self.sent = by_sender(way.buffers, _latest(facts, self.sender))
+        self.needed_bytes = needed_bytes(target)
+        self.packet_bytes = way.segment_bytes or (None if link is None else mss_of(link.mtu_bytes))
+
+    def finding(self, *, names_buffer: bool) -> Finding:
+        """The finding about this direction and buffer size."""
+        first = self.way.samples[0]
+        level = (("socket_buffer_bytes", self.way.asked_bytes),) if names_buffer else ()
+        group = Group(first.pairing, "TCP", None, first.flow, level)
+        bounds, doubts = sorted(self._bounds(), key=lambda bound: bound.bit_per_s), self._doubts()
+        kind = Kind.TARGET_PASSES
+        words: dict[str, str] = {"sender": self.sender, "receiver": self.receiver, **FORMULAS}
+        if bounds:
+            kind, words["bounds"] = (
+                Kind.TARGET_FAILS,
+                joined("; ", [bound.words for bound in bounds]),
+            )
+        elif doubts:
+            kind, words["doubts"] = Kind.TARGET_UNDECIDED, joined("; ", doubts)
+        return finding(kind, group, self.way.cells, self._figures(), words, self.way.trials)
+
+    # ---- why the target is not reached -----------------------------------------------------------
+
+    def _bounds(self) -> Iterator[_Bound]:
+        """Everything that is shown to limit throughput to less than the target."""
+        target = self.target.rate_bit_per_s
+        for in_flight, text_of in ((self.received, _of_receiver), (self.sent, _of_sender)):
+            if in_flight.most < self.needed_bytes:
+                host = self.receiver if text_of is _of_receiver else self.sender
+                rate = allowed_bit_per_s(in_flight.estimate, self.target)
+                yield _Bound(rate, text_of(host, in_flight, rate))
+        if self._loss() == "too many":
+            loss, rate = self.way.loss, self._loss_allows() or 0.0
+            text = _(
+                "the loss of {lost} of {packets} packets allows {rate}, by the model of RFC 8337",
+                lost=f"{loss.gentle_lost:,}",
+                packets=f"{loss.gentle_packets:,}",
+                rate=_rate(rate),
+            )
+            yield _Bound(rate, text)
+        best, ceiling = self.way.best_bit_per_s, self._ceiling()
+        if ceiling is not None and ceiling < target:
+            yield _Bound(ceiling, _("the link carries {rate}", rate=_rate(ceiling)))
+            if best >= FILLS * ceiling:
+                return
+        if best < FILLS * target:
+            yield _Bound(best, _("the measured throughput is {rate}", rate=_rate(best)))
+
+    def _doubts(self) -> list[Message]:
+        """The reasons why it is unknown whether the target would be reached."""
+        doubts = []
+        for in_flight, text_of in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
+            if in_flight.least < self.needed_bytes:
+                host = self.receiver if text_of is _receiver_unsure else self.sender
+                doubts.append(text_of(host, in_flight, self.target))
+        loss = self._loss()
+        if loss is None:
+            doubts.append(_("the number of lost packets is not recorded"))
+        elif loss != "few enough":
+            doubts.append(self._too_few_packets())
+        return doubts
+
+    def _too_few_packets(self) -> Message:
+        losses = self.way.loss
+        return _(
+            "{lost} of {packets} packets were lost: the loss is at most one packet in {seen}, but "
+            "the model of RFC 8337 allows only one in {length} ({needed} packets without loss "
+            "would show such a low loss)",
+            lost=f"{losses.lost:,}",
+            packets=f"{losses.packets:,}",
+            seen=f"{1 / loss_interval(losses.packets, losses.lost)[1]:,.0f}",
+            length=f"{self._length() or 0:,}",
+            needed=f"{packets_needed(0, self._length() or 1):,}",
+        )
+
+    def _length(self) -> int | None:
+        packet = self.packet_bytes
+        return None if packet is None else run_length(self.target, packet)
+
+    def _loss(self) -> LossVerdict | None:
+        """The verdict about the loss; ``None`` if no packet was counted."""
+        length = self._length()
+        return (
+            None if length is None or not self.way.loss.packets else self.way.loss.verdict(length)
+        )
+
+    def _loss_allows(self) -> float | None:
+        losses, packet = self.way.loss, self.packet_bytes
+        if packet is None or not losses.gentle_lost:
+            return None
+        share = losses.gentle_lost / losses.gentle_packets
+        return bit_per_s_at_loss(share, self.target, packet)
+
+    def _ceiling(self) -> float | None:
+        ceilings = [sample.highest_ceiling_bit_per_s for sample in self.way.samples]
+        return max((ceiling for ceiling in ceilings if ceiling is not None), default=None)
+
+    def _figures(self) -> dict[str, float | None]:
+        losses, buffers, length = self.way.loss, self.way.buffers, self._length()
+        ceiling, best = self._ceiling(), self.way.best_bit_per_s
+        buffer_rates = {
+            f"{name}_allows_{bound}bit_per_s": _finite(allowed_bit_per_s(value, self.target))
+            for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent))
+            for bound, value in (
+                *(
+                    ("", in_flight.estimate),
+                    ("at_least_", in_flight.least),
+                    ("at_most_", in_flight.most),
+                ),
+            )
+        }
+        by_buffers = [
+            buffer_rates[f"{name}_allows_bit_per_s"] for name in ("receive_buffer", "send_buffer")
+        ]
+        return {
+            "target_bit_per_s": self.target.rate_bit_per_s,
+            "target_rtt_ns": self.target.rtt_s * 1e9,
+            "predicted_bit_per_s": min(
+                rate
+                for rate in (*by_buffers, ceiling, self._loss_allows(), best * 1.0)
+                if rate is not None
+            ),
+            "needed_window_bytes": self.needed_bytes,
+            "window_bytes": buffers.announced_bytes,
+            "receive_buffer_bytes": None if buffers.auto_tuning else buffers.receive_bytes,
+            "send_buffer_bytes": None if buffers.auto_tuning else buffers.send_bytes,
+            **buffer_rates,
+            "packets": losses.packets,
+            "lost_packets": losses.lost,
+            "most_lost_share": loss_interval(losses.packets, losses.lost)[1],
+            "run_length_packets": length,
+            "loss_allows_bit_per_s": self._loss_allows(),
+            "ceiling_bit_per_s": ceiling,
+            "best_bit_per_s": best,
+        }
+
+
+def _latest(facts: FactsNoted, host: str) -> Mapping[str, Any]:
+    """The last recorded facts of a host."""
+    readings = facts.get(host)
+    return readings[-1] if readings else {}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _rate(bit_per_s: float) -> str:
+    return format_rate(float(f"{bit_per_s:.3g}"))
+
+
+def _of_receiver(host: str, in_flight: InFlight, rate: float) -> Message:
+    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
+    if in_flight.likely is None:
+        return _(
+            "the receive buffer of {host} allows at most {rate}, {bytes} per round trip", **values
+        )
+    return _(
+        "the receive buffer of {host} allows {rate}, a window of {bytes} per round trip", **values
+    )
+
+
+def _of_sender(host: str, in_flight: InFlight, rate: float) -> Message:
+    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
+    if in_flight.likely is None:
+        return _(
+            "the send buffer of {host} allows at most {rate}, {bytes} per round trip", **values
+        )
+    return _("the send buffer of {host} allows {rate}, {bytes} per round trip", **values)
+
+
+def _receiver_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
+    if math.isinf(in_flight.most):
+        return _("the window that {host} would announce is not recorded", host=host)
+    return _(
+        "the receive buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
+    )
+
+
+def _sender_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
+    if math.isinf(in_flight.most):
+        return _("how much data {host} keeps in flight is not recorded", host=host)
+    return _(
+        "the send buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
+    )
+
+
+def _between(host: str, in_flight: InFlight, target: LongPath) -> dict[str, str]:
+    least, most = (
+        _rate(allowed_bit_per_s(window, target)) for window in (in_flight.least, in_flight.most)
+    )
+    return {"host": host, "least": least, "most": most}

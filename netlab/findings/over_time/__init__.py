@@ -1,1 +1,0 @@
-"""Findings about changes within a run or a trial: drift, warm-up, periodic dips."""

@@ -1,0 +1,317 @@
+"""What all cells of a run show together: directions, blank cells, lengths, single trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from netlab.experiment.pairings import is_by_name, labels_of, named
+from netlab.experiment.records import Record, Status
+from netlab.findings.evidence import number
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.series import Point, Series
+from netlab.stats import compare, mean, median
+from netlab.store.plan import StatedFacts
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+FAR = 2.0
+"""A direction is far slower if the median of the opposite direction is more than this many times
+its own median."""
+
+
+def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Findings about pairings with less than half of the throughput of the other direction.
+
+    The directions are compared with the same settings: by the median over the socket buffers that
+    have a figure in both directions. ``of_mesh``: the cells that a finding about a mesh (several
+    hosts, each measured with the others) already calls slow. If all compared cells of the slower
+    direction are among them, there is no finding.
+    """
+    groups = {one_series.group: one_series for one_series in series if one_series.test == "stream"}
+    findings = []
+    for group, slower in groups.items():
+        faster = groups.get(replace(group, pairing=_turned(group.pairing)))
+        if faster is None or faster is slower:
+            continue
+        slower_points, faster_points = _by_buffer(slower), _by_buffer(faster)
+        sizes = [size for size in slower_points if size in faster_points]
+        if not sizes:
+            continue
+        less, more = (
+            median([side[size].middle or 0 for size in sizes])
+            for side in (slower_points, faster_points)
+        )
+        if more > FAR * less and not all(slower_points[size].cell in of_mesh for size in sizes):
+            findings.append(
+                finding(
+                    Kind.ONE_WAY,
+                    group,
+                    tuple(slower_points[size].cell for size in sizes),
+                    {"throughput_bit_per_s": less, "other_bit_per_s": more, "ratio": more / less},
+                    {"against": _turned(group.pairing)},
+                )
+            )
+    return tuple(findings)
+
+
+def _by_buffer(series: Series) -> dict[int | None, Point]:
+    return {point.buffer_bytes: point for point in series.measured if not point.same_host}
+
+
+def _turned(pairing: str) -> str:
+    """The pairing with its ends exchanged."""
+    server, client = labels_of(pairing)
+    return named(client, server) if is_by_name(pairing) else client + server
+
+
+def missing(run: Run) -> tuple[Finding, ...]:
+    """Findings about failed trials and about cells without any result: one per pairing, protocol
+    and reason.
+    """
+    with_result = {cell for (cell, _), r in run.latest.items() if r.status is Status.OK}
+    cells: dict[tuple[Group, Kind, str], dict[str, None]] = {}
+    sizes: dict[tuple[Group, Kind, str], set[int]] = {}
+    trials: dict[tuple[Group, Kind, str], int] = {}
+    cells_of_group: dict[Group, set[str]] = {}
+    for cell, _, record in run.stored.trials():
+        group = Group(cell.pairing, str(cell.settings.get("protocol", "")))
+        cells_of_group.setdefault(group, set()).add(cell.key)
+        if record is not None and record.status is Status.OK:
+            continue
+        failed = record is not None and record.status is Status.FAILED
+        if not failed and cell.key in with_result:
+            continue
+        reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
+        key = (group, Kind.NO_RESULT_TRIALS if failed else Kind.NO_RESULT_CELLS, reason)
+        cells.setdefault(key, {})[cell.key] = None
+        size = cell.settings.get("message_bytes")
+        sizes.setdefault(key, set()).update({size} if isinstance(size, int) else ())
+        trials[key] = trials.get(key, 0) + 1
+    return tuple(
+        finding(
+            kind,
+            group,
+            tuple(keys),
+            {
+                "cells": len(keys),
+                "of_cells": len(cells_of_group[group]),
+                "trials": trials[group, kind, reason],
+            },
+            {
+                "reason": reason,
+                "message_bytes": ", ".join(map(str, sorted(sizes[group, kind, reason]))),
+            },
+        )
+        for (group, kind, reason), keys in cells.items()
+    )
+
+
+def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
+    """One finding per column whose mean covers fewer cells than the mean of another column.
+
+    Columns are compared if they have the same test, protocol, direction and buffer sizes. A column
+    in which no cell has a figure has no mean. If all columns lack the same number of cells, there
+    is no finding.
+    """
+    neighbours_of: dict[tuple[object, ...], list[Series]] = {}
+    for one_series in series:
+        levels = frozenset(point.buffer_bytes for point in one_series.points)
+        place = (one_series.test, one_series.group.protocol, one_series.group.flow, levels)
+        neighbours_of.setdefault(place, []).append(one_series)
+    return tuple(result for neighbours in neighbours_of.values() for result in _fewer(neighbours))
+
+
+def _fewer(series: Sequence[Series]) -> Iterable[Finding]:
+    most = max(len(one_series.measured) for one_series in series)
+    for one_series in series:
+        cells = len(one_series.measured)
+        if 0 < cells < most:
+            yield finding(
+                Kind.FEWER_CELLS,
+                one_series.group,
+                tuple(point.cell for point in one_series.points if not point.values),
+                {"cells": cells, "most_cells": most, "of_cells": len(one_series.points)},
+            )
+
+
+TOLERANCE = 0.02
+"""Maximum difference between a window (the time that a trial measured) and the requested time, as a
+share of the requested time."""
+
+_LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
+"""Names of the values for the longest gap between messages and the longest round trip. A window
+ends only with the next message or answer, or with the time-out of an answer. So a window may exceed
+the requested time by the larger one of these values plus the time-out."""
+
+
+def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding, ...]:
+    """Findings about pairings (server and client) whose trials did not last as requested, according
+    to their records or to an imported document.
+    """
+    points: dict[str, list[Point]] = {}
+    for one_series in series:
+        points.setdefault(one_series.group.pairing, []).extend(one_series.points)
+    findings = (_measured(pairing, its_points) for pairing, its_points in points.items())
+    return (
+        *(result for result in findings if result is not None),
+        *_stated(points, statements),
+    )
+
+
+def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
+    off: dict[str, list[tuple[float, float]]] = {}
+    trials = 0
+    for point in points:
+        for record in point.records:
+            times = None if record is None else _times(record, point.prefix)
+            if times is None:
+                continue
+            trials += 1
+            asked_s, took_s, slack_s = times
+            if abs(took_s - asked_s) > TOLERANCE * asked_s + slack_s:
+                off.setdefault(point.cell, []).append((asked_s, took_s))
+    if not off:
+        return None
+    off_times = [times for times_of_cell in off.values() for times in times_of_cell]
+    return finding(
+        Kind.OFF_TIME,
+        Group(pairing),
+        tuple(off),
+        {
+            "trials": len(off_times),
+            "of_trials": trials,
+            "asked_s": median([duration_s for duration_s, _ in off_times]),
+            "shortest_s": min(took for _, took in off_times),
+            "longest_s": max(took for _, took in off_times),
+        },
+    )
+
+
+def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
+    """Requested time, elapsed time, and the additional difference that the last message may cause
+    (see ``_LONGEST_NS``), in seconds.
+
+    ``None`` if the requested or the elapsed time is not known.
+    """
+    asked_s = _time(record.settings.get("duration_s"))
+    took_ns = _time(record.values.get(f"{prefix}elapsed_ns"))
+    if record.status is not Status.OK or asked_s is None or took_ns is None:
+        return None
+    gaps_ns = (_time(record.values.get(prefix + name)) for name in _LONGEST_NS)
+    timeout_ns = 1e9 * (_time(record.settings.get("timeout_s")) or 0)
+    slack_ns = max((gap for gap in gaps_ns if gap is not None), default=0.0) + timeout_ns
+    return asked_s, took_ns / 1e9, slack_ns / 1e9
+
+
+def _stated(points: dict[str, list[Point]], statements: StatedFacts) -> Iterable[Finding]:
+    """Findings about the durations that a document states for its trials."""
+    for duration in statements.durations:
+        longest, shortest = (
+            duration.longest_s / duration.asked_s,
+            duration.shortest_s / duration.asked_s,
+        )
+        if longest <= 1 + TOLERANCE and shortest >= 1 - TOLERANCE:
+            continue
+        for pairing in filter(duration.is_of, points):
+            yield finding(
+                Kind.OFF_TIME,
+                Group(pairing),
+                tuple(dict.fromkeys(point.cell for point in points[pairing] if point.values)),
+                {
+                    "asked_s": duration.asked_s,
+                    "shortest_s": duration.shortest_s,
+                    "longest_s": duration.longest_s,
+                },
+                {"source": duration.source},
+            )
+
+
+def _time(value: object) -> float | None:
+    time = number(value)
+    return time if time is not None and time > 0 else None
+
+
+MAX_PAIRINGS = 6
+"""Maximum number of pairings for which every two pairings are compared: a longer list is of no
+use."""
+
+ColumnGroup = Group
+"""The group of the cells in one column, with an empty ``pairing``, so that the same column of two
+pairings has the same group."""
+
+
+def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
+    """One finding for every two pairings and each protocol, if each stream cell has one trial.
+
+    The pairing that comes later in the plan is compared with the earlier pairing. The evidence is
+    the difference of the column means over the cells that both pairings have.
+    ``netlab.stats.compare`` gives "cannot tell" for each of these cells.
+    """
+    figures: dict[str, dict[str, dict[ColumnGroup, dict[int | None, tuple[str, float]]]]] = {}
+    for one_series in series:
+        if one_series.test != "stream" or is_by_name(one_series.group.pairing):
+            continue
+        column: ColumnGroup = replace(one_series.group, pairing="")
+        of_pairing = figures.setdefault(one_series.group.pairing, {})
+        for point in one_series.measured:
+            if len(point.records) != 1 or point.same_host:
+                return ()
+            if point.values[0] <= 0:
+                continue  # nothing arrived: there is no ratio to it
+            level = (point.cell, point.values[0])
+            columns = of_pairing.setdefault(one_series.group.protocol, {})
+            columns.setdefault(column, {})[point.buffer_bytes] = level
+    if len(figures) > MAX_PAIRINGS:
+        return ()
+    return tuple(
+        result
+        for earlier, later in combinations(figures, 2)
+        for protocol in figures[later]
+        if (result := _of(earlier, later, protocol, figures)) is not None
+    )
+
+
+def _of(
+    earlier: str,
+    later: str,
+    protocol: str,
+    figures: Mapping[
+        str, Mapping[str, Mapping[ColumnGroup, Mapping[int | None, tuple[str, float]]]]
+    ],
+) -> Finding | None:
+    old, new = figures[earlier].get(protocol, {}), figures[later][protocol]
+    differences: list[float] = []
+    ratios: list[float] = []
+    cells: list[str] = []
+    for column in new:
+        levels = [level for level in new[column] if level in old.get(column, {})]
+        pairs = [(old[column][level], new[column][level]) for level in levels]
+        comparisons = [compare([x], [y], paired=True) for (_, x), (_, y) in pairs]
+        if not comparisons or any(
+            comparison.verdict != "cannot tell" for comparison in comparisons
+        ):
+            continue
+        old_mean, new_mean = (mean([pair[side][1] for pair in pairs]) for side in (0, 1))
+        differences.append(new_mean - old_mean)
+        ratios.append(new_mean / old_mean)
+        cells += [pair[1][0] for pair in pairs]
+    if not differences:
+        return None
+    return finding(
+        Kind.CANNOT_TELL,
+        Group(later, protocol),
+        tuple(cells),
+        {
+            "n": 1,
+            "columns": len(differences),
+            "least_difference_bit_per_s": min(differences),
+            "most_difference_bit_per_s": max(differences),
+            "least_ratio": min(ratios),
+            "most_ratio": max(ratios),
+        },
+        {"against": earlier},
+    )

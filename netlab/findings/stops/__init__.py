@@ -1,1 +1,0 @@
-"""Findings about interrupted and delayed trials, also about trials repeated later."""

@@ -1,1 +1,0 @@
-"""Findings from the state of TCP over time."""

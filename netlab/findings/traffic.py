@@ -1,0 +1,562 @@
+"""Other traffic on the interfaces of a stream's hosts: what they counted beyond our own bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from netlab.ethernet import (
+    FCS_BYTES,
+    GAP_BYTES,
+    HEADER_BYTES,
+    IP_BYTES,
+    MIN_FRAME_BYTES,
+    PREAMBLE_BYTES,
+    TAG_BYTES,
+    TCP_BYTES,
+    TIMESTAMPS_BYTES,
+    IpVersion,
+    fragments,
+    ip_version_of,
+    packet_wire_bytes,
+)
+from netlab.experiment.interruptions import interruptions
+from netlab.experiment.matrix import Link
+from netlab.experiment.records import FLOWS, Record, Status, as_whole, server_sends
+from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.sample import LINK_FULL, OtherTraffic, StreamSample
+from netlab.findings.trial_words import in_trials
+from netlab.messages import Message, _
+
+_WAYS = {False: _("sending"), True: _("receiving")}
+
+
+def way(*, receiving: bool) -> Message:
+    """``sending`` or ``receiving``."""
+    return _WAYS[receiving]
+
+
+MOST_OPTIONS_BYTES = 40
+"""Maximum length of the options of a TCP header; selective acknowledgements fill what timestamps
+leave."""
+
+QUEUED_BYTES = 1 << 17
+"""Maximum bytes that TCP has in the interface's queue at the edges of a window: two super-packets
+of 64 KiB, Linux's limit."""
+
+AROUND_BYTES = PREAMBLE_BYTES + FCS_BYTES + GAP_BYTES
+"""Bytes of a frame on the wire that an interface does not count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnBytes:
+    """Our traffic in one direction of an interface within a window."""
+
+    payload: float = 0.0
+    """TCP payload with retransmissions; for UDP, whole IP packets with the Ethernet header."""
+    frames: float = 0.0
+    """Maximum number of frames on the wire."""
+    header: float = 0.0
+    """Header bytes of all frames, as an interface counts them."""
+    most: float = 0.0
+    """Upper bound of all bytes: padded and tagged frames with FCS."""
+
+    def __add__(self, other: OwnBytes) -> OwnBytes:
+        return OwnBytes(
+            payload=self.payload + other.payload,
+            frames=self.frames + other.frames,
+            header=self.header + other.header,
+            most=self.most + other.most,
+        )
+
+    def counted(self, packets: float | None) -> float:
+        """The bytes that an interface with this packet count has probably counted.
+
+        An interface that counts packets before their segmentation counts fewer headers.
+        """
+        share = 1.0 if packets is None or not self.frames else min(1.0, packets / self.frames)
+        return self.payload + self.header * share
+
+
+@dataclass(frozen=True, slots=True)
+class EndWords:
+    """The recorded values of one end of a stream, and of its peer."""
+
+    values: Mapping[str, Any]
+    end: str
+    """Prefix of the end's values, such as ``to_server_sender_``."""
+    peer: str
+    """Prefix of the peer's values."""
+    message_bytes: int
+    ip_version: IpVersion
+    mtu_bytes: int
+    timestamps: bool
+
+    def number(self, name: str, *, peer: bool = False) -> float | None:
+        """A recorded number; ``None`` if it is missing, negative or not a number."""
+        value = self.values.get((self.peer if peer else self.end) + name)
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        return float(value or 0) if fits else None
+
+    @property
+    def mss_bytes(self) -> float:
+        """The largest payload of the sender's segments."""
+        most = self.mtu_bytes - IP_BYTES[self.ip_version] - TCP_BYTES
+        recorded = [
+            self.number(f"tcp_{edge}_snd_mss", peer=not self.end.endswith("sender_"))
+            for edge in ("begin", "end")
+        ]
+        return max((mss for mss in recorded if mss), default=float(most))
+
+    @property
+    def resent_bytes(self) -> float | None:
+        """Retransmitted bytes of one stream, as full segments; ``None``: not known."""
+        edges = [
+            self.number(f"tcp_{edge}_total_retrans", peer=not self.end.endswith("sender_"))
+            for edge in ("begin", "end")
+        ]
+        if edges[0] is None or edges[1] is None:
+            return None
+        return max(0.0, edges[1] - edges[0]) * self.mss_bytes
+
+
+# ---- TCP -----------------------------------------------------------------------------------------
+
+
+def tcp_data_sent(words: EndWords, streams: int) -> OwnBytes | None:
+    """The data segments of a sender."""
+    payload, slack = words.number("tcp_window_sent_bytes"), float(QUEUED_BYTES)
+    if payload is None:
+        acknowledged, resent = words.number("sent_bytes"), words.resent_bytes
+        buffer = words.number("send_buffer_bytes")
+        if acknowledged is None or resent is None or buffer is None or streams > 1:
+            return None
+        payload, slack = acknowledged + resent, slack + buffer
+    return _segments(words, payload, words.number("tcp_window_segs_out"), slack)
+
+
+def tcp_data_received(words: EndWords, streams: int) -> OwnBytes | None:
+    """The data segments that reached a receiver, including duplicates and reordered ones."""
+    in_order, data = words.number("tcp_window_received_bytes"), None
+    segments = words.number("tcp_window_data_segs_in")
+    bounds = []
+    if segments is not None:
+        bounds.append(segments * words.mss_bytes)
+    in_order = words.number("received_bytes") if in_order is None else in_order
+    resent, buffer = words.resent_bytes, words.number("receive_buffer_bytes")
+    if in_order is not None and resent is not None and buffer is not None and streams == 1:
+        bounds.append(in_order + resent + buffer)
+    data = min(bounds, default=None)
+    if data is None:
+        return None
+    usual = data if in_order is None else min(data, in_order + (resent or 0.0))
+    return _segments(words, usual, words.number("tcp_window_segs_in"), data - usual)
+
+
+def tcp_acknowledgements(words: EndWords, data: OwnBytes | None) -> OwnBytes | None:
+    """The acknowledgements. If they were not counted, one per segment of ``data`` is assumed."""
+    name = "tcp_window_segs_in" if words.end.endswith("sender_") else "tcp_window_segs_out"
+    frames = words.number(name)
+    if frames is None:
+        if data is None:
+            return None
+        frames = data.frames
+    header = _header_bytes(words)
+    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if words.timestamps else 0)
+    most = max(MIN_FRAME_BYTES + TAG_BYTES, header + options + FCS_BYTES + TAG_BYTES)
+    return OwnBytes(frames=frames, header=frames * header, most=frames * most)
+
+
+def _segments(words: EndWords, payload: float, segments: float | None, slack: float) -> OwnBytes:
+    """TCP segments with this payload; ``slack``: payload that may have been sent in addition."""
+    frames = segments
+    if frames is None:  # TCP may have sent a segment for each message
+        frames = payload / words.mss_bytes + payload / min(words.message_bytes, words.mss_bytes)
+    header = _header_bytes(words)
+    around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)
+    beyond = slack * (1 + around / words.mss_bytes)
+    return OwnBytes(
+        payload=payload,
+        frames=frames,
+        header=frames * header,
+        most=payload + frames * around + beyond,
+    )
+
+
+def _header_bytes(words: EndWords) -> int:
+    options = TIMESTAMPS_BYTES if words.timestamps else 0
+    return HEADER_BYTES + IP_BYTES[words.ip_version] + TCP_BYTES + options
+
+
+# ---- UDP -----------------------------------------------------------------------------------------
+
+
+def udp_sent(words: EndWords) -> OwnBytes | None:
+    """The datagrams of a sender: those of its send calls, and those that waited in the socket."""
+    messages, buffer = words.number("sent_messages_window"), words.number("send_buffer_bytes")
+    if messages is None or buffer is None:
+        return None
+    return _datagrams(words, messages, buffer / words.message_bytes)
+
+
+def udp_received(words: EndWords, dropped_behind: float | None) -> OwnBytes | None:
+    """The datagrams that reached a receiver, including those lost within its host.
+
+    ``dropped_behind``: frames that the receiver's host dropped behind its interface. If a lost
+    message consists of several frames, all frames except one may have arrived.
+    """
+    messages, lost_messages = words.number("received_messages"), words.number("lost_messages")
+    in_socket = words.number("queue_drops")
+    queue_bytes = words.number("queue_close_bytes")
+    if queue_bytes is None:
+        queue_bytes = words.number("receive_buffer_bytes")
+    if messages is None or queue_bytes is None or (lost_messages is None and in_socket is None):
+        return None
+    one_frame = len(_packets(words)) == 1
+    if lost_messages is None or (
+        one_frame and in_socket is not None and dropped_behind is not None
+    ):
+        host_losses = (in_socket or 0.0) + (dropped_behind or 0.0)
+        lost_messages = host_losses if lost_messages is None else min(lost_messages, host_losses)
+    twice = words.number("duplicate_messages") or 0.0
+    largest = words.number("largest_receive_bytes") or words.message_bytes
+    slack = (queue_bytes + largest) / words.message_bytes
+    return _datagrams(words, messages + lost_messages + twice, slack)
+
+
+def udp_lost(words: EndWords) -> OwnBytes:
+    """The datagrams of a receiver that did not reach the test, wherever they were lost."""
+    return _datagrams(words, words.number("lost_messages") or 0.0, 0.0)
+
+
+def _packets(words: EndWords) -> tuple[int, ...]:
+    return fragments(words.message_bytes, mtu_bytes=words.mtu_bytes, ip_version=words.ip_version)
+
+
+def _datagrams(words: EndWords, messages: float, slack: float) -> OwnBytes:
+    packets = _packets(words)
+    around = HEADER_BYTES + FCS_BYTES + TAG_BYTES
+    padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, packet + around) for packet in packets)
+    return OwnBytes(
+        payload=messages * sum(packet + HEADER_BYTES for packet in packets),
+        frames=messages * len(packets),
+        most=(messages + slack) * padded,
+    )
+
+
+OF_LINK, OF_OWN = 0.01, 0.05
+"""Other traffic is reported if it exceeds both shares: of the link's rate, and of our traffic."""
+
+STEPS = 2
+"""Other traffic must also exceed our own traffic of this many update intervals of the counters."""
+
+CONTROL_BYTES, CONTROL_BYTES_PER_S = 10_000, 10_000
+"""Maximum traffic of a test's control connections on the same interface: bytes, and bytes per
+second."""
+
+AS_LONG = 0.005
+"""Share by which frames of the same length may differ."""
+
+SAME_WINDOW = 0.02
+"""If the windows of two flows of one host differ by at most this share, they count as one
+window."""
+
+LOOPBACK = ("lo", "lo0")
+"""Names of the loopback interface, which reaches no other machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """One end (sender or receiver) of one flow, at one host."""
+
+    host: str
+    flow: str
+    """Prefix of the flow's values."""
+    end: str
+    """``sender`` or ``receiver``."""
+    place: str
+    """``server`` or ``client``: the host's role in the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The traffic in one direction of an interface over a role's window, and our part of it."""
+
+    bytes: float
+    packets: float
+    window_s: float
+    step_s: float
+    own: OwnBytes
+    lost: OwnBytes
+    """Our traffic that did not reach the test; where it was lost is not known."""
+
+    @property
+    def control_bytes(self) -> float:
+        """Maximum traffic of the control connections."""
+        return CONTROL_BYTES + CONTROL_BYTES_PER_S * self.window_s
+
+
+CountedWays = Sequence[tuple[str, bool, _Counted]]
+"""(host, whether receiving, traffic) of each direction of each interface of a record."""
+
+
+def others_of(
+    record: Record, link: Link | None, ways: CountedWays | None = None
+) -> tuple[OtherTraffic, ...]:
+    """Other traffic on the interfaces of a stream's hosts; empty if no other traffic is known.
+
+    ``ways``: the result of ``ways_of`` for this record, if it is already computed.
+    """
+    if link is None:
+        return ()
+    traffic = []
+    has_stops = any(True for _ in interruptions(record))
+    for host, receiving, counts in ways_of(record, link) if ways is None else ways:
+        rate_and_share = _other_traffic(counts, link)
+        if rate_and_share is None:
+            continue
+        rate, share = rate_and_share
+        # On a full link, other traffic displaces as many of our frames as it has frames itself. So
+        # our lost messages do not show that the excess is our own traffic.
+        full = share >= LINK_FULL and not has_stops
+        if full or not _may_be_lost(counts, link):
+            traffic.append(
+                OtherTraffic(host=host, receiving=receiving, bit_per_s=rate, filled_share=share)
+            )
+    return tuple(traffic)
+
+
+def likely_others(
+    ways: CountedWays, link: Link | None, sender: str, receiver: str
+) -> tuple[float, float]:
+    """The likely other traffic in the direction of a stream's data, and its uncertainty.
+
+    Both are shares of the link's rate, at the interface (of the two hosts) with more other traffic;
+    0 if not known. The other traffic may be too little to be distinguished from ours. The
+    uncertainty is the part that may be ours, because the counters are updated at intervals.
+    """
+    if link is None:
+        return 0.0, 0.0
+    shares = [
+        (
+            8
+            * (counts.bytes - counts.own.counted(counts.packets))
+            / counts.window_s
+            / link.rate_bit_per_s,
+            8 * counts.own.most * counts.step_s / counts.window_s**2 / link.rate_bit_per_s,
+        )
+        for host, receiving, counts in ways
+        if host == (receiver if receiving else sender)
+    ]
+    share, doubt = max(shares, default=(0.0, 0.0))
+    return max(0.0, share), doubt
+
+
+def ways_of(record: Record, link: Link | None) -> CountedWays:
+    """The traffic of each interface of a stream's hosts, as far as it is known."""
+    return () if link is None else tuple(_directions(record, link))
+
+
+def _directions(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
+    if record.status is not Status.OK or record.values.get("same_host") is not False:
+        return
+    if record.test != "stream" or record.settings.get("count") is not None:
+        return
+    for roles in _by_interface(record):
+        for receiving in (False, True):
+            counts = _count_direction(record, roles, link, receiving=receiving)
+            if counts is not None:
+                yield roles[0].host, receiving, counts
+
+
+def _by_interface(record: Record) -> Iterator[list[_Role]]:
+    """The ends of a record's flows, grouped by host and interface."""
+    together: dict[tuple[str, str], list[_Role]] = {}
+    for flow in FLOWS:
+        if flow + "throughput_bit_per_s" not in record.values:
+            continue
+        sends = server_sends(record.settings, flow)
+        for end, place in zip(
+            ("sender", "receiver"),
+            ("server", "client") if sends else ("client", "server"),
+            strict=True,
+        ):
+            host = record.server if place == "server" else record.client
+            name = record.values.get(f"{flow}{end}_interface")
+            if host and isinstance(name, str) and name not in LOOPBACK:
+                role = _Role(host, flow, end, place)
+                together.setdefault((host, name), []).append(role)
+    yield from together.values()
+
+
+def _count_direction(
+    record: Record, roles: list[_Role], link: Link, *, receiving: bool
+) -> _Counted | None:
+    """The traffic in one direction of an interface; ``None`` if a part of it is not known."""
+    way = "received" if receiving else "sent"
+    words = [_words(record, role, link) for role in roles]
+    if any(end_words is None for end_words in words):
+        return None
+    known_words = [end_words for end_words in words if end_words is not None]
+    windows = [end_words.number("interface_window_ns") for end_words in known_words]
+    steps = [end_words.number("interface_counter_step_ns") for end_words in known_words]
+    carried = known_words[0].number(f"interface_window_{way}_bytes")
+    packets = known_words[0].number(f"interface_window_{way}_packets")
+    spans_ns = [window for window in windows if window]
+    if len(spans_ns) < len(known_words) or carried is None or packets is None or None in steps:
+        return None
+    window_ns = spans_ns[0]
+    own = losses = OwnBytes()
+    for role, end_words, span_ns in zip(roles, known_words, spans_ns, strict=True):
+        part = _own_of_role(record, role, end_words, receiving=receiving)
+        elapsed_ns = end_words.number("elapsed_ns")
+        if part is None or not elapsed_ns or abs(span_ns / window_ns - 1) > SAME_WINDOW:
+            return None
+        # The counters are not read exactly at the beginning and the end of the window.
+        apart_ns = abs(span_ns - elapsed_ns) + abs(span_ns - window_ns)
+        own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
+        if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
+            losses += udp_lost(end_words)
+    step_ns = max(step for step in steps if step is not None)
+    return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own, losses)
+
+
+def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
+    values, size = record.values, record.settings.get("message_bytes")
+    if not isinstance(size, int) or size < 1:
+        return None
+    ends = ("sender", "receiver")
+    peer = ends[1 - ends.index(role.end)]
+    path = values.get(f"{role.flow}sender_path_mtu_bytes")
+    version = ip_version_of(record.settings)
+    mtu_bytes = link.mtu_bytes
+    if record.settings.get("protocol") == "UDP" and isinstance(path, int) and path > 0:
+        mtu_bytes = min(mtu_bytes, path)
+    return EndWords(
+        values=values,
+        end=f"{role.flow}{role.end}_",
+        peer=f"{role.flow}{peer}_",
+        message_bytes=size,
+        ip_version=version,
+        mtu_bytes=mtu_bytes,
+        timestamps=values.get(role.flow + "tcp_timestamps") is not False,
+    )
+
+
+def _own_of_role(
+    record: Record, role: _Role, end_words: EndWords, *, receiving: bool
+) -> OwnBytes | None:
+    """The traffic that one role sent through its interface, or received from it."""
+    sends = role.end == "sender"
+    if record.settings.get("protocol") == "UDP":
+        if sends == receiving:  # UDP sends nothing in the other direction
+            return OwnBytes()
+        try:
+            if sends:
+                return udp_sent(end_words)
+            return udp_received(
+                end_words, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
+            )
+        except ValueError:  # this MTU cannot carry such a message
+            return None
+    streams = record.settings.get("streams")
+    number = streams if isinstance(streams, int) else 1
+    data = (tcp_data_sent if sends else tcp_data_received)(end_words, number)
+    return data if sends != receiving else tcp_acknowledgements(end_words, data)
+
+
+def _other_traffic(counts: _Counted, link: Link) -> tuple[float, float] | None:
+    """The rate of other traffic in bit/s, as the interface counts it, and the filled share of the
+    link; ``None`` if there is too little to be distinguished from our traffic."""
+    own, window_s = counts.own, counts.window_s
+    certain = _certain_bytes(counts, own, link)
+    if not certain:
+        return None
+    other_bytes = max(certain, counts.bytes - own.counted(counts.packets))
+    frames = max(other_bytes / (link.mtu_bytes + 14), counts.packets - own.frames)
+    wire = other_bytes + AROUND_BYTES * frames + _wire_bytes(own, link)
+    return 8 * other_bytes / window_s, 8 * wire / window_s / link.rate_bit_per_s
+
+
+def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
+    """The bytes that are certainly not part of ``own``; 0 if they are too few to be reported."""
+    certain = counts.bytes - own.most - counts.control_bytes
+    least = max(
+        OF_LINK * link.rate_bit_per_s * counts.window_s / 8,
+        OF_OWN * own.most,
+        STEPS * own.most * counts.step_s / counts.window_s,
+    )
+    return certain if certain > least else 0.0
+
+
+def _may_be_lost(counts: _Counted, link: Link) -> bool:
+    """Whether the excess over our traffic may be our lost messages: it has no more frames than the
+    lost messages had, and its frames have the same length.
+
+    If a host drops packets behind its interface, for example in a packet filter, no other counter
+    contains these packets.
+    """
+    own, losses = counts.own, counts.lost
+    frames = counts.packets - own.frames
+    if not losses.frames or frames <= 0 or _certain_bytes(counts, own + losses, link):
+        return False
+    excess, our_bytes = counts.bytes - own.counted(counts.packets), losses.payload / losses.frames
+    most = (1 + AS_LONG) * our_bytes + FCS_BYTES + TAG_BYTES
+    return (1 - AS_LONG) * our_bytes <= excess / frames and (
+        (excess - counts.control_bytes) / frames <= most
+    )
+
+
+def _wire_bytes(own: OwnBytes, link: Link) -> float:
+    """Bytes of our traffic on the wire, framing included."""
+    if not own.frames:
+        return 0.0
+    ip_bytes = (own.payload + own.header) / own.frames - 14
+    return own.frames * packet_wire_bytes(max(1, round(ip_bytes)), vlan=link.vlan)
+
+
+def filled_by_others(
+    samples: Iterable[StreamSample],
+) -> Mapping[tuple[str, int, str], OtherTraffic]:
+    """(cell, trial, flow) → the other traffic that filled the rest of the link. A cell is one
+    combination of settings, a flow one direction of data.
+    """
+    traffic_by_stream = {
+        (sample.cell, sample.trial, sample.flow): sample.filled_by_others for sample in samples
+    }
+    return {key: traffic for key, traffic in traffic_by_stream.items() if traffic is not None}
+
+
+def partial_traffic(
+    samples: Iterable[StreamSample], limited: Iterable[Finding]
+) -> Iterator[Finding]:
+    """One finding per host and direction: the number of affected trials, and the median rate.
+
+    Cells in which other traffic is the bottleneck, according to ``limited``, are left out.
+    """
+    filled_cells = {
+        cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells
+    }
+    of_host: dict[str, set[tuple[str, int]]] = {}
+    rates: dict[tuple[str, bool], dict[tuple[str, int], float]] = {}
+    for sample in samples:
+        trial = sample.cell, sample.trial
+        for end in sample.ends:
+            of_host.setdefault(end.host, set()).add(trial)
+        if sample.cell in filled_cells or sample.filled_by_others is not None:
+            continue
+        for traffic in sample.others:
+            rates.setdefault((traffic.host, traffic.receiving), {})[trial] = traffic.bit_per_s
+    for (host, receiving), trials in rates.items():
+        number = len(of_host.get(host, ()))
+        words = {"way": way(receiving=receiving), **in_trials(len(trials), number)}
+        yield finding(
+            Kind.OTHER_TRAFFIC_BESIDE,
+            Group(host=host),
+            tuple(dict.fromkeys(cell for cell, _trial in trials)),
+            {"other_bit_per_s": median(trials.values()), "trials": len(trials)},
+            words,
+            tuple(trials),
+        )

@@ -1,1 +1,0 @@
-"""Findings about other traffic on the interfaces of measured streams."""
