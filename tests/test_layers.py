@@ -34,7 +34,7 @@ PLANTED = {
     "records": ("store/journal.py", FUNCTION, "netlab.remote.agent"),
     "lab": ("lab/shaping.py", FUNCTION, "netlab.ethernet"),
     "pure": ("experiment/cells.py", FUNCTION, "socket"),
-    "statements": ("findings/outliers.py", FUNCTION, "tempfile"),
+    "statements": ("findings/buffers.py", FUNCTION, "tempfile"),
     "paramiko": ("runner/session.py", FOR_TYPES, "paramiko"),
     "dask": ("runner/hosts/trial_place.py", FUNCTION, "distributed"),
     "matplotlib": ("report/page/opening.py", FUNCTION, "matplotlib"),
