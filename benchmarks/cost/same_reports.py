@@ -272,6 +272,8 @@ def findings_texts(name: str, text: str, kinds: Mapping[str, str] | None) -> Tex
     figures, words = [], []
     for finding in json.loads(text):
         said = {word: finding.pop(word) for word in ("kind", "words", "sentence", "advice")}
+        if value := finding.pop("value", ""):
+            said["kind"] += f"/{value}"
         words.append(json.dumps(said, ensure_ascii=False))
         if kinds is not None:
             finding["kind"] = kinds.get(said["kind"], said["kind"])

@@ -121,7 +121,7 @@ def _way(finding: Finding, streams: Iterable[StreamSample]) -> Message:
 LEAST_FULL, LEAST_FALLEN = 4, 3
 """Two minimums for a fall: the number of cells at the ceiling, which show what the series can
 reach, and the number of cells with larger buffers and lower figures. If only two adjacent cells are
-lower, they are a step, which outliers.py reports."""
+lower, they are a step, which buffers.py reports."""
 
 
 def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding, ...]:
