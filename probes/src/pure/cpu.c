@@ -67,11 +67,6 @@ unsigned cpu_groups_first(const struct cpu_groups *groups, unsigned group)
     return first;
 }
 
-unsigned cpu_groups_cpus(const struct cpu_groups *groups)
-{
-    return cpu_groups_first(groups, groups->count);
-}
-
 bool cpu_groups_place(const struct cpu_groups *groups, unsigned cpu, unsigned *group, unsigned *bit)
 {
     for (*group = 0; *group < groups->count; (*group)++) {

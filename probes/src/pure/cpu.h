@@ -30,7 +30,6 @@ struct cpu_groups {
     uint64_t masks[CPU_GROUPS_MAX]; /* bit k: the group has a CPU with number k */
 };
 
-unsigned cpu_groups_cpus(const struct cpu_groups *groups);
 /* Number of CPUs in all groups before this one. */
 unsigned cpu_groups_first(const struct cpu_groups *groups, unsigned group);
 /* Finds the group of a CPU, and the CPU's bit in the mask of the group. False: there is no such

@@ -3,17 +3,6 @@
 
 #include <string.h>
 
-void sequence_init(struct sequence *s)
-{
-    memset(s, 0, sizeof *s);
-}
-
-void sequence_init_narrow(struct sequence *s, uint32_t window)
-{
-    sequence_init(s);
-    s->narrowed = SEQUENCE_WINDOW - window;
-}
-
 /* Clears the bits of the numbers `from` to `to` - 1; older numbers have used these bits before. */
 static void clear_seen(struct sequence *s, uint64_t from, uint64_t to)
 {

@@ -11,7 +11,8 @@
 /* messages that are remembered; `window` is their number here */
 #define SEQUENCE_WINDOW (UINT32_C(1) << 20)
 
-/* All zero (sequence_init or calloc) is a stream without messages. */
+/* All zero is a stream without messages. With many streams, `narrowed` may be set before the first
+ * message. */
 struct sequence {
     uint64_t next;       /* one above the greatest number so far: NextExp of RFC 4737 */
     uint64_t distinct;   /* first copies of messages */
@@ -24,16 +25,13 @@ struct sequence {
     uint64_t jitter_16;  /* the jitter (J in RFC 3550) in sixteenths of a nanosecond */
     bool timed;          /* transit_ns is set */
     bool jittered;       /* two messages have been timed */
-    uint32_t narrowed;   /* SEQUENCE_WINDOW minus the number of remembered messages */
+    /* SEQUENCE_WINDOW minus the number of remembered messages, which is a power of two from 64 to
+     * SEQUENCE_WINDOW. */
+    uint32_t narrowed;
     uint64_t bits[SEQUENCE_WINDOW / 64];
 };
 
 enum sequence_verdict { SEQUENCE_NEW, SEQUENCE_DUPLICATE, SEQUENCE_LATE };
-
-void sequence_init(struct sequence *s);
-/* Works as sequence_init does, but remembers only `window` messages (a power of two from 64 to
- * SEQUENCE_WINDOW), for tests of many streams. */
-void sequence_init_narrow(struct sequence *s, uint32_t window);
 
 static inline uint32_t sequence_window(const struct sequence *s)
 {

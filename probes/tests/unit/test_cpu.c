@@ -8,7 +8,7 @@ static const struct cpu_groups three = {3, {UINT64_MAX, 0x5, 0x8000000000000000}
 TEST(cpus_are_numbered_group_by_group_and_holes_have_none)
 {
     unsigned group, bit;
-    CHECK_U64(cpu_groups_cpus(&three), 67);
+    CHECK_U64(cpu_groups_first(&three, 3), 67);
     CHECK(cpu_groups_place(&three, 63, &group, &bit) && group == 0 && bit == 63);
     CHECK(cpu_groups_place(&three, 64, &group, &bit) && group == 1 && bit == 0);
     CHECK(cpu_groups_place(&three, 65, &group, &bit) && group == 1 && bit == 2);
