@@ -52,7 +52,6 @@ PLANTED = {
 NEIGHBOURS = {
     "findings/finding.py": "netlab.compare.judge",
     "compare/judge.py": "netlab.findings.finding",
-    "runner/planning/plan.py": "netlab.report.live",
     "report/live.py": "netlab.runner.progress",
     "remote/agent.py": "netlab.imports.table",
     "imports/table.py": "netlab.remote.agent",
@@ -60,7 +59,7 @@ NEIGHBOURS = {
     "config/document.py": "netlab.store.journal",
     "units.py": "netlab.errors",
 }
-"""Files and imports of a neighbour in the same storey."""
+"""Files and imports of a neighbour in the same storey, or of the storey above."""
 
 
 def lint(folder: Path) -> str:

@@ -18,9 +18,8 @@ from netlab.config.matrix_file import load_matrix
 from netlab.experiment.matrix import expand
 from netlab.experiment.records import Status, utc_text
 from netlab.runner.options import NOTE, Options, data_of
-from netlab.runner.run import plan_of
 from netlab.store.journal import encode_line
-from netlab.store.plan import PlannedCell
+from netlab.store.plan import PlannedCell, plan_of
 from netlab.store.run_folder import RunFolder
 
 TRIALS = 100

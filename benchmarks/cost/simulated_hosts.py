@@ -31,12 +31,12 @@ from benchmarks.cost.many_hosts import inventory
 from benchmarks.cost.simulated.transports import COUNT, Farm, simulated_hosts
 from benchmarks.stage import NETLAB, ROOT, Verdict, finish
 from netlab.cli import COLLECTOR_THRESHOLDS
+from netlab.runner import run as room
 from netlab.runner.host_pool import HostPool
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
-from netlab.runner.session import Session
 
 PLAN_MOST_S, CONNECT_MOST_S = 5.0, 60.0
 MEMORY_MOST_BYTES = 1_500_000_000
@@ -106,7 +106,7 @@ class Times:
             (HostAgents, "open_all", "connect"),
             (HostAgents, "lock_all", "lock"),
             (HostPool, "_try_pairs", "check"),
-            (Session, "measure", "measure"),
+            (room, "measure", "measure"),
             (HostPool, "note_facts", "facts"),
             (HostPool, "close", "close"),
         ]

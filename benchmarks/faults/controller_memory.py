@@ -27,13 +27,14 @@ from netlab.experiment.matrix import expand
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
-from netlab.runner.due_trials import outstanding
+from netlab.runner.due_trials import Work, outstanding
 from netlab.runner.host_pool import HostPool
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
-from netlab.runner.run import plan_of
+from netlab.runner.run import measure as measure_all
 from netlab.runner.session import Session
-from netlab.runner.trials.session_states import SessionStates
 from netlab.store.journal import read_journal
+from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder
 
 MOST_BYTES = 300e6
@@ -157,16 +158,15 @@ def measure(into: Path, cells: int, trials: int) -> None:
         progress = Progress()
         due_trials: tuple[Trial, ...] = outstanding(folder, all_cells, frozenset())
         progress.begin(folder.path, due_trials, measured_count=0, matrix=matrix)
-        Session(
+        session = Session(
             folder=folder,
             pool=cast(HostPool, FakePool()),
             matrix=matrix,
             progress=progress,
-            cells=all_cells,
-            redo=frozenset(),
-            retries=0,
-            states=SessionStates(matrix.variants),
-        ).measure()
+            options=Options(matrix=file, retries=0),
+            work=Work(all_cells, due_trials, frozenset()),
+        )
+        measure_all(session)
         print(json.dumps({"cells": len(all_cells), "left": len(due_trials), "bytes": peak_bytes()}))
 
 

@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -45,7 +46,7 @@ from netlab.cli.output import (
     show_usage,
     width,
 )
-from netlab.cli.report import check, compare, export, history, report, show_overview, show_report
+from netlab.cli.report import check, compare, export, history, report, show_overview, show_written
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.interpreter import without_collector
 from netlab.runner.ending import interruptible, raise_swallowed
@@ -211,11 +212,12 @@ def run(
         strict=strict,
         cluster=cluster,
         insecure=insecure,
+        with_report=with_report,
     )
-    _measure(options, as_json=as_json, with_report=with_report)
+    _measure(options, as_json=as_json)
 
 
-def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
+def _measure(options: Options, *, as_json: bool) -> None:
     from netlab.runner.progress import Progress
     from netlab.runner.run import run as run_matrix
 
@@ -227,8 +229,8 @@ def _measure(options: Options, *, as_json: bool, with_report: bool) -> None:
             outcome = run_matrix(options, progress)
     finally:
         progress.end()
-    if with_report:
-        show_report(outcome.folder, as_json=as_json)
+    if outcome.report is not None:
+        show_written(outcome.report, as_json=as_json)
     elif not as_json and has_output():
         show_overview(outcome.folder)
     outcome.raise_for_status()
@@ -250,7 +252,8 @@ def resume(
     """
     from netlab.runner.options import options_to_resume
 
-    _measure(options_to_resume(folder, hosts, redo), as_json=as_json, with_report=with_report)
+    options = options_to_resume(folder, hosts, redo)
+    _measure(replace(options, with_report=with_report), as_json=as_json)
 
 
 @cli.command()

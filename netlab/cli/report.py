@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +17,11 @@ from netlab.units import many
 
 if TYPE_CHECKING:
     from netlab.compare.history.held_against import HeldRun
-    from netlab.report import Report
-    from netlab.report.large.write import LargeReport
+    from netlab.report import WrittenReport
     from netlab.results.run import Run
 
 
 LOWEST_PRIORITY = 19
-CELLS = "cells"
-"""Folder in the run folder for the report of single cells."""
 FORMAT_HELP = "Output format."
 
 
@@ -162,7 +158,9 @@ def show_overview(folder: Path) -> None:
     if loudness() is Loudness.QUIET:
         show(folder)
         return
-    show(_report_of(folder).overview_text(width()))
+    from netlab.report import report_of
+
+    show(report_of(folder).overview_text(width()))
 
 
 def show_report(
@@ -178,42 +176,26 @@ def show_report(
     ``cells``: keys of the only cells of the report; none: all cells. With ``--quiet``, only the
     path is printed. If standard output has JSON (``as_json``), the path goes to standard error.
     """
+    from netlab.report import make_report
+
+    show_written(make_report(folder, language, narrow=narrow, cells=cells), as_json=as_json)
+
+
+def show_written(report: WrittenReport, *, as_json: bool = False) -> None:
+    """Print the means and the path of a report: see ``show_report``."""
     from netlab.units import format_seconds
 
-    start_s = time.monotonic()
-    result = _report_of(folder, language, narrow=narrow, cells=cells)
-    read_s = time.monotonic() - start_s
-    page = result.write()
-    wrote_s = time.monotonic() - start_s - read_s
+    page = report.page
     if loudness() is Loudness.VERBOSE:
-        notify(f"{folder}: read in {format_seconds(read_s)}, drawn in {format_seconds(wrote_s)}")
+        read, drawn = format_seconds(report.read_s), format_seconds(report.wrote_s)
+        notify(f"{page.parent}: read in {read}, drawn in {drawn}")
     if as_json:
         notify(str(page))
     elif loudness() is Loudness.QUIET:
         show(page)
     else:
-        show(result.overview_text(width()))
+        show(report.contents.overview_text(width()))
         show(f"report: {page}")
-
-
-def _report_of(
-    folder: Path, language: str = "en", *, narrow: bool = False, cells: tuple[str, ...] = ()
-) -> Report | LargeReport:
-    """The report of a run, of some cells of it, or of a run with very many trials."""
-    from netlab.report.language import wording_in
-    from netlab.results.arrow.large_run import is_large
-
-    wording = wording_in(language)
-    if not cells and is_large(folder):
-        from netlab.report.large.write import report_of
-
-        return report_of(folder, wording, narrow=narrow)
-    from netlab.findings.analysis import load, load_cells
-    from netlab.report import Report
-
-    if cells:
-        return Report(load_cells(folder, cells), wording, narrow, CELLS)
-    return Report(load(folder), wording, narrow)
 
 
 _HISTORY = "history:"

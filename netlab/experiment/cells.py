@@ -11,7 +11,8 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from netlab.experiment.feasibility import faults_of
@@ -27,7 +28,7 @@ from netlab.experiment.kinds import (
 from netlab.experiment.settings import Level, Scalar
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """One combination of a pairing, a kind of test, and one value of each axis."""
 
@@ -37,25 +38,19 @@ class Cell:
     test: str
     """The kind of test: a key of ``SETUPS``."""
     setup: TestSettings
-    _key: str | None = field(default=None, init=False, repr=False, compare=False)
-    """The key, after its first use."""
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
         """Setting, with the unit in its name → value; settings that are ``None`` are absent."""
         return self.setup.settings()
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A readable key with a hash of the cell's content: ``LL-stream-tcp-64-16384-1a2b3c4d``."""
-        if self._key is not None:
-            return self._key
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-        key = "-".join((self.pairing, self.test, *_key_words(self.setup), digest))
-        object.__setattr__(self, "_key", key)
-        return key
+        return "-".join((self.pairing, self.test, *_key_words(self.setup), digest))
 
 
 def _key_words(setup: TestSettings) -> tuple[str, ...]:

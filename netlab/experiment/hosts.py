@@ -167,15 +167,12 @@ class Inventory:
     observed: tuple[str, ...] = ()
     """Names of observed hosts, which no pairing of letters uses."""
     _hosts_by_name: Mapping[str, Host] = field(init=False, repr=False, compare=False)
-    _pairs_by_name: dict[str, tuple[HostPair, ...]] = field(init=False, repr=False, compare=False)
-    """Pairing by name → its candidates, after their first use: 200 hosts have 39,800 pairings."""
 
     def __post_init__(self) -> None:
         names: dict[str, Host] = {}
         for host in self.hosts:
             names.setdefault(host.name, host)
         object.__setattr__(self, "_hosts_by_name", names)
-        object.__setattr__(self, "_pairs_by_name", {})
 
     def observing(self, names: Iterable[str]) -> Inventory:
         """The inventory with observed hosts; UsageError if a host is unknown or has no agent."""
@@ -198,12 +195,9 @@ class Inventory:
         the client, and an observed host is never server or client. A pairing by name means its two
         hosts, which may be on one machine or be the same host.
         """
-        if (known := self._pairs_by_name.get(pairing)) is not None:
-            return known
         server_role, by_name, client_role = pairing.partition(SEPARATOR)
         if by_name:
-            found = self._pairs_by_name[pairing] = self._by_name(server_role, client_role)
-            return found
+            return self._by_name(server_role, client_role)
         if pairing in self.pairs:
             server, client = self.pairs[pairing]
             return ((self.host(server), self.host(client)),)

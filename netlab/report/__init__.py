@@ -9,6 +9,7 @@ measurement of a cell, and a record is the data of one trial.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.answers.first_screen import FirstLines
     from netlab.report.language.wording import Wording
+    from netlab.report.large.write import LargeReport
     from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
@@ -37,6 +39,9 @@ COLUMN = "column"
 TABLES = "tables.csv"
 CELLS = "cells.csv"
 """File with the figures of every cell; only the report of a large run has it."""
+
+CELLS_FOLDER = "cells"
+"""Folder in the run folder for the report of single cells."""
 
 FIGURES = "figures.csv"
 """File with the numbers in the tables of ``Report.parts``; only the report writes this file."""
@@ -254,6 +259,48 @@ class Report:
         parts = map(self.wording.of_part, self.parts)
         sheets = [sheet for part in parts for sheet in part.sheets]
         return "\n\n".join([title, *(plain(table, width) for table in (*means, *sheets))])
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReport:
+    """A report and where it was written."""
+
+    page: Path
+    """Path of index.html."""
+    contents: Report | LargeReport
+    read_s: float
+    wrote_s: float
+
+
+def make_report(
+    folder: Path, language: str = "en", *, narrow: bool = False, cells: Sequence[str] = ()
+) -> WrittenReport:
+    """Write the report of a run folder: see ``report_of`` and ``Report.write``."""
+    start_s = time.monotonic()
+    contents = report_of(folder, language, narrow=narrow, cells=cells)
+    read_s = time.monotonic() - start_s
+    page = contents.write()
+    return WrittenReport(page, contents, read_s, time.monotonic() - start_s - read_s)
+
+
+def report_of(
+    folder: Path, language: str = "en", *, narrow: bool = False, cells: Sequence[str] = ()
+) -> Report | LargeReport:
+    """The report of a run, of some cells of it (by their keys), or of a run with very many trials;
+    nothing is written yet.
+    """
+    from netlab.findings.analysis import load, load_cells
+    from netlab.report.language import wording_in
+    from netlab.results.arrow.large_run import is_large
+
+    wording = wording_in(language)
+    if not cells and is_large(folder):
+        from netlab.report.large import write
+
+        return write.report_of(folder, wording, narrow=narrow)
+    if cells:
+        return Report(load_cells(folder, cells), wording, narrow, CELLS_FOLDER)
+    return Report(load(folder), wording, narrow)
 
 
 def write_report(

@@ -8,16 +8,38 @@ at the same time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import TestSettings
+from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial, is_together
 from netlab.experiment.stopping import StealRule
 from netlab.measurement.rendezvous import Participant, Rendezvous
 from netlab.runner.measured_again import RepeatRule
+from netlab.runner.options import Options
+from netlab.runner.planning.choice import redo_of
 from netlab.store.run_folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of one session."""
+
+    cells: tuple[Cell, ...]
+    """The cells of the matrix that the options choose."""
+    trials: tuple[Trial, ...]
+    """The trials of these cells that are due when the session begins."""
+    redo: frozenset[str]
+    """Keys of cells that are measured again, whether or not they have results."""
+
+
+def work_of(folder: RunFolder, cells: tuple[Cell, ...], options: Options, matrix: Matrix) -> Work:
+    """The work that is left of ``cells``, according to the records."""
+    redo = redo_of(options.redo, cells, folder.latest)
+    trials = (*outstanding(folder, cells, redo), *disturbed(folder, cells, matrix.quiet))
+    return Work(cells, tuple(dict.fromkeys(trials)), redo)
 
 
 def outstanding(

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from netlab.errors import UsageError
+from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.results.value_types import RUN_CHECK
 from netlab.runner.absence import PATIENCE_S
 from netlab.store.reader import MATRIX, Note, read
+from netlab.units import many
+
+if TYPE_CHECKING:
+    from netlab.report import WrittenReport
 
 NOTE = "asked"
 """Kind of the note that holds the options."""
@@ -45,6 +50,45 @@ class Options:
     """The words of `--cluster`; ``None``: this process measures."""
     insecure: bool = False
     """Whether the scheduler may be on another machine without TLS."""
+    with_report: bool = False
+    """Whether the report is made at the end."""
+
+    def run_folder(self) -> Path:
+        """The folder of the run: ``into``, or one that does not exist yet, even if another run
+        began this second.
+        """
+        if self.into is not None:
+            return self.into
+        name = f"{self.matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+        folder, number = Path("runs") / name, 1
+        while folder.exists():
+            number += 1
+            folder = Path("runs") / f"{name}-{number}"
+        return folder
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The state of a run when it ends."""
+
+    folder: Path
+    counts: Mapping[str, int]
+    """Trials of the selected cells by status; those not measured yet are pending."""
+    unreachable: tuple[str, ...]
+    """A sentence for each host that is away, unless another system of the same machine runs in its
+    place."""
+    report: WrittenReport | None = None
+    """The report that was written; ``None`` without ``Options.with_report``."""
+
+    def raise_for_status(self) -> None:
+        """Raise the error whose exit code says how the run ended; none if all is measured."""
+        to_resume = f"to resume: {resume_command(self.folder)}"
+        if self.unreachable and self.counts.get("pending"):
+            raise HostError("; ".join((*self.unreachable, to_resume)))
+        open_counts = {word: self.counts.get(word, 0) for word in ("failed", "pending")}
+        if any(open_counts.values()):
+            words = ", ".join(many(n, f"{word} trial") for word, n in open_counts.items() if n)
+            raise IncompleteRun(f"{words}; {to_resume}")
 
 
 def resume_command(folder: Path) -> str:

@@ -13,30 +13,44 @@ cell that is measured until it is precise gets another trial only if its records
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from netlab import clock
-from netlab.errors import HostGone, Interrupted, NetlabError, StoreError
-from netlab.experiment.cells import Cell
+from netlab.errors import (
+    ClusterLost,
+    HostError,
+    HostGone,
+    Interrupted,
+    LockedError,
+    NetlabError,
+    StoreError,
+    UsageError,
+)
+from netlab.experiment.hosts import Inventory
 from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.measurement.common_window import CommonWindow, common_window, is_common
 from netlab.measurement.ends import Ends
-from netlab.runner.absence import PATIENCE_S
+from netlab.remote.host_lock import LockOwner
+from netlab.results.arrow.background import BackgroundSegments, segments_made
 from netlab.runner.daemon_executor import DaemonExecutor
-from netlab.runner.due_trials import disturbed, outstanding, participants_of
+from netlab.runner.due_trials import Work, disturbed, outstanding, participants_of
 from netlab.runner.ending import shielded
 from netlab.runner.flags import flag
 from netlab.runner.host_pool import HostPool
-from netlab.runner.hosts.trial_place import ThisProcess, TrialPlace
+from netlab.runner.hosts.agent_group import AgentGroup
+from netlab.runner.hosts.switching import switching_seldom
+from netlab.runner.hosts.trial_place import ThisProcess, TrialPlace, trial_place
 from netlab.runner.measured_again import RepeatRule, stopped_for_good
+from netlab.runner.options import Options, resume_command
 from netlab.runner.progress import Progress
 from netlab.runner.skip_reasons import interrupted
 from netlab.runner.trial_faults import append, keep_traceback, record_of_fault
@@ -44,6 +58,7 @@ from netlab.runner.trials.pause import Pause
 from netlab.runner.trials.session_states import Around, Entered, SessionStates
 from netlab.store.reader import IN_VAIN
 from netlab.store.run_folder import RunFolder
+from netlab.version import VERSION
 
 CAPTURES = "captures"
 """Name of the folder for frames captured on a host, in the run folder."""
@@ -56,73 +71,121 @@ LAST_RECORDS_S = 0.5
 LEAST_WAIT_S = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One session: the cells that it measures, their run folder and their hosts."""
+    """One session of a run: its work, its run folder and its hosts.
 
-    folder: RunFolder
-    pool: HostPool
-    matrix: Matrix
-    progress: Progress
-    cells: tuple[Cell, ...]
-    """The chosen cells of the matrix."""
-    redo: frozenset[str]
-    retries: int
-    patience_s: float = PATIENCE_S
-    """Time to wait for a lost host, counted from its loss, if nothing else is left to measure."""
-    on_hosts: Callable[[], None] = lambda: None
-    """Called when hosts that were away are connected; they may be new to the session."""
-    place: TrialPlace = field(default_factory=ThisProcess)
-    """Where the trials are measured."""
-    on_record: Callable[[], None] = lambda: None
-    """Called after each record that was written."""
-    states: SessionStates
-    """Brings the hosts' own settings into the states that the cells' variants name."""
-    _begun: set[Trial] = field(default_factory=set)
-    """Trials that this session has measured or is about to measure."""
-    _losses: Counter[Trial] = field(default_factory=Counter)
-    _under_way: dict[Trial, int] = field(default_factory=dict)
-    """Trial without a record yet → its attempt."""
-    _syncs: list[Future[None]] = field(default_factory=list)
-    """The sync that makes the last records durable."""
+    These change while it measures, and only its own thread changes them: the trials that it has
+    begun, those under way with their attempts and futures, how often each lost a host, the last
+    sync to the disk, the hosts in the journal.
+    """
 
-    def measure(self) -> None:
-        """Measure each due trial once, with its retries, until none is left."""
-        paused = Pause(self.matrix.pause_s, self.progress)
-        futures: dict[Future[Record], Trial] = {}
+    def __init__(
+        self,
+        *,
+        folder: RunFolder,
+        pool: HostPool,
+        matrix: Matrix,
+        progress: Progress,
+        options: Options,
+        work: Work,
+        place: TrialPlace | None = None,
+    ) -> None:
+        """``place``: where the trials are measured; by default in this process."""
+        self.folder, self.pool, self.matrix, self.progress = folder, pool, matrix, progress
+        self.options, self.work = options, work
+        self.place = place or ThisProcess()
+        self.states = SessionStates(matrix.variants)
+        self._paused = Pause(matrix.pause_s, progress)
+        self._segments = BackgroundSegments(folder.path)
+        self._begun: set[Trial] = set()
+        """Trials that this session has measured or is about to measure."""
+        self._losses: Counter[Trial] = Counter()
+        """Trial → how often it lost a host or its path."""
+        self._under_way: dict[Trial, int] = {}
+        """Trial without a record yet → its attempt."""
+        self._futures: dict[Future[Record], Trial] = {}
+        self._syncs: list[Future[None]] = []
+        """The sync that makes the last records durable."""
+        self._noted_hosts: set[str] = set()
+        """Names of the hosts that the journal describes."""
+
+    def begin(self) -> None:
+        """Note the session, its hosts and their facts, before the first trial."""
+        pool, folder = self.pool, self.folder
+        self._note_session()
+        pool.leftovers.note(folder)
+        self.progress.warn(pool.warnings)
+        pool.note_facts(folder, "before")
+        pool.note_routes(folder)
+        cells = dict.fromkeys(trial.cell for trial in self.work.trials)
+        self.progress.impossible(pool.refusals(cells))
+
+    def end(self) -> tuple[str, ...]:
+        """Warn about cells, and note the hosts' facts and the end; returns a sentence for each host
+        that is away.
+        """
+        self.flag()
+        self.pool.note_facts(self.folder, "after")
+        with shielded():
+            self.folder.note("session-end")
+        return self.pool.unreachable
+
+    def _note_session(self) -> None:
+        hosts = self.pool.host_descriptions()
+        self._noted_hosts.update(hosts)
+        self.progress.measures_here = self.pool.measures_here
+        matrix = self.matrix
+        with shielded():
+            self.folder.note(
+                "session",
+                netlab=VERSION,
+                overrides=dict(self.options.overrides),
+                only=list(self.options.only),
+                order=matrix.order,
+                seed=matrix.seed,
+                pause_s=matrix.pause_s,
+                quiet=matrix.quiet and asdict(matrix.quiet),
+                hosts=hosts,
+            )
+
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """The context of all rounds. At its end, trials that are left get a record with the reason,
+        and changed settings of hosts are put back. After an error, results that exist are kept.
+        """
         try:
-            while True:
-                self._ask_again()
-                block = self._next_block()
-                if block:
-                    self.progress.expect(block)
-                    self._measure(block, paused, futures)
-                elif not self._wait_for_hosts():
-                    break
+            yield
             self._give_up()
             self.progress.warn(self.states.restore())
         except BaseException as error:
             # Closing the pool ends the agents, and so the running trials, within a time limit.
-            finished = {future for future in futures if future.done()}
+            finished = {future for future in self._futures if future.done()}
             self.pool.close()
             self.progress.warn(self.states.left_to_agents())
             # If the disk refused a line, nothing more is written. Otherwise results are kept.
             if isinstance(error, Exception) and not isinstance(error, StoreError):
-                self._keep_finished(futures, finished)
+                self._keep_finished(finished)
             raise
 
-    def _measure(
-        self, block: tuple[Trial, ...], paused: Pause, futures: dict[Future[Record], Trial]
-    ) -> None:
-        for round_ in self._rounds(block):
-            trials = [trial for trial in round_.trials if not self._is_left(trial)]
-            for record in self._records(trials, paused, futures):
-                self._keep(record)
+    def rounds(self) -> Iterator[list[Trial]]:
+        """The trials of each round, block after block, until no trial is due that can be measured.
+
+        Between two rounds, hosts that are away are asked again.
+        """
+        while True:
             self._ask_again()
+            block = self._next_block()
+            if block:
+                self.progress.expect(block)
+                for round_ in self._rounds_of(block):
+                    yield [trial for trial in round_.trials if not self._is_left(trial)]
+                    self._ask_again()
+            elif not self._wait_for_hosts():
+                return
 
     # Records
 
-    def _keep(self, record: Record) -> None:
+    def keep(self, record: Record) -> None:
         """Write a record. A signal during the write takes effect after it, so that no result is
         lost or written twice.
         """
@@ -133,7 +196,8 @@ class Session:
             record = append(self.folder, record, self.progress.warn)
             self._syncs[:] = [self.folder.sync_soon()]
         self.progress.record(record)
-        self.on_record()
+        if not self.progress.measures_here:  # else a process beside the trials would disturb them
+            self._segments.on_record()
 
     def _keeps_earlier_result(self, record: Record) -> bool:
         """Whether the earlier result stays because this repeat has no result.
@@ -144,7 +208,7 @@ class Session:
         earlier = self.folder.latest.get((record.cell, record.trial))
         if earlier is None or earlier.status is not Status.OK or record.status is Status.OK:
             return False
-        stays = record.cell not in self.redo and not stopped_for_good(earlier)
+        stays = record.cell not in self.work.redo and not stopped_for_good(earlier)
         return stays or record.status is Status.PENDING
 
     def _note_failed_repeat(self, record: Record) -> None:
@@ -163,14 +227,12 @@ class Session:
                 "the earlier result stays"
             )
 
-    def _keep_finished(
-        self, futures: dict[Future[Record], Trial], finished: set[Future[Record]]
-    ) -> None:
+    def _keep_finished(self, finished: set[Future[Record]]) -> None:
         """Keep the records of trials that have a result or finished before the agents were ended.
         All other trials count as interrupted: the end of their agents stopped them.
         """
-        wait(futures, LAST_RECORDS_S)
-        for future, trial in list(futures.items()):
+        wait(self._futures, LAST_RECORDS_S)
+        for future, trial in list(self._futures.items()):
             attempt = self._under_way[trial]
             latest = self.folder.latest.get((trial.cell.key, trial.number))
             if latest is not None and latest.attempt >= attempt:
@@ -178,7 +240,7 @@ class Session:
             record = future.result() if future.done() and not future.exception() else None
             if record is None or not (future in finished or record.status is Status.OK):
                 record = interrupted(trial, attempt)
-            self._keep(record)
+            self.keep(record)
 
     # Hosts that are away
 
@@ -198,16 +260,17 @@ class Session:
             self.pool.ask_again()
             returned = self.pool.returned()
             if returned:
-                self.on_hosts()
+                if not self._noted_hosts.issuperset(self.pool.host_descriptions()):
+                    self._note_session()
                 self.pool.note_facts(self.folder, "again", only=returned)
 
     def _wait_for_hosts(self) -> bool:
         """Wait until a host with trials left is tried again; false if the run waits no longer."""
         cells = {trial.cell for trial in self._left()}
-        wait_s = self.pool.next_ask_s(cells, self.patience_s)
+        wait_s = self.pool.next_ask_s(cells, self.options.patience_s)
         if wait_s is None:
             return False
-        self.progress.waiting(self.pool.why_away(cells), self.patience_s)
+        self.progress.waiting(self.pool.why_away(cells), self.options.patience_s)
         clock.sleep(max(wait_s, LEAST_WAIT_S))
         return True
 
@@ -217,16 +280,16 @@ class Session:
             # A trial that lost its host already has a record.
             away = None if self._losses[trial] else self.pool.reason_left(trial.cell)
             if away is not None:
-                self._keep(away.record(trial, self._begin(trial)))
+                self.keep(away.record(trial, self._begin(trial)))
 
     def _left(self) -> list[Trial]:
         """Due trials that this session has not begun, or must repeat because a host was lost."""
-        due = outstanding(self.folder, self.cells, self.redo)
+        due = outstanding(self.folder, self.work.cells, self.work.redo)
         return [trial for trial in due if trial not in self._begun]
 
     def flag(self) -> None:
         """Warn about cells that were interrupted or disturbed, or whose mean is not precise."""
-        flag(self.folder, self.cells, self.matrix.quiet, self.progress)
+        flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
 
     def _next_block(self) -> tuple[Trial, ...]:
         """The first block with trials that this session has not begun.
@@ -237,7 +300,9 @@ class Session:
         if not trials:
             return self._disturbed_block()
         number = min(trial.number for trial in trials)
-        block = with_partners([trial for trial in trials if trial.number == number], self.cells)
+        block = with_partners(
+            [trial for trial in trials if trial.number == number], self.work.cells
+        )
         self._begun.update(block)
         return block
 
@@ -246,7 +311,7 @@ class Session:
         rule = RepeatRule(self.matrix.quiet)
         again = tuple(
             trial
-            for trial in disturbed(self.folder, self.cells, rule.quiet)
+            for trial in disturbed(self.folder, self.work.cells, rule.quiet)
             if self._losses[trial] <= LOSSES_MOST and not self.pool.is_away(trial.cell)
         )
         if not again:
@@ -255,9 +320,9 @@ class Session:
         with shielded():
             rule.note(self.folder, records)
         self.progress.notify(f"measured again: {'; '.join(rule.reasons(records))}")
-        return with_partners(again, self.cells)
+        return with_partners(again, self.work.cells)
 
-    def _rounds(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
+    def _rounds_of(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
         return rounds(
             block,
             order=self.matrix.order,
@@ -269,16 +334,14 @@ class Session:
             switching=self.matrix.switching,
         )
 
-    def _records(
-        self, trials: list[Trial], paused: Pause, futures: dict[Future[Record], Trial]
-    ) -> Iterator[Record]:
+    def records(self, trials: list[Trial]) -> Iterator[Record]:
         """The records of one round as they arrive; a failed trial is tried again in this round."""
-        executor = DaemonExecutor()
+        executor, futures = DaemonExecutor(), self._futures
         pending_trials = trials
-        for tries_left in range(self.retries, -1, -1):
+        for tries_left in range(self.options.retries, -1, -1):
             if not pending_trials:
                 return
-            paused.before()
+            self._paused.before()
             attempts = [(trial, self._begin(trial)) for trial in pending_trials]
             entered = self._entered(pending_trials, executor)
             window = self._window(pending_trials, executor)
@@ -287,9 +350,9 @@ class Session:
                 around = Around(window, participants.get(trial), entered.get(trial))
                 futures[executor.submit(self.trial, trial, attempt, around)] = trial
             pending_trials = []
-            for future in self._completed(futures):
+            for future in self._completed():
                 trial, record = futures[future], future.result()
-                paused.after(record)
+                self._paused.after(record)
                 if self._is_lost(trial, record, tries_left):
                     self._begun.discard(trial)
                 elif record.status is Status.FAILED and tries_left:
@@ -299,11 +362,11 @@ class Session:
                     del futures[future]
                     self._under_way.pop(trial, None)
 
-    def _completed(self, futures: dict[Future[Record], Trial]) -> Iterator[Future[Record]]:
+    def _completed(self) -> Iterator[Future[Record]]:
         """Each future as it finishes; StoreError as soon as the disk refuses an earlier record."""
-        under_way: list[Future[Any]] = [*futures, *self._syncs]
+        under_way: list[Future[Any]] = [*self._futures, *self._syncs]
         for future in as_completed(under_way):
-            if future in futures:
+            if future in self._futures:
                 yield future
             else:
                 future.result()
@@ -403,3 +466,71 @@ class Session:
             mirrors=self.matrix.mirrors,
             link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
         )
+
+
+@contextmanager
+def opened_session(
+    options: Options,
+    matrix: Matrix,
+    inventory: Inventory,
+    work: Work,
+    folder: RunFolder,
+    progress: Progress,
+    agents: AgentGroup | None = None,
+) -> Iterator[Session]:
+    """A session with its hosts, which are connected until the context ends.
+
+    ``agents``: agents that are open already. Raises HostError, LockedError, UsageError.
+    """
+    pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
+    with (
+        switching_seldom(len(inventory.hosts)),
+        trial_place(options.cluster, insecure=options.insecure, group=agents) as place,
+    ):
+        place.arrange(pair for pairing in pairings for pair in inventory.candidates(pairing)[:1])
+        with HostPool(
+            inventory,
+            pairings,
+            owner=_owner(folder),
+            wait_s=options.wait_s,
+            keep=lambda error, name: keep_traceback(error, folder.path, name),
+            notify=progress.notify,
+            place=place,
+        ) as pool:
+            if options.strict and pool.missing:
+                raise HostError("--strict: " + "; ".join(pool.missing))
+            session = Session(
+                folder=folder,
+                pool=pool,
+                matrix=matrix,
+                progress=progress,
+                options=options,
+                work=work,
+                place=place,
+            )
+            session.begin()
+            yield session
+
+
+def _owner(folder: RunFolder) -> LockOwner:
+    """The owner of the host locks: this run, named by the id in the first line of its journal."""
+    ids = (note.data.get("run") for note in folder.notes if note.kind == "journal")
+    return LockOwner(str(next(ids, "")), secrets.token_hex(4), str(folder.path))
+
+
+@contextmanager
+def resumable(folder: RunFolder, progress: Progress) -> Iterator[None]:
+    """Name the command that resumes the run in an error that ends it early. A new folder without a
+    record is removed if the hosts or the options are the reason.
+    """
+    try:
+        yield
+    except ClusterLost as lost:
+        raise ClusterLost(f"{lost}; to resume: {resume_command(folder.path)}") from None
+    except (HostError, LockedError, UsageError):
+        folder.discard_if_unused()
+        raise
+    except Interrupted as signal:
+        progress.warn(segments_made(folder.path))
+        sentence = f"{signal}; to resume: {resume_command(folder.path)}"
+        raise Interrupted(signal.signal_number, sentence) from None

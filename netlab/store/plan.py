@@ -11,7 +11,8 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from netlab.experiment.matrix import Link, LongPath
+from netlab.experiment.cells import Cell
+from netlab.experiment.matrix import Link, LongPath, Matrix
 from netlab.experiment.records import SCHEMA, Value, check_schema, check_text, refuse_constant
 from netlab.experiment.stopping import StopRule
 from netlab.version import VERSION
@@ -68,6 +69,33 @@ class Plan:
     def most_of(self, cell: PlannedCell) -> int:
         """Maximum number of trials of a cell."""
         return cell.repeats or self.repeats
+
+
+def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
+    """The plan of a run folder: the cells of a matrix and how often each is measured."""
+    return Plan(
+        title=matrix.title,
+        content=matrix.content,
+        content_hash=matrix.content_hash,
+        matrix_text=matrix.text,
+        link=matrix.link,
+        cells=tuple(_planned(matrix, cell) for cell in cells),
+        repeats=matrix.repeats,
+        until=matrix.until,
+        target=matrix.target,
+    )
+
+
+def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
+    fixed, repeats = matrix.until_of(cell) is None, matrix.repeats_of(cell)
+    own = fixed and (matrix.until is not None or repeats != matrix.repeats)
+    return PlannedCell(
+        key=cell.key,
+        pairing=cell.pairing,
+        test=cell.test,
+        settings=dict(cell.settings),
+        repeats=repeats if own else None,
+    )
 
 
 class PlannedTrials(Container[object]):

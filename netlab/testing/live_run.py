@@ -93,9 +93,9 @@ def recorded(folder: Path, baseline: Path | None) -> RunUnderTest:
     return under_test
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Live:
-    """Measures matrices for tests, each once per session."""
+    """Measures matrices for tests, each once per session; it keeps the runs that it measured."""
 
     root: Path
     """Folder to which file names are relative."""

@@ -14,8 +14,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.config.schema import SCHEMA_FILE
 from netlab.errors import MatrixError
 from netlab.experiment.matrix import LongPath, Matrix, expand
-from netlab.runner.run import plan_of
-from netlab.store.plan import from_text, to_text
+from netlab.store.plan import from_text, plan_of, to_text
 
 MATRIX = """\
 pairings: [LL]

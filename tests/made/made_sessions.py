@@ -20,14 +20,15 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
-from netlab.runner.due_trials import counts, outstanding
+from netlab.runner.due_trials import Work, counts, outstanding
 from netlab.runner.host_pool import HostPool
 from netlab.runner.hosts.trial_place import ThisProcess
+from netlab.runner.options import Options
 from netlab.runner.progress import Progress
-from netlab.runner.run import plan_of
+from netlab.runner.run import measure
 from netlab.runner.session import Session
 from netlab.runner.skip_reasons import Unmeasured
-from netlab.runner.trials.session_states import SessionStates
+from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder, read
 
 MATRIX = """\
@@ -160,31 +161,28 @@ class Bench:
         matrix = self.matrix
         cells = expand(matrix)
 
-        def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
+        def measured(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
             is_fake = trial.cell.test in pool.tests
             return (pool if is_fake else engines).measure(trial, ends, attempt, live)
 
-        self.monkeypatch.setattr(ThisProcess, "measure", staticmethod(measure))
+        self.monkeypatch.setattr(ThisProcess, "measure", staticmethod(measured))
         progress = Progress()
         with RunFolder.open_for_writing(
             self.path / "run", plan_of(matrix, cells), clock=ticking()
         ) as folder:
             folder.note("session")
-            progress.begin(
-                folder.path, outstanding(folder, cells, redo), measured_count=0, matrix=matrix
-            )
+            due = outstanding(folder, cells, redo)
+            progress.begin(folder.path, due, measured_count=0, matrix=matrix)
             session = Session(
                 folder=folder,
                 pool=cast(HostPool, pool),
                 matrix=matrix,
                 progress=progress,
-                cells=cells,
-                redo=redo,
-                retries=retries,
-                states=SessionStates(matrix.variants),
+                options=Options(matrix=self.path / "matrix.yaml", retries=retries),
+                work=Work(cells, due, redo),
             )
             try:
-                session.measure()
+                measure(session)
                 session.flag()
             except Cut:
                 pass

@@ -93,7 +93,7 @@ def seen(folder: Path) -> dict[str, object]:
     from netlab.measurement.engines import measure
     from netlab.results.columns import describe
     from netlab.results.labels import setting
-    from netlab.runner.run import plan_of
+    from netlab.store.plan import plan_of
     from netlab.store.run_folder import RunFolder
 
     (folder / "m.yaml").write_text(MATRIX, encoding="utf-8")

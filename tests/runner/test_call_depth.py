@@ -58,7 +58,7 @@ def test_requests_to_both_ends_leave_at_most_7_calls_below_the_start_of_their_tr
 
     monkeypatch.setattr(LocalProcess, "write", counted)
     (tmp_path / "m.yaml").write_text(MATRIX)
-    options = Options(matrix=tmp_path / "m.yaml", into=tmp_path / "run", retries=0)
+    options = Options(matrix=tmp_path / "m.yaml", into=tmp_path / "run", wait_s=60)
     assert run(options, Progress(quiet=True)).counts == {"ok": 4}
     assert {verb: len(chains[verb]) for verb in ("receive", "send", "mirror", "ask")} == {
         "receive": 3,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from netlab.errors import HostGone, ProbeError
 from netlab.experiment.cells import Cell
@@ -25,16 +24,16 @@ _DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 _ENDS: tuple[EndName, ...] = ("server", "client")
 
 
-@dataclass(frozen=True, slots=True)
 class HostStates:
-    """The states of all hosts of a run. Several threads may call ``enter`` at the same time, if
-    their trials share no host.
+    """The states of all hosts of a run, which change as trials enter them. Several threads may call
+    ``enter`` at the same time, if their trials share no host.
     """
 
-    variants: Variants
-    _states: dict[str, HostState] = field(default_factory=dict)
-    """Name of a host → its state."""
-    _guard: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, variants: Variants) -> None:
+        self.variants = variants
+        self._states: dict[str, HostState] = {}
+        """Name of a host → its state."""
+        self._guard = threading.Lock()
 
     def enter(self, cell: Cell, ends: Ends) -> dict[str, Value]:
         """Bring both hosts into the state that the cell names; returns values for its record.

@@ -31,13 +31,17 @@ PATIENCE_S = 3600.0
 """Time that the process waits for another one that makes segments of the same run."""
 
 
-def start_if_due(folder: Path) -> None:
+def segments_made(folder: Path) -> list[str]:
     """Start the process if the journal of a run has enough lines without a segment.
 
-    OSError if it cannot be started.
+    Returns a sentence if that fails. The run has ended by then, and its journal is complete.
     """
-    if is_due(folder):
-        _started(folder, LEAST_BYTES, LEAST_LINES)
+    try:
+        if is_due(folder):
+            _started(folder, LEAST_BYTES, LEAST_LINES)
+    except Exception as error:
+        return [f"{folder}: no segments were made of the journal, which is complete: {error}"]
+    return []
 
 
 class BackgroundSegments:

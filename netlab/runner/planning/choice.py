@@ -18,6 +18,26 @@ FAILED = "failed"
 """Word of `--redo` for every cell with a failed trial."""
 
 
+def session_cells(
+    cells: tuple[Cell, ...], only: Collection[str], redo: Collection[str], *, nothing_else: bool
+) -> tuple[Cell, ...]:
+    """The cells of a session; UsageError for a word that matches no cell.
+
+    With ``nothing_else`` these are the cells of ``redo``, and ``only``, which an earlier session
+    was given, has no effect.
+    """
+    if not nothing_else:
+        chosen = chosen_of(cells, only)
+        redo_of(redo, chosen, {})  # for its error
+        return chosen
+    keys = redo_of(redo, cells, {})
+    if not keys:
+        raise UsageError(
+            "--redo selects no cell: `netlab resume` without --redo repeats failed trials"
+        )
+    return tuple(cell for cell in cells if cell.key in keys)
+
+
 def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
     """The cells that the words of ``--only`` select; all cells without a word.
 
@@ -46,11 +66,6 @@ def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
         if (not only_pairings or cell.pairing in only_pairings)
         and (not only_tests or cell.test in only_tests)
     )
-
-
-def check_redo(words: Collection[str], cells: tuple[Cell, ...]) -> None:
-    """Raise UsageError for a word of ``--redo`` that selects none of the cells."""
-    redo_of(words, cells, {})
 
 
 def redo_of(

@@ -22,6 +22,7 @@ from benchmarks.cost.simulated_hosts import (
     neighbours,
     random_pairs,
 )
+from netlab.runner import run as room
 from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
@@ -51,7 +52,7 @@ def cost_of(folder: Path, matrix: str, patch: pytest.MonkeyPatch) -> Cost:
     """Run a matrix with the simulated hosts."""
     profile = cProfile.Profile()
     threads: Counter[str] = Counter()
-    measure, lock_all = Session.measure, HostAgents.lock_all
+    measure, lock_all = room.measure, HostAgents.lock_all
 
     def profiled(session: Session) -> None:
         profile.enable()
@@ -69,7 +70,7 @@ def cost_of(folder: Path, matrix: str, patch: pytest.MonkeyPatch) -> Cost:
     (folder / "m.yaml").write_text(matrix)
     options = Options(matrix=folder / "m.yaml", hosts=folder / "hosts.yaml", into=folder / "run")
     with patch.context() as here, simulated_hosts(folder, helpers=1) as farm:
-        here.setattr(Session, "measure", profiled)
+        here.setattr(room, "measure", profiled)
         here.setattr(HostAgents, "lock_all", counted)
         outcome = run(options, Progress(quiet=True))
     assert set(outcome.counts) == {"ok"}

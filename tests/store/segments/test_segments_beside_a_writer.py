@@ -14,11 +14,10 @@ from draws import chance, drawn
 from made_runs import made_plan, made_record, ticking
 
 from netlab.results.arrow import background, segment_writer
-from netlab.results.arrow.background import BackgroundSegments
+from netlab.results.arrow.background import BackgroundSegments, segments_made
 from netlab.results.arrow.segment_writer import SEGMENTS_LOCK, compact
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
-from netlab.runner import run as runner
 from netlab.store.journal_reading import WriterLock
 from netlab.store.reader import StoredRun
 from netlab.store.run_folder import RunFolder
@@ -102,11 +101,11 @@ def test_journal_segments_are_made_at_the_end_of_a_session_if_the_journal_is_lon
     path = tmp_path / "run"
     with open_run(path) as folder:
         folder.append(made_record(LL, 1))
-    assert runner._make_segments(path) == []
+    assert segments_made(path) == []
     assert not (path / SEGMENTS_LOCK).exists()  # the journal is short
     for module in (background, segment_writer):
         monkeypatch.setattr(module, "LEAST_LINES", 1)
-    assert runner._make_segments(path) == []
+    assert segments_made(path) == []
     wait_until(lambda: covered_bytes(path) == (path / "journal.jsonl").stat().st_size)
 
 
@@ -118,7 +117,7 @@ def test_a_process_for_journal_segments_that_cannot_start_is_reported(
         folder.append(made_record(LL, 1))
     monkeypatch.setattr(segment_writer, "LEAST_LINES", 1)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
-    (sentence,) = runner._make_segments(path)
+    (sentence,) = segments_made(path)
     assert "no segments were made of the journal, which is complete: " in sentence
 
 
