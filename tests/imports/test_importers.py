@@ -54,7 +54,7 @@ def test_a_new_module_of_importers_becomes_a_command_of_netlab_import(
 def test_netlab_import_has_a_command_for_each_importer_and_for_nothing_else() -> None:
     assert importer_names() == sorted(
         [
-            *("ethr", "flent", "iperf2", "iperf3", "neper", "netperf", "ntttcp", "nuttcp"),
+            *("flent", "iperf2", "iperf3", "neper", "netperf", "ntttcp", "nuttcp"),
             *("pairs", "repeats", "sockperf", "table"),
         ]
     )
