@@ -328,15 +328,6 @@ def reloading(html: str, seconds: int | None) -> str:
     return quiet.replace(_BEFORE, f"{_BEFORE}{wish}", 1)
 
 
-def overview_text(
-    run: Analysis, wording: Wording | None = None, *, width: int | None = None
-) -> str:
-    """The means of a run for a terminal: see ``Report.overview_text``."""
-    from netlab.report.language.wording import Wording
-
-    return Report(run, wording or Wording()).overview_text(width)
-
-
 def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
     return [table for section in sections for table in section.tables]
 

@@ -10,9 +10,9 @@ from command_line import netlab, netlab_on_terminal
 from folders import MATRICES, REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
+from made_reports import overview_text
 
 from netlab.findings.analysis import load
-from netlab.report import overview_text
 from netlab.terminal import columns_of, fitted, table_lines, with_colours
 
 WIDTHS = (60, 80, 120)

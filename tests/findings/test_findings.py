@@ -10,6 +10,7 @@ from folders import FIXTURES, REPORTS
 from hypothesis import given
 from hypothesis import strategies as st
 from made_histograms import of_values
+from made_reports import overview_text
 from made_runs import made_cell, made_plan, made_record
 
 from netlab.experiment.records import Value
@@ -19,7 +20,6 @@ from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.limits import is_above, limit_of
-from netlab.report import overview_text
 from netlab.report.sections import stream_limits
 from netlab.report.tables.elements import Part
 from netlab.stats.histogram import Histogram

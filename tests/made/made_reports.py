@@ -22,7 +22,7 @@ from folders import REPORTS
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
-from netlab.report import write_report
+from netlab.report import Report, write_report
 from netlab.report.draw.parallel import Drawers
 from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
@@ -82,6 +82,11 @@ def write_undrawn(run: Analysis, wording: Wording | None = None, *, narrow: bool
     """The report of a run with empty pictures."""
     with undrawn():
         return write_report(run, wording, narrow=narrow)
+
+
+def overview_text(run: Analysis, *, width: int | None = None) -> str:
+    """The means of a run for a terminal."""
+    return Report(run, Wording()).overview_text(width)
 
 
 def planned(pairing: str = "LL", **settings: Value) -> PlannedCell:

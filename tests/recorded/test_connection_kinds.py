@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from folders import ROOT
+from made_reports import overview_text
 
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.matrix import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.pairs import import_pairs, parse_pairs
-from netlab.report import overview_text
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 from folders import FIXTURES, ROOT
+from made_reports import overview_text
 
 from netlab.findings.analysis import Analysis, load
-from netlab.report import overview_text
 from netlab.report.tables.charts import charts as charts_of
 from netlab.report.tables.elements import GridTable
 from netlab.report.tables.tables import TableSection, overviews, sections

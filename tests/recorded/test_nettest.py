@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from folders import FIXTURES, ROOT
-from made_reports import write_undrawn
+from made_reports import overview_text, write_undrawn
 
 from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.matrix import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.repeats import import_repeats, parse_repeats
-from netlab.report import overview_text
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Table, TableCell
 from netlab.stats import rounded

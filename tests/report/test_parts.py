@@ -9,10 +9,9 @@ import re
 from folders import FIXTURES
 from made_parts import BLOCKING_18, SPINNING_18, Make
 from made_readings import drawn_ns, of_round_trips, plan_of, planned, result, round_trip_run
-from made_reports import write_undrawn
+from made_reports import overview_text, write_undrawn
 
 from netlab.findings.analysis import load
-from netlab.report import overview_text
 from netlab.report.sections import parts_of
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import made_readings as made
-from made_reports import SCRIPTS, failure, make, planned, read_page, result
+from made_reports import SCRIPTS, failure, make, overview_text, planned, read_page, result
 
 from netlab.findings.analysis import Analysis
-from netlab.report import overview_text, write_report
+from netlab.report import write_report
 
 __all__ = ["make"]
 
