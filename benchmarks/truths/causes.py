@@ -54,6 +54,8 @@ class Experiment:
     warm_up_s: float = 0.2
     anyway: frozenset[str] = frozenset()
     """Kinds of findings that are true in this experiment even if nothing is planted."""
+    head: str = ""
+    """Further lines of the matrix, such as its target."""
 
     def matrix(self, title: str, tests: str, dial: float, seed: int) -> str:
         """The whole matrix. In the tests, ``DIAL`` stands for the dial, ``RATE`` for that share of
@@ -65,7 +67,7 @@ class Experiment:
         if "duration:" in body or "count:" in body:
             lasts = "{}"
         return (
-            f"title: {json.dumps(title)}\nlink: {link}\npairings: {self.pairings}\n"
+            f"title: {json.dumps(title)}\nlink: {link}\npairings: {self.pairings}\n{self.head}"
             f"repeats: {self.repeats}\norder: shuffled\nseed: {seed}\n"
             f"defaults: {lasts}\ntests:\n{body}\n"
         )
@@ -151,6 +153,5 @@ UNPLANTABLE: Mapping[str, str] = {
     "drops in softnet": "a veth is received by the CPU that sends, right after: its backlog never "
     "fills, and net.core.netdev_max_backlog is the whole machine's",
     "clock step": "the wall clock is the whole machine's: no namespace has its own",
-    "one host farther away, in a mesh": "no netem in this kernel, and a star has no router",
 }
 """Causes that cannot be planted in a lab of namespaces → why."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.truths import tools
 from benchmarks.truths.causes import Cause, Effect, Experiment
-from benchmarks.truths.plants.hosts import busy
+from benchmarks.truths.plants.hosts import busy, farther
 from benchmarks.truths.plants.paths import slower, slower_to, slower_towards
 from benchmarks.truths.plants.trials import growing, in_trials
 from benchmarks.truths.rows_hosts import BY_IPERF, PLAIN_TCP, TCP, WAITS
@@ -20,6 +22,12 @@ MESH = Experiment(
 )
 BLOCKS = 8
 LONG = Experiment(lab="cable", tests=(PLAIN_TCP,), repeats=BLOCKS, seconds=0.5)
+SIZES = (
+    "  - {test: stream, protocol: TCP, message_size: "
+    "[600, 700, 800, 900, 1000, 1200, 1400, 1448], congestion: cubic}"
+)
+EIGHT_CELLS = Experiment(lab="cable", tests=(SIZES,), repeats=3, seconds=0.3)
+FOUR_BLOCKS = Experiment(lab="cable", tests=(SIZES,), repeats=4, seconds=0.3)
 SIX = Experiment(lab="cable", tests=(PLAIN_TCP,), repeats=6, seconds=0.5)
 THREE_TRIALS = Experiment(lab="cable", tests=(TCP,), repeats=3)
 IN_MESH = Effect(measure=tools.slowest_way, tool="iperf3, TCP, each way of the mesh")
@@ -49,6 +57,22 @@ ROWS = (
         about=("linux-c",),
         effect=IN_MESH,
         alone=True,  # three hosts on two CPUs are sensitive to all other work
+    ),
+    Cause(
+        name="far-host",
+        what="one host of a mesh of four that is farther away",
+        experiment=replace(
+            MESH,
+            lab="four",
+            tests=("  - {test: round_trip, protocol: UDP, message_size: 64, count: 100}",),
+            repeats=3,
+            anyway=frozenset({"below-floor"}),
+        ),
+        plant=farther("linux-d"),
+        dial={"gross": (1.8, 2.2)},
+        expected=("far-host",),
+        about=("linux-d",),
+        alone=True,
     ),
     Cause(
         name="slow-pair",
@@ -94,12 +118,22 @@ ROWS = (
     ),
     Cause(
         name="first-trial",
-        what="the first of six trials over a slower cable",
-        experiment=SIX,
+        what="the first of three trials of eight cells over a slower cable",
+        experiment=EIGHT_CELLS,
         plant=in_trials(slower(), lambda number: number == 1),
         steady=slower(),
-        expected=("first-trial-slower", "deviation/trial"),
-        also=frozenset({"rate-limit/either", "rate-limit/link", "deviation/trial"}),
+        expected=("first-trial-slower",),
+        also=frozenset({"rate-limit/either", "rate-limit/link"}),
+        effect=BY_TCP,
+    ),
+    Cause(
+        name="few-blocks",
+        what="a cable that gets slower over four blocks of trials",
+        experiment=FOUR_BLOCKS,
+        plant=growing(slower(), 4),
+        steady=slower(),
+        expected=("trend/possible",),
+        also=frozenset({"rate-limit/either", "rate-limit/link"}),
         effect=BY_TCP,
     ),
     Cause(

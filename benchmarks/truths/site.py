@@ -42,6 +42,7 @@ LABS: Mapping[str, Mapping[str, Any]] = {
         "device_queue_frames": 1000,
     },
     "mesh": {"rate": RATE_BIT_PER_S, "linux": 3},
+    "four": {"rate": RATE_BIT_PER_S, "linux": 4},
 }
 """Name of a lab → its options, as in ``LabOptions``. ``fast`` is a cable without a rate limit, so
 the CPU is its limit."""

@@ -77,7 +77,7 @@ def test_every_kind_of_benchmark_run_has_a_matrix_that_netlab_accepts(tmp_path: 
             experiment.matrix(planned_run.name, planned_run.tests, dial, planned_run.seed)
         )
         hosts = tmp_path / "hosts.yaml"
-        names = ("linux-a", "linux-b", "linux-c")
+        names = ("linux-a", "linux-b", "linux-c", "linux-d", "windows-a")
         address = "os: L, local: true, addresses: {{test: 198.18.0.{0}}}"
         lines = [f"  {name}: {{{address.format(n)}}}" for n, name in enumerate(names, start=2)]
         hosts.write_text("hosts:\n" + "\n".join(lines) + "\n")

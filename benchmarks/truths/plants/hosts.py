@@ -31,6 +31,17 @@ def busy(cpus: str) -> Plant:
     return plant
 
 
+def often_busy(cpu: int) -> Plant:
+    """A program of higher priority that uses a CPU for some milliseconds of each 4 ms."""
+
+    @contextmanager
+    def plant(site: Site, busy_ms: float) -> Iterator[None]:
+        with killed(site.script("neighbour.py", str(cpu), "bursts", f"{busy_ms:g}", "4")):
+            yield
+
+    return plant
+
+
 def competing(cpu: int) -> Plant:
     """A program that never sleeps. Its nice level gives it about the share ``cost`` of a CPU."""
 
@@ -106,3 +117,24 @@ def another_congestion_control(site: Site, _: float) -> Iterator[None]:
         yield
     finally:
         site.run(RECEIVER, *f"ip route del {route}".split())
+
+
+@contextmanager
+def saving(site: Site, _: float) -> Iterator[None]:
+    """Let the sender read that the governor of its CPU saves power."""
+    enter = ("nsenter", "--target", str(site.sshd(SENDER)), "--mount")
+    with killed([*enter, *site.script("saving.py", str(SENDER_CPU))]):
+        yield
+
+
+def farther(host: str) -> Plant:
+    """Delay what a host sends by some milliseconds."""
+
+    @contextmanager
+    def plant(site: Site, delay_ms: float) -> Iterator[None]:
+        with site.running(host, *site.script("delay.py", f"{delay_ms / 1e3:g}", "own")):
+            yield
+        site.run(host, "nft", "delete table ip delay")
+        site.run(host, *["ip", "rule", "delete", "fwmark", "100"])
+
+    return plant

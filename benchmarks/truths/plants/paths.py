@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
 from benchmarks.truths.plants import Plant
-from benchmarks.truths.site import RATE_BIT_PER_S, RECEIVER, Site
+from benchmarks.truths.site import RATE_BIT_PER_S, RECEIVER, SENDER, Site
 from netlab.lab.plan import Cable
 from netlab.lab.programs import run
 from netlab.lab.shaping import LEAST_FRAME_BYTES, OVERHEAD_BYTES, shape, shape_of
@@ -91,6 +91,14 @@ def short_queue(site: Site, frames: float) -> Iterator[None]:
 
 
 @contextmanager
+def narrow(site: Site, _: float) -> Iterator[None]:
+    """Slow down the router's cable to the receiver by a half, with a queue of 20 frames."""
+    cable = site.cable(RECEIVER)
+    with reshaped((cable, replace(_slowed(cable, 0.5), device_queue_frames=20))):
+        yield
+
+
+@contextmanager
 def small_mtu(site: Site, below: float) -> Iterator[None]:
     """Reduce the MTU of every cable by ``below`` bytes."""
     ends = [(cable, end) for cable in site.plan.cables for end in cable.ends]
@@ -141,6 +149,63 @@ def packet_rate(site: Site, per_second: float) -> Iterator[None]:
     address = site.host(RECEIVER).addresses[0]
     rule = f"ip daddr {address} limit rate over {per_second:.0f}/second burst 100 packets drop"
     with filtered("router", "forward", rule)(site):
+        yield
+
+
+def dropped(host: str, hook: str, rule: str) -> Plant:
+    """Drops the packets of a rule of nft at a host or the router. ``{0}`` stands for the dial."""
+
+    @contextmanager
+    def plant(site: Site, number: float) -> Iterator[None]:
+        with filtered(host, hook, rule.format(round(number)))(site):
+            yield
+
+    return plant
+
+
+@contextmanager
+def own_queue(site: Site, share: float) -> Iterator[None]:
+    """Slow down the sender's cable to this share, with a queue of 5 frames of the sender's own."""
+    cable = site.cable(SENDER)
+    assert cable.rate is not None
+    with reshaped((cable, replace(cable, rate=cable.rate * share, queue_frames=5))):
+        yield
+
+
+@contextmanager
+def reported_mtu(site: Site, below: float) -> Iterator[None]:
+    """Reduce the MTU of the router's end of the receiver's cable. The router reports it."""
+    cable = site.cable(RECEIVER)
+    end = cable.ends[1]
+    words = f"ip -n {end.namespace} link set {end.interface} mtu {{}}"
+    try:
+        run(*words.format(cable.mtu - round(below)).split())
+        yield
+    finally:
+        run(*words.format(cable.mtu).split())
+        # The sender's system remembers the limit for minutes.
+        site.run(SENDER, *["ip", "route", "flush", "cache"])
+
+
+@contextmanager
+def lost_fragments(site: Site, below: float) -> Iterator[None]:
+    """The same, and the router drops fragments."""
+    rule = "ip frag-off & 0x3fff != 0 drop"
+    with reported_mtu(site, below), filtered("router", "forward", rule)(site):
+        yield
+
+
+@contextmanager
+def closed_at_times(site: Site, closed_ms: float) -> Iterator[None]:
+    """Drop what arrives at the receiver, for some milliseconds of each half second."""
+    with site.running(RECEIVER, *site.script("gate.py", f"{closed_ms:g}", "500")):
+        yield
+
+
+@contextmanager
+def short_mtu_at_times(site: Site, closed_ms: float) -> Iterator[None]:
+    """Let the receiver's interface refuse long frames, for some milliseconds of each 60 ms."""
+    with site.running(RECEIVER, *site.script("gate.py", f"{closed_ms:g}", "60", "test")):
         yield
 
 

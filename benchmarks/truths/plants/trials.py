@@ -51,6 +51,42 @@ def unplugged(after_s: float) -> Plant:
     return plant
 
 
+def for_a_while(planted: Plant, number: float, after_s: float) -> Plant:
+    """The plant with this number, for some seconds, once in each trial."""
+
+    @contextmanager
+    def plant(site: Site, seconds: float) -> Iterator[OnTrial]:
+        stack = ExitStack()
+
+        def begin() -> None:
+            stack.enter_context(planted(site, number))
+
+        with _once_a_trial(after_s, seconds, begin, stack.close) as on_trial:
+            yield on_trial
+
+    return plant
+
+
+def one_stream_stopped(after_s: float) -> Plant:
+    """Drop what one of several streams sends to the receiver for this time, once in each trial."""
+
+    @contextmanager
+    def plant(site: Site, seconds: float) -> Iterator[OnTrial]:
+        stack = ExitStack()
+
+        def stop() -> None:
+            at = ("state", "established", "src", site.host(RECEIVER).addresses[0])
+            sockets = site.run(RECEIVER, "ss", "-Htn", *at).splitlines()
+            port = max(sockets, key=lambda line: int(line.split()[0])).rpartition(":")[2].strip()
+            rule = f"iifname test tcp sport {port} drop"
+            stack.enter_context(filtered(RECEIVER, "input", rule)(site))
+
+        with _once_a_trial(after_s, seconds, stop, stack.close) as on_trial:
+            yield on_trial
+
+    return plant
+
+
 @contextmanager
 def _once_a_trial(
     after_s: float, seconds: float, stop: Callable[[], None], go_on: Callable[[], None]

@@ -1,6 +1,8 @@
-"""Uses CPUs: at real-time priority for a part of each 0.1 s, or always at a nice level.
+"""Uses CPUs: at real-time priority for a part of each period, or always at a nice level.
 
-    python benchmarks/truths/scripts/neighbour.py CPUS bursts MILLISECONDS | nice LEVEL
+    python benchmarks/truths/scripts/neighbour.py CPUS bursts MILLISECONDS [PERIOD_MS] | nice LEVEL
+
+Without a number the period is 100 ms.
 
 The script prints `ready`, and runs until it is killed or its standard input ends. It imports
 nothing of netlab.
@@ -11,7 +13,7 @@ import sys
 import threading
 import time
 
-PERIOD_S = 0.1
+PERIOD_S = float(sys.argv[4]) / 1e3 if sys.argv[4:] else 0.1
 
 
 def main() -> None:

@@ -8,10 +8,13 @@ import threading
 import uuid
 from contextlib import suppress
 
+import pytest
 import sshd
 from fault_runs import Bench, at, bench, by_status, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, Sshd, site
+
+from netlab.findings.finding import Kind
 
 __all__ = ["bench", "outcome_of", "site"]
 
@@ -65,6 +68,7 @@ def restart_the_host(bench: Bench, site: Site) -> Seen:
 
 
 @injects("root", "sshd")
+@pytest.mark.produces("facts-changed")
 def test_a_run_notes_the_restart_of_a_host_and_loses_no_trial(outcome_of: OutcomeOf) -> None:
     outcome = outcome_of(restart_the_host)
     assert outcome["code"] == 0, outcome["stderr"]
@@ -78,5 +82,7 @@ def test_a_run_notes_the_restart_of_a_host_and_loses_no_trial(outcome_of: Outcom
     }
     first, second = outcome["boot_ids"]
     assert boots == {"before": first, "again": second, "after": second}
+    (changed,) = (each for each in faulty.findings if each.kind is Kind.FACTS_CHANGED)
+    assert changed.group.host == "server" and changed.words["boot_id"] == f"{first} → {second}"
     assert wrong_ok(outcome.load("clean"), faulty) == []
     outcome.figure(f"0 of {TRIALS} trials lost, down for {DOWN_S:g} s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from fault_labs import SERVER, lab_matrix, lab_of, lab_run, namespace_of
 from fault_runs import Bench, bench, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
@@ -11,6 +12,7 @@ from stops import meanwhile, take_down
 
 from netlab.experiment.interruptions import Cause, interruptions
 from netlab.experiment.records import Status
+from netlab.findings.finding import Kind
 
 __all__ = ["bench", "outcome_of"]
 
@@ -34,6 +36,7 @@ def cut_the_cable(bench: Bench) -> Seen:
 
 
 @injects("lab")
+@pytest.mark.produces("no-result/trials")
 def test_a_trial_whose_cable_goes_down_for_good_fails_and_the_run_ends(
     outcome_of: OutcomeOf,
 ) -> None:
@@ -47,5 +50,7 @@ def test_a_trial_whose_cable_goes_down_for_good_fails_and_the_run_ends(
     assert [record.status for record in later_records] == [Status.FAILED]
     (latest,) = faulty.latest.values()
     assert latest.status is Status.FAILED
+    (failed,) = (each for each in faulty.findings if each.kind is Kind.NO_RESULT_TRIALS)
+    assert failed.evidence["trials"] == 1 and failed.words["reason"] == latest.reason
     assert wrong_ok(outcome.load("clean"), faulty) == []
     outcome.figure(f"failed: {latest.reason}")

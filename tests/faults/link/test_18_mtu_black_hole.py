@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 import time
 
+import pytest
 from fault_labs import CLIENT, lab_matrix, lab_of, lab_run, on
 from fault_runs import Bench, bench, by_status, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
+
+from netlab.findings.finding import Kind
 
 __all__ = ["bench", "outcome_of"]
 
@@ -36,6 +39,7 @@ def let_longer_packets_vanish(bench: Bench) -> Seen:
 
 
 @injects("lab")
+@pytest.mark.produces("mtu-mismatch/black-hole")
 def test_cells_longer_than_the_path_mtu_are_refused_and_measured_once_the_path_is_repaired(
     outcome_of: OutcomeOf,
 ) -> None:
@@ -49,12 +53,14 @@ def test_cells_longer_than_the_path_mtu_are_refused_and_measured_once_the_path_i
     mtu_bytes = search.values["path_mtu_bytes"]
     assert mtu_bytes in (1279, 1283)
     for record in refusals:
-        assert (record.reason, record.attempt) == ("mtu-mismatch/stream", 1)
+        assert (record.reason, record.attempt) == ("path-mtu", 1)
         assert record.settings["message_bytes"] == 8000
         assert record.values["path_mtu_bytes"] == mtu_bytes
         assert f"packets of up to {mtu_bytes} bytes pass" in str(record.detail)
     assert by_status(faulty) == {"ok": 4, "impossible": 3}
     assert "no router reports this limit" in outcome["stderr"]
+    (hole,) = (each for each in faulty.findings if each.kind is Kind.MTU_MISMATCH_BLACK_HOLE)
+    assert hole.evidence["path_mtu_bytes"] == mtu_bytes
     assert wrong_ok(outcome.load("clean"), faulty) == []
     outcome.figure(f"{mtu_bytes} of 9000 bytes found; the run took {outcome['took_s']:.1f} s")
     later = outcome.load("later")
