@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from netlab.experiment.records import FLOWS, Record, Status, as_number
+from netlab.experiment.records import FLOWS, FlowValues, Record, Status, as_number
 
 LONG_NS = 500_000_000
 SHORT_NS = 250_000_000
@@ -79,21 +79,16 @@ class Interruption:
     """The end with the cause: ``sender``, ``receiver``, ``client`` or ``server``."""
 
 
-_MOST = 2**63
-"""All counts and times are below this number."""
-
 Gap = tuple[int, int]
 """Start and end of a gap, in ns after the beginning of the window."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Flow:
+class _Way(FlowValues):
     """The values of one flow: those of the end that receives data, and those of the other end."""
 
-    values: Mapping[str, Any]
     settings: Mapping[str, Any]
     test: str
-    prefix: str
     taking: str
     """The end that receives data: ``receiver`` or ``client``."""
     giving: str
@@ -102,11 +97,8 @@ class _Flow:
     def ends(self) -> tuple[str, str]:
         return self.taking, self.giving
 
-    def number(self, name: str) -> float | None:
-        return _number(self.values.get(self.prefix + name))
-
     def asked(self, name: str) -> float | None:
-        return _number(self.settings.get(name))
+        return as_number(self.settings.get(name))
 
     @property
     def least_ns(self) -> float:
@@ -116,18 +108,10 @@ class _Flow:
 
     def intervals(self, name: str) -> list[Gap]:
         """A list of start, length, start, length … as intervals; empty for any other value."""
-        pairs = self.values.get(self.prefix + name)
-        if not isinstance(pairs, list | tuple):
-            return []
-        if any(type(number) is not int or not 0 <= number < _MOST for number in pairs):
+        pairs = [number for number in self.series(name) if type(number) is int and number >= 0]
+        if len(pairs) < len(self.series(name)):
             return []
         return [(a, a + n) for a, n in zip(pairs[::2], pairs[1::2], strict=False)]
-
-    def grown(self, end: str, name: str) -> float | None:
-        """Growth of a counter of the TCP of ``end`` during the window; ``None``: unknown."""
-        begin = self.number(f"{end}_tcp_begin_{name}")
-        end_count = self.number(f"{end}_tcp_end_{name}")
-        return None if begin is None or end_count is None else end_count - begin
 
 
 _PLACES = tuple(
@@ -161,14 +145,14 @@ _REQUESTS = {
 """Setting of a round trip → the same setting of the round trips that run under a load."""
 
 
-def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Flow:
+def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Way:
     values, settings, test = record.values, record.settings, record.test
     if test == "latency_under_load" and taking == "client":
         own = {name: values.get(f"client_{name}") for name in ("elapsed_ns", "lost_messages")}
         values = {**values, **{name: value for name, value in own.items() if value is not None}}
         settings = {ours: settings[name] for ours, name in _REQUESTS.items() if name in settings}
         test = "round_trip"
-    return _Flow(values, settings, test, prefix, taking, giving)
+    return _Way(values, prefix, settings, test, taking, giving)
 
 
 def asks_again(record: Record) -> bool:
@@ -188,11 +172,11 @@ def least_ns(window_ns: float) -> float:
     return min(SHORT_NS, max(LEAST_NS, SHARE * window_ns))
 
 
-def _interruption(flow: _Flow) -> Interruption | None:
+def _interruption(flow: _Way) -> Interruption | None:
     return _stop(flow) or _suspension(flow)
 
 
-def _stop(flow: _Flow) -> Interruption | None:
+def _stop(flow: _Way) -> Interruption | None:
     """The interruption by those gaps that pace, loss and round trips do not explain.
 
     Returns ``None`` if there are no such gaps, or if they are too short together.
@@ -220,7 +204,7 @@ def _stop(flow: _Flow) -> Interruption | None:
     )
 
 
-def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], Cause | None, str]:
+def _gaps_with_cause(gaps: Sequence[Gap], flow: _Way) -> tuple[Sequence[Gap], Cause | None, str]:
     """The gaps that count, what stopped the data in them, and at which end.
 
     netlab first seeks a cause of the gaps that loss and round trips do not explain. If many gaps of
@@ -238,7 +222,7 @@ def _gaps_with_cause(gaps: Sequence[Gap], flow: _Flow) -> tuple[Sequence[Gap], C
     return rest, cause, end
 
 
-def _suspension(flow: _Flow) -> Interruption | None:
+def _suspension(flow: _Way) -> Interruption | None:
     """The interruption by a suspension of the end that receives data. The clock of this end stopped
     as well, so its times show no gap.
     """
@@ -259,7 +243,7 @@ def _suspension(flow: _Flow) -> Interruption | None:
 # ---- gaps that are no interruption ---------------------------------------------------------------
 
 
-def _is_pace(gap: Gap, flow: _Flow) -> bool:
+def _is_pace(gap: Gap, flow: _Way) -> bool:
     """Whether the pace of the messages explains the gap."""
     per_s, size_bytes = flow.asked("message_rate_per_s"), flow.asked("message_bytes")
     bit_per_s = flow.asked("rate_bit_per_s")
@@ -268,7 +252,7 @@ def _is_pace(gap: Gap, flow: _Flow) -> bool:
     return bool(per_s) and _length_of(gap) * (per_s or 0) < DUE_TIMES * 1e9
 
 
-def _is_loss(gap: Gap, flow: _Flow) -> bool:
+def _is_loss(gap: Gap, flow: _Way) -> bool:
     """Whether the gap is explained by a lost message, or by TCP that sends one TCP window per round
     trip and then waits.
     """
@@ -276,7 +260,7 @@ def _is_loss(gap: Gap, flow: _Flow) -> bool:
         return True
     if flow.settings.get("protocol") != "TCP":
         has_losses = (
-            flow.taking == "client" and (_number(flow.values.get("lost_messages")) or 0) > 0
+            flow.taking == "client" and (as_number(flow.values.get("lost_messages")) or 0) > 0
         )
         return has_losses and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
     # For round trips, segments of both directions may be lost.
@@ -287,12 +271,12 @@ def _is_loss(gap: Gap, flow: _Flow) -> bool:
     return _length_of(gap) <= 1e3 * max(explained_us)
 
 
-def _retransmitted(end: str, flow: _Flow) -> bool:
+def _retransmitted(end: str, flow: _Way) -> bool:
     """Whether the TCP of ``end`` retransmitted data; some systems count segments, some bytes."""
     return any(flow.grown(end, name) for name in ("total_retrans", "bytes_retrans"))
 
 
-def _shortest_trip_us(flow: _Flow) -> float:
+def _shortest_trip_us(flow: _Way) -> float:
     """The shortest round trip; the last one if the sender's system does not record the shortest."""
     ends = (f"{flow.giving}_tcp_end_{name}" for name in ("min_rtt_us", "rtt_us"))
     return next((us for name in ends if (us := flow.number(name))), 0)
@@ -301,7 +285,7 @@ def _shortest_trip_us(flow: _Flow) -> float:
 # ---- what stopped the data -----------------------------------------------------------------------
 
 
-def _cause_of(gaps: Sequence[Gap], flow: _Flow) -> tuple[Cause | None, str]:
+def _cause_of(gaps: Sequence[Gap], flow: _Way) -> tuple[Cause | None, str]:
     """The cause that the record proves, and its end; more specific causes are tried first."""
     for cause, proves in _PROOFS:
         for end in flow.ends if gaps else ():
@@ -310,18 +294,18 @@ def _cause_of(gaps: Sequence[Gap], flow: _Flow) -> tuple[Cause | None, str]:
     return None, ""
 
 
-def _was_suspended(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
+def _was_suspended(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
     return (flow.number(f"{end}_suspended_ns") or 0) >= HALF * max(map(_length_of, gaps))
 
 
-def _was_robbed(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
+def _was_robbed(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
     """Whether the end lost the time of all its CPUs for nearly as long as data stopped."""
     share = flow.number(f"{end}_host_steal_share") or 0
     window_ns = flow.number(f"{end}_elapsed_ns") or flow.number("elapsed_ns") or 0
     return share * window_ns >= ROBBED * _length_ns(gaps)
 
 
-def _stood_still(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
+def _stood_still(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
     """Whether the ticks of the end were late while data stopped."""
     # The server times its ticks from the first request; the client's window begins after warm-up.
     ahead_ns = round(1e9 * (flow.asked("warm_up_s") or 0)) if end == "server" else 0
@@ -329,15 +313,14 @@ def _stood_still(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
     return _overlap_ns(gaps, late) >= HALF * _length_ns(gaps)
 
 
-def _did_not_take(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
+def _did_not_take(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
     """Whether the end's queue was full after the gap although data arrived all the time: TCP's
     window was closed, or the socket dropped datagrams.
 
     A full queue alone proves nothing: after a loss, or while a neighbour's address is resolved
     again, all waiting data arrives at once.
     """
-    full = flow.values.get(f"{flow.prefix}{end}_gap_queue_full")
-    if end != "receiver" or not isinstance(full, list | tuple) or 1 not in full:
+    if end != "receiver" or 1 not in flow.series(f"{end}_gap_queue_full"):
         return False
     stopped_ns = _length_ns(gaps)
     if flow.settings.get("protocol") == "TCP":
@@ -347,15 +330,15 @@ def _did_not_take(gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
     return (drops or 0) * running_ns >= HALF * (messages or 0) * stopped_ns > 0
 
 
-def _lost_carrier(_gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
+def _lost_carrier(_gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
     return (flow.number(f"{end}_interface_carrier_changes") or 0) > 0
 
 
-def _had_its_clock_set(_gaps: Sequence[Gap], flow: _Flow, end: str) -> bool:
+def _had_its_clock_set(_gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
     return flow.number(f"{end}_wall_step_ns") is not None
 
 
-_PROOFS: tuple[tuple[Cause, Callable[[Sequence[Gap], _Flow, str], bool]], ...] = (
+_PROOFS: tuple[tuple[Cause, Callable[[Sequence[Gap], _Way, str], bool]], ...] = (
     (Cause.SUSPENDED, _was_suspended),
     (Cause.STEAL, _was_robbed),
     (Cause.PROCESS, _stood_still),
@@ -379,11 +362,3 @@ def _length_ns(gaps: Sequence[Gap]) -> int:
 def _overlap_ns(gaps: Sequence[Gap], other_gaps: Sequence[Gap]) -> int:
     """Total overlap of two sets of intervals; the intervals of one set do not overlap."""
     return sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in gaps for b in other_gaps)
-
-
-def _number(value: object) -> float | None:
-    """The value if it is a number in the range of a count or a time, otherwise ``None``: a record
-    that another program wrote may hold any number.
-    """
-    figure = as_number(value)
-    return figure if figure is not None and -_MOST < figure < _MOST else None

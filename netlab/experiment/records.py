@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from netlab.messages import Message, _, sentence_case
 from netlab.stats.histogram import Histogram, from_pairs
@@ -16,6 +16,9 @@ from netlab.stats.histogram import Histogram, from_pairs
 Value = str | int | float | bool | list[int] | list[float]
 """Types of a record's values. NaN and special values are not allowed: an unknown value is
 absent."""
+
+LARGEST_FLOAT = 1e30
+"""Largest number of a record, whichever its unit: sums of squares do not overflow."""
 
 SCHEMA = 1
 """Version of a record's JSON and of the run folder around it; every record has it.
@@ -187,6 +190,18 @@ def reason_of(word: str) -> str:
     return word if word in REASONS else "unknown-error"
 
 
+def histogram_of(pairs: object, bits: object) -> Histogram | None:
+    """A histogram that was recorded as bucket, count, bucket, count, …; ``None`` if it has no
+    values or is damaged.
+    """
+    if not isinstance(pairs, list | tuple) or not pairs or type(bits) is not int:
+        return None
+    try:
+        return from_pairs([*map(int, pairs)], bits)
+    except ValueError:
+        return None
+
+
 class MeasuredValues:
     """Typed access to measured values by name; each name ends in its unit.
 
@@ -201,9 +216,7 @@ class MeasuredValues:
 
     def number(self, name: str) -> float | None:
         """A number."""
-        value = self.value(name)
-        kind = type(value)
-        return value if kind is int or kind is float else None
+        return as_number(self.value(name))
 
     def whole(self, name: str) -> int | None:
         """A whole number."""
@@ -229,21 +242,33 @@ class MeasuredValues:
 
     def histogram(self, name: str) -> Histogram | None:
         """A histogram with at least one value; ``None`` also if it is damaged."""
-        pairs, bits = self.value(name), self.whole(f"{name}_bits")
-        if not isinstance(pairs, list | tuple) or not pairs or bits is None:
-            return None
-        try:
-            return from_pairs([*map(int, pairs)], bits)
-        except ValueError:
-            return None
+        return histogram_of(self.value(name), self.value(f"{name}_bits"))
 
-    def grown(self, end: str, counter: str) -> float | None:
+    def grown(self, end: str, counter: str) -> int | None:
         """Growth of a counter of the TCP of ``end`` over the end's window; ``None`` also if the
         counter fell.
         """
-        begin = self.number(f"{end}_tcp_begin_{counter}")
-        after = self.number(f"{end}_tcp_end_{counter}")
+        begin = self.whole(f"{end}_tcp_begin_{counter}")
+        after = self.whole(f"{end}_tcp_end_{counter}")
         return None if begin is None or after is None or after < begin else after - begin
+
+
+Kept = TypeVar("Kept")
+
+
+class Recorded(Generic[Kept]):
+    """An attribute of derived figures that is a measured value under another name: the class of
+    the figures has the values as ``measured``.
+    """
+
+    def __init__(self, read: Callable[[MeasuredValues, str], Kept], name: str) -> None:
+        self._read, self._name = read, name
+
+    def __get__(self, figures: Any, _kind: object = None) -> Kept:
+        return self._read(figures.measured, self._name)
+
+
+NUMBER, WHOLE, TEXT = MeasuredValues.number, MeasuredValues.whole, MeasuredValues.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +416,11 @@ class Record(MeasuredValues):
         return _("{status}: {reason} ({code}).", status=status, reason=entry.words, code=code)
 
     @property
+    def key(self) -> tuple[str, int]:
+        """Key of the cell, and number of the trial."""
+        return self.cell, self.trial
+
+    @property
     def is_final(self) -> bool:
         """Whether a resumed run keeps the record: it is a result, or no result can ever exist.
 
@@ -478,10 +508,14 @@ def from_data(data: Mapping[str, Any], *, look_at_values: bool = True) -> Record
     return record
 
 
-def as_number(value: object) -> float | None:
-    """The value if it is a number; ``None`` for anything else, including truth values."""
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if numeric else None  # type: ignore[return-value]  # checked just before
+def as_number(value: Any) -> float | None:
+    """The value if it is a number that a record may hold; ``None`` for anything else, including
+    truth values.
+    """
+    kind = type(value)
+    if (kind is int or kind is float) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT:
+        return float(value)
+    return None
 
 
 def as_whole(value: object) -> int | None:
@@ -529,7 +563,6 @@ def _check(record: Record) -> None:
     _check_failure(record)
 
 
-LARGEST_FLOAT = 1e30  # of a record, whichever its unit: sums of squares do not overflow
 _PLAIN = frozenset({str, int, bool})
 """Types of nearly all values: a value of one of them is allowed in a record."""
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from netlab import stats
 from netlab.experiment.interruptions import interruptions
-from netlab.experiment.records import Record, Status, as_number
+from netlab.experiment.records import Record, Status
 from netlab.units import format_share, many, plain_figures
 
 JUDGED = (
@@ -68,7 +68,7 @@ class StealRule:
     def is_disturbed(self, record: Record) -> bool:
         """Whether a trial has a result, but more CPU time of a host was stolen than allowed."""
         return record.status is Status.OK and any(
-            name.endswith(STEAL) and (_number(record, name) or 0) > self.steal
+            name.endswith(STEAL) and (record.number(name) or 0) > self.steal
             for name in record.values
         )
 
@@ -147,15 +147,11 @@ def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgr
 def _all_tight(ok_records: Sequence[Record], rule: StopRule) -> bool:
     series: list[list[float]] = []
     for name in JUDGED:
-        own = [value for record in ok_records if (value := _number(record, name)) is not None]
+        own = [value for record in ok_records if (value := record.number(name)) is not None]
         series += [own] if own else []
     return bool(series) and all(
         _tight(tuple(values), rule.within, rule.confidence) for values in series
     )
-
-
-def _number(record: Record, name: str) -> float | None:
-    return as_number(record.values.get(name))
 
 
 @lru_cache(maxsize=1 << 16)

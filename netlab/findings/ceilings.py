@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -98,7 +97,7 @@ def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
 
 
 def _link_of(sample: StreamSample) -> _Link:
-    settings = json.loads(sample.conditions) if sample.conditions else {}
+    settings = dict(sample.conditions)
     hosts = frozenset(end.host for end in sample.ends)
     return hosts, tuple(settings.get(name) for name in _OF_LINK)
 

@@ -7,10 +7,8 @@ TCP's own windows are called receive window and congestion window.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import (
@@ -22,13 +20,21 @@ from netlab.ethernet import (
 )
 from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole, server_sends
+from netlab.experiment.records import (
+    FLOWS,
+    FlowValues,
+    Record,
+    Status,
+    as_number,
+    as_whole,
+    server_sends,
+)
+from netlab.findings.finding import conditions_of
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.streams.plateau import plateau_bit_per_s
 from netlab.findings.traffic import likely_others, others_of, ways_of
 from netlab.results.tcp_series import tcp_series_of
-from netlab.stats.histogram import Histogram, from_pairs
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -54,51 +60,6 @@ def samples(run: Run) -> tuple[StreamSample, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _FlowValues:
-    """The values of one flow of a record, by their names without the flow's prefix.
-
-    A value counts as absent if it has another type than the method returns.
-    """
-
-    values: Mapping[str, Any]
-    prefix: str
-
-    def whole(self, name: str) -> int | None:
-        """A value that is a whole number."""
-        return as_whole(self.values.get(self.prefix + name))
-
-    def number(self, name: str) -> float | None:
-        """A value that is a number."""
-        return number(self.values.get(self.prefix + name))
-
-    def text(self, name: str) -> str | None:
-        """A value that is a text."""
-        value = self.values.get(self.prefix + name)
-        return value if isinstance(value, str) else None
-
-    def grown(self, name: str) -> int | None:
-        """The growth of a counter of the sender's TCP over the sender's window."""
-        begin, end = self.whole(f"sender_tcp_begin_{name}"), self.whole(f"sender_tcp_end_{name}")
-        return None if begin is None or end is None or end < begin else end - begin
-
-    def histogram(self, name: str) -> Histogram | None:
-        """A histogram, if it is complete."""
-        pairs, bits = self.values.get(self.prefix + name), self.whole(f"{name}_bits")
-        if not isinstance(pairs, list | tuple) or bits is None:
-            return None
-        try:
-            return from_pairs([int(value) for value in pairs], bits)
-        except ValueError:
-            return None
-
-
-def _conditions(settings: Mapping[str, Any]) -> str:
-    """All settings but the message size, as JSON."""
-    conditions = {name: value for name, value in settings.items() if name != "message_bytes"}
-    return json.dumps(conditions, sort_keys=True)
-
-
 def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator[StreamSample]:
     settings, values = record.settings, record.values
     if record.status is not Status.OK:
@@ -107,7 +68,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
         gap.flow: min(1.0, gap.stopped_ns / max(1, gap.window_ns)) for gap in interruptions(record)
     }
     for prefix, flow in FLOWS.items():
-        fields = _FlowValues(values, prefix)
+        fields = FlowValues(values, prefix)
         throughput, size = fields.number("throughput_bit_per_s"), settings.get("message_bytes")
         if throughput is None or not isinstance(size, int):
             continue
@@ -123,7 +84,7 @@ def _of_record(record: Record, link: Link | None, *, imported: bool) -> Iterator
             protocol=protocol,
             message_bytes=size,
             flow=flow,
-            conditions=_conditions(settings),
+            conditions=conditions_of(settings, sorted({*settings} - {"message_bytes"})),
             engine=str(settings.get("engine") or ""),
             engine_remarks=str(values.get("engine_remarks") or ""),
             imported=imported,
@@ -186,7 +147,7 @@ def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float 
     return 8.0 * message_bytes * messages if isinstance(messages, int | float) else None
 
 
-def _end(fields: _FlowValues, role: str, host: str, *, spins: bool) -> StreamEnd:
+def _end(fields: FlowValues, role: str, host: str, *, spins: bool) -> StreamEnd:
     return StreamEnd(
         host=host,
         window_ns=fields.whole(f"{role}_elapsed_ns"),
@@ -205,7 +166,7 @@ def _end(fields: _FlowValues, role: str, host: str, *, spins: bool) -> StreamEnd
     )
 
 
-def _resolution_share(fields: _FlowValues) -> float:
+def _resolution_share(fields: FlowValues) -> float:
     """Uncertainty of a coarse result: the bytes of its largest receive call plus the change of its
     receive queue, as a share of all received bytes.
 
@@ -224,38 +185,38 @@ def _resolution_share(fields: _FlowValues) -> float:
     return (largest + abs(queues[1] - queues[0])) / total
 
 
-def _account(fields: _FlowValues) -> TcpAccount:
+def _account(fields: FlowValues) -> TcpAccount:
     edges = [fields.whole(f"sender_tcp_{edge}_snd_wnd") for edge in ("begin", "end")]
     return TcpAccount(
-        busy_us=fields.grown("busy_time_us"),
-        rwnd_limited_us=fields.grown("rwnd_limited_us"),
-        sndbuf_limited_us=fields.grown("sndbuf_limited_us"),
-        retransmissions=fields.grown("total_retrans"),
+        busy_us=fields.grown("sender", "busy_time_us"),
+        rwnd_limited_us=fields.grown("sender", "rwnd_limited_us"),
+        sndbuf_limited_us=fields.grown("sender", "sndbuf_limited_us"),
+        retransmissions=fields.grown("sender", "total_retrans"),
         window_bytes=max((window for window in edges if window is not None), default=None),
         min_rtt_us=fields.whole("sender_tcp_end_min_rtt_us"),
         rtt_us=fields.whole("sender_tcp_end_rtt_us"),
     )
 
 
-def _losses(fields: _FlowValues, protocol: str) -> Losses:
+def _losses(fields: FlowValues, protocol: str) -> Losses:
     """Lost messages over UDP; over TCP, only segments that the other direction retransmitted."""
     if protocol != "UDP":
-        resent = _other_way(fields).grown("total_retrans") if fields.prefix else 0
+        resent = _other_way(fields).grown("sender", "total_retrans") if fields.prefix else 0
         return Losses(other_way=resent)
     return Losses(
-        sent=fields.whole("sent_messages"),
-        lost=fields.whole("lost_messages"),
+        sent=fields.sent_messages,
+        lost=fields.lost_messages,
         receive_queue=fields.whole("receiver_queue_drops"),
         local=fields.whole("sender_local_drops"),
-        other_way=_other_way(fields).whole("lost_messages") if fields.prefix else 0,
+        other_way=_other_way(fields).lost_messages if fields.prefix else 0,
     )
 
 
-def _other_way(fields: _FlowValues) -> _FlowValues:
-    return _FlowValues(fields.values, _OTHER_WAY[fields.prefix])
+def _other_way(fields: FlowValues) -> FlowValues:
+    return FlowValues(fields.values, _OTHER_WAY[fields.prefix])
 
 
-def _drops(fields: _FlowValues, record: Record, *, server_sends: bool) -> OwnDrops:
+def _drops(fields: FlowValues, record: Record, *, server_sends: bool) -> OwnDrops:
     sender, receiver = ("server", "client") if server_sends else ("client", "server")
 
     def of(host: str, place: str) -> int | None:
@@ -272,7 +233,7 @@ def _drops(fields: _FlowValues, record: Record, *, server_sends: bool) -> OwnDro
     )
 
 
-def _between_readings_s(fields: _FlowValues, settings: Mapping[str, Any]) -> float:
+def _between_readings_s(fields: FlowValues, settings: Mapping[str, Any]) -> float:
     """Maximum time between the two readings of the hosts' drop counters, in seconds.
 
     The counters are read just before and just after the test. So this is the time of the test's
@@ -280,10 +241,10 @@ def _between_readings_s(fields: _FlowValues, settings: Mapping[str, Any]) -> flo
     """
     stages = (fields.number(name) for name in ("setup_ns", "elapsed_ns", "drain_ns"))
     stages_s = sum(stage for stage in stages if stage is not None) / 1e9
-    return (number(settings.get("warm_up_s")) or 0) + stages_s + _REQUESTS_S
+    return (as_number(settings.get("warm_up_s")) or 0) + stages_s + _REQUESTS_S
 
 
-def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, Any]) -> int | None:
+def _path_mtu_bytes(fields: FlowValues, protocol: str, settings: Mapping[str, Any]) -> int | None:
     """The path MTU that the sender's system knows. Over TCP, the sender's segment size may show a
     smaller path MTU.
     """
@@ -298,12 +259,12 @@ def _path_mtu_bytes(fields: _FlowValues, protocol: str, settings: Mapping[str, A
         return pmtu
     version = ip_version_of(settings)
     # If options are unknown, assume timestamps: otherwise the path would seem narrower than it is.
-    timestamps = fields.values.get(fields.prefix + "tcp_timestamps") is not False
+    timestamps = fields.tcp_timestamps is not False
     headers = pmtu - mss_of(pmtu, ip_version=version, timestamps=timestamps)
     return min(pmtu, mss + headers)
 
 
-def _mtu(fields: _FlowValues, link: Link | None) -> int | None:
+def _mtu(fields: FlowValues, link: Link | None) -> int | None:
     """The smaller one of the path's known MTU and the link's MTU; ``None`` if no link is stated."""
     path = fields.whole("sender_path_mtu_bytes")
     if link is None:
@@ -343,11 +304,11 @@ def ceiling_of(
     size = settings.get("message_bytes")
     if link is None or values.get("same_host") is True or not isinstance(size, int):
         return None
-    fields = _FlowValues(values, prefix)
+    fields = FlowValues(values, prefix)
     version = ip_version_of(settings)
     udp = settings.get("protocol") == "UDP"
     mtu_bytes = (_mtu(fields, link) if udp else None) or link.mtu_bytes
-    mss_bytes = fields.whole("mss_bytes")
+    mss_bytes = fields.mss_bytes
     try:
         presumed = not highest or has_timestamps(mss_bytes, mtu_bytes, ip_version=version)
         timestamps = values.get(prefix + "tcp_timestamps", presumed) is not False
@@ -376,21 +337,15 @@ def framing_of(
     ceiling = ceiling_of(settings, values, prefix, link)
     if link is None or ceiling is None or not isinstance(size, int):
         return None
-    fields, version = _FlowValues(values, prefix), ip_version_of(settings)
+    fields, version = FlowValues(values, prefix), ip_version_of(settings)
     if settings.get("protocol") == "UDP":
         mtu_bytes = _mtu(fields, link) or link.mtu_bytes
         packets = fragments(size, mtu_bytes=mtu_bytes, ip_version=version)
     else:
         timestamps = values.get(prefix + "tcp_timestamps") is not False
         largest_mss = mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
-        mss_bytes = fields.whole("mss_bytes")
+        mss_bytes = fields.mss_bytes
         size = largest_mss if mss_bytes is None or mss_bytes > largest_mss else mss_bytes
         packets = (size + link.mtu_bytes - largest_mss,)
     rate = link.rate_bit_per_s
     return Framing(payload_bytes=size, packets=packets, vlan=link.vlan, link_rate_bit_per_s=rate)
-
-
-def number(value: object) -> float | None:
-    """A number; ``None`` for anything else."""
-    plain = as_number(value)
-    return None if plain is None else float(plain)

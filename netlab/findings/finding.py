@@ -6,14 +6,25 @@ elsewhere. If the evidence is missing, there is no finding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from netlab.experiment.records import Value
 from netlab.findings.kinds.catalogue import Kind
 from netlab.findings.kinds.kind import Severity
 from netlab.messages import Message
 
-__all__ = ["Finding", "Group", "Kind", "finding"]
+__all__ = ["Conditions", "Finding", "Group", "Kind", "conditions_of", "finding"]
+
+
+Conditions = tuple[tuple[str, str | int | float | bool | None], ...]
+"""Settings with their values; a list is text, so that conditions can be a key."""
+
+
+def conditions_of(settings: Mapping[str, Value], names: Iterable[str]) -> Conditions:
+    """The values of these settings; ``None`` for one that is not set."""
+    values = ((name, settings.get(name)) for name in names)
+    return tuple((name, str(v) if isinstance(v, list) else v) for name, v in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,7 @@ class Group:
     protocol: str = ""
     message_bytes: int | None = None
     flow: str = ""
-    conditions: tuple[tuple[str, str | int | float | bool | None], ...] = ()
+    conditions: Conditions = ()
     """Further settings that distinguish the group from other groups of the run, with their
     values."""
     host: str = ""

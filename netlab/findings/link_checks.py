@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netlab.experiment.matrix import Link
-from netlab.findings.evidence import number
+from netlab.experiment.records import as_number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.framing import step_of
 from netlab.findings.series import Point, Series
@@ -167,8 +167,8 @@ def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterat
     if name in LOOPBACK:
         return
     group, words = Group(host=host), {"interface": name}
-    speed = number(facts.get("interface_speed_bit_per_s"))
-    mtu_bytes = number(facts.get("interface_mtu_bytes"))
+    speed = as_number(facts.get("interface_speed_bit_per_s"))
+    mtu_bytes = as_number(facts.get("interface_mtu_bytes"))
     if link is not None and speed and speed < link.rate_bit_per_s:
         figures = {"interface_speed_bit_per_s": speed, "link_rate_bit_per_s": link.rate_bit_per_s}
         yield finding(Kind.INTERFACE_SPEED, group, (), figures, words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.pairings import is_by_name, labels_of, named
-from netlab.experiment.records import PREFIXES, Record, Status, server_sends
-from netlab.findings.evidence import number
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.experiment.records import PREFIXES, Record, Status, as_number, server_sends
+from netlab.findings.finding import Conditions, Finding, Group, Kind, conditions_of, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS
 from netlab.findings.trial_words import trials_of
@@ -24,8 +22,8 @@ from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay, host_effects, j
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-MeshKey = tuple[str, int, bool, str]
-"""Protocol, message size, whether both ends send at once, and the other settings as JSON text."""
+MeshKey = tuple[str, int, bool, Conditions]
+"""Protocol, message size, whether both ends send at once, and the other settings."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def ends_of(sample: StreamSample) -> MeshWay:
         return sample.sender.host, sample.receiver.host
     server, client = labels_of(sample.pairing)
     prefix = PREFIXES[sample.flow]
-    by_server = server_sends(_settings(sample), prefix)
+    by_server = server_sends(dict(sample.conditions), prefix)
     return (server, client) if by_server else (client, server)
 
 
@@ -144,16 +142,8 @@ def narrowed(
 
 
 def _key(sample: StreamSample) -> MeshKey:
-    other_settings = {
-        name: value for name, value in _settings(sample).items() if name != "direction"
-    }
-    text = json.dumps(other_settings, sort_keys=True)
-    return sample.protocol, sample.message_bytes, bool(sample.flow), text
-
-
-def _settings(sample: StreamSample) -> Mapping[str, object]:
-    settings = json.loads(sample.conditions) if sample.conditions else {}
-    return settings if isinstance(settings, dict) else {}
+    other_settings = tuple(pair for pair in sample.conditions if pair[0] != "direction")
+    return sample.protocol, sample.message_bytes, bool(sample.flow), other_settings
 
 
 ALIKE = 0.02
@@ -538,7 +528,7 @@ def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
 
 def _columns(run: Run) -> Iterator[Sequence[Record]]:
     """Groups of trials that differ only in their two hosts."""
-    by_settings: dict[tuple[str, str], list[Record]] = {}
+    by_settings: dict[tuple[str, Conditions], list[Record]] = {}
     for record in run.latest.values():
         if (
             record.test in ("round_trip", "connect")
@@ -547,7 +537,7 @@ def _columns(run: Run) -> Iterator[Sequence[Record]]:
             and "" not in _ends(record)
             and _typical_ns(record) is not None
         ):
-            settings = json.dumps(dict(record.settings), sort_keys=True, default=str)
+            settings = conditions_of(record.settings, sorted(record.settings))
             by_settings.setdefault((record.test, settings), []).append(record)
     yield from by_settings.values()
 
@@ -577,4 +567,4 @@ def _ends(record: Record) -> MeshWay:
 
 def _typical_ns(record: Record) -> float | None:
     values: Mapping[str, object] = record.values
-    return next((figure for name in _MEDIANS if (figure := number(values.get(name)))), None)
+    return next((figure for name in _MEDIANS if (figure := as_number(values.get(name)))), None)

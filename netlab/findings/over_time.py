@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from netlab.experiment.records import FLOWS, Record, Status, utc_of
-from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series
@@ -292,7 +291,7 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
             continue
         for prefix, flow in FLOWS.items():
             series = record.values.get(f"{prefix}receiver_interval_bytes")
-            interval_ns = number(record.values.get(f"{prefix}receiver_interval_ns"))
+            interval_ns = record.number(f"{prefix}receiver_interval_ns")
             if not isinstance(series, list) or not interval_ns:
                 continue
             judged_trials[record.cell, prefix] += 1
@@ -315,7 +314,7 @@ def _dips_of_trial(
     """
     values = [float(value) for value in series[:-1]]
     period = periodic_dips(values)
-    largest = number(record.values.get(f"{prefix}receiver_largest_receive_bytes"))
+    largest = record.number(f"{prefix}receiver_largest_receive_bytes")
     if period is None or largest is None:
         return None
     grain = GRAINS * largest / median(values)

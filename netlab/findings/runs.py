@@ -8,8 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netlab.experiment.pairings import is_by_name, labels_of, named
-from netlab.experiment.records import Record, Status
-from netlab.findings.evidence import number
+from netlab.experiment.records import Record, Status, as_number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import compare, mean, median
@@ -231,7 +230,7 @@ def _stated(points: dict[str, list[Point]], statements: StatedFacts) -> Iterable
 
 
 def _time(value: object) -> float | None:
-    time = number(value)
+    time = as_number(value)
     return time if time is not None and time > 0 else None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netlab.findings.finding import Group
+from netlab.findings.finding import Conditions, Group
 from netlab.findings.framing import Framing
 from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import Histogram, middle_of
@@ -176,9 +176,9 @@ class StreamSample:
     message_bytes: int
     flow: str = ""
     """``to server`` or ``to client`` if the test sends both ways."""
-    conditions: str = ""
-    """The other settings, as text: samples with equal ``conditions`` differ only in message
-    size."""
+    conditions: Conditions = ()
+    """The other settings in alphabetical order: samples with equal ``conditions`` differ only in
+    message size."""
     engine: str = ""
     """Name of the tool that measured the stream; empty if this was netlab's own probe."""
     engine_remarks: str = ""

@@ -14,9 +14,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status, Value
-from netlab.findings.evidence import ceiling_of, number
-from netlab.findings.finding import Group
+from netlab.experiment.records import FLOWS, Record, Status, Value, as_number
+from netlab.findings.evidence import ceiling_of
+from netlab.findings.finding import Group, conditions_of
 from netlab.store.plan import PlannedCell
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Point:
     def figures(self) -> tuple[float | None, ...]:
         """The result of each trial; ``None`` if it has no figure."""
         return tuple(
-            number(record.values.get(self.prefix + self.quantity))
+            record.number(self.prefix + self.quantity)
             if record is not None and record.status is Status.OK
             else None
             for record in self.records
@@ -106,7 +106,7 @@ class Point:
     @cached_property
     def print_step(self) -> float:
         """One unit of the last printed digit of an imported figure, in bit/s; otherwise 0."""
-        steps = [step for value in self.of("printed_step_bit_per_s") if (step := number(value))]
+        steps = [step for value in self.of("printed_step_bit_per_s") if (step := as_number(value))]
         return max(steps, default=0.0) if self.quantity == "throughput_bit_per_s" else 0.0
 
     @cached_property
@@ -205,7 +205,7 @@ def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
         protocol=_protocol(cell),
         message_bytes=size if isinstance(size, int) else None,
         flow=flow,
-        conditions=tuple((name, _plain(cell.settings.get(name))) for name in conditions),
+        conditions=conditions_of(cell.settings, conditions),
     )
 
 
@@ -233,7 +233,3 @@ def _place(point: Point) -> float:
 
 def _protocol(cell: PlannedCell) -> str:
     return str(cell.settings.get("protocol", ""))
-
-
-def _plain(value: Value | None) -> str | int | float | bool | None:
-    return str(value) if isinstance(value, list) else value

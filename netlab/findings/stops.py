@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.interruptions import Cause, Interruption, interruptions, least_ns
-from netlab.experiment.records import FLOWS, Record, Status
-from netlab.findings.evidence import ceiling_of, number, offered_bit_per_s
+from netlab.experiment.records import FLOWS, Record, Status, as_number
+from netlab.findings.evidence import ceiling_of, offered_bit_per_s
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import WINDOW_NS
 from netlab.findings.streams.host_limits import STARVED
@@ -92,7 +92,7 @@ def silent_streams(run: Run) -> Iterator[Finding]:
     for attempts in silent.values():
         worst = max(attempts, key=lambda attempt: attempt.stop.stopped_ns)
         figures = {
-            "streams": number(worst.record.settings.get("streams")),
+            "streams": as_number(worst.record.settings.get("streams")),
             "stopped_ns": worst.stop.stopped_ns,
             "window_ns": worst.stop.window_ns,
         }
@@ -130,9 +130,7 @@ def _finding(
         for attempt_number, attempt_record in enumerate(
             all_attempts[record.cell][record.trial], start=1
         ):
-            figures[f"attempt_{attempt_number}_{name}"] = number(
-                attempt_record.values.get(stop.flow + name)
-            )
+            figures[f"attempt_{attempt_number}_{name}"] = attempt_record.number(stop.flow + name)
     words = {"cause": _in_words(stop), **in_trials(trials, len(all_attempts[record.cell]))}
     return finding(kind, group_of(record, stop.flow), (record.cell,), figures, words)
 
@@ -160,10 +158,10 @@ def _silence(record: Record, flow: str) -> Interruption | None:
     ``None`` if no silence was long enough, and for old records, which have no gaps.
     """
     gaps = {
-        name: number(record.values.get(f"{flow}receiver_{name}"))
+        name: record.number(f"{flow}receiver_{name}")
         for name in ("gap_count", "gap_total_ns", "longest_gap_ns", "marks", "elapsed_ns")
     }
-    streams = number(record.settings.get("streams")) or 1
+    streams = as_number(record.settings.get("streams")) or 1
     longest_ns, window_ns, marks = gaps["longest_gap_ns"], gaps["elapsed_ns"], gaps["marks"]
     if gaps["gap_count"] is None or streams < 2 or not (longest_ns and window_ns and marks):
         return None
@@ -243,11 +241,11 @@ def _process_pause(record: Record, flow: str) -> _Delay | None:
     """The end whose process paused longest; ``None`` if no process is known to have paused for long
     enough.
     """
-    whole_ns = number(record.values.get(f"{flow}elapsed_ns"))
+    whole_ns = record.number(f"{flow}elapsed_ns")
     pauses = []
     for end in ("sender", "receiver", "client", "server"):
         stalled_ns, window_ns, thread_ns = (
-            number(record.values.get(f"{flow}{end}_{name}"))
+            record.number(f"{flow}{end}_{name}")
             for name in ("stalled_ns", "elapsed_ns", "thread_ns")
         )
         window_ns = window_ns or whole_ns
@@ -276,17 +274,17 @@ def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
 
 def _stolen_share(record: Record, end: str) -> float:
     """Share of stolen CPU time; 0 if the window is too short to measure it."""
-    window_ns = number(record.values.get(f"{end}_elapsed_ns")) or 0.0
-    share = number(record.values.get(f"{end}_host_steal_share")) or 0.0
+    window_ns = record.number(f"{end}_elapsed_ns") or 0.0
+    share = record.number(f"{end}_host_steal_share") or 0.0
     return share if window_ns >= WINDOW_NS else 0.0
 
 
 def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | None:
     """A paced sender that omitted messages and sent less than requested below the wire ceiling."""
-    size, values = number(record.settings.get("message_bytes")), record.values
+    size, values = as_number(record.settings.get("message_bytes")), record.values
     offered_rate = _offered_bit_per_s(record)
     skipped, messages, window_ns, throughput = (
-        number(values.get(flow + name))
+        as_number(values.get(flow + name))
         for name in (
             "sender_skipped_messages",
             "sender_sent_messages_window",
@@ -316,7 +314,7 @@ def _late_messages(record: Record, flow: str) -> _Delay | None:
     ``None`` if a tool other than netlab's probe measured the stream, because other tools count and
     pace in their own way.
     """
-    received_rate = number(record.values.get(f"{flow}throughput_bit_per_s"))
+    received_rate = record.number(f"{flow}throughput_bit_per_s")
     offered_rate = _offered_bit_per_s(record)
     is_coarse = record.values.get(f"{flow}receiver_coarse") == 1
     if (
@@ -336,5 +334,5 @@ def _late_messages(record: Record, flow: str) -> _Delay | None:
 
 def _offered_bit_per_s(record: Record) -> float | None:
     """The offered rate that the matrix requests; ``None``: as fast as possible."""
-    size = number(record.settings.get("message_bytes"))
+    size = as_number(record.settings.get("message_bytes"))
     return None if size is None else offered_bit_per_s(record.settings, round(size))

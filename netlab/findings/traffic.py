@@ -24,7 +24,7 @@ from netlab.ethernet import (
 )
 from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status, as_whole, server_sends
+from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole, server_sends
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import LINK_FULL, OtherTraffic, StreamSample
 from netlab.findings.trial_words import in_trials
@@ -96,9 +96,8 @@ class EndWords:
 
     def number(self, name: str, *, peer: bool = False) -> float | None:
         """A recorded number; ``None`` if it is missing, negative or not a number."""
-        value = self.values.get((self.peer if peer else self.end) + name)
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-        return float(value or 0) if fits else None
+        value = as_number(self.values.get((self.peer if peer else self.end) + name))
+        return None if value is None or value < 0 else value
 
     @property
     def mss_bytes(self) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record, Status
-from netlab.findings.evidence import ceiling_of, number
+from netlab.findings.evidence import ceiling_of
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import group_of, varying
 from netlab.findings.tcp_series import OF_BASE, STANDING_US
@@ -88,7 +88,7 @@ def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:
 def _standing(record: Record, _link: Link | None) -> TrialEvidence | None:
     if not _stands(record):
         return None
-    increase_ns, rates = number(record.values.get("increase_ns")), _throughputs(record)
+    increase_ns, rates = record.number("increase_ns"), _throughputs(record)
     queue_bytes = None
     if increase_ns is not None and len(rates) == 1:
         queue_bytes = 1024 * round(increase_ns / 1e9 * sum(rates.values()) / 8 / 1024)
@@ -104,7 +104,7 @@ def _not_standing(record: Record, link: Link | None) -> TrialEvidence | None:
 
 def _lost(record: Record, _link: Link | None) -> TrialEvidence | None:
     lost_requests, requests, lost_idle, requests_idle = (
-        number(record.values.get(f"{phase}_{name}"))
+        record.number(f"{phase}_{name}")
         for phase in ("loaded", "idle")
         for name in ("lost_messages", "rtt_count")
     )
@@ -131,15 +131,15 @@ _RULES: Mapping[Kind, TrialRule] = {
 
 def _medians(record: Record) -> dict[str, float | None]:
     return {
-        "idle_rtt_ns": number(record.values.get("idle_rtt_p50_ns")),
-        "loaded_rtt_ns": number(record.values.get("loaded_rtt_p50_ns")),
-        "loaded_p99_ns": number(record.values.get("loaded_rtt_p99_ns")),
+        "idle_rtt_ns": record.number("idle_rtt_p50_ns"),
+        "loaded_rtt_ns": record.number("loaded_rtt_p50_ns"),
+        "loaded_p99_ns": record.number("loaded_rtt_p99_ns"),
     }
 
 
 def _stands(record: Record) -> bool:
-    increase_ns = number(record.values.get("increase_ns"))
-    idle_ns = number(record.values.get("idle_rtt_p50_ns"))
+    increase_ns = record.number("increase_ns")
+    idle_ns = record.number("idle_rtt_p50_ns")
     if increase_ns is None or idle_ns is None:
         return False
     return increase_ns >= max(1000 * STANDING_US, OF_BASE * idle_ns)
@@ -147,7 +147,7 @@ def _stands(record: Record) -> bool:
 
 def _throughputs(record: Record) -> dict[str, float]:
     """Prefix of a direction's values → the throughput of the load in this direction, in bit/s."""
-    rates = {prefix: number(record.values.get(f"{prefix}throughput_bit_per_s")) for prefix in FLOWS}
+    rates = {prefix: record.number(f"{prefix}throughput_bit_per_s") for prefix in FLOWS}
     return {prefix: rate for prefix, rate in rates.items() if rate is not None}
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import Status
 from netlab.findings.ceilings import above_ceiling
-from netlab.findings.evidence import number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.host_limits import robbed, starved, throttled
@@ -100,7 +99,7 @@ def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
     steps: dict[str, dict[str, float]] = {}
     for record in run.latest.values():
         for end, host in (("client", record.client), ("server", record.server)):
-            step_ns = number(record.values.get(f"{end}_wall_step_ns"))
+            step_ns = record.number(f"{end}_wall_step_ns")
             if step_ns is not None and record.status is Status.OK:
                 steps.setdefault(host or "", {})[record.cell] = step_ns
     for host, cells in steps.items():

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from netlab.experiment.records import Record, Status, Value
+from netlab.experiment.records import Record, Status, Value, histogram_of
 from netlab.results.column import Dtype
 from netlab.results.columns import PERCENTILES, describe, is_documented
-from netlab.stats.histogram import from_pairs
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun
 
@@ -36,13 +35,8 @@ def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
     """
     by_column: dict[str, int] = {}
     for name in _histograms(tuple(values)):
-        pairs = values[name]
-        bits = values.get(f"{name}_bits")
-        if not isinstance(pairs, list) or type(bits) is not int:
-            continue
-        try:
-            histogram = from_pairs([*map(int, pairs)], bits)
-        except ValueError:
+        histogram = histogram_of(values[name], values.get(f"{name}_bits"))
+        if histogram is None:
             continue
         stem = name.removesuffix("_histogram")
         all_of_them = histogram.percentiles([*PERCENTILES.values()])

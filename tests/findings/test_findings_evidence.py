@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -162,8 +161,9 @@ def test_every_value_of_a_udp_record_is_read_into_its_field_of_the_sample() -> N
         pairing="WL",
         protocol="UDP",
         message_bytes=1400,
-        conditions=json.dumps(
-            {"congestion": "bbr", "duration_s": 10.0, "protocol": "UDP", "warm_up_s": 2.0}
+        conditions=(
+            *(("congestion", "bbr"), ("duration_s", 10.0)),
+            *(("protocol", "UDP"), ("warm_up_s", 2.0)),
         ),
         throughput_bit_per_s=9e7,
         ceiling_bit_per_s=near(1e8 * 1400 / wire),
@@ -198,7 +198,7 @@ def test_every_value_of_a_tcp_record_is_read_into_its_field_of_the_sample() -> N
         pairing="WL",
         protocol="TCP",
         message_bytes=64,
-        conditions='{"protocol": "TCP", "streams": 3}',
+        conditions=(("protocol", "TCP"), ("streams", 3)),
         throughput_bit_per_s=9e7,
         # Of what the options may leave: 12 bytes of timestamps, or none (IEEE 802.3, RFC 7323).
         ceiling_bit_per_s=near(1e8 * 1448 / 1538),
@@ -233,7 +233,7 @@ def test_values_missing_in_a_record_are_unknown_in_the_sample() -> None:
             pairing="WL",
             protocol=protocol,
             message_bytes=1472,
-            conditions=json.dumps({"protocol": protocol}),
+            conditions=(("protocol", protocol),),
             throughput_bit_per_s=9e7,
             ceiling_bit_per_s=None,
             sender=StreamEnd(host="b"),

@@ -104,12 +104,12 @@ def test_a_stream_with_all_values_known_and_no_limit_is_reported_as_not_determin
 
 
 def as_told(kinds: Mapping[str, Kind | None], *samples: StreamSample) -> list[Any]:
-    """Findings if each stream shows the kinds that its ``conditions`` name."""
-    return list(findings_of(samples, lambda sample: kinds[sample.conditions]))
+    """Findings if each stream shows the kinds that its conditions name."""
+    return list(findings_of(samples, lambda sample: kinds[str(dict(sample.conditions)["shows"])]))
 
 
 def trial(cell: str, shows: str, **changes: Any) -> StreamSample:
-    return udp(cell=cell, conditions=shows, **changes)
+    return udp(cell=cell, conditions=(("shows", shows),), **changes)
 
 
 TOLD: Mapping[str, Kind | None] = {"x": Kind.CPU_BOUND_SENDER, "y": Kind.LOSS_LIMIT_PATH, "": None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -62,7 +61,7 @@ class MadeMesh:
             trial=trial,
             pairing="LL" if self.letters else f"{receiver}+{sender}",
             message_bytes=1448,
-            conditions=json.dumps({"direction": "client-sends", "protocol": protocol}),
+            conditions=(("direction", "client-sends"), ("protocol", protocol)),
             throughput_bit_per_s=share * ceiling,
             ceiling_bit_per_s=ceiling,
             highest_ceiling_bit_per_s=ceiling,

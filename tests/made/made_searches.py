@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from made_findings import plan_of, run_of
+from made_readings import result
 
 from netlab.ethernet import frames_per_s
 from netlab.experiment.matrix import Link
@@ -200,13 +201,6 @@ def one_trial(
     """One search at a frame size that ended at the device: the highest rate that passed, that of
     the line, and the lowest that failed.
     """
-    return RateSample(
-        cell=str(size),
-        trial=1,
-        frame_bytes=size,
-        ways=1,
-        limit="device",
-        per_s=per_s,
-        upper_per_s=upper,
-        line_per_s=line,
-    )
+    figures = {"frames_per_s": per_s, "upper_frames_per_s": upper, "line_frames_per_s": line}
+    values = {name: value for name, value in figures.items() if value is not None}
+    return RateSample(result(cell_of(size), 1, {"limit": "device", **values}))

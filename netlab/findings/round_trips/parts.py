@@ -70,7 +70,7 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         "trials": len(below),
         "of_trials": len(entries),
     }
-    trials = tuple(trial.key for trial, _floor, _least in below)
+    trials = tuple(trial.record.key for trial, _floor, _least in below)
     words = {
         "what": WHAT[test],
         "link": _of_link(link),
@@ -92,14 +92,14 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
     ``None`` if both ends are one host, or if the sizes are not known.
     """
     request = _requested(trial, "message_bytes")
-    if trial.same_host or not request:
+    if trial.record.same_host or not request:
         return None
     answer = trial.number("client_response_bytes") or _requested(trial, "response_bytes") or request
     sides = (("client", request), ("server", answer))
     packet_lists = [_packets(trial, end, round(size), link) for end, size in sides]
     if test == "connect":
         # Without TCP options: the record does not show which options each connection uses.
-        opening = (IP_BYTES[ip_version_of(trial.settings)] + TCP_BYTES,)
+        opening = (IP_BYTES[ip_version_of(trial.record.settings)] + TCP_BYTES,)
         packet_lists += [opening, opening]
     total_bytes = 0
     for packet_bytes in packet_lists:
@@ -117,13 +117,13 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
     mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)
     mss = trial.number("mss_bytes")
     try:
-        if trial.settings.get("protocol") == "UDP":
-            return packets("UDP", size, mtu, ip_version=ip_version_of(trial.settings))
+        if trial.record.settings.get("protocol") == "UDP":
+            return packets("UDP", size, mtu, ip_version=ip_version_of(trial.record.settings))
         return packets(
             "TCP",
             size,
             link.mtu_bytes,
-            ip_version=ip_version_of(trial.settings),
+            ip_version=ip_version_of(trial.record.settings),
             timestamps=trial.record.values.get("tcp_timestamps") is True,
             mss_bytes=None if mss is None else round(mss),
         )
@@ -132,7 +132,7 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
 
 
 def _requested(trial: TripTrial, name: str) -> float | None:
-    value = trial.settings.get(name)
+    value = trial.record.settings.get(name)
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -144,7 +144,7 @@ def _shortest_ns(trial: TripTrial) -> float | None:
 
 def _typical_ns(trial: TripTrial) -> float | None:
     """The median round trip; the mean if there is no histogram."""
-    times = trial.histogram
+    times = trial.histogram("rtt_histogram")
     half = None if times is None else times.percentile(0.5)
     return trial.mean_ns if half is None else float(half)
 
@@ -228,7 +228,7 @@ def waited(series: Iterable[Series]) -> Iterator[Finding]:
             "of_trials": len(cell.trials),
         }
         words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(longer), len(cell.trials))}
-        trials = tuple(waiting_trial.trial.key for waiting_trial, _best in longer)
+        trials = tuple(waiting_trial.trial.record.key for waiting_trial, _best in longer)
         kind = Kind.TRIP_WAITED_FOR_CPU
         yield finding(kind, cell.group, (cell.cell,), figures, words, trials)
 
@@ -356,7 +356,7 @@ def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
         if not LEAST * mean_ns <= together_ns <= mean_ns:
             continue
         figures = {**parts, "mean_trip_ns": mean_ns, "rest_trip_ns": mean_ns - together_ns}
-        keys = tuple(trial.key for trial in trials)
+        keys = tuple(trial.record.key for trial in trials)
         yield finding(Kind.TRIP_MADE_OF, cell.group, (cell.cell,), figures, trials=keys)
 
 
@@ -366,7 +366,7 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
     least = trial.number("rtt_min_ns") or trial.mean_ns
     if wire is not None and least is not None and is_below(least, wire):
         wire = None
-    hold_s = trial.settings.get("mirror_hold_s")
+    hold_s = trial.record.settings.get("mirror_hold_s")
     hold = 1e9 * hold_s if isinstance(hold_s, float) and hold_s > 0 else None
     stack = trial.number("server_stack_mean_ns")
     requests, answered = trial.number("transactions"), trial.number("server_received_messages")
@@ -402,4 +402,4 @@ def _per_message(trial: TripTrial, end: str, name: str, number: float | None) ->
 
 
 def _spins(trial: TripTrial, end: str) -> bool:
-    return trial.settings.get(f"{end}_receive") == "spinning"
+    return trial.record.settings.get(f"{end}_receive") == "spinning"

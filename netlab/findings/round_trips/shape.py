@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from netlab.findings.evidence import number
+from netlab.experiment.records import as_number
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.link_checks import Facts
 from netlab.findings.round_trips.parts import waiting, waiting_of
@@ -66,7 +66,7 @@ def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
             "trials": len(lossy),
             "of_trials": len(cell.trials),
         }
-        trials = tuple(lossy_trial.trial.key for lossy_trial in lossy)
+        trials = tuple(lossy_trial.trial.record.key for lossy_trial in lossy)
         words = in_trials(len(lossy), len(cell.trials))
         yield finding(Kind.FIRST_PACKET_LOST, cell.group, (cell.cell,), figures, words, trials)
 
@@ -81,7 +81,7 @@ def first_packets(cell: TripCell) -> list[LostFirst]:
 
 
 def _lost_first(trial: TripTrial) -> LostFirst | None:
-    times = trial.histogram
+    times = trial.histogram("rtt_histogram")
     half_ns = None if times is None else times.percentile(0.5)
     if times is None or half_ns is None or half_ns > SHORT_NS:
         return None
@@ -145,7 +145,7 @@ def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
         timed = [
             (timed_trial, times)
             for timed_trial in cell.calm
-            if (times := timed_trial.histogram) and times.count
+            if (times := timed_trial.histogram("rtt_histogram")) and times.count
         ]
         bimodal = [(trial, modes) for trial, times in timed if (modes := two_modes(times))]
         if not bimodal or len(bimodal) <= HALF * len(timed):
@@ -165,7 +165,7 @@ def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
             **in_trials(len(bimodal), len(cell.trials)),
         }
         present = {name: text for name, text in words.items() if text}
-        trials = tuple(sorted(bimodal_trial.key for bimodal_trial, _modes in bimodal))
+        trials = tuple(sorted(bimodal_trial.record.key for bimodal_trial, _modes in bimodal))
         yield finding(Kind.TWO_MODES, cell.group, (cell.cell,), figures, present, trials)
 
 
@@ -181,8 +181,8 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
         known_facts: dict[str, Any] = {}
         for fact in facts.get(host, ()):
             known_facts |= fact
-        wakes_us = number(known_facts.get("idle_state_latency_us")) or 0.0
-        held_us = number(known_facts.get("interface_coalesce_rx_us")) or 0.0
+        wakes_us = as_number(known_facts.get("idle_state_latency_us")) or 0.0
+        held_us = as_number(known_facts.get("interface_coalesce_rx_us")) or 0.0
         if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not _spins(trial, end):
             return _(
                 "the CPUs of {host} may sleep in {state}, and need up to {time} to wake up",
@@ -190,7 +190,7 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
                 state=str(known_facts.get("idle_state_deepest", "")),
                 time=_time(wakes_us),
             )
-        if 1000 * held_us >= OF_DISTANCE * apart_ns and not trial.same_host:
+        if 1000 * held_us >= OF_DISTANCE * apart_ns and not trial.record.same_host:
             return _(
                 "the interface of {host} delays interrupts by up to {time}",
                 host=host,
@@ -200,7 +200,7 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
 
 
 def _spins(trial: TripTrial, end: str) -> bool:
-    return trial.settings.get(f"{end}_receive") == "spinning"
+    return trial.record.settings.get(f"{end}_receive") == "spinning"
 
 
 def _time(time_us: float) -> str:
@@ -231,10 +231,12 @@ def outliers(series: Iterable[Series]) -> Iterator[Finding]:
     the total time. Trials that another finding explains do not count.
     """
     for cell in trip_cells(series):
-        explained = {waiting_trial.trial.key for waiting_trial, _best in waiting_of(cell)}
-        explained |= {loss.trial.key for loss in first_packets(cell)}
-        timed = [trial for trial in cell.calm if trial.histogram is not None]
-        tails = [tail for trial in timed if trial.key not in explained and (tail := _tail(trial))]
+        explained = {waiting_trial.trial.record.key for waiting_trial, _best in waiting_of(cell)}
+        explained |= {loss.trial.record.key for loss in first_packets(cell)}
+        timed = [trial for trial in cell.calm if trial.histogram("rtt_histogram") is not None]
+        tails = [
+            tail for trial in timed if trial.record.key not in explained and (tail := _tail(trial))
+        ]
         if not tails or len(tails) <= HALF * len(timed):
             continue
         tails.sort(key=lambda trial_tail: trial_tail.beyond_ns)
@@ -259,13 +261,13 @@ def _outliers(cell: TripCell, tails: Sequence[_Tail]) -> Finding:
         "trials": len(tails),
         "of_trials": len(cell.trials),
     }
-    trials = tuple(sorted(tail.trial.key for tail in tails))
+    trials = tuple(sorted(tail.trial.record.key for tail in tails))
     words = {"what": WHAT[cell.test], **in_trials(len(tails), len(cell.trials))}
     return finding(Kind.RTT_OUTLIERS, cell.group, (cell.cell,), figures, words, trials)
 
 
 def _tail(trial: TripTrial) -> _Tail | None:
-    times = trial.histogram
+    times = trial.histogram("rtt_histogram")
     half_ns = None if times is None else times.percentile(0.5)
     if times is None or not half_ns:
         return None

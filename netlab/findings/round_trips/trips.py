@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from netlab.experiment.interruptions import interruptions
-from netlab.experiment.records import Record, Status, Value
-from netlab.findings.evidence import number
+from netlab.experiment.records import MeasuredValues, Record, Status, as_number
 from netlab.findings.finding import Group
 from netlab.findings.series import Series
 from netlab.findings.stops import STALLED
 from netlab.messages import Message, _
-from netlab.stats.histogram import Histogram, from_pairs
 
 WHAT: Mapping[str, Message] = {
     "round_trip": _("round trips"),
@@ -28,24 +27,14 @@ ENDS = ("client", "server")
 
 
 @dataclass(frozen=True, slots=True)
-class TripTrial:
-    """One trial with a result."""
+class TripTrial(MeasuredValues):
+    """Figures derived from one trial with a result."""
 
     record: Record
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """Key of the cell, and number of the trial."""
-        return self.record.cell, self.record.trial
-
-    @property
-    def settings(self) -> Mapping[str, Value]:
-        """The requested settings."""
-        return self.record.settings
-
-    def number(self, name: str) -> float | None:
-        """A measured number; ``None`` if it is not recorded."""
-        return number(self.record.values.get(name))
+    def value(self, name: str) -> Any:
+        """A measured value of the record."""
+        return self.record.value(name)
 
     @property
     def mean_ns(self) -> float | None:
@@ -54,30 +43,14 @@ class TripTrial:
         return mean_ns if mean_ns is not None and mean_ns > 0 else None
 
     @property
-    def histogram(self) -> Histogram | None:
-        """Histogram of the single times; ``None`` if it is missing or damaged."""
-        pairs, bits = self.record.values.get("rtt_histogram"), self.number("rtt_histogram_bits")
-        if not isinstance(pairs, list | tuple) or not pairs or bits is None:
-            return None
-        try:
-            return from_pairs([int(entry) for entry in pairs], int(bits))
-        except ValueError:
-            return None
-
-    @property
-    def same_host(self) -> bool:
-        """Whether both ends are one host, so that no traffic crossed a cable."""
-        return self.record.values.get("same_host") is True
-
-    @property
     def under_way(self) -> float:
         """Number of requests under way at once."""
-        return max(1.0, number(self.settings.get("outstanding")) or 1.0)
+        return max(1.0, as_number(self.record.settings.get("outstanding")) or 1.0)
 
     @property
     def paced(self) -> bool:
         """Whether requests were sent at a given rate."""
-        return self.settings.get("message_rate_per_s") is not None
+        return self.record.settings.get("message_rate_per_s") is not None
 
     @property
     def disturbed(self) -> bool:

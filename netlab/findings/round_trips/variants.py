@@ -134,7 +134,7 @@ def _means(sides: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _settings_of(cell: TripCell) -> dict[str, Level]:
-    settings: Mapping[str, Value] = cell.trials[0].settings
+    settings: Mapping[str, Value] = cell.trials[0].record.settings
     plain = {name: value for name, value in settings.items() if not isinstance(value, list)}
     return {**plain, "test": cell.test, "pairing": cell.group.pairing}
 

@@ -8,8 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.experiment.host_counters import HOSTS, WAYS
-from netlab.experiment.records import Value
-from netlab.findings.evidence import number
+from netlab.experiment.records import Value, as_number
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.searches.limits import of_searches
 from netlab.findings.searches.sample import RateSample, SizeGroup, SizeSample, groups_of
@@ -48,7 +47,7 @@ def _outrun(group: SizeGroup) -> Iterator[Finding]:
         for size in group.sizes
         for trial in size
         if not trial.link_paced
-        and any(name.endswith("sender_send_buffer_bytes") for name in trial.values)
+        and any(name.endswith("sender_send_buffer_bytes") for name in trial.record.values)
     )
     if faster:
         line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
@@ -61,7 +60,7 @@ def _capped(group: SizeGroup) -> Iterator[Finding]:
         trial.key: sizes
         for size in group.sizes
         for trial in size
-        if (sizes := _capped_bytes(trial.values))
+        if (sizes := _capped_bytes(trial.record.values))
     }
     size_samples = group.where(
         trial for size in group.sizes for trial in size if trial.key in capped
@@ -82,7 +81,7 @@ def _paused(group: SizeGroup) -> Iterator[Finding]:
         trial.key: count
         for size in group.sizes
         for trial in size
-        if (count := sum(number(trial.values.get(name)) or 0 for name in _PAUSE_FRAMES))
+        if (count := sum(trial.record.number(name) or 0 for name in _PAUSE_FRAMES))
     }
     size_samples = group.where(
         trial for size in group.sizes for trial in size if trial.key in frames
@@ -97,7 +96,7 @@ def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
     """Requested and effective bytes of each end whose buffer is smaller than requested."""
     names = [name.removesuffix("_capped") for name in values if name.endswith("_buffer_capped")]
     pairs = [
-        (number(values.get(f"{name}_requested_bytes")), number(values.get(f"{name}_bytes")))
+        (as_number(values.get(f"{name}_requested_bytes")), as_number(values.get(f"{name}_bytes")))
         for name in names
         if values[f"{name}_capped"] == 1
     ]
@@ -253,17 +252,17 @@ def _bursts(group: SizeGroup) -> Iterator[Finding]:
     device = group.where(
         trial
         for trial in trials
-        if trial.values.get("back_to_back_limit") == "device"
-        and number(trial.values.get("back_to_back_frames")) is not None
+        if trial.record.value("back_to_back_limit") == "device"
+        and trial.record.number("back_to_back_frames") is not None
     )
     if device:
         bursts = joined(", ", [_burst(size) for size in device])
-        first = number(device[0].trials[0].values.get("back_to_back_frames"))
+        first = device[0].trials[0].record.number("back_to_back_frames")
         figures = {"burst_frames": first}
         yield of_searches(Kind.BACK_TO_BACK_DEVICE, group, device, figures, {"bursts": bursts})
     for limit, because in _NO_BURST.items():
         own = group.where(
-            trial for trial in trials if trial.values.get("back_to_back_limit") == limit
+            trial for trial in trials if trial.record.value("back_to_back_limit") == limit
         )
         if own:
             yield of_searches(Kind.BACK_TO_BACK_OWN_HOSTS, group, own, {}, {"because": because})
@@ -271,7 +270,7 @@ def _bursts(group: SizeGroup) -> Iterator[Finding]:
 
 def _burst(size: SizeSample) -> Message:
     frames, queued_frames = (
-        median(number(trial.values.get(name)) or 0.0 for trial in size.trials)
+        median(trial.record.number(name) or 0.0 for trial in size.trials)
         for name in ("back_to_back_frames", "back_to_back_waiting_frames")
     )
     return _(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
-from netlab.findings.evidence import number
+from netlab.experiment.records import Record, Status, Value, as_number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
@@ -240,7 +239,7 @@ def _finding_of(
 
 
 def _whole(value: Value | None) -> int | None:
-    figure = number(value)
+    figure = as_number(value)
     return None if figure is None else round(figure)
 
 

@@ -8,16 +8,15 @@ other; each of these is a try. Samples are grouped by cells that differ only in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.experiment.host_counters import HOSTS, PLACES
 from netlab.experiment.rate_search import VERDICTS
-from netlab.experiment.records import Record, Status, Value
-from netlab.findings.evidence import number
-from netlab.findings.finding import Group
+from netlab.experiment.records import NUMBER, Record, Recorded, Status, as_number
+from netlab.findings.finding import Group, conditions_of
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -34,72 +33,126 @@ _WHOLE = 0.95
 frames, so its duration may differ a little."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Tries:
     """The tries of one search, or of its frame loss test, in order: one element of each list per
     try.
     """
 
-    line_share: tuple[float, ...] = ()
-    duration_s: tuple[float, ...] = ()
-    sent: tuple[float, ...] = ()
-    received: tuple[float, ...] = ()
-    queue_ns: tuple[float, ...] = ()
+    line_share: Sequence[float] = ()
+    duration_s: Sequence[float] = ()
+    sent: Sequence[float] = ()
+    received: Sequence[float] = ()
+    queue_ns: Sequence[float] = ()
     """How much longer the frames took to leave the device than to enter it."""
     verdicts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RateSample:
-    """The result of one trial of a search for the highest rate; ``None``: not known."""
+    """Figures derived from one trial of a search for the highest rate; ``None``: not known."""
 
-    cell: str
-    trial: int
-    frame_bytes: int
-    """With header and FCS."""
-    ways: int
-    """Number of directions in which frames were sent at once."""
-    limit: str
-    """What ended the search, as recorded; ``NO_RATE`` if no rate passed. Empty: not known."""
-    found: bool = True
-    """Whether a rate was found."""
-    line_per_s: float | None = None
+    record: Record
+
+    line_per_s = Recorded(NUMBER, "line_frames_per_s")
     """Frames/s that the line carries."""
-    line_bit_per_s: float | None = None
-    per_s: float | None = None
+    line_bit_per_s = Recorded(NUMBER, "line_rate_bit_per_s")
+    per_s = Recorded(NUMBER, "frames_per_s")
     """The highest rate that passed, in frames/s per direction."""
-    upper_per_s: float | None = None
+    upper_per_s = Recorded(NUMBER, "upper_frames_per_s")
     """The lowest rate above ``per_s`` that failed."""
-    limit_host: str = ""
-    core_share: float | None = None
+    core_share = Recorded(NUMBER, "limit_core_share")
     """Load of the busiest core of the limiting host, in the tries that failed."""
-    one_machine: bool = False
-    """Whether some of the hosts are one machine: then each CPU load is that of the whole
-    machine."""
-    step_share: float | None = None
-    """Step between the tried rates, as a share of the line rate."""
-    full_s: float | None = None
-    """Duration of a full try, in seconds."""
-    monotone: bool = True
-    link_paced: bool = True
-    """False: the sender was faster than the stated line rate."""
-    tries: Tries = Tries()
-    losses: Tries = Tries()
-    dropped: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
-    """(key of a host, place) → frames dropped there, in each of the ``tries``; absent if none."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """Key of a host → its name."""
-    values: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> Record:
+        """The measured values."""
+        return self.record
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Key of the cell, and number of the trial."""
+        return self.record.key
+
+    @property
+    def frame_bytes(self) -> int:
+        """With header and FCS."""
+        return int(str(self.record.settings["frame_bytes"]))
+
+    @property
+    def ways(self) -> int:
+        """Number of directions in which frames were sent at once."""
+        return len(self.record.flows)
+
+    @cached_property
+    def limit(self) -> str:
+        """What ended the search, as recorded; ``NO_RATE`` if no rate passed. Empty: not known."""
+        if self.record.status is not Status.OK:
+            return own_limit(self.record)
+        limit = self.record.text("limit") or ""
+        return NO_RATE if limit == "device" and not self.found else limit
+
+    @property
+    def found(self) -> bool:
+        """Whether a rate was found."""
+        return self.per_s is not None
+
+    @property
+    def limit_host(self) -> str:
+        """Key of the limiting host; empty: not known."""
+        return self.record.text("limit_host") or ""
+
+    @property
+    def one_machine(self) -> bool:
+        """Whether some of the hosts are one machine: each CPU load is that of the whole machine."""
+        return self.record.flag("one_machine") is True
+
+    @property
+    def step_share(self) -> float | None:
+        """Step between the tried rates, as a share of the line rate."""
+        return as_number(self.record.settings.get("resolution"))
+
+    @property
+    def full_s(self) -> float | None:
+        """Duration of a full try, in seconds."""
+        return as_number(self.record.settings.get("duration_s"))
+
+    @property
+    def link_paced(self) -> bool:
+        """False: the sender was faster than the stated line rate."""
+        return self.record.flag("link_paced") is not False
+
+    @cached_property
+    def tries(self) -> Tries:
+        """The tries of the search."""
+        return _tries(self.record, "trial_")
+
+    @cached_property
+    def losses(self) -> Tries:
+        """The tries of its frame loss test."""
+        return _tries(self.record, "loss_")
+
+    @cached_property
+    def dropped(self) -> Mapping[tuple[str, str], Sequence[float]]:
+        """(key of a host, place) → frames dropped there in each of the tries; absent if none."""
+        drops = {
+            (key, place): self.record.series(f"trial_{key}_{place}_dropped_frames")
+            for key in HOSTS
+            for place in PLACES
+        }
+        return {counter: frames for counter, frames in drops.items() if frames}
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Key of a host → its name."""
+        record = self.record
+        named = {key: name for key in HOSTS if (name := record.text(f"{key}_host")) is not None}
+        return {"client": record.client, "server": record.server, **named}
 
     @cached_property
     def line_share(self) -> float | None:
         """The found rate as a share of the line rate."""
         return None if self.per_s is None or not self.line_per_s else self.per_s / self.line_per_s
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Key of the cell, and number of the trial."""
-        return self.cell, self.trial
 
     @property
     def jumps(self) -> bool:
@@ -109,7 +162,12 @@ class RateSample:
         less is scatter at the limit.
         """
         found_share, step, tries = self.line_share, self.step_share, self.tries
-        if self.monotone or found_share is None or step is None or self.full_s is None:
+        if (
+            self.record.flag("monotone") is not False
+            or found_share is None
+            or step is None
+            or self.full_s is None
+        ):
             return False
         least_s = _WHOLE * self.full_s
         return any(
@@ -133,7 +191,7 @@ class SizeSample:
     @property
     def cell(self) -> str:
         """Key of the cell."""
-        return self.trials[0].cell
+        return self.trials[0].record.cell
 
     @cached_property
     def per_s(self) -> float | None:
@@ -191,7 +249,7 @@ def groups_of(run: Run) -> tuple[SizeGroup, ...]:
         sample = None if record is None else sample_of(record)
         if cell.test != "throughput_search" or sample is None:
             continue
-        settings = tuple((name, _plain(cell.settings.get(name))) for name in varying)
+        settings = conditions_of(cell.settings, varying)
         by_size = by_group.setdefault(Group(cell.pairing, conditions=settings), {})
         by_size.setdefault(sample.frame_bytes, []).append(sample)
     return tuple(
@@ -207,89 +265,32 @@ _IN_GROUP = frozenset({"frame_bytes", "protocol"})
 
 def sample_of(record: Record) -> RateSample | None:
     """The sample of a trial; ``None`` if it shows nothing about the hosts or the path."""
-    values, size = record.values, record.settings.get("frame_bytes")
-    if not isinstance(size, int) or values.get("same_host") is True:
+    if not isinstance(record.settings.get("frame_bytes"), int) or record.same_host:
         return None
-    ways = 2 if record.settings.get("direction") == "both" else 1
-    if record.status is not Status.OK:
-        limit = next((word for word in OWN_LIMITS if word in (record.detail or "")), "")
-        if record.reason != "tester-bound" or not limit:
-            return None
-        return RateSample(
-            cell=record.cell,
-            trial=record.trial,
-            frame_bytes=size,
-            ways=ways,
-            limit=limit,
-            found=False,
-            names={"client": record.client, "server": record.server},
-        )
-    per_s, limit = number(values.get("frames_per_s")), str(values.get("limit", ""))
-    names = {key: str(values[f"{key}_host"]) for key in HOSTS if f"{key}_host" in values}
-    return RateSample(
-        cell=record.cell,
-        trial=record.trial,
-        frame_bytes=size,
-        ways=ways,
-        limit=NO_RATE if per_s is None and limit == "device" else limit,
-        found=per_s is not None,
-        line_per_s=number(values.get("line_frames_per_s")),
-        line_bit_per_s=number(values.get("line_rate_bit_per_s")),
-        per_s=per_s,
-        upper_per_s=number(values.get("upper_frames_per_s")),
-        limit_host=str(values.get("limit_host", "")),
-        core_share=number(values.get("limit_core_share")),
-        one_machine=values.get("one_machine") is True,
-        step_share=number(record.settings.get("resolution")),
-        full_s=number(record.settings.get("duration_s")),
-        monotone=values.get("monotone") is not False,
-        link_paced=values.get("link_paced") is not False,
-        tries=_tries(values, "trial_"),
-        losses=_tries(values, "loss_"),
-        dropped=_dropped(values),
-        names={"client": record.client, "server": record.server, **names},
-        values=values,
-    )
+    failed = record.status is not Status.OK
+    if failed and (record.reason != "tester-bound" or not own_limit(record)):
+        return None
+    return RateSample(record)
 
 
-def _tries(values: Mapping[str, Value], prefix: str) -> Tries:
+def own_limit(record: Record) -> str:
+    """The limit of our own hosts that a search without a result names; empty if it names none."""
+    return next((word for word in OWN_LIMITS if word in (record.detail or "")), "")
+
+
+def _tries(record: Record, prefix: str) -> Tries:
     """The tries of a search; empty if the lengths of the lists differ or a verdict is unknown."""
     names = ("line_share", "duration_s", "sent_frames", "received_frames", "queue_ns", "verdict")
-    lists = [_series(values.get(prefix + name)) for name in names]
-    if len({len(numbers) for numbers in lists}) != 1:
+    lists = share, duration_s, sent, received, queue_ns, verdicts = [
+        record.series(prefix + name) for name in names
+    ]
+    words = tuple(VERDICTS[int(verdict)] for verdict in verdicts if 0 <= verdict < len(VERDICTS))
+    if any(len(numbers) != len(words) for numbers in lists):
         return Tries()
-    words = tuple(VERDICTS[int(verdict)] for verdict in lists[-1] if 0 <= verdict < len(VERDICTS))
-    if len(words) != len(lists[-1]):
-        return Tries()
-    share, duration_s, sent_frames, received_frames, queue_ns = lists[:-1]
-    return Tries(
-        line_share=share,
-        duration_s=duration_s,
-        sent=sent_frames,
-        received=received_frames,
-        queue_ns=queue_ns,
-        verdicts=words,
-    )
-
-
-def _dropped(values: Mapping[str, Value]) -> dict[tuple[str, str], tuple[float, ...]]:
-    drops = {
-        (key, place): _series(values.get(f"trial_{key}_{place}_dropped_frames"))
-        for key in HOSTS
-        for place in PLACES
-    }
-    return {counter: frames for counter, frames in drops.items() if frames}
-
-
-def _series(value: Value | None) -> tuple[float, ...]:
-    return tuple(float(element) for element in value) if isinstance(value, list) else ()
+    return Tries(share, duration_s, sent, received, queue_ns, words)
 
 
 def _middle(values: Iterable[float | None]) -> float | None:
     figures: Sequence[float | None] = tuple(values)
     numbers = [figure for figure in figures if figure is not None]
     return median(numbers) if numbers and len(numbers) == len(figures) else None
-
-
-def _plain(value: Value | None) -> str | int | float | bool | None:
-    return str(value) if isinstance(value, list) else value

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from statistics import median
 
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.finding import Conditions, Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.figures import evidence, words
 from netlab.findings.streams.host_limits import WAITED
@@ -29,7 +29,7 @@ _LESS_THAN_PACKETS = frozenset(
     {None, Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN, Kind.NOT_DETERMINED}
 )
 
-_Part = tuple[str, str, str, int, str, str]
+_Part = tuple[str, str, str, int, str, Conditions]
 """A host, its role, and what is tested: protocol, message size, flow, conditions."""
 
 _WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {

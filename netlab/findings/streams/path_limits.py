@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.finding import Conditions, Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import (
     CLOSED,
@@ -331,7 +331,7 @@ def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
     Only UDP streams with messages of one frame count. Longer messages give frames of one size, and
     TCP cuts its own segments, so a limit in bit/s would look the same.
     """
-    alike: dict[tuple[str, str, str], dict[int, list[StreamSample]]] = {}
+    alike: dict[tuple[str, str, Conditions], dict[int, list[StreamSample]]] = {}
     for sample in samples:
         if _shows_frames(sample):
             key = (sample.pairing, sample.flow, sample.conditions)

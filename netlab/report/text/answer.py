@@ -57,7 +57,7 @@ def _of_stream(sample: StreamSample) -> str:
 
 
 def _of_trips(trips: TripTrial) -> Iterator[str]:
-    mean_ns, histogram = trips.mean_ns, trips.histogram
+    mean_ns, histogram = trips.mean_ns, trips.histogram("rtt_histogram")
     if mean_ns is not None:
         yield f"{format_seconds(mean_ns / 1e9)} a round trip, on average"
     if histogram is not None:

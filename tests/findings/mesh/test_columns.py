@@ -7,7 +7,8 @@ from dataclasses import replace
 from made_meshes import HOSTS, MadeMesh
 from made_samples import IDLE, tcp
 
-from netlab.findings.mesh import _key, columns_of, ends_of
+from netlab.findings.finding import Conditions
+from netlab.findings.mesh import MeshKey, _key, columns_of, ends_of
 
 A, B, C = THREE = HOSTS[:3]
 
@@ -30,18 +31,17 @@ def test_streams_without_a_host_within_one_host_or_paced_are_in_no_column() -> N
 
 
 def test_streams_are_in_one_column_if_they_differ_in_hosts_and_direction_only() -> None:
-    def key(conditions: str, flow: str = "") -> tuple[str, int, bool, str]:
+    def key(conditions: Conditions, flow: str = "") -> MeshKey:
         return _key(tcp(message_bytes=1448, conditions=conditions, flow=flow))
 
-    expected = ("TCP", 1448, False, '{"a": 1, "b": 2}')
-    assert key('{"a": 1, "b": 2, "direction": "client-sends"}') == expected
-    assert key('{"direction": "server-sends", "b": 2, "a": 1}') == expected
-    assert key("", "to server") == ("TCP", 1448, True, "{}")
-    assert key("[1]") == ("TCP", 1448, False, "{}")
+    expected = ("TCP", 1448, False, (("a", 1), ("b", 2)))
+    assert key((("a", 1), ("b", 2), ("direction", "client-sends"))) == expected
+    assert key((("a", 1), ("b", 2), ("direction", "server-sends"))) == expected
+    assert key((), "to server") == ("TCP", 1448, True, ())
 
 
 def test_the_server_sends_to_the_client_in_that_direction_and_if_the_settings_say_so() -> None:
-    both, back = '{"direction": "both"}', '{"direction": "server-sends"}'
+    both, back = (("direction", "both"),), (("direction", "server-sends"),)
     sample = tcp(pairing=f"{A}+{B}", flow="to client", conditions=both)
     assert ends_of(sample) == (A, B)
     assert ends_of(replace(sample, flow="to server")) == (B, A)

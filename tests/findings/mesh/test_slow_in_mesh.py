@@ -150,7 +150,7 @@ def test_mesh_findings_follow_the_direction_if_the_server_sends() -> None:
     mirror_samples = []
     for sample in mesh.samples():
         server, client = sample.pairing.split("+")
-        back = sample.conditions.replace("client-sends", "server-sends")
+        back = tuple({**dict(sample.conditions), "direction": "server-sends"}.items())
         mirror_samples.append(replace(sample, pairing=f"{client}+{server}", conditions=back))
     (result,) = slow_in_mesh(mirror_samples, (), LINK)
     assert "sends at most" in statement(result)

@@ -50,7 +50,8 @@ def test_cells_of_round_trips_have_the_trials_with_a_result_and_streams_are_no_s
     records = [result(other, 1, {"throughput_bit_per_s": 1e6}), result(FIRST, 1, SHORT)]
     run = run_of(plan_of([other, FIRST], 3), [*records, failure(FIRST, 2)])
     cells = [
-        (cell.cell, [trial.key for trial in cell.trials]) for cell in trip_cells(series_of(run))
+        (cell.cell, [trial.record.key for trial in cell.trials])
+        for cell in trip_cells(series_of(run))
     ]
     assert cells == [(FIRST.key, [(FIRST.key, 1)])]
 

@@ -124,4 +124,4 @@ def test_trials_are_compared_from_a_twentieth_of_waits_with_trials_that_waited_l
     ]
     trials = (trial(1, client_run_queue_delay_ns=slow_ms * MS), *others)
     longer = waiting_of(TripCell(Group(), "cell", "round_trip", trials))
-    assert [(slow.trial.key[1], best) for slow, best in longer] == [(1, 95_000)] * reported
+    assert [(slow.trial.record.key[1], best) for slow, best in longer] == [(1, 95_000)] * reported

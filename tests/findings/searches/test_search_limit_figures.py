@@ -15,7 +15,7 @@ from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.searches.beyond import beyond, doubts
 from netlab.findings.searches.limits import of_sizes, rates_of, search_limits
-from netlab.findings.searches.sample import RateSample, SizeGroup, sample_of
+from netlab.findings.searches.sample import SizeGroup, sample_of
 from netlab.findings.streams.host_limits import SATURATED
 
 LL = Group("LL")
@@ -55,15 +55,12 @@ def test_a_search_that_our_own_hosts_ended_names_both_hosts_and_the_limit() -> N
         reason="tester-bound",
         detail="receiver-bound: busiest core 100 %",
     )
-    assert sample_of(record) == RateSample(
-        cell=CELL[64],
-        trial=2,
-        frame_bytes=64,
-        ways=1,
-        limit="receiver-bound",
-        found=False,
-        names={"client": record.client, "server": record.server},
-    )
+    sample = sample_of(record)
+    assert sample is not None
+    assert sample.key == (CELL[64], 2)
+    assert (sample.frame_bytes, sample.ways) == (64, 1)
+    assert (sample.limit, sample.found) == ("receiver-bound", False)
+    assert sample.names == {"client": record.client, "server": record.server}
 
 
 def test_one_bit_rate_has_its_figures_and_every_way_to_count_bytes_that_agrees() -> None:
@@ -296,5 +293,5 @@ def test_found_rates_are_told_only_if_each_rate_and_its_share_of_the_line_is_kno
     first = one_trial(64, 7440, 148_800)
     second = [one_trial(128, per_s, line) for per_s, line in ((84, 840), (84, None), (None, 84))]
     group = [SizeGroup(group=LL, sizes=((first,), (other,))) for other in second]
-    texts = [rates_of(each.showing("device")) for each in group]
+    texts = [rates_of(each.where(trial for (trial,) in each.sizes)) for each in group]
     assert texts == ["7,440/s at 64 bytes (5 %), 84/s at 128 bytes (10 %)", None, None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +34,7 @@ def cell(engine: str, share: float, **more: Any) -> StreamSample:
     """A trial of an engine, at a share of the wire ceiling."""
     values = {
         "cell": f"{engine}-{share}",
-        "conditions": json.dumps({"engine": engine} if engine else {}),
+        "conditions": (("engine", engine),) if engine else (),
         "engine": engine,
         "engine_remarks": OF_NETPERF if engine == "netperf" else "",
         "throughput_bit_per_s": share * CEILING,
@@ -98,8 +97,8 @@ def test_a_netprobe_cell_of_any_size_and_protocol_confirms_the_rate_of_its_link_
     of_tcp = tcp(cell="t", throughput_bit_per_s=0.99 * CEILING)
     assert only([above, of_tcp]).kind is Kind.ABOVE_WIRE_TOOL
     other_hosts = replace(probe, sender=replace(probe.sender, host="z"))
-    other_network = replace(probe, conditions=json.dumps({"network": "second"}))
-    other_interface = replace(probe, conditions=json.dumps({"interface": "eth7"}))
+    other_network = replace(probe, conditions=(("network", "second"),))
+    other_interface = replace(probe, conditions=(("interface", "eth7"),))
     for other in (other_hosts, other_network, other_interface):
         assert only([above, other]).kind is Kind.ABOVE_WIRE_EITHER
     turned = replace(
@@ -116,7 +115,7 @@ def test_a_netprobe_cell_of_any_size_and_protocol_confirms_the_rate_of_its_link_
 
 
 def test_a_netprobe_excess_over_one_link_does_not_decide_the_cause_on_another_link() -> None:
-    other = cell("", 1.05, conditions=json.dumps({"network": "second"}))
+    other = cell("", 1.05, conditions=(("network", "second"),))
     by_kind = {
         finding.kind: finding.cells
         for finding in above_ceiling([cell("", 0.995), cell("netperf", 1.04), other])
@@ -199,7 +198,7 @@ def drawn(dice: Random) -> list[StreamSample]:
                 cell=str(number),
                 trial=trial,
                 message_bytes=size,
-                conditions=json.dumps(settings),
+                conditions=tuple(settings.items()),
             )
             samples.append(slow_cell)
     return samples
@@ -220,11 +219,11 @@ def expected(samples: Sequence[StreamSample]) -> dict[str, tuple[Kind, str]]:
     causes = {}
     for name in above:
         one = cells[name][0]
-        network = json.loads(one.conditions)["network"]
+        network = dict(one.conditions)["network"]
         probes = {
             other
             for other, trials in cells.items()
-            if not trials[0].engine and json.loads(trials[0].conditions)["network"] == network
+            if not trials[0].engine and dict(trials[0].conditions)["network"] == network
         }
         if not one.engine or probes & above:
             causes[name] = (Kind.ABOVE_WIRE_RATE, "")
