@@ -16,10 +16,10 @@ from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.latency_under_load.names import (
     SECTION,
     TEST,
-    by_cell,
     chart_names,
     load_names,
 )
+from netlab.report.tables.columns import by_cell
 from netlab.report.text.under_load import increase_words, mean_ms, rise_words
 
 MOST_LINES = 3

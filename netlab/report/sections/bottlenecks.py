@@ -6,26 +6,23 @@ is its result. A record is the data of one search.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from netlab.experiment.host_counters import HOSTS, PLACES
 from netlab.experiment.records import Record
 from netlab.messages import _, joined
-from netlab.report.sections.pooled import mean_of
 from netlab.report.tables.chart_panels import in_panels
-from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
-from netlab.results.labels import figure
-
-_DROPPED = {
-    "interface": _("dropped by its interfaces"),
-    "queue": _("by the queues before them"),
-    "softnet": _("by its backlog"),
-    "socket": _("by the receiving socket"),
-}
-_COLUMNS = (
-    *(_("CPU, %"), _("busiest core, %"), _("core")),
-    *(_DROPPED[place] for place in PLACES),
+from netlab.report.tables.columns import (
+    WHOLE,
+    Column,
+    Shown,
+    Trials,
+    mean_of,
+    numbers,
+    results_of,
+    table,
 )
+from netlab.report.tables.elements import Chart, Curve, Table
 
 _LIMITS = {
     "line rate": _("line rate"),
@@ -59,32 +56,23 @@ def limit_words(record: Record) -> str:
     )
 
 
-def sheet(name: str, groups: Mapping[int, Sequence[Record]]) -> Table | None:
+def sheet(name: str, groups: Mapping[int, Trials]) -> Table | None:
     """A line for each frame size and host; ``None`` if no load and no count is known.
 
     ``groups``: frame size → trials.
     """
-    notes = Notes()
-    lines = []
+    rows = []
     for size, trials in groups.items():
-        results = [record for record in trials if record.status == "ok"]
+        results = results_of(trials)
         for key in HOSTS:
-            places = _places(key, results, notes)
-            if any(place.text for place in places):
-                host = name_of(key, results)
-                lines.append(TableLine(joined(", ", [str(size), host]), places))
-    if not lines:
-        return None
-    return Table(
-        title=_(
-            "{group}: load at the rate found, and frames dropped in all trials of the search",
-            group=name,
-        ),
-        corner=_("frame, bytes; host"),
-        columns=_COLUMNS,
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
+            if any(mean_of(f"{key}_{figure}", results) is not None for figure in _FIGURES):
+                label = joined(", ", [str(size), name_of(key, results)])
+                rows.append((label, "", (key, results)))
+    title = _(
+        "{group}: load at the rate found, and frames dropped in all trials of the search",
+        group=name,
     )
+    return table(title, _("frame, bytes; host"), _COLUMNS, rows) if rows else None
 
 
 def name_of(key: str, records: Sequence[Record]) -> str:
@@ -128,24 +116,48 @@ def chart(groups: Mapping[str, Mapping[int, Sequence[Record]]]) -> Chart | None:
     return in_panels(bars)
 
 
-def _places(key: str, results: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
-    shared = any(record.value("one_machine") is True for record in results)
-    letters = notes([_SHARED]) if shared else ()
-    busy = mean_of(f"{key}_busy_share", results, 100)
-    core = mean_of(f"{key}_busiest_core_share", results, 100)
-    cores = {record.number(f"{key}_busiest_core") for record in results} - {None}
-    numbers = sorted(number for number in cores if number is not None)
-    core_names = joined(", ", [_("CPU {number}", number=f"{number:.0f}") for number in numbers])
-    drops = [mean_of(f"{key}_{place}_dropped_frames", results) for place in PLACES]
-    return (
-        TableCell("" if busy is None else figure(busy), busy, "%", letters if busy else ()),
-        TableCell("" if core is None else figure(core), core, "%", letters if core else ()),
-        TableCell(core_names),
-        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in drops),
-    )
+_OfHost = tuple[str, Trials]
+"""A host's key in the names of values, and the trials of its search."""
+
+
+def _share(name: str) -> Callable[[_OfHost], Shown]:
+    def shown(row: _OfHost) -> Shown:
+        key, results = row
+        value = mean_of(f"{key}_{name}", results, 100)
+        shared = any(record.value("one_machine") is True for record in results)
+        return Shown(value, [_SHARED] if shared and value else ())
+
+    return shown
+
+
+def _core(row: _OfHost) -> str:
+    key, results = row
+    cores = sorted(set(numbers(results, f"{key}_busiest_core")))
+    return joined(", ", [_("CPU {number}", number=f"{core:.0f}") for core in cores])
+
+
+def _dropped(place: str) -> Callable[[_OfHost], float | None]:
+    return lambda row: mean_of(f"{row[0]}_{place}_dropped_frames", row[1])
 
 
 _SHARED = _(
     "Shared: some of the hosts have the same machine id. They are one machine, and the figure is "
     "that of all of them. Their backlogs cannot be separated."
 )
+_DROPPED = {
+    "interface": _("dropped by its interfaces"),
+    "queue": _("by the queues before them"),
+    "softnet": _("by its backlog"),
+    "socket": _("by the receiving socket"),
+}
+_COLUMNS: Sequence[Column[_OfHost]] = (
+    Column(_("CPU, %"), _share("busy_share"), "%"),
+    Column(_("busiest core, %"), _share("busiest_core_share"), "%"),
+    Column(_("core"), _core),
+    *(Column(_DROPPED[place], _dropped(place), decimals=WHOLE) for place in PLACES),
+)
+_FIGURES = (
+    *("busy_share", "busiest_core_share", "busiest_core"),
+    *(f"{place}_dropped_frames" for place in PLACES),
+)
+"""Figures of a host that has a line."""

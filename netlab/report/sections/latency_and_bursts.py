@@ -1,88 +1,50 @@
-"""Records → a device's latency under load, and its longest burst. No I/O.
+"""Records → a device's latency under load, and its longest burst.
 
 Latency is measured as in RFC 2544, 26.2, at the rate found and at shares of this rate. Bursts are
 the back-to-back frames of 26.4. The rate found is the highest frame rate without loss that a
-throughput search found. A record is the data of one search.
+throughput search found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.bottlenecks import limit_called
-from netlab.report.sections.pooled import mean_of
-from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
-from netlab.results.labels import figure
+from netlab.report.tables.columns import WHOLE, Column, Shown, Trials, mean_of, numbers, table
+from netlab.report.tables.elements import Chart, Curve, Table
 from netlab.stats import mean
 
-_TIMES = {
-    "min": _("shortest, µs"),
-    "p50": _("median, µs"),
-    "mean": _("mean, µs"),
-    "p99": _("99 %, µs"),
-    "max": _("longest, µs"),
-}
-_LATENCY = (
-    _("round trips"),
-    *_TIMES.values(),
-    *(_("requests lost"), _("frames lost meanwhile")),
-)
-_BURSTS = (
-    *(_("searches"), _("frames"), _("waiting in the device"), _("at line rate, ms")),
-    _("ended by"),
-)
-
-Trials = Mapping[int, Sequence[Record]]
+BySize = Mapping[int, Trials]
 """Frame size → trials."""
 
 
-def latency_sheet(name: str, trials: Trials) -> Table | None:
+def latency_sheet(name: str, by_size: BySize) -> Table | None:
     """A line for each frame size and load; ``None`` if no round trip was measured."""
-    notes = Notes()
-    lines = []
-    for size, records in trials.items():
-        shares = {share for r in records for share in r.series("latency_found_share")}
-        failed = {share for r in records for share in r.series("latency_failed_share")}
-        for share in sorted(shares | failed):
-            letters = notes([_FAILED]) if share in failed else ()
-            label = joined(", ", [str(size), f"{100 * share:.0f} %"])
-            lines.append(TableLine(label, _round_trips(records, share, letters)))
-    if not lines:
-        return None
-    return Table(
-        title=_(
-            "{group}: round trips under load; the load as a share of the rate without loss",
-            group=name,
-        ),
-        corner=_("frame, bytes; load"),
-        columns=_LATENCY,
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
-    )
-
-
-def burst_sheet(name: str, trials: Trials) -> Table | None:
-    """A line for each frame size; ``None`` if no burst was searched for."""
-    notes = Notes()
-    lines = [
-        TableLine(str(size), _bursts(searches, notes))
-        for size, records in trials.items()
-        if (searches := [r for r in records if "back_to_back_limit" in r.measured])
+    rows = [
+        (joined(", ", [str(size), f"{100 * share:.0f} %"]), "", (trials, share))
+        for size, trials in by_size.items()
+        for share in sorted(_shares(trials, "latency_found_share") | _failed(trials))
     ]
-    if not lines:
-        return None
-    return Table(
-        title=_("{group}: longest burst at line rate without loss", group=name),
-        corner=_("frame, bytes"),
-        columns=_BURSTS,
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
+    title = _(
+        "{group}: round trips under load; the load as a share of the rate without loss", group=name
     )
+    return table(title, _("frame, bytes; load"), _LATENCY, rows) if rows else None
 
 
-def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
+def burst_sheet(name: str, by_size: BySize) -> Table | None:
+    """A line for each frame size; ``None`` if no burst was searched for."""
+    rows = [
+        (str(size), "", searches)
+        for size, trials in by_size.items()
+        if (searches := [r for r in trials if r.value("back_to_back_limit") is not None])
+    ]
+    title = _("{group}: longest burst at line rate without loss", group=name)
+    return table(title, _("frame, bytes"), _BURSTS, rows) if rows else None
+
+
+def latency_charts(groups: Mapping[str, BySize]) -> tuple[Chart, ...]:
     """Median round trips over the load, a chart for each group, a line for each frame size."""
     charts = []
     for number, (name, trials) in enumerate(groups.items(), start=1):
@@ -110,19 +72,12 @@ def latency_charts(groups: Mapping[str, Trials]) -> tuple[Chart, ...]:
     return tuple(charts)
 
 
-def _round_trips(
-    records: Sequence[Record], share: float, letters: tuple[str, ...]
-) -> tuple[TableCell, ...]:
-    sample_count = _at(records, "latency_count", share)
-    times = [_at(records, f"latency_{name}_ns", share, 1e-3) for name in _TIMES]
-    losses = [_at(records, f"latency_lost_{kind}", share) for kind in ("requests", "frames")]
-    return (
-        TableCell(
-            "" if sample_count is None else f"{sample_count:,.0f}", sample_count, "", letters
-        ),
-        *(TableCell("" if time is None else figure(time), time, "µs") for time in times),
-        *(TableCell("" if count is None else f"{count:,.0f}", count, "") for count in losses),
-    )
+def _shares(trials: Trials, name: str) -> set[float]:
+    return {share for record in trials for share in record.series(name)}
+
+
+def _failed(trials: Trials) -> set[float]:
+    return _shares(trials, "latency_failed_share")
 
 
 def _at(records: Sequence[Record], name: str, share: float, factor: float = 1) -> float | None:
@@ -138,26 +93,57 @@ def _at(records: Sequence[Record], name: str, share: float, factor: float = 1) -
     return factor * mean(values) if values else None
 
 
-def _bursts(records: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
-    limits = dict.fromkeys(str(record.measured["back_to_back_limit"]) for record in records)
-    sentences = [_ENDED[limit] for limit in limits if limit in _ENDED]
-    searches = sum(len(record.series("back_to_back_each_frames")) for record in records)
-    results = [r for r in records if r.number("back_to_back_frames") is not None]
-    frames = mean_of("back_to_back_frames", results)
-    backlog = mean_of("back_to_back_waiting_frames", results)
-    line_rates = [r.number("line_frames_per_s") for r in results]
-    per_s = next((rate for rate in line_rates if rate), None)
-    time_ms = None if frames is None or per_s is None else 1e3 * frames / per_s
-    return (
-        TableCell(str(searches), float(searches), ""),
-        TableCell("" if frames is None else figure(frames, 1), frames, "", notes(sentences)),
-        TableCell("" if backlog is None else figure(backlog, 1), backlog, ""),
-        TableCell("" if time_ms is None else figure(time_ms), time_ms, "ms"),
-        TableCell(joined("; ", map(limit_called, limits))),
-    )
+_Load = tuple[Trials, float]
+"""Trials, and the load of the round trips as a share of the rate found."""
 
 
-_FAILED = _("In some trial no round trip completed at that load.")
+def _of_load(name: str, factor: float = 1) -> Callable[[_Load], float | None]:
+    return lambda row: _at(row[0], name, row[1], factor)
+
+
+def _count(row: _Load) -> Shown:
+    """Number of round trips, with a note if some trial had none at this load."""
+    trials, share = row
+    why = _("In some trial no round trip completed at that load.")
+    return Shown(_at(trials, "latency_count", share), [why] if share in _failed(trials) else ())
+
+
+_LATENCY: Sequence[Column[_Load]] = (
+    Column(_("round trips"), _count, decimals=WHOLE),
+    *(
+        Column(heading, _of_load(f"latency_{name}_ns", 1e-3), "µs")
+        for heading, name in (
+            (_("shortest, µs"), "min"),
+            (_("median, µs"), "p50"),
+            (_("mean, µs"), "mean"),
+            (_("99 %, µs"), "p99"),
+            (_("longest, µs"), "max"),
+        )
+    ),
+    Column(_("requests lost"), _of_load("latency_lost_requests"), decimals=WHOLE),
+    Column(_("frames lost meanwhile"), _of_load("latency_lost_frames"), decimals=WHOLE),
+)
+
+
+def _limits(trials: Trials) -> list[str]:
+    return list(dict.fromkeys(str(record.value("back_to_back_limit")) for record in trials))
+
+
+def _frames(trials: Trials) -> Shown:
+    sentences = [_ENDED[limit] for limit in _limits(trials) if limit in _ENDED]
+    return Shown(mean_of("back_to_back_frames", trials), sentences)
+
+
+def _with_frames(trials: Trials) -> list[Record]:
+    return [record for record in trials if record.number("back_to_back_frames") is not None]
+
+
+def _time_ms(trials: Trials) -> float | None:
+    frames = mean_of("back_to_back_frames", trials)
+    rates = [rate for rate in numbers(_with_frames(trials), "line_frames_per_s") if rate]
+    return 1e3 * frames / rates[0] if frames is not None and rates else None
+
+
 _ENDED = {
     "line rate": _("The device forwards frames at line rate: a burst of any length passes."),
     "receiver-bound": _(
@@ -166,3 +152,19 @@ _ENDED = {
     "failed": _("In some trial no burst completed: nothing is known about the device."),
     "generator-bound": _("Our sender is slower than the line: it sends no bursts at line rate."),
 }
+
+_BURSTS: Sequence[Column[Trials]] = (
+    Column(
+        _("searches"),
+        lambda trials: float(sum(len(r.series("back_to_back_each_frames")) for r in trials)),
+        decimals=0,
+    ),
+    Column(_("frames"), _frames, decimals=1),
+    Column(
+        _("waiting in the device"),
+        lambda trials: mean_of("back_to_back_waiting_frames", _with_frames(trials)),
+        decimals=1,
+    ),
+    Column(_("at line rate, ms"), _time_ms, "ms"),
+    Column(_("ended by"), lambda trials: joined("; ", map(limit_called, _limits(trials)))),
+)

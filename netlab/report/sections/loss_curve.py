@@ -1,18 +1,17 @@
-"""Records → the frame loss rate over the offered rate (RFC 2544, 26.3): table, graph. No I/O.
+"""Records → the frame loss rate over the offered rate (RFC 2544, 26.3): table, graph.
 
-A record is the data of one throughput search (RFC 2544); a trial of a search sends frames at one
-rate.
+A trial of a search sends frames at one rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Record
 from netlab.messages import _
-from netlab.report.tables.elements import Chart, Curve, Notes, Table, TableCell, TableLine
-from netlab.results.labels import figure
+from netlab.report.tables.columns import Column, Shown, Trials, table
+from netlab.report.tables.elements import Chart, Curve, Table
 from netlab.stats import mean
 
 _TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
@@ -22,26 +21,19 @@ _NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
 LossesByRate = Mapping[float, list[float]]
 """Share of the line rate → the share of frames lost in each trial at that rate, in per cent."""
 
+_Losses = tuple[LossesByRate, set[float]]
+"""The losses, and the rates at which a trial says nothing about the device."""
 
-def sheet(name: str, records: Sequence[Record]) -> Table | None:
+
+def sheet(name: str, records: Trials) -> Table | None:
     """A table of frame sizes by rates; ``None`` if no loss was measured."""
-    notes = Notes()
-    lines = []
-    for size in _sizes(records):
-        trials = _of_size(records, size)
-        losses, ours = _losses(trials)
-        if losses or ours:
-            places = tuple(_place(losses, ours, share, notes) for share in _TENTHS)
-            lines.append(TableLine(str(size), places))
-    if not lines:
-        return None
-    return Table(
-        title=_("{group}: frames lost, % of those sent, by offered rate", group=name),
-        corner=_("frame, bytes"),
-        columns=tuple(f"{100 * share:.0f} %" for share in _TENTHS),
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
-    )
+    rows = [
+        (str(size), "", losses)
+        for size in _sizes(records)
+        if any(losses := _losses(_of_size(records, size)))
+    ]
+    title = _("{group}: frames lost, % of those sent, by offered rate", group=name)
+    return table(title, _("frame, bytes"), _COLUMNS, rows) if rows else None
 
 
 def charts(groups: Mapping[str, Sequence[Record]]) -> tuple[Chart, ...]:
@@ -79,8 +71,7 @@ def _of_size(records: Sequence[Record], size: int) -> list[Record]:
     return [r for r in records if r.settings.get("frame_bytes") == size and r.status == "ok"]
 
 
-def _losses(records: Sequence[Record]) -> tuple[LossesByRate, set[float]]:
-    """The losses at each rate, and the rates at which a trial says nothing about the device."""
+def _losses(records: Sequence[Record]) -> _Losses:
     losses: dict[float, list[float]] = {}
     ours: set[float] = set()
     names = ("loss_line_share", "loss_sent_frames", "loss_received_frames", "loss_verdict")
@@ -96,15 +87,19 @@ def _losses(records: Sequence[Record]) -> tuple[LossesByRate, set[float]]:
     return losses, ours
 
 
-def _place(losses: LossesByRate, ours: set[float], share: float, notes: Notes) -> TableCell:
-    letters = notes([_OURS]) if share in ours else ()
-    if share not in losses:
-        return TableCell(notes=letters)
-    value = mean(losses[share])
-    return TableCell(figure(value), value, "%", letters)
+def _at(share: float) -> Callable[[_Losses], Shown]:
+    def shown(row: _Losses) -> Shown:
+        losses, ours = row
+        value = mean(losses[share]) if share in losses else None
+        return Shown(value, [_OURS] if share in ours else ())
+
+    return shown
 
 
 _OURS = _(
     "In some trial our own hosts lost frames at that rate or could not send them: it says nothing "
     "about the device."
+)
+_COLUMNS: Sequence[Column[_Losses]] = tuple(
+    Column(f"{100 * share:.0f} %", _at(share), "%") for share in _TENTHS
 )

@@ -10,22 +10,27 @@ data of one search. A cell is one combination of test, pairing (server and clien
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from netlab.ethernet import frames_per_s
 from netlab.experiment.records import Record
 from netlab.messages import Message, _, joined, sentence_case
 from netlab.report.sections import bottlenecks, latency_and_bursts, loss_curve, rates_tried
-from netlab.report.sections.pooled import mean_of
-from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
-from netlab.results.labels import figure
+from netlab.report.tables.columns import (
+    WHOLE,
+    Column,
+    Of,
+    Shown,
+    Trials,
+    mean_of,
+    results_of,
+    table,
+    trials_shown,
+)
+from netlab.report.tables.elements import Chart, Curve, Part, Table
 from netlab.results.quantities import names_of
 from netlab.stats import mean
 from netlab.units import format_rate, format_share, plain_figures
-
-_COLUMNS = (
-    *(_("trials"), _("frames/s"), _("of the line rate, %"), _("line rate, frames/s")),
-    *(_("did not pass, frames/s"), _("limit"), _("rates tried")),
-)
 
 _THOUSAND = 1000
 
@@ -82,47 +87,54 @@ def _all_of(by_size: _BySize) -> list[Record]:
 
 
 def _sheet(name: str, by_size: _BySize) -> Table:
-    notes = Notes()
-    lines = [TableLine(str(size), _places(trials, notes)) for size, trials in by_size.items()]
     loss_limits = {record.settings.get("acceptable_loss", 0) for record in _all_of(by_size)}
     lossy = [format_share(loss) for loss in sorted(loss_limits) if isinstance(loss, float) and loss]
-    return Table(
-        title=_(
+    title = (
+        _(
             "{group}: highest rate with a loss of at most {shares}",
             group=name,
             shares=_alternatives(lossy),
         )
         if lossy
-        else _("{group}: highest rate without loss", group=name),
-        corner=_("frame, bytes"),
-        columns=_COLUMNS,
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
+        else _("{group}: highest rate without loss", group=name)
     )
+    rows = [(str(size), "", trials) for size, trials in by_size.items()]
+    return table(title, _("frame, bytes"), _COLUMNS, rows)
 
 
-def _places(trials: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
-    results = [record for record in trials if record.status == "ok"]
-    letters = notes(_why_blank(record) for record in trials if record.status != "ok")
-    trial_count = TableCell(f"{len(results)}/{len(trials)}", float(len(results)), "", letters)
-    if not results:
-        return (trial_count, *([TableCell(notes=letters)] * (len(_COLUMNS) - 1)))
+def _trials(trials: Trials) -> Shown:
+    return trials_shown(trials, [_why_blank(trial) for trial in trials if trial.status != "ok"])
+
+
+def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> Of[Trials]:
+    """Blank, with the reasons, if no trial has a result."""
+
+    def shown(trials: Trials) -> Shown | float | str | None:
+        results = results_of(trials)
+        return of(results) if results else Shown(why=[_why_blank(trial) for trial in trials])
+
+    return shown
+
+
+def _rate_found(results: Trials) -> Shown:
     rated = [record for record in results if record.number("frames_per_s") is not None]
-    none = [_NONE] if len(rated) < len(results) else []
-    jumps = [_JUMPS] if any(record.value("monotone") is False for record in rated) else []
-    faster = [_FASTER] if any(r.value("link_paced") is False for r in results) else []
-    single_pair = [_ALONE] if any(record.number("pairs") == 1 for record in rated) else []
-    limits = dict.fromkeys(bottlenecks.limit_words(record) for record in results)
-    tries = mean([float(len(record.series("trial_verdict"))) for record in results])
-    return (
-        trial_count,
-        _mean(rated, "frames_per_s", "1/s", notes([*none, *jumps, *single_pair])),
-        _mean(rated, "line_share", "%", notes(faster), 100),
-        _mean(results, "line_frames_per_s", "1/s", ()),
-        _mean(results, "upper_frames_per_s", "1/s", ()),
-        TableCell(joined("; ", limits)),
-        TableCell(figure(tries, 0), tries, ""),
-    )
+    notes = {
+        _NONE: len(rated) < len(results),
+        _JUMPS: any(record.value("monotone") is False for record in rated),
+        _ALONE: any(record.number("pairs") == 1 for record in rated),
+    }
+    why = [note for note, holds in notes.items() if holds]
+    return Shown(mean_of("frames_per_s", rated), why)
+
+
+def _share(results: Trials) -> Shown:
+    faster = any(record.value("link_paced") is False for record in results)
+    rated = [record for record in results if record.number("frames_per_s") is not None]
+    return Shown(mean_of("line_share", rated, 100), [_FASTER] if faster else ())
+
+
+def _limits(results: Trials) -> str:
+    return joined("; ", dict.fromkeys(bottlenecks.limit_words(record) for record in results))
 
 
 def _why_blank(record: Record) -> str:
@@ -132,20 +144,6 @@ def _why_blank(record: Record) -> str:
     # The detail is shown as it was recorded, in English.
     sentence = _("{detail}.", detail=sentence_case(more))
     return joined(" ", [record.why_blank, sentence]) if more else record.why_blank
-
-
-def _mean(
-    records: Sequence[Record],
-    name: str,
-    unit: str,
-    letters: tuple[str, ...],
-    factor: float = 1,
-) -> TableCell:
-    """The mean of the trials that have the figure; a blank if no trial has it."""
-    value = mean_of(name, records, factor)
-    if value is None:
-        return TableCell(notes=letters)
-    return TableCell(f"{value:,.0f}" if unit == "1/s" else figure(value), value, unit, letters)
 
 
 def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
@@ -340,4 +338,22 @@ _NONE = _("In some of the trials not even the lowest rate of the grid passed.")
 _JUMPS = _(
     "Not monotonic: in some trial a higher rate passed or a lower one failed; the limit is not a "
     "sharp edge."
+)
+_COLUMNS: Sequence[Column[Trials]] = (
+    Column(_("trials"), _trials),
+    Column(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
+    Column(_("of the line rate, %"), _only_results(_share), "%"),
+    *(
+        Column(heading, _only_results(partial(mean_of, name)), "1/s", WHOLE)
+        for heading, name in (
+            (_("line rate, frames/s"), "line_frames_per_s"),
+            (_("did not pass, frames/s"), "upper_frames_per_s"),
+        )
+    ),
+    Column(_("limit"), _only_results(_limits)),
+    Column(
+        _("rates tried"),
+        _only_results(lambda found: mean([float(len(r.series("trial_verdict"))) for r in found])),
+        decimals=0,
+    ),
 )

@@ -45,14 +45,6 @@ def load_names(records: Sequence[Record]) -> dict[str, str]:
     }
 
 
-def by_cell(records: Sequence[Record]) -> dict[str, list[Record]]:
-    """Cell → all its trials, with and without a result."""
-    cells: dict[str, list[Record]] = {}
-    for record in records:
-        cells.setdefault(record.cell, []).append(record)
-    return cells
-
-
 def chart_names(records: Sequence[Record]) -> dict[str, str]:
     """Cell → name of its chart over time, even if the chart is not drawn.
 

@@ -1,31 +1,35 @@
-"""Records of latency under load → tables for each pairing: round trips, then the load. No I/O.
+"""Records of latency under load → tables of each pairing: round trips, the load, connections.
 
-Connections opened during the load have a table of their own.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial. A flow is the data of a trial in one
-direction.
+The connections are those that the test opened during the load.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from netlab.experiment.load_phases import PHASES, RPM_INTERVAL_NS, RPM_INTERVALS
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, Record
-from netlab.messages import _, joined
-from netlab.report.sections.latency_under_load.connections import connections_sheet
-from netlab.report.sections.latency_under_load.names import by_cell
-from netlab.report.sections.latency_under_load.places import (
+from netlab.messages import Message, _, joined
+from netlab.report.sections.latency_under_load.names import PHASE_WORDS
+from netlab.report.tables.columns import (
+    Column,
     Figure,
+    OfTrials,
+    Shown,
+    Trials,
     Why,
-    mean_place,
+    by_cell,
+    half_width,
+    longest,
+    mean_of_all,
     number,
-    share_place,
-    trials_place,
-    with_half_width,
+    results_of,
+    share,
+    table,
+    trials_shown,
 )
-from netlab.report.tables.elements import MBIT_PER_S, Notes, Table, TableCell, TableLine, blank
+from netlab.report.tables.elements import MBIT_PER_S, Table
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Bin, TableColumn, of_pairing
 
@@ -36,6 +40,7 @@ _THROUGHPUT: Mapping[str, str] = {
 }
 _TOWARDS: Mapping[str, str] = {"client-sends": "to_server_", "server-sends": "to_client_"}
 """Direction of a one-way load → the name of its flow."""
+_RPM, _RATE = "responsiveness_per_minute", "round_trips_per_minute_loaded"
 
 
 def sheets_of(
@@ -45,58 +50,21 @@ def sheets_of(
     for pairing in dict.fromkeys(record.pairing for record in records):
         group = [record for record in records if record.pairing == pairing]
         pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in group))
-        yield _trips_sheet(pairing_name, group, names)
-        further = (
-            _load_sheet(pairing_name, group, names, link),
-            connections_sheet(pairing_name, group, names),
+        rows = [(names[cell], cell, trials) for cell, trials in by_cell(group).items()]
+        yield table(
+            _("{pairing}: round trips with and without load", pairing=pairing_name),
+            _("load"),
+            [*_TRIPS, *(_rate(way) for way in _ways(group))],
+            rows,
         )
-        yield from (sheet for sheet in further if sheet is not None)
+        measured = [row for row in rows if results_of(row[2])]
+        if measured:
+            yield _load_sheet(pairing_name, group, measured, link)
+        yield from _connections_sheet(pairing_name, group, measured)
 
 
 def _in(unit: str, name: str) -> str:
     return joined(", ", [name, unit])
-
-
-def _trips_sheet(pairing_name: str, records: Sequence[Record], names: Mapping[str, str]) -> Table:
-    notes = Notes()
-    columns = _ways(records)
-    return Table(
-        title=_("{pairing}: round trips with and without load", pairing=pairing_name),
-        corner=_("load"),
-        columns=(
-            _("trials"),
-            *(_in("ms", name) for name in (_("idle"), _("loaded"), _("loaded, 99 %"), _("after"))),
-            *(_in("ms", _("increase")), _in("ms", "± 95 %"), _in("%", _("lost under load"))),
-            *(_in(MBIT_PER_S, _THROUGHPUT[flow]) for flow in columns),
-        ),
-        lines=tuple(
-            TableLine(names[cell], (*_trips(trials, notes), *_rates(trials, columns, notes)), cell)
-            for cell, trials in by_cell(records).items()
-        ),
-        footnotes=notes.footnotes,
-    )
-
-
-def _trips(trials: Sequence[Record], notes: Notes) -> tuple[TableCell, ...]:
-    results = [trial for trial in trials if trial.status == "ok"]
-
-    def time(phase: str, percentile: str) -> TableCell:
-        of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
-        return mean_place(results, of, "ms", _why_no_time(phase, percentile), notes)
-
-    return (
-        trials_place(trials, notes),
-        *(time("idle", "p50"), time("loaded", "p50"), time("loaded", "p99")),
-        time("after", "p50"),
-        *with_half_width(results, number("increase_ns", 1e-6), "ms", _why_no_increase, notes),
-        share_place(
-            results,
-            number("loaded_lost_messages"),
-            number("loaded_rtt_count"),
-            [_NO_REQUEST["loaded"]],
-            notes,
-        ),
-    )
 
 
 def _why_no_time(phase: str, percentile: str) -> Why:
@@ -117,116 +85,13 @@ def _why_no_increase(record: Record) -> str:
     return _why_no_time(phase, "p50")(record)
 
 
-def _ways(records: Sequence[Record]) -> tuple[str, ...]:
-    """The flows with a column of throughput: one flow if all loads go in the same single direction,
-    otherwise a flow for each direction.
-    """
-    ways = {str(record.settings.get("direction", "")) for record in records}
-    return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
-
-
-def _rates(trials: Sequence[Record], columns: Sequence[str], notes: Notes) -> Iterator[TableCell]:
-    results = [trial for trial in trials if trial.status == "ok"]
-    for column in columns:
-        flow = _flow_in(trials[0], column)
-        if flow is None:
-            yield blank(notes([_OTHER_WAY]))
-        else:
-            yield mean_place(results, _throughput(flow), MBIT_PER_S, _why_blank, notes)
-
-
-def _flow_in(record: Record, column: str) -> str | None:
-    """The flow of a cell that a column shows; ``None`` if the cell's load went the other way."""
-    if column in record.flows:
-        return column
-    return "" if column == _TOWARDS.get(str(record.settings.get("direction", ""))) else None
-
-
-def _throughput(flow: str) -> Figure:
-    def of(record: Record) -> float | None:
-        flow_result = record.flows.get(flow)
-        rate = None if flow_result is None else flow_result.throughput_bit_per_s
-        return None if rate is None else rate / 1e6
-
-    return of
-
-
 def _why_blank(record: Record) -> str:
     return record.why_blank
 
 
-def _load_sheet(
-    pairing_name: str, records: Sequence[Record], names: Mapping[str, str], link: Link | None
-) -> Table | None:
-    """A line for each cell and direction; ``None`` if no load was measured."""
-    notes = Notes()
-    lossy = any(record.protocol == "UDP" for record in records)
-    shared = any(_streams(record) > 1 for record in records)
-    lines = []
-    for cell, trials in by_cell(records).items():
-        results = [trial for trial in trials if trial.status == "ok"]
-        for flow in results[0].flows if results else ():
-            label = joined(", ", [names[cell], FLOWS[flow]]) if flow else names[cell]
-            places = [
-                *with_half_width(results, _throughput(flow), MBIT_PER_S, _why_blank, notes),
-                _of_ceiling(results, flow, link, notes),
-            ]
-            places += [_load_lost(results, flow, notes)] if lossy else []
-            places += [_fairness(results, flow, notes)] if shared else []
-            lines.append(TableLine(label, tuple(places), cell))
-    if not lines:
-        return None
-    return Table(
-        title=_("{pairing}: the load", pairing=pairing_name),
-        corner=_("load"),
-        columns=(
-            *(_in(MBIT_PER_S, _("throughput")), _in(MBIT_PER_S, "± 95 %")),
-            _("of the wire ceiling, %"),
-            *([_("messages lost, %")] if lossy else []),
-            *([_("fairness")] if shared else []),
-        ),
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
-    )
-
-
-def _of_ceiling(results: Sequence[Record], flow: str, link: Link | None, notes: Notes) -> TableCell:
-    first = results[0]
-    column = TableColumn(first.protocol, first.message_bytes or 0, flow)
-    ceiling = ceiling_of(column, [Bin(tuple(results), flow)], link)
-    if ceiling is None:
-        return blank(notes([_NO_CEILING]))
-    most = ceiling.highest_bit_per_s / 1e8
-
-    def of(record: Record) -> float | None:
-        rate = _throughput(flow)(record)
-        return None if rate is None else rate / most
-
-    return mean_place(results, of, "%", _why_blank, notes)
-
-
-def _load_lost(results: Sequence[Record], flow: str, notes: Notes) -> TableCell:
-    if results[0].protocol != "UDP":
-        return blank(notes([_RETRANSMITTED]))
-
-    def lost(record: Record) -> float | None:
-        return record.flow(flow).lost_messages
-
-    def sent(record: Record) -> float | None:
-        return record.flow(flow).sent_messages
-
-    return share_place(results, lost, sent, [_("not counted.")], notes)
-
-
-def _fairness(results: Sequence[Record], flow: str, notes: Notes) -> TableCell:
-    if _streams(results[0]) < 2:
-        return blank(notes([_ONE_STREAM]))
-    return mean_place(results, number(f"{flow}fairness_index"), "", _why_blank, notes)
-
-
-def _streams(record: Record) -> int:
-    streams = record.settings.get("streams")
-    return streams if isinstance(streams, int) else 1
+def _time(heading: str, phase: str, percentile: str) -> Column[Trials]:
+    of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
+    return Column(_in("ms", heading), mean_of_all(of, _why_no_time(phase, percentile)), "ms")
 
 
 _NO_REQUEST: Mapping[str, str] = {
@@ -242,7 +107,193 @@ _TOO_MANY_LOST: Mapping[str, str] = {
         "more than 1 % of the requests were lost; a lost request counts as longer than any other."
     ),
 }
-_OTHER_WAY = _("the load went the other way.")
-_NO_CEILING = _("the link’s rate was not stated, or no cable was touched.")
-_RETRANSMITTED = _("TCP retransmits what is lost.")
-_ONE_STREAM = _("there is only one stream.")
+_INCREASE = number("increase_ns", 1e-6)
+_TRIPS: Sequence[Column[Trials]] = (
+    Column(_("trials"), trials_shown),
+    _time(_("idle"), "idle", "p50"),
+    _time(_("loaded"), "loaded", "p50"),
+    _time(_("loaded, 99 %"), "loaded", "p99"),
+    _time(_("after"), "after", "p50"),
+    Column(_in("ms", _("increase")), mean_of_all(_INCREASE, _why_no_increase), "ms"),
+    Column(_in("ms", "± 95 %"), half_width(_INCREASE, _why_no_increase), "ms"),
+    Column(
+        _in("%", _("lost under load")),
+        share(number("loaded_lost_messages"), number("loaded_rtt_count"), _NO_REQUEST["loaded"]),
+        "%",
+    ),
+)
+
+
+def _ways(records: Sequence[Record]) -> tuple[str, ...]:
+    """The flows with a column of throughput: one flow if all loads go in the same single direction,
+    otherwise a flow for each direction.
+    """
+    ways = {str(record.settings.get("direction", "")) for record in records}
+    return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
+
+
+def _rate(way: str) -> Column[Trials]:
+    def of(trials: Trials) -> Shown:
+        flow = _flow_in(trials[0], way)
+        if flow is None:
+            return Shown(why=[_("the load went the other way.")])
+        return mean_of_all(_throughput(flow), _why_blank)(trials)
+
+    return Column(_in(MBIT_PER_S, _THROUGHPUT[way]), of, MBIT_PER_S)
+
+
+def _flow_in(record: Record, way: str) -> str | None:
+    """The flow of a cell that a column shows; ``None`` if the cell's load went the other way."""
+    if way in record.flows:
+        return way
+    return "" if way == _TOWARDS.get(str(record.settings.get("direction", ""))) else None
+
+
+def _throughput(flow: str) -> Figure:
+    def of(record: Record) -> float | None:
+        flow_result = record.flows.get(flow)
+        rate = None if flow_result is None else flow_result.throughput_bit_per_s
+        return None if rate is None else rate / 1e6
+
+    return of
+
+
+_Flow = tuple[Trials, str]
+"""Trials of a cell, and the flow of them that a line is about."""
+
+
+def _load_sheet(
+    pairing_name: str,
+    records: Sequence[Record],
+    measured: Sequence[tuple[str, str, Trials]],
+    link: Link | None,
+) -> Table:
+    """A line for each cell and direction."""
+
+    def rate(made: Callable[[Figure, Why], OfTrials]) -> Callable[[_Flow], Shown]:
+        return lambda row: made(_throughput(row[1]), _why_blank)(row[0])
+
+    columns: list[Column[_Flow]] = [
+        Column(_in(MBIT_PER_S, _("throughput")), rate(mean_of_all), MBIT_PER_S),
+        Column(_in(MBIT_PER_S, "± 95 %"), rate(half_width), MBIT_PER_S),
+        Column(_("of the wire ceiling, %"), lambda row: _of_ceiling(row, link), "%"),
+    ]
+    if any(record.protocol == "UDP" for record in records):
+        columns.append(Column(_("messages lost, %"), _load_lost, "%"))
+    if any(_streams(record) > 1 for record in records):
+        columns.append(Column(_("fairness"), _fairness))
+    rows = [
+        (joined(", ", [name, FLOWS[flow]]) if flow else name, cell, (trials, flow))
+        for name, cell, trials in measured
+        for flow in results_of(trials)[0].flows
+    ]
+    return table(_("{pairing}: the load", pairing=pairing_name), _("load"), columns, rows)
+
+
+def _of_ceiling(row: _Flow, link: Link | None) -> Shown:
+    trials, flow = row
+    results = results_of(trials)
+    first = results[0]
+    column = TableColumn(first.protocol, first.message_bytes or 0, flow)
+    ceiling = ceiling_of(column, [Bin(tuple(results), flow)], link)
+    if ceiling is None:
+        return Shown(why=[_("the link’s rate was not stated, or no cable was touched.")])
+    most = ceiling.highest_bit_per_s / 1e8
+
+    def of(record: Record) -> float | None:
+        rate = _throughput(flow)(record)
+        return None if rate is None else rate / most
+
+    return mean_of_all(of, _why_blank)(trials)
+
+
+def _load_lost(row: _Flow) -> Shown:
+    trials, flow = row
+    if trials[0].protocol != "UDP":
+        return Shown(why=[_("TCP retransmits what is lost.")])
+    return share(
+        lambda record: record.flow(flow).lost_messages,
+        lambda record: record.flow(flow).sent_messages,
+        _("not counted."),
+    )(trials)
+
+
+def _fairness(row: _Flow) -> Shown:
+    trials, flow = row
+    if _streams(trials[0]) < 2:
+        return Shown(why=[_("there is only one stream.")])
+    return mean_of_all(number(f"{flow}fairness_index"), _why_blank)(trials)
+
+
+def _streams(record: Record) -> int:
+    streams = record.settings.get("streams")
+    return streams if isinstance(streams, int) else 1
+
+
+def _connections_sheet(
+    pairing_name: str, records: Sequence[Record], measured: Sequence[tuple[str, str, Trials]]
+) -> Iterator[Table]:
+    """A line for each cell; nothing if there is no connection and no rate of round trips."""
+    connects = any(record.number(f"{phase}_connections") for record in records for phase in PHASES)
+    columns: list[Column[Trials]] = []
+    for phase in PHASES if connects else ():
+        median, most = (number(f"{phase}_connect_{name}_ns", 1e-6) for name in ("p50", "max"))
+        why = _why_no_connection(phase)
+        for words, of in (
+            (_("median"), mean_of_all(median, why)),
+            (_("longest"), longest(most, why)),
+        ):
+            columns.append(Column(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms"))
+    if connects:
+        lost = share(_of_all("lost_connections"), _of_all("connections"), _NONE_REQUESTED)
+        columns.append(Column(_("lost, %"), lost, "%"))
+    for name, words, why in (
+        (_RATE, _("round trips per minute, loaded"), _why_no_rate),
+        (_RPM, _("RPM"), _why_no_rpm),
+    ):
+        if any(record.number(name) for record in records):
+            columns.append(Column(words, mean_of_all(number(name), why), "1/min"))
+    if columns:
+        title = (
+            _("{pairing}: connections up to their first answer", pairing=pairing_name)
+            if connects
+            else _("{pairing}: round trips per minute", pairing=pairing_name)
+        )
+        yield table(title, _("load"), columns, measured)
+
+
+def _of_all(name: str) -> Figure:
+    """A function that returns the sum of a figure of one trial over all phases."""
+
+    def of(record: Record) -> float | None:
+        counts = [n for phase in PHASES if (n := record.number(f"{phase}_{name}")) is not None]
+        return sum(counts) if counts else None
+
+    return of
+
+
+def _why_no_connection(phase: str) -> Why:
+    def why(record: Record) -> str:
+        if record.number(f"{phase}_connections"):
+            return _("at least half of the connections were not answered within 5 s.")
+        if record.settings.get("connect_rate_per_s") is None:
+            return _NONE_REQUESTED
+        return _("no connection was started in that phase.")
+
+    return why
+
+
+_NONE_REQUESTED = _("no connections were opened.")
+
+
+def _why_no_rate(_record: Record) -> str:
+    return _("more than 5 % of the requests under load were lost.")
+
+
+def _why_no_rpm(record: Record) -> str | Message:
+    if record.protocol != "TCP":
+        return _("RPM needs a load over TCP.")
+    duration_s, least_s = record.settings.get("duration_s"), RPM_INTERVALS * RPM_INTERVAL_NS / 1e9
+    if isinstance(duration_s, int | float) and duration_s < least_s:
+        return _("RPM needs a load of at least {least} s.", least=f"{least_s:g}")
+    return _("the sender’s TCP reported no round trips, or too few connections were answered.")
