@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from netlab.experiment.records import Record
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine
-from netlab.report.sections.pooled import pooled
+from netlab.report.tables.columns import pooled
 from netlab.report.text.phrases import in_us, percentile_words, with_interval
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of

@@ -1,27 +1,35 @@
-"""Records → the sections on round trips and connections: tables and curves. No I/O.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial.
-"""
+"""Records → the sections on round trips and connections: tables and curves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.messages import _, joined
-from netlab.report.sections.pooled import pooled
 from netlab.report.sections.stack_share import split_sheet
 from netlab.report.tables.chart_panels import MOST_LINES, in_panels
-from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
+from netlab.report.tables.columns import (
+    Column,
+    Shown,
+    Trials,
+    by_cell,
+    known,
+    number,
+    numbers,
+    pooled,
+    results_of,
+    share,
+    table,
+    trials_shown,
+)
+from netlab.report.tables.elements import Chart, Curve, Part, Table
 from netlab.report.tables.tables import FEW_TRIALS
 from netlab.results.columns import PERCENTILES
-from netlab.results.labels import figure
 from netlab.results.layout import of_pairing
 from netlab.results.quantities import names_of, words_of
-from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.stats import MIN_TRIALS, interval
 from netlab.stats.histogram import Histogram
 
 TITLES = {"round_trip": _("Round trips"), "connect": _("Connections")}
@@ -36,8 +44,6 @@ _MAX_CURVES = 8
 """Maximum number of lines in one chart that a reader can distinguish."""
 _LOG_FROM = 20
 """Times that differ by more than this factor are drawn on a logarithmic axis."""
-
-_SHARES = {word: f"{float(100 * share):g} %" for word, share in PERCENTILES.items()}
 
 
 def parts(records: Sequence[Record], link: Link | None, *, imported: bool) -> tuple[Part, ...]:
@@ -54,9 +60,8 @@ def _part(
     test: str, title: str, records: Sequence[Record], link: Link | None, *, imported: bool
 ) -> Part:
     names = names_of(records)
-    pairings = dict.fromkeys(record.pairing for record in records)
     sheets, splits = [], []
-    for pairing in pairings:
+    for pairing in dict.fromkeys(record.pairing for record in records):
         group = [record for record in records if record.pairing == pairing]
         sheets.append(_times(test, pairing, group, names))
         split = split_sheet(pairing, group, names, link)
@@ -73,117 +78,78 @@ def _part(
 
 
 def _times(test: str, pairing: str, records: Sequence[Record], names: dict[str, str]) -> Table:
-    notes = Notes()
-    cells = dict.fromkeys(record.cell for record in records)
-    connects = test == "connect"
-    columns = [
-        *(_("trials"), _("transactions/s"), _("mean, µs"), "± 95 %, µs"),
-        *(joined(", ", [share, "µs"]) for share in _SHARES.values()),
-        *(_("longest, µs"), _("lost, %")),
-        *([_("handshake, µs")] if connects else []),
-    ]
-    lines = []
-    for cell in cells:
-        trials = [record for record in records if record.cell == cell]
-        results = [record for record in trials if record.status == "ok"]
-        letters = notes(_why(trials))
-        places = [_plain(float(len(results)), "", f"{len(results)}/{len(trials)}", letters)]
-        places += [_rate(results), *_means(results, notes), *_percentiles(results, notes)]
-        places += [_longest(results, notes), _lost(results, notes)]
-        if connects:
-            places.append(_us(_mean(_numbers(results, "client_connect_mean_ns"))))
-        lines.append(TableLine(names[cell], tuple(places), cell))
     pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in records))
-    return Table(
-        title=_("{pairing}: time of a transaction", pairing=pairing_name)
-        if connects
-        else _("{pairing}: time of a round trip", pairing=pairing_name),
-        corner=_("cell"),
-        columns=tuple(columns),
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
-    )
+    title, columns = _("{pairing}: time of a round trip", pairing=pairing_name), _TIMES
+    if test == "connect":
+        title = _("{pairing}: time of a transaction", pairing=pairing_name)
+        columns = (*columns, _HANDSHAKE)
+    rows = [(names[cell], cell, trials) for cell, trials in by_cell(records).items()]
+    return table(title, _("cell"), columns, rows)
 
 
-def _why(trials: Sequence[Record]) -> list[str]:
+def _trials(trials: Trials) -> Shown:
     blanks = [record.why_blank for record in trials if record.status != "ok"]
-    if not blanks or len(blanks) == len(trials):
-        return blanks
-    return [
-        _("{some} of {total} trials {why}", some=blanks.count(why), total=len(trials), why=why)
-        for why in dict.fromkeys(blanks)
-    ]
+    if blanks and len(blanks) < len(trials):
+        blanks = [
+            _("{some} of {total} trials {why}", some=blanks.count(why), total=len(trials), why=why)
+            for why in dict.fromkeys(blanks)
+        ]
+    return trials_shown(trials, blanks)
 
 
-def _numbers(records: Sequence[Record], name: str) -> list[float]:
-    return [number for record in records if (number := record.number(name)) is not None]
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return mean(values) if values else None
-
-
-def _plain(value: float, unit: str, text: str, notes: tuple[str, ...] = ()) -> TableCell:
-    return TableCell(text, value, unit, notes)
-
-
-def _us(value_ns: float | None) -> TableCell:
-    return (
-        TableCell() if value_ns is None else TableCell(figure(value_ns / 1e3), value_ns / 1e3, "µs")
-    )
-
-
-def _rate(results: Sequence[Record]) -> TableCell:
-    value = _mean(_numbers(results, "transactions_per_s"))
-    return TableCell() if value is None else TableCell(figure(value), value, "1/s")
-
-
-def _means(results: Sequence[Record], notes: Notes) -> list[TableCell]:
-    """The mean of the trials' means, and the half-width of its 95 % interval."""
-    means = _numbers(results, "rtt_mean_ns")
-    if not means:
-        return [TableCell(), TableCell()]
+def _half_width(trials: Trials) -> Shown:
+    means = numbers(trials, "rtt_mean_ns")
     if len(means) < MIN_TRIALS:
-        return [_us(mean(means)), TableCell(notes=notes([FEW_TRIALS]))]
-    return [_us(mean(means)), _us(interval(means).half_width)]
+        return Shown(why=[FEW_TRIALS] if means else ())
+    return Shown(interval(means).half_width / 1e3)
 
 
-def _percentiles(results: Sequence[Record], notes: Notes) -> list[TableCell]:
-    """Percentiles of the round trips of all trials together."""
-    histogram = pooled(results)
-    places = []
-    for word, share in PERCENTILES.items():
+def _percentile(share: Fraction) -> Callable[[Trials], Shown]:
+    """A percentile of the round trips of all trials together."""
+
+    def shown(trials: Trials) -> Shown:
+        histogram = pooled(trials)
         if histogram is None:
-            places.append(TableCell(notes=notes([_NO_SINGLES] if results else [])))
-            continue
-        value = histogram.percentile(share)
+            return Shown(why=_no_singles(trials))
         few = _(
             "the {share} percentile needs at least {least} round trips.",
-            share=_SHARES[word],
+            share=f"{float(100 * share):g} %",
             least=f"{int(1 / (1 - share)):,}",
         )
-        places.append(_us(value) if value is not None else TableCell(notes=notes([few])))
-    return places
+        value = histogram.percentile(share)
+        return Shown(why=[few]) if value is None else Shown(value / 1e3)
+
+    return shown
 
 
-def _longest(results: Sequence[Record], notes: Notes) -> TableCell:
-    value = max(_numbers(results, "rtt_max_ns"), default=None)
-    return TableCell(notes=notes([_NO_SINGLES] if results else [])) if value is None else _us(value)
+def _longest(trials: Trials) -> Shown:
+    times = numbers(trials, "rtt_max_ns")
+    return Shown(max(times) / 1e3) if times else Shown(why=_no_singles(trials))
 
 
-def _lost(results: Sequence[Record], notes: Notes) -> TableCell:
-    """Requests that timed out, in per cent of all requests that ended."""
-    pairs = [(r.number("lost_messages"), r.number("transactions")) for r in results]
-    counts = [
-        (losses, transactions)
-        for losses, transactions in pairs
-        if losses is not None and transactions is not None
-    ]
-    total = sum(losses + transactions for losses, transactions in counts)
-    if not total:
-        return TableCell(notes=notes([_("not counted.")] if results else []))
-    share = 100 * sum(losses for losses, _ in counts) / total
-    return TableCell(figure(share), share, "%")
+def _no_singles(trials: Trials) -> list[str]:
+    return [_("single times are not recorded, only their sum.")] if results_of(trials) else []
+
+
+def _requests(record: Record) -> float | None:
+    """The requests that ended."""
+    losses, transactions = record.number("lost_messages"), record.number("transactions")
+    return None if losses is None or transactions is None else losses + transactions
+
+
+_TIMES: Sequence[Column[Trials]] = (
+    Column(_("trials"), _trials),
+    Column(_("transactions/s"), known("transactions_per_s"), "1/s"),
+    Column(_("mean, µs"), known("rtt_mean_ns", 1e-3), "µs"),
+    Column("± 95 %, µs", _half_width, "µs"),
+    *(
+        Column(joined(", ", [f"{float(100 * share):g} %", "µs"]), _percentile(share), "µs")
+        for share in PERCENTILES.values()
+    ),
+    Column(_("longest, µs"), _longest, "µs"),
+    Column(_("lost, %"), share(number("lost_messages"), _requests, _("not counted.")), "%"),
+)
+_HANDSHAKE: Column[Trials] = Column(_("handshake, µs"), known("client_connect_mean_ns", 1e-3), "µs")
 
 
 def _curves(test: str, title: str, records: Sequence[Record]) -> tuple[Chart, ...]:
@@ -204,10 +170,10 @@ def _curves(test: str, title: str, records: Sequence[Record]) -> tuple[Chart, ..
         if len(curves) <= _MAX_CURVES or _is_readable(chart):
             charts.append(chart)
             continue
-        for number, start in enumerate(range(0, len(curves), _MAX_CURVES), start=1):
-            words = _("{title} ({number})", title=head, number=number)
+        for at, start in enumerate(range(0, len(curves), _MAX_CURVES), start=1):
+            words = _("{title} ({number})", title=head, number=at)
             lines = curves[start : start + _MAX_CURVES]
-            charts.append(in_panels(_curve_chart(f"{name}-{number}", words, x_label, lines)))
+            charts.append(in_panels(_curve_chart(f"{name}-{at}", words, x_label, lines)))
     return tuple(charts)
 
 
@@ -280,8 +246,6 @@ def _paragraphs(test: str, records: Sequence[Record], *, split: bool) -> tuple[s
         paragraphs.append(_SPLIT)
     return tuple(paragraphs)
 
-
-_NO_SINGLES = _("single times are not recorded, only their sum.")
 
 _ROUND_TRIP_PRINTED = _(
     "The document prints the total time of many round trips. A round trip here is that time "

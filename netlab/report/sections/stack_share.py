@@ -1,34 +1,34 @@
-"""The parts of a round trip: on the wire, in the mirror's stack, and the rest. No I/O.
+"""The parts of a round trip: on the wire, in the mirror's stack, and the rest.
 
 The mirror is the host that answers the requests. The part on the wire is computed
 (netlab.ethernet), the part in the stack is measured by the mirror's timestamps. An earlier form of
 this method used an oscilloscope: the mirror raised a line of its parallel port on receiving, and
 lowered it on sending.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from netlab.ethernet import transfer_wire_bytes
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
-from netlab.report.sections.pooled import pooled
-from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
-from netlab.results.columns import PERCENTILES
-from netlab.results.labels import figure
-from netlab.stats import mean
-
-_COLUMNS = (
-    *(_("round trip, µs"), _("on the wire, µs")),
-    *(_("in the mirror’s stack, µs"), _("the rest, µs")),
-    *(_("stack, median, µs"), _("stack, 99 %, µs"), _("timestamps")),
+from netlab.report.tables.columns import (
+    Column,
+    Shown,
+    Trials,
+    by_cell,
+    mean_of,
+    pooled,
+    results_of,
+    table,
 )
+from netlab.report.tables.elements import Table
+from netlab.results.columns import PERCENTILES
+
 _STAMPS = {
     "software": _("software"),
     "hardware": _("hardware"),
@@ -69,62 +69,60 @@ def split_sheet(
 ) -> Table | None:
     """A line for each cell; ``None`` if no cell requested the time in the mirror's stack."""
     timed = [record for record in records if record.settings.get("stack_time") is True]
-    if not timed:
-        return None
-    notes = Notes()
-    lines = []
-    for cell in dict.fromkeys(record.cell for record in timed):
-        trials = [record for record in timed if record.cell == cell]
-        lines.append(TableLine(names[cell], _places(trials, link, notes), cell))
-    return Table(
-        title=_("{pairing}: parts of a round trip", pairing=pairing),
-        corner=_("cell"),
-        columns=_COLUMNS,
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
-    )
+    title = _("{pairing}: parts of a round trip", pairing=pairing)
+    rows = [(names[cell], cell, _Parts(trials, link)) for cell, trials in by_cell(timed).items()]
+    return table(title, _("cell"), _COLUMNS, rows) if rows else None
 
 
-def _places(trials: Sequence[Record], link: Link | None, notes: Notes) -> tuple[TableCell, ...]:
-    results = [record for record in trials if record.status == "ok"]
-    if not results:
-        blank = TableCell(notes=notes(record.why_blank for record in trials))
-        return (blank,) * len(_COLUMNS)
-    round_trip = _mean_of(results, "rtt_mean_ns")
-    wire = wire_ns(results[0], link)
-    stack = _mean_of(results, "server_stack_mean_ns")
-    remainder = None
-    if round_trip is not None and isinstance(wire, float) and stack is not None:
-        remainder = round_trip - wire - stack
-    too_fast = remainder is not None and remainder < 0
-    why_wire = [wire] if isinstance(wire, str) else []
-    why_stack = [] if stack is not None else [_why_no_stack(results)]
-    why = [*why_wire, *why_stack]
-    stamps = dict.fromkeys(str(r.values.get("server_stack_stamps", "")) for r in results)
-    return (
-        _us(round_trip, [], notes),
-        _us(wire if isinstance(wire, float) else None, why_wire, notes),
-        _us(stack, why_stack, notes),
-        _us(None if too_fast else remainder, [_TOO_FAST] if too_fast else why, notes),
-        _percentile(results, "p50", why_stack, notes),
-        _percentile(results, "p99", why_stack, notes),
-        TableCell(joined(", ", [_STAMPS.get(word, word) for word in stamps if word])),
-    )
+class _Parts:
+    """The parts of the mean round trip of a cell."""
+
+    def __init__(self, trials: Trials, link: Link | None) -> None:
+        self.trials = results_of(trials)
+        self.why_blank = [record.why_blank for record in trials] if not self.trials else []
+        self.round_trip_ns = mean_of("rtt_mean_ns", self.trials)
+        self.stack_ns = mean_of("server_stack_mean_ns", self.trials)
+        wire = wire_ns(self.trials[0], link) if self.trials else 0.0
+        self.wire_ns = wire if isinstance(wire, float) else None
+        self.why_no_wire = [wire] if isinstance(wire, str) else []
+        self.why_no_stack = [_why_no_stack(self.trials)] if self.stack_ns is None else []
 
 
-def _percentile(
-    results: Sequence[Record], word: str, why_stack: Sequence[str], notes: Notes
-) -> TableCell:
+def _part(of: Callable[[_Parts], Shown | str]) -> Callable[[_Parts], Shown | str]:
+    """Blank, with the reasons, if no trial has a result."""
+    return lambda parts: of(parts) if parts.trials else Shown(why=parts.why_blank)
+
+
+def _us(value_ns: float | None, why: Sequence[str] = ()) -> Shown:
+    return Shown(why=why) if value_ns is None else Shown(value_ns / 1e3)
+
+
+def _rest(parts: _Parts) -> Shown:
+    if parts.round_trip_ns is None or parts.wire_ns is None or parts.stack_ns is None:
+        return Shown(why=[*parts.why_no_wire, *parts.why_no_stack])
+    rest = parts.round_trip_ns - parts.wire_ns - parts.stack_ns
+    return Shown(why=[_TOO_FAST]) if rest < 0 else _us(rest)
+
+
+def _percentile(share: Fraction) -> Callable[[_Parts], Shown]:
     """A percentile of the times in the stack, over all trials together."""
-    times = pooled(results, "server_stack_histogram")
-    share = PERCENTILES[word]
-    value = None if times is None else times.percentile(share)
     few = _(
         "the {share} percentile needs at least {least} of these times.",
         share=f"{float(100 * share):g} %",
         least=int(1 / (1 - share)),
     )
-    return _us(value, why_stack or [few], notes)
+
+    def shown(parts: _Parts) -> Shown:
+        times = pooled(parts.trials, "server_stack_histogram")
+        value = None if times is None else times.percentile(share)
+        return _us(value, parts.why_no_stack or [few])
+
+    return shown
+
+
+def _stamps(parts: _Parts) -> str:
+    words = dict.fromkeys(str(r.values.get("server_stack_stamps", "")) for r in parts.trials)
+    return joined(", ", [_STAMPS.get(word, word) for word in words if word])
 
 
 def _why_no_stack(results: Sequence[Record]) -> str:
@@ -138,12 +136,15 @@ def _why_no_stack(results: Sequence[Record]) -> str:
     return _("the mirror’s system returned no timestamps.")
 
 
-def _mean_of(records: Sequence[Record], name: str) -> float | None:
-    values = [value for r in records if (value := r.number(name)) is not None]
-    return mean(values) if values else None
-
-
-def _us(value_ns: float | None, why: Sequence[str], notes: Notes) -> TableCell:
-    if value_ns is None:
-        return TableCell(notes=notes(why))
-    return TableCell(figure(value_ns / 1e3), value_ns / 1e3, "µs")
+_COLUMNS: Sequence[Column[_Parts]] = tuple(
+    Column(heading, _part(of), "µs")
+    for heading, of in (
+        (_("round trip, µs"), lambda parts: _us(parts.round_trip_ns)),
+        (_("on the wire, µs"), lambda parts: _us(parts.wire_ns, parts.why_no_wire)),
+        (_("in the mirror’s stack, µs"), lambda parts: _us(parts.stack_ns, parts.why_no_stack)),
+        (_("the rest, µs"), _rest),
+        (_("stack, median, µs"), _percentile(PERCENTILES["p50"])),
+        (_("stack, 99 %, µs"), _percentile(PERCENTILES["p99"])),
+        (_("timestamps"), _stamps),
+    )
+)

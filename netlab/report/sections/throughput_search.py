@@ -10,7 +10,6 @@ data of one search. A cell is one combination of test, pairing (server and clien
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from netlab.ethernet import frames_per_s
 from netlab.experiment.records import Record
@@ -22,6 +21,7 @@ from netlab.report.tables.columns import (
     Of,
     Shown,
     Trials,
+    known,
     mean_of,
     results_of,
     table,
@@ -344,7 +344,7 @@ _COLUMNS: Sequence[Column[Trials]] = (
     Column(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
     Column(_("of the line rate, %"), _only_results(_share), "%"),
     *(
-        Column(heading, _only_results(partial(mean_of, name)), "1/s", WHOLE)
+        Column(heading, _only_results(known(name)), "1/s", WHOLE)
         for heading, name in (
             (_("line rate, frames/s"), "line_frames_per_s"),
             (_("did not pass, frames/s"), "upper_frames_per_s"),

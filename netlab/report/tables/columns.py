@@ -127,6 +127,11 @@ def mean_of(name: str, trials: Trials, factor: float = 1) -> float | None:
     return factor * mean(values) if values else None
 
 
+def known(name: str, factor: float = 1) -> Callable[[Trials], float | None]:
+    """A function that returns ``mean_of`` several trials."""
+    return lambda trials: mean_of(name, trials, factor)
+
+
 def pooled(trials: Trials, name: str = "rtt_histogram") -> Histogram | None:
     """The merged histograms of all trials; ``None`` if no trial has one that can be read.
 
