@@ -14,7 +14,7 @@ from netlab.messages import _, joined
 from netlab.report.tables.chart_panels import in_panels
 from netlab.report.tables.columns import (
     WHOLE,
-    Column,
+    FigureColumn,
     Shown,
     Trials,
     mean_of,
@@ -150,11 +150,11 @@ _DROPPED = {
     "softnet": _("by its backlog"),
     "socket": _("by the receiving socket"),
 }
-_COLUMNS: Sequence[Column[_OfHost]] = (
-    Column(_("CPU, %"), _share("busy_share"), "%"),
-    Column(_("busiest core, %"), _share("busiest_core_share"), "%"),
-    Column(_("core"), _core),
-    *(Column(_DROPPED[place], _dropped(place), decimals=WHOLE) for place in PLACES),
+_COLUMNS: Sequence[FigureColumn[_OfHost]] = (
+    FigureColumn(_("CPU, %"), _share("busy_share"), "%"),
+    FigureColumn(_("busiest core, %"), _share("busiest_core_share"), "%"),
+    FigureColumn(_("core"), _core),
+    *(FigureColumn(_DROPPED[place], _dropped(place), decimals=WHOLE) for place in PLACES),
 )
 _FIGURES = (
     *("busy_share", "busiest_core_share", "busiest_core"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.bottlenecks import limit_called
-from netlab.report.tables.columns import WHOLE, Column, Shown, Trials, mean_of, numbers, table
+from netlab.report.tables.columns import WHOLE, FigureColumn, Shown, Trials, mean_of, numbers, table
 from netlab.report.tables.elements import Chart, Curve, Table
 from netlab.stats import mean
 
@@ -108,10 +108,10 @@ def _count(row: _Load) -> Shown:
     return Shown(_at(trials, "latency_count", share), [why] if share in _failed(trials) else ())
 
 
-_LATENCY: Sequence[Column[_Load]] = (
-    Column(_("round trips"), _count, decimals=WHOLE),
+_LATENCY: Sequence[FigureColumn[_Load]] = (
+    FigureColumn(_("round trips"), _count, decimals=WHOLE),
     *(
-        Column(heading, _of_load(f"latency_{name}_ns", 1e-3), "µs")
+        FigureColumn(heading, _of_load(f"latency_{name}_ns", 1e-3), "µs")
         for heading, name in (
             (_("shortest, µs"), "min"),
             (_("median, µs"), "p50"),
@@ -120,8 +120,8 @@ _LATENCY: Sequence[Column[_Load]] = (
             (_("longest, µs"), "max"),
         )
     ),
-    Column(_("requests lost"), _of_load("latency_lost_requests"), decimals=WHOLE),
-    Column(_("frames lost meanwhile"), _of_load("latency_lost_frames"), decimals=WHOLE),
+    FigureColumn(_("requests lost"), _of_load("latency_lost_requests"), decimals=WHOLE),
+    FigureColumn(_("frames lost meanwhile"), _of_load("latency_lost_frames"), decimals=WHOLE),
 )
 
 
@@ -153,18 +153,18 @@ _ENDED = {
     "generator-bound": _("Our sender is slower than the line: it sends no bursts at line rate."),
 }
 
-_BURSTS: Sequence[Column[Trials]] = (
-    Column(
+_BURSTS: Sequence[FigureColumn[Trials]] = (
+    FigureColumn(
         _("searches"),
         lambda trials: float(sum(len(r.series("back_to_back_each_frames")) for r in trials)),
         decimals=0,
     ),
-    Column(_("frames"), _frames, decimals=1),
-    Column(
+    FigureColumn(_("frames"), _frames, decimals=1),
+    FigureColumn(
         _("waiting in the device"),
         lambda trials: mean_of("back_to_back_waiting_frames", _with_frames(trials)),
         decimals=1,
     ),
-    Column(_("at line rate, ms"), _time_ms, "ms"),
-    Column(_("ended by"), lambda trials: joined("; ", map(limit_called, _limits(trials)))),
+    FigureColumn(_("at line rate, ms"), _time_ms, "ms"),
+    FigureColumn(_("ended by"), lambda trials: joined("; ", map(limit_called, _limits(trials)))),
 )

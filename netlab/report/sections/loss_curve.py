@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Record
 from netlab.messages import _
-from netlab.report.tables.columns import Column, Shown, Trials, table
+from netlab.report.tables.columns import FigureColumn, Shown, Trials, table
 from netlab.report.tables.elements import Chart, Curve, Table
 from netlab.stats import mean
 
@@ -100,6 +100,6 @@ _OURS = _(
     "In some trial our own hosts lost frames at that rate or could not send them: it says nothing "
     "about the device."
 )
-_COLUMNS: Sequence[Column[_Losses]] = tuple(
-    Column(f"{100 * share:.0f} %", _at(share), "%") for share in _TENTHS
+_COLUMNS: Sequence[FigureColumn[_Losses]] = tuple(
+    FigureColumn(f"{100 * share:.0f} %", _at(share), "%") for share in _TENTHS
 )

@@ -11,7 +11,7 @@ from netlab.messages import _, joined
 from netlab.report.sections.stack_share import split_sheet
 from netlab.report.tables.chart_panels import MOST_LINES, in_panels
 from netlab.report.tables.columns import (
-    Column,
+    FigureColumn,
     Shown,
     Trials,
     by_cell,
@@ -137,19 +137,21 @@ def _requests(record: Record) -> float | None:
     return None if losses is None or transactions is None else losses + transactions
 
 
-_TIMES: Sequence[Column[Trials]] = (
-    Column(_("trials"), _trials),
-    Column(_("transactions/s"), known("transactions_per_s"), "1/s"),
-    Column(_("mean, µs"), known("rtt_mean_ns", 1e-3), "µs"),
-    Column("± 95 %, µs", _half_width, "µs"),
+_TIMES: Sequence[FigureColumn[Trials]] = (
+    FigureColumn(_("trials"), _trials),
+    FigureColumn(_("transactions/s"), known("transactions_per_s"), "1/s"),
+    FigureColumn(_("mean, µs"), known("rtt_mean_ns", 1e-3), "µs"),
+    FigureColumn("± 95 %, µs", _half_width, "µs"),
     *(
-        Column(joined(", ", [f"{float(100 * share):g} %", "µs"]), _percentile(share), "µs")
+        FigureColumn(joined(", ", [f"{float(100 * share):g} %", "µs"]), _percentile(share), "µs")
         for share in PERCENTILES.values()
     ),
-    Column(_("longest, µs"), _longest, "µs"),
-    Column(_("lost, %"), share(number("lost_messages"), _requests, _("not counted.")), "%"),
+    FigureColumn(_("longest, µs"), _longest, "µs"),
+    FigureColumn(_("lost, %"), share(number("lost_messages"), _requests, _("not counted.")), "%"),
 )
-_HANDSHAKE: Column[Trials] = Column(_("handshake, µs"), known("client_connect_mean_ns", 1e-3), "µs")
+_HANDSHAKE: FigureColumn[Trials] = FigureColumn(
+    _("handshake, µs"), known("client_connect_mean_ns", 1e-3), "µs"
+)
 
 
 def _curves(test: str, title: str, records: Sequence[Record]) -> tuple[Chart, ...]:

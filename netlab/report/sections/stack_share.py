@@ -17,7 +17,7 @@ from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.tables.columns import (
-    Column,
+    FigureColumn,
     Shown,
     Trials,
     by_cell,
@@ -136,8 +136,8 @@ def _why_no_stack(results: Sequence[Record]) -> str:
     return _("the mirror’s system returned no timestamps.")
 
 
-_COLUMNS: Sequence[Column[_Parts]] = tuple(
-    Column(heading, _part(of), "µs")
+_COLUMNS: Sequence[FigureColumn[_Parts]] = tuple(
+    FigureColumn(heading, _part(of), "µs")
     for heading, of in (
         (_("round trip, µs"), lambda parts: _us(parts.round_trip_ns)),
         (_("on the wire, µs"), lambda parts: _us(parts.wire_ns, parts.why_no_wire)),

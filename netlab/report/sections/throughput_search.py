@@ -17,7 +17,7 @@ from netlab.messages import Message, _, joined, sentence_case
 from netlab.report.sections import bottlenecks, latency_and_bursts, loss_curve, rates_tried
 from netlab.report.tables.columns import (
     WHOLE,
-    Column,
+    FigureColumn,
     Of,
     Shown,
     Trials,
@@ -339,19 +339,19 @@ _JUMPS = _(
     "Not monotonic: in some trial a higher rate passed or a lower one failed; the limit is not a "
     "sharp edge."
 )
-_COLUMNS: Sequence[Column[Trials]] = (
-    Column(_("trials"), _trials),
-    Column(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
-    Column(_("of the line rate, %"), _only_results(_share), "%"),
+_COLUMNS: Sequence[FigureColumn[Trials]] = (
+    FigureColumn(_("trials"), _trials),
+    FigureColumn(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
+    FigureColumn(_("of the line rate, %"), _only_results(_share), "%"),
     *(
-        Column(heading, _only_results(known(name)), "1/s", WHOLE)
+        FigureColumn(heading, _only_results(known(name)), "1/s", WHOLE)
         for heading, name in (
             (_("line rate, frames/s"), "line_frames_per_s"),
             (_("did not pass, frames/s"), "upper_frames_per_s"),
         )
     ),
-    Column(_("limit"), _only_results(_limits)),
-    Column(
+    FigureColumn(_("limit"), _only_results(_limits)),
+    FigureColumn(
         _("rates tried"),
         _only_results(lambda found: mean([float(len(r.series("trial_verdict"))) for r in found])),
         decimals=0,

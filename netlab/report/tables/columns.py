@@ -47,7 +47,7 @@ Why = Callable[[Record], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Generic[Row]):
+class FigureColumn(Generic[Row]):
     """One column of a table."""
 
     heading: str
@@ -75,7 +75,10 @@ class Column(Generic[Row]):
 
 
 def table(
-    title: str, corner: str, columns: Sequence[Column[Row]], rows: Iterable[tuple[str, str, Row]]
+    title: str,
+    corner: str,
+    columns: Sequence[FigureColumn[Row]],
+    rows: Iterable[tuple[str, str, Row]],
 ) -> Table:
     """A table with a line for each of ``rows``: its label, the key of the one cell that it is about
     (or empty), and what the columns are figures of.

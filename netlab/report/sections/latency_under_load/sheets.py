@@ -13,8 +13,8 @@ from netlab.experiment.records import FLOWS, Record
 from netlab.messages import Message, _, joined
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS
 from netlab.report.tables.columns import (
-    Column,
     Figure,
+    FigureColumn,
     OfTrials,
     Shown,
     Trials,
@@ -89,9 +89,9 @@ def _why_blank(record: Record) -> str:
     return record.why_blank
 
 
-def _time(heading: str, phase: str, percentile: str) -> Column[Trials]:
+def _time(heading: str, phase: str, percentile: str) -> FigureColumn[Trials]:
     of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
-    return Column(_in("ms", heading), mean_of_all(of, _why_no_time(phase, percentile)), "ms")
+    return FigureColumn(_in("ms", heading), mean_of_all(of, _why_no_time(phase, percentile)), "ms")
 
 
 _NO_REQUEST: Mapping[str, str] = {
@@ -108,15 +108,15 @@ _TOO_MANY_LOST: Mapping[str, str] = {
     ),
 }
 _INCREASE = number("increase_ns", 1e-6)
-_TRIPS: Sequence[Column[Trials]] = (
-    Column(_("trials"), trials_shown),
+_TRIPS: Sequence[FigureColumn[Trials]] = (
+    FigureColumn(_("trials"), trials_shown),
     _time(_("idle"), "idle", "p50"),
     _time(_("loaded"), "loaded", "p50"),
     _time(_("loaded, 99 %"), "loaded", "p99"),
     _time(_("after"), "after", "p50"),
-    Column(_in("ms", _("increase")), mean_of_all(_INCREASE, _why_no_increase), "ms"),
-    Column(_in("ms", "± 95 %"), half_width(_INCREASE, _why_no_increase), "ms"),
-    Column(
+    FigureColumn(_in("ms", _("increase")), mean_of_all(_INCREASE, _why_no_increase), "ms"),
+    FigureColumn(_in("ms", "± 95 %"), half_width(_INCREASE, _why_no_increase), "ms"),
+    FigureColumn(
         _in("%", _("lost under load")),
         share(number("loaded_lost_messages"), number("loaded_rtt_count"), _NO_REQUEST["loaded"]),
         "%",
@@ -132,14 +132,14 @@ def _ways(records: Sequence[Record]) -> tuple[str, ...]:
     return ("",) if len(ways) == 1 and "both" not in ways else tuple(filter(None, FLOWS))
 
 
-def _rate(way: str) -> Column[Trials]:
+def _rate(way: str) -> FigureColumn[Trials]:
     def of(trials: Trials) -> Shown:
         flow = _flow_in(trials[0], way)
         if flow is None:
             return Shown(why=[_("the load went the other way.")])
         return mean_of_all(_throughput(flow), _why_blank)(trials)
 
-    return Column(_in(MBIT_PER_S, _THROUGHPUT[way]), of, MBIT_PER_S)
+    return FigureColumn(_in(MBIT_PER_S, _THROUGHPUT[way]), of, MBIT_PER_S)
 
 
 def _flow_in(record: Record, way: str) -> str | None:
@@ -173,15 +173,15 @@ def _load_sheet(
     def rate(made: Callable[[Figure, Why], OfTrials]) -> Callable[[_Flow], Shown]:
         return lambda row: made(_throughput(row[1]), _why_blank)(row[0])
 
-    columns: list[Column[_Flow]] = [
-        Column(_in(MBIT_PER_S, _("throughput")), rate(mean_of_all), MBIT_PER_S),
-        Column(_in(MBIT_PER_S, "± 95 %"), rate(half_width), MBIT_PER_S),
-        Column(_("of the wire ceiling, %"), lambda row: _of_ceiling(row, link), "%"),
+    columns: list[FigureColumn[_Flow]] = [
+        FigureColumn(_in(MBIT_PER_S, _("throughput")), rate(mean_of_all), MBIT_PER_S),
+        FigureColumn(_in(MBIT_PER_S, "± 95 %"), rate(half_width), MBIT_PER_S),
+        FigureColumn(_("of the wire ceiling, %"), lambda row: _of_ceiling(row, link), "%"),
     ]
     if any(record.protocol == "UDP" for record in records):
-        columns.append(Column(_("messages lost, %"), _load_lost, "%"))
+        columns.append(FigureColumn(_("messages lost, %"), _load_lost, "%"))
     if any(_streams(record) > 1 for record in records):
-        columns.append(Column(_("fairness"), _fairness))
+        columns.append(FigureColumn(_("fairness"), _fairness))
     rows = [
         (joined(", ", [name, FLOWS[flow]]) if flow else name, cell, (trials, flow))
         for name, cell, trials in measured
@@ -235,7 +235,7 @@ def _connections_sheet(
 ) -> Iterator[Table]:
     """A line for each cell; nothing if there is no connection and no rate of round trips."""
     connects = any(record.number(f"{phase}_connections") for record in records for phase in PHASES)
-    columns: list[Column[Trials]] = []
+    columns: list[FigureColumn[Trials]] = []
     for phase in PHASES if connects else ():
         median, most = (number(f"{phase}_connect_{name}_ns", 1e-6) for name in ("p50", "max"))
         why = _why_no_connection(phase)
@@ -243,16 +243,16 @@ def _connections_sheet(
             (_("median"), mean_of_all(median, why)),
             (_("longest"), longest(most, why)),
         ):
-            columns.append(Column(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms"))
+            columns.append(FigureColumn(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms"))
     if connects:
         lost = share(_of_all("lost_connections"), _of_all("connections"), _NONE_REQUESTED)
-        columns.append(Column(_("lost, %"), lost, "%"))
+        columns.append(FigureColumn(_("lost, %"), lost, "%"))
     for name, words, why in (
         (_RATE, _("round trips per minute, loaded"), _why_no_rate),
         (_RPM, _("RPM"), _why_no_rpm),
     ):
         if any(record.number(name) for record in records):
-            columns.append(Column(words, mean_of_all(number(name), why), "1/min"))
+            columns.append(FigureColumn(words, mean_of_all(number(name), why), "1/min"))
     if columns:
         title = (
             _("{pairing}: connections up to their first answer", pairing=pairing_name)
