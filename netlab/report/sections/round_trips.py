@@ -149,9 +149,7 @@ _TIMES: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("longest, µs"), _longest, "µs"),
     FigureColumn(_("lost, %"), share(number("lost_messages"), _requests, _("not counted.")), "%"),
 )
-_HANDSHAKE: FigureColumn[Trials] = FigureColumn(
-    _("handshake, µs"), known("client_connect_mean_ns", 1e-3), "µs"
-)
+_HANDSHAKE = FigureColumn(_("handshake, µs"), known("client_connect_mean_ns", 1e-3), "µs")
 
 
 def _curves(test: str, title: str, records: Sequence[Record]) -> tuple[Chart, ...]:

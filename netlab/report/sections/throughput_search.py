@@ -18,8 +18,8 @@ from netlab.report.sections import bottlenecks, latency_and_bursts, loss_curve, 
 from netlab.report.tables.columns import (
     WHOLE,
     FigureColumn,
-    Of,
     Shown,
+    ShownOf,
     Trials,
     known,
     mean_of,
@@ -106,7 +106,7 @@ def _trials(trials: Trials) -> Shown:
     return trials_shown(trials, [_why_blank(trial) for trial in trials if trial.status != "ok"])
 
 
-def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> Of[Trials]:
+def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> ShownOf[Trials]:
     """Blank, with the reasons, if no trial has a result."""
 
     def shown(trials: Trials) -> Shown | float | str | None:

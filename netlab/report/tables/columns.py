@@ -36,7 +36,7 @@ class Shown:
 Trials = Sequence[Record]
 """All trials of a cell, with and without a result: what most rows are about."""
 Row = TypeVar("Row")
-Of = Callable[[Row], Shown | float | str | None]
+ShownOf = Callable[[Row], Shown | float | str | None]
 """Returns what a column shows of a row: words, or a figure in the column's unit."""
 OfTrials = Callable[[Trials], Shown]
 """Returns one figure of several trials."""
@@ -51,7 +51,7 @@ class FigureColumn(Generic[Row]):
     """One column of a table."""
 
     heading: str
-    of: Of[Row]
+    of: ShownOf[Row]
     unit: str = ""
     decimals: int = 2
     """At least so many; ``WHOLE`` for counts."""

@@ -158,7 +158,7 @@ def _throughput(flow: str) -> Figure:
     return of
 
 
-_Flow = tuple[Trials, str]
+_FlowOfTrials = tuple[Trials, str]
 """Trials of a cell, and the flow of them that a line is about."""
 
 
@@ -170,10 +170,10 @@ def _load_sheet(
 ) -> Table:
     """A line for each cell and direction."""
 
-    def rate(made: Callable[[Figure, Why], OfTrials]) -> Callable[[_Flow], Shown]:
+    def rate(made: Callable[[Figure, Why], OfTrials]) -> Callable[[_FlowOfTrials], Shown]:
         return lambda row: made(_throughput(row[1]), _why_blank)(row[0])
 
-    columns: list[FigureColumn[_Flow]] = [
+    columns: list[FigureColumn[_FlowOfTrials]] = [
         FigureColumn(_in(MBIT_PER_S, _("throughput")), rate(mean_of_all), MBIT_PER_S),
         FigureColumn(_in(MBIT_PER_S, "± 95 %"), rate(half_width), MBIT_PER_S),
         FigureColumn(_("of the wire ceiling, %"), lambda row: _of_ceiling(row, link), "%"),
@@ -190,7 +190,7 @@ def _load_sheet(
     return table(_("{pairing}: the load", pairing=pairing_name), _("load"), columns, rows)
 
 
-def _of_ceiling(row: _Flow, link: Link | None) -> Shown:
+def _of_ceiling(row: _FlowOfTrials, link: Link | None) -> Shown:
     trials, flow = row
     results = results_of(trials)
     first = results[0]
@@ -207,7 +207,7 @@ def _of_ceiling(row: _Flow, link: Link | None) -> Shown:
     return mean_of_all(of, _why_blank)(trials)
 
 
-def _load_lost(row: _Flow) -> Shown:
+def _load_lost(row: _FlowOfTrials) -> Shown:
     trials, flow = row
     if trials[0].protocol != "UDP":
         return Shown(why=[_("TCP retransmits what is lost.")])
@@ -218,7 +218,7 @@ def _load_lost(row: _Flow) -> Shown:
     )(trials)
 
 
-def _fairness(row: _Flow) -> Shown:
+def _fairness(row: _FlowOfTrials) -> Shown:
     trials, flow = row
     if _streams(trials[0]) < 2:
         return Shown(why=[_("there is only one stream.")])
