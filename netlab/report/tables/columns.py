@@ -35,8 +35,9 @@ class Shown:
 
 Trials = Sequence[Record]
 """All trials of a cell, with and without a result: what most rows are about."""
-Row = TypeVar("Row")
-ShownOf = Callable[[Row], Shown | float | str | None]
+Subject = TypeVar("Subject")
+"""What a line of a table is about."""
+ShownOf = Callable[[Subject], Shown | float | str | None]
 """Returns what a column shows of a row: words, or a figure in the column's unit."""
 OfTrials = Callable[[Trials], Shown]
 """Returns one figure of several trials."""
@@ -47,16 +48,16 @@ Why = Callable[[Record], str]
 
 
 @dataclass(frozen=True, slots=True)
-class FigureColumn(Generic[Row]):
+class FigureColumn(Generic[Subject]):
     """One column of a table."""
 
     heading: str
-    of: ShownOf[Row]
+    of: ShownOf[Subject]
     unit: str = ""
     decimals: int = 2
     """At least so many; ``WHOLE`` for counts."""
 
-    def place(self, row: Row, notes: Notes) -> TableCell:
+    def place(self, row: Subject, notes: Notes) -> TableCell:
         """The place of a row in this column."""
         shown = self.of(row)
         if isinstance(shown, str):
@@ -77,8 +78,8 @@ class FigureColumn(Generic[Row]):
 def table(
     title: str,
     corner: str,
-    columns: Sequence[FigureColumn[Row]],
-    rows: Iterable[tuple[str, str, Row]],
+    columns: Sequence[FigureColumn[Subject]],
+    rows: Iterable[tuple[str, str, Subject]],
 ) -> Table:
     """A table with a line for each of ``rows``: its label, the key of the one cell that it is about
     (or empty), and what the columns are figures of.
