@@ -152,7 +152,7 @@ def run(
     Raises ``MatrixError`` and ``UsageError`` for errors in files and arguments, ``HostError`` if
     nothing can be measured, ``LockedError`` if another run uses the folder or a host.
     """
-    from netlab.config.shipped import matrix_file
+    from netlab.config.matrix_file import matrix_file
     from netlab.runner.options import Options
     from netlab.runner.progress import Progress
     from netlab.runner.run import run as run_matrix

@@ -32,7 +32,7 @@ PLANTED = {
     "storeys": ("experiment/cells.py", FOR_TYPES, "netlab.config.document"),
     "knots": ("lab/programs.py", FUNCTION, "netlab.lab.life"),
     "records": ("store/journal.py", FUNCTION, "netlab.remote.agent"),
-    "lab": ("lab/shaping.py", FUNCTION, "netlab.ethernet"),
+    "lab": ("lab/network.py", FUNCTION, "netlab.ethernet"),
     "pure": ("experiment/cells.py", FUNCTION, "socket"),
     "statements": ("findings/buffers.py", FUNCTION, "tempfile"),
     "paramiko": ("runner/session.py", FOR_TYPES, "paramiko"),

@@ -15,7 +15,7 @@ from itertools import permutations
 from pathlib import Path
 
 from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words
-from netlab.experiment.pairings import named
+from netlab.experiment.hosts import named
 from netlab.findings.analysis import load
 
 HOSTS, MEASURED = 60, 40

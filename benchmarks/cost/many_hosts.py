@@ -16,8 +16,7 @@ import time
 from pathlib import Path
 
 from benchmarks.stage import NETLAB, ROOT, Verdict, finish
-from netlab.experiment.pairings import every_pairing, labels_of
-from netlab.experiment.round_robin import Match, rounds_of
+from netlab.experiment.hosts import Match, every_pairing, labels_of, rounds_of
 
 MATRIX = """\
 title: every host with every other

@@ -24,7 +24,7 @@ from netlab.compare.check_figures import limited_figures
 from netlab.compare.judge import Judged, smallest_shown
 from netlab.compare.runs import Compared, compare_runs
 from netlab.errors import IncompleteRun, Interrupted
-from netlab.experiment.expectations import Expectation
+from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import Analysis, load

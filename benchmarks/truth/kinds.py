@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.stage import ROOT, Verdict, finish, netlab
 from netlab import lab
 from netlab.ethernet import ceiling_bit_per_s
-from netlab.experiment.pairings import every_pairing, role_of, roles_of
+from netlab.experiment.hosts import every_pairing, role_of, roles_of
 from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab import lab
-from netlab.lab import LabOptions, LabState, quota
+from netlab.lab import LabOptions, LabState, programs
 from netlab.lab.plan import Cable, LabHost, LabPlan
 
 RECEIVER, SENDER = "linux-a", "linux-b"
@@ -84,7 +84,7 @@ class Site:
         inside = ["ip", "netns", "exec", namespace, *argv]
         group = self.group(host)
         if in_group and group is not None:
-            inside = quota.ControlGroup(group, {}).entered(inside)
+            inside = programs.ControlGroup(group, {}).entered(inside)
         return [*ENDS_WITH_US, *inside]
 
     def run(self, host: str, *argv: str) -> str:
@@ -115,13 +115,13 @@ class Site:
 
     def group(self, host: str) -> Path | None:
         """The control group of a host; ``None`` if it has none."""
-        controller = quota.controller()
+        controller = programs.quota_controller()
         folder = None if controller is None else controller.folder / self.host(host).namespace
         return folder if folder is not None and folder.is_dir() else None
 
     def set_quota(self, host: str, share: float | None) -> None:
         """Limit a host to this share of one CPU from now on; ``None``: no limit."""
-        controller, group = quota.controller(), self.group(host)
+        controller, group = programs.quota_controller(), self.group(host)
         if controller is None or group is None:
             raise RuntimeError("this machine has no control group that sets a CPU quota")
         limits = dict([NO_QUOTA[controller.version]]) if share is None else controller.limit(share)
@@ -184,7 +184,7 @@ def standing(kind: str, name: str) -> Iterator[Site]:
     """
     lab.down(name)
     wish = dict(LABS[kind])
-    if kind in WITH_GROUPS and quota.controller() is not None:
+    if kind in WITH_GROUPS and programs.quota_controller() is not None:
         wish["cpu_shares"] = dict.fromkeys((RECEIVER, SENDER), UNLIMITED_CPUS)
     try:
         site = Site(kind, lab.up(LabOptions(name=name, **wish)))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU, Site
-from netlab.lab.shaping import OVERHEAD_BYTES
+from netlab.lab.network import OVERHEAD_BYTES
 
 Measure = Callable[[Site], float]
 """A function that measures the present state of a lab."""

@@ -37,8 +37,7 @@ def chosen_words(context: click.Context, parameter: click.Parameter, prefix: str
 
     For ``--redo``, also the keys of the cells, and ``failed``.
     """
-    from netlab.config.matrix_file import load_matrix
-    from netlab.config.shipped import matrix_file
+    from netlab.config.matrix_file import load_matrix, matrix_file
     from netlab.errors import NetlabError
     from netlab.experiment.matrix import expand
 
@@ -79,7 +78,7 @@ RUN = click.argument("folder", type=FOLDER, metavar="RUN")
 
 
 def _matrix(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
-    from netlab.config.shipped import matrix_file
+    from netlab.config.matrix_file import matrix_file
 
     return matrix_file(path)
 

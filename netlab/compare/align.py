@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.comparisons import Comparison
+from netlab.experiment.cells import Comparison
 from netlab.experiment.records import Record, Status
 from netlab.experiment.settings import Level
 from netlab.messages import _, joined

@@ -22,7 +22,7 @@ from netlab.compare.forbidden import FindingSentences, held_against_findings
 from netlab.compare.history.held_against import HeldRun
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
-from netlab.experiment.expectations import Expectation
+from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status
 from netlab.messages import counted
@@ -204,7 +204,7 @@ def _read_expectations(
     With ``kinds``, MatrixError if a forbidden kind of finding is not one of them.
     """
     if expect is not None:
-        from netlab.config.expect_file import load_expectations
+        from netlab.config.matrix_file import load_expectations
 
         return load_expectations(expect, kinds)
     from netlab.config.matrix_file import expectations_in

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netlab.experiment.expectations import Expectation
+from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import FLOWS, FlowValues, Record, Status
 from netlab.results.ceilings import ceiling_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.expectations import Expectation
+from netlab.experiment.cells import Expectation
 from netlab.experiment.records import Record, Status
 from netlab.messages import counted
 

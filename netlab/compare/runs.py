@@ -16,7 +16,7 @@ from netlab.compare.judge import Judged, Method, judge, judge_groups, method_of
 from netlab.compare.matching import Agreement, agreement
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
-from netlab.experiment.comparisons import OF_A_CELL, Comparison
+from netlab.experiment.cells import OF_A_CELL, Comparison
 from netlab.experiment.records import Record
 from netlab.experiment.settings import Level
 from netlab.results.labels import setting, setting_name, setting_value

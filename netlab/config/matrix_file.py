@@ -1,7 +1,6 @@
-"""Reads and validates a matrix file; every fault has file, line, column and key path.
+"""Reads and validates a matrix file, its overrides and goals; every fault has its place.
 
-A cell is one combination of a pairing (server and client), a kind of test, and settings. An axis is
-a setting with several values. The settings of a cell come from four layers; a later layer wins:
+The settings of a cell come from four layers; a later layer wins:
 
 1. the built-in defaults in ``kinds/``,
 2. the matrix's ``defaults``,
@@ -17,27 +16,214 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from netlab.config.checks import checked, unknown_mirrors, unknown_variants
-from netlab.config.commands.variant_model import variants_of
-from netlab.config.document import Document, check, load_document, read_document
-from netlab.config.goals import comparisons_of, expectations_of, idle, unknown_kinds
-from netlab.config.inventory import load_inventory
-from netlab.config.matrix_model import MatrixFile, model_for
-from netlab.config.merge import grids_of, layers_of, most_repeats, scaled, too_many
-from netlab.config.overrides import Overrides, overrides_of
+from pydantic import Field, create_model
+
+from netlab.config.checks import (
+    checked,
+    grids_of,
+    layers_of,
+    meant_by,
+    most_repeats,
+    refuse_what_echoes_lack,
+    scaled,
+    too_many,
+    unknown_mirrors,
+    unknown_variants,
+)
+from netlab.config.document import (
+    Document,
+    Section,
+    check,
+    did_you_mean,
+    load_document,
+    read_document,
+    validate,
+)
+from netlab.config.inventory import load_inventory, refuse_unknown_hosts
+from netlab.config.models import (
+    ExpectSection,
+    ListedPairings,
+    MatrixFile,
+    Running,
+    defaults_section,
+    expect_section,
+    keys_of,
+    model_for,
+)
+from netlab.config.sections import variants_of
+from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
 from netlab.errors import Fault, MatrixError, UsageError
-from netlab.experiment.cells import Cell, Grid, expansion
-from netlab.experiment.comparisons import Comparison
-from netlab.experiment.expectations import Expectation
-from netlab.experiment.matrix import Link, LongPath, Matrix, NamedMirror
+from netlab.experiment.cells import SEVERITIES, Cell, Comparison, Expectation, Grid, When, expansion
+from netlab.experiment.hosts import Inventory
+from netlab.experiment.kinds import EXCLUSIVE, FIELDS
+from netlab.experiment.matrix import Link, LongPath, Matrix, NamedMirror, StealRule, StopRule
 from netlab.experiment.settings import Level
-from netlab.experiment.stopping import StealRule, StopRule
-from netlab.experiment.variants.variant import content_of
+from netlab.experiment.variants import content_of
+
+
+class Scaling(Section):
+    """``scale``, only for ``--set``: in a file, it would change the meaning of its counts."""
+
+    scale: float = Field(default=1.0, gt=0, le=1000, description="Factor for every count.")
+
+
+class Listing(Section):
+    """Only a list may replace the pairings; "every host with every other" needs the inventory."""
+
+    pairings: ListedPairings = Field(description="Server first, such as [LL, WL].")
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """Overrides by name, with values as the file would have them."""
+
+    settings: Mapping[str, Any]
+    """Settings of the tests."""
+    running: Mapping[str, Any]
+    """How the matrix is run, and its pairings."""
+    scale: float
+    """Factor for every ``count``."""
+
+    @property
+    def repeats_are_set(self) -> bool:
+        """Whether the overrides set the number of trials, for every test."""
+        return bool({"repeats", "until"} & self.running.keys())
+
+    def over(self, model: MatrixFile) -> MatrixFile:
+        """The model with these overrides.
+
+        If one of ``repeats`` and ``until`` is set, the other one is reset, and so are the
+        ``repeats`` of single tests.
+        """
+        update = dict(self.running)
+        if self.repeats_are_set:
+            update = {"repeats": 1, "until": None} | update
+            tests = [test.model_copy(update={"repeats": None}) for test in model.tests]
+            update["tests"] = tests
+        return model.model_copy(update=update)
+
+
+def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
+    """Parse ``--set`` texts by name. UsageError with every fault, one per line."""
+    defaults = defaults_section(frozenset(texts))
+    values: dict[type[Section], dict[str, Any]] = {
+        defaults: {}, Running: {}, Listing: {}, Scaling: {}
+    }  # fmt: skip
+    wrong: list[str] = []
+    for name, text in texts.items():
+        section = next((kind for kind in values if name in kind.model_fields), None)
+        if section is None:
+            names = [field for kind in values for field in kind.model_fields]
+            wrong.append(f"--set {name}: no such setting{did_you_mean(name, names)}")
+            continue
+        try:
+            document = load_document(f"{name}: {text}", f"--set {name}={text}")
+            if len(document.data) > 1:
+                wrong.append(f"--set {name}: takes one value on one line")
+            values[section][name] = getattr(validate(document, section), name)
+        except MatrixError as error:
+            wrong += [f"{fault.file}: {fault.message}" for fault in error.faults]
+    settings, run_settings = values[defaults], values[Running]
+    wrong += _idle(settings, model)
+    pairs = [*((NAME_OF[a], NAME_OF[b], settings) for a, b in EXCLUSIVE)]
+    for first, second, group in [*pairs, ("repeats", "until", run_settings)]:
+        if first in group and second in group:
+            wrong.append(f"--set {first} and --set {second} exclude each other: give one of them")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    return Overrides(settings, run_settings | values[Listing], values[Scaling].get("scale", 1.0))
+
+
+def _idle(settings: Iterable[str], model: MatrixFile) -> list[str]:
+    fields = {field for test in model.tests for field in FIELDS[test.test]}
+    return [
+        f"--set {name}: no test of this matrix has this setting; it belongs to {kinds_with(name)}"
+        for name in settings
+        if FIELD_OF[name] not in fields
+    ]
+
+
+_HAVING = {
+    "throughput": "a throughput (`stream` tests have one)",
+    "loss": "a loss (`stream` and `round_trip` tests over UDP have one)",
+    "round_trip": "a round trip (`round_trip` and `connect` tests have one)",
+    "payload": "a payload (`payload_search` tests have one)",
+    "frames": "a rate without loss (`throughput_search` tests have one)",
+    "baseline": "a figure",
+    "no": "findings",
+}
+
+
+def comparisons_of(model: MatrixFile) -> tuple[Comparison, ...]:
+    """The comparisons in a matrix's ``compare``."""
+    return tuple(
+        Comparison(section.name, _side(section.baseline), _side(section.contender))
+        for section in model.compare or []
+    )
+
+
+def expectations_of(expect: Sequence[ExpectSection] | None) -> tuple[Expectation, ...]:
+    """The expectations of a file's ``expect``, one per quantity."""
+    return tuple(bound for _, expectation in _expectations(expect) for bound in expectation)
+
+
+def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Faults: comparisons and expectations that apply to no cell (combination of settings) of the
+    matrix, and a ``target`` in a matrix without streams over TCP.
+    """
+    if not model.compare and not model.expect and model.target is None:
+        return
+    layers = layers_of(document, model, {})
+    cells = expansion(model.pairing_names, tuple(grids_of(model, layers, set()))).cells
+    plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
+    tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
+    if model.target is not None and not tcp:
+        where = "`stream` tests over TCP, and this matrix has none"
+        yield document.fault(("target",), f"applies only to {where}")
+    for index, comparison in enumerate(comparisons_of(model)):
+        message = comparison.fault(plain)
+        if message is not None:
+            yield document.fault(("compare", index), message)
+    for index, expectations in _expectations(model.expect):
+        for expectation in expectations:
+            if not any(expectation.is_about(cell) for cell in plain):
+                message = f"applies to no cell with {_HAVING[expectation.what]}"
+                yield document.fault(("expect", index, expectation.what), message)
+
+
+def unknown_kinds(
+    document: Document, expect: Sequence[ExpectSection] | None, kinds: Collection[str]
+) -> Iterator[Fault]:
+    """Faults: kinds of findings that do not exist; ``kinds`` are the known ones."""
+    words = (*SEVERITIES, *kinds)
+    for index, section in enumerate(expect or []):
+        listed = isinstance(document.at(("expect", index)).get("no"), list)
+        for place, word in enumerate(section.no or ()):
+            if word not in words:
+                near = did_you_mean(word, words) or "; docs/findings.md lists them all"
+                path = ("expect", index, "no", *((place,) if listed else ()))
+                yield document.fault(path, f"`{word}` is not a kind of finding{near}")
+
+
+def _side(section: Any) -> dict[str, Level]:
+    return {FIELD_OF.get(name, name): getattr(section, name) for name in section.model_fields_set}
+
+
+def _expectations(
+    expect: Sequence[ExpectSection] | None,
+) -> Iterator[tuple[int, tuple[Expectation, ...]]]:
+    """Index of each section of ``expect``, and the expectations in the section."""
+    for index, section in enumerate(expect or []):
+        yield index, section.expectations(_meant(section.when), _meant(section.unless))
+
+
+def _meant(section: Section | None) -> When:
+    return {} if section is None else meant_by(section)
 
 
 def load_matrix(
@@ -277,3 +463,78 @@ def _plain(levels: Iterable[Level]) -> Any:
 
 def _canonical(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+class ExpectFile(Section):
+    """A file with expectations of a run and nothing else."""
+
+    expect: list[ExpectSection]
+
+
+def load_expectations(path: Path, kinds: Collection[str] | None = None) -> tuple[Expectation, ...]:
+    """The expectations of a file.
+
+    ``kinds`` are the known kinds of findings; if it is ``None``, ``expect:`` may name any kind.
+    Raises UsageError if the file cannot be read or is a matrix without ``expect:``, and MatrixError
+    with every fault.
+    """
+    document = read_document(path)
+    model: ExpectFile | MatrixFile
+    if "tests" in document.data:
+        model = validate(document, model_for(document.data))
+        if not model.expect:
+            raise UsageError(f"{path}: a matrix without `expect:`, so there is nothing to check")
+    else:
+        section: Any = expect_section(frozenset(keys_of(document.data)))
+        listed = Annotated[list[section], Field(min_length=1, max_length=100)]
+        file_model = create_model("ExpectFile", __base__=ExpectFile, expect=(listed, ...))
+        model = validate(document, file_model)
+    if kinds is not None and any(section.no for section in model.expect):
+        faults = [*unknown_kinds(document, model.expect, kinds)]
+        if faults:
+            raise MatrixError(faults)
+    return expectations_of(model.expect)
+
+
+PACKAGE = Path(__file__).resolve().parent.parent
+FOLDERS = (PACKAGE / "matrices", PACKAGE.parent / "matrices")
+"""The folder in an installed netlab, and the folder in a checkout."""
+
+
+def names() -> tuple[str, ...]:
+    """The names of all shipped matrices, sorted."""
+    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+
+
+def matrix_file(path: Path) -> Path:
+    """``path`` if it is a file or looks like a path; otherwise the shipped matrix of that name.
+
+    Raises UsageError for a plain name that is neither a file nor a shipped matrix.
+    """
+    if path.exists() or path.suffix or path.name != str(path):
+        return path
+    file = _folder() / f"{path}.yaml"
+    if file.is_file():
+        return file
+    raise UsageError(
+        f"there is no file {path}, and no shipped matrix of that name: "
+        f"there are {', '.join(names())}"
+    )
+
+
+def _folder() -> Path:
+    installed, checkout = FOLDERS
+    return installed if installed.is_dir() else checkout
+
+
+def inventory_for(matrix: Matrix, file: Path) -> Inventory:
+    """The inventory in ``file``, which may be the matrix itself.
+
+    Raises MatrixError for hosts that the inventory lacks and for settings that an echo cannot have.
+    Raises UsageError if the inventory cannot be read, or if an observed host has no agent.
+    """
+    inventory = load_inventory(file)
+    refuse_unknown_hosts(matrix, inventory)
+    inventory = inventory.observing(matrix.observe)
+    refuse_what_echoes_lack(matrix, inventory)
+    return inventory

@@ -28,7 +28,7 @@ _STEPS = {
 
 def schema_text() -> str:
     """The schema, generated from the model of a matrix file, with a final line feed."""
-    from netlab.config.matrix_model import whole_model
+    from netlab.config.models import whole_model
     from netlab.config.settings import UNITS_IN_SCHEMA
 
     schema = _plain(whole_model().model_json_schema(by_alias=True))

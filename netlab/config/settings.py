@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from netlab.config.document import Section
-from netlab.experiment import pairings
+from netlab.experiment import hosts
 from netlab.experiment.hosts import OS_NAMES
 from netlab.experiment.kinds import FIELDS, ROWS
 from netlab.experiment.settings import (
@@ -194,10 +194,10 @@ _IN_DOCUMENTS = frozenset("ON")
 
 
 def _pairing(value: str) -> str:
-    if pairings.is_by_name(value):
-        pairings.roles_of(value)
+    if hosts.is_by_name(value):
+        hosts.roles_of(value)
         return value
-    if pairings.LETTERS.fullmatch(value):
+    if hosts.LETTERS.fullmatch(value):
         unknown = sorted(set(value) - OS_NAMES.keys() - _IN_DOCUMENTS)
         if unknown:
             systems = ", ".join(f"{letter} {name}" for letter, name in OS_NAMES.items())
@@ -210,7 +210,7 @@ def _pairing(value: str) -> str:
 
 
 def _role(value: str) -> str:
-    pairings.role_of(value)
+    hosts.role_of(value)
     return value
 
 

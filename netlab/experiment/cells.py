@@ -1,8 +1,10 @@
-"""Expands a matrix into its cells: the product of the axes, after the matrix's rules. No I/O.
+"""A matrix's cells: the product of the axes after its rules; what compares, bounds and needs them.
 
-An axis is a setting with the list of its values in a matrix; a level is one of these values. The
-product of the axes has every combination of one level of each axis. The matrix's rules change some
-combinations and exclude others.
+A level is one value of an axis. The product of the axes has every combination of one level of each
+axis; the matrix's rules change some combinations and exclude others. A comparison has two sides:
+the contender is compared with the baseline. An expectation is one bound on one quantity. Its limit
+may be a share of the wire ceiling, the highest payload rate that the framing on the link allows;
+the same share is then a different figure in each cell.
 """
 
 from __future__ import annotations
@@ -10,22 +12,27 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from netlab.experiment.feasibility import faults_of
+from netlab.experiment.hosts import EndName
 from netlab.experiment.kinds import (
     DEFAULTS_OF,
+    FIELDS,
     ONLY_OF_TCP,
     ONLY_OF_UDP,
+    ROWS,
     SETUPS,
+    LatencyUnderLoad,
     PayloadSearch,
     TestSettings,
     ThroughputSearch,
 )
 from netlab.experiment.settings import Level, Scalar
+from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,3 +281,298 @@ def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
     idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
     defaults = DEFAULTS_OF[test]
     return {name: defaults[name] if name in idle else level for name, level in settings.items()}
+
+
+Side = Literal["baseline", "contender"]
+
+OF_A_CELL = ("pairing", "test")
+"""Fields of a cell that a side may name in addition to settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Pairs of cells that differ only in the fields that the two sides name.
+
+    Both sides name the same fields: settings (``message_bytes``), ``pairing`` or ``test``.
+    """
+
+    name: str
+    baseline: Mapping[str, Level]
+    contender: Mapping[str, Level]
+
+    def side_of(self, cell: Mapping[str, Level]) -> Side | None:
+        """The side that a cell is on, or ``None`` if it is on neither side.
+
+        ``cell`` holds the cell's settings, its ``pairing`` and its ``test``.
+        """
+        if _agrees(cell, self.baseline):
+            return "baseline"
+        return "contender" if _agrees(cell, self.contender) else None
+
+    def rest_of(self, cell: Mapping[str, Level]) -> frozenset[tuple[str, Level]]:
+        """The fields of ``cell``, with their values, that the other cell of its pair must have too.
+
+        If protocols are compared, settings that only one protocol has are left out.
+        """
+        left_out = {*self.baseline}
+        if "protocol" in left_out:
+            left_out |= ONLY_OF_TCP | ONLY_OF_UDP
+        return frozenset(
+            (name, level)
+            for name, level in cell.items()
+            if name not in left_out and level is not None
+        )
+
+    def pairs_in(self, cells: Sequence[Mapping[str, Level]]) -> list[tuple[int, int]]:
+        """For each pair, the indices of baseline and contender in ``cells``, sorted by baseline."""
+        contenders = {
+            self.rest_of(cell): index
+            for index, cell in enumerate(cells)
+            if self.side_of(cell) == "contender"
+        }
+        pairs = (
+            (index, contenders.get(self.rest_of(cell)))
+            for index, cell in enumerate(cells)
+            if self.side_of(cell) == "baseline"
+        )
+        return [(index, partner) for index, partner in pairs if partner is not None]
+
+    def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
+        """Why there is nothing to compare among ``cells``; ``None`` if there is something."""
+        if self.baseline.keys() != self.contender.keys():
+            return "`baseline` and `contender` must name the same settings, one value each"
+        if self.baseline == self.contender:
+            return "`baseline` and `contender` are equal"
+        for side in ("baseline", "contender"):
+            if all(self.side_of(cell) != side for cell in cells):
+                return f"the {side} matches no cell"
+        if not self.pairs_in(cells):
+            return "no two cells differ in these settings alone"
+        return None
+
+
+def _agrees(cell: Mapping[str, Level], levels: Mapping[str, Level]) -> bool:
+    return all(cell.get(name) == level for name, level in levels.items())
+
+
+What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline", "no"]
+"""Subject of the expectation: a quantity; ``baseline``, the whole cell compared with an earlier
+run; or ``no``, the absence of a kind of finding.
+"""
+
+Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "baseline", "findings"]
+"""Unit of a limit: a physical unit, a share of something, or a number of findings."""
+
+SEVERITIES = ("warning", "note")
+"""Severities of findings. In place of a kind of finding, such a word means every kind that has this
+severity."""
+
+NAMES: Mapping[What, str] = {
+    "throughput": "throughput",
+    "loss": "loss",
+    "round_trip": "mean round trip",
+    "payload": "payload",
+    "frames": "rate without loss",
+    "baseline": "against the baseline",
+    "no": "findings",
+}
+
+_TESTS: Mapping[What, frozenset[str]] = {
+    "throughput": frozenset({"stream"}),
+    "loss": frozenset({"stream", "round_trip"}),
+    "round_trip": frozenset({"round_trip", "connect"}),
+    "payload": frozenset({"payload_search"}),
+    "frames": frozenset({"throughput_search"}),
+    "baseline": frozenset(FIELDS),
+    "no": frozenset(FIELDS),
+}
+"""Subject → the kinds of test that have it."""
+
+When = Mapping[str, frozenset[Level]]
+"""Field of a setting (or ``pairing``, ``test``) → the values that match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """One bound on one quantity of some cells."""
+
+    what: What
+    bound: Literal["at least", "at most"]
+    limit: float
+    """In the unit ``of``; 0 to 1 for a share."""
+    of: Of
+    when: When = field(default_factory=dict)
+    """The expectation applies to the cells that match all of these conditions. Without conditions,
+    it applies to every cell."""
+    unless: When = field(default_factory=dict)
+    """Cells that match all of these conditions are left out. It is empty if no cell is left out."""
+    forbidden: str = ""
+    """If ``what`` is ``no``: the kind of finding that must not occur, or a severity."""
+
+    def is_about(self, cell: Mapping[str, Level]) -> bool:
+        """Whether the expectation applies to a cell, and the cell has the quantity.
+
+        ``cell`` holds the cell's settings, its ``pairing`` and its ``test``. TCP loses nothing, so
+        an expectation of loss does not apply to cells with TCP.
+        """
+        if cell["test"] not in _TESTS[self.what]:
+            return False
+        if self.what == "loss" and cell.get("protocol") != "UDP":
+            return False
+        return _meets(cell, self.when) and not (self.unless and _meets(cell, self.unless))
+
+    def is_met_by(self, figure: float) -> bool:
+        """Whether a figure in the unit ``of`` is within the bound."""
+        return figure >= self.limit if self.bound == "at least" else figure <= self.limit
+
+    def words(self, figure: float) -> str:
+        """A figure as text, in the same unit as the limit, such as ``94.1 % of the ceiling``.
+
+        A figure near the limit has as many digits as are needed to distinguish it from the limit.
+        """
+        if figure == self.limit or abs(figure - self.limit) > _NEAR * self.limit:
+            return self._short(figure)
+        scale, unit = _WRITTEN[self.of]
+        for digits in range(4, 17):
+            text, limit = (f"{value / scale:.{digits}g}" for value in (figure, self.limit))
+            if text != limit:
+                break
+        return f"{plain_figures(float(text), 12)}{unit}"
+
+    def _short(self, figure: float) -> str:
+        if self.of == "bit/s":
+            return format_rate(figure)
+        if self.of == "ns":
+            return format_seconds(figure / 1e9)
+        if self.of == "bytes":
+            return format_bytes(round(figure))
+        if self.of == "1/s":
+            return f"{figure:,.0f}/s"
+        return format_share(figure) + _WRITTEN[self.of][1].removeprefix(" %")
+
+    def __str__(self) -> str:
+        scale, unit = _WRITTEN[self.of]
+        # A share keeps its digits: 99.95 % must not become 100 %.
+        limit = (
+            f"{plain_figures(self.limit / scale, 9)}{unit}"
+            if "%" in unit
+            else self._short(self.limit)
+        )
+        if self.what == "baseline":
+            return f"no worse than the baseline by {limit}"
+        if self.what == "no":
+            return f"no {self.forbidden}"
+        return f"{NAMES[self.what]} {self.bound} {limit}"
+
+
+_NEAR = 0.01
+"""A figure is near the limit if it differs from the limit by less than this share of the limit."""
+
+_WRITTEN: Mapping[Of, tuple[float, str]] = {
+    "bit/s": (1e6, " Mbit/s"),
+    "ns": (1e3, " us"),
+    "bytes": (1, " B"),
+    "1/s": (1, "/s"),
+    "findings": (1, ""),
+    "share": (0.01, " %"),
+    "baseline": (0.01, " %"),
+    "ceiling": (0.01, " % of the ceiling"),
+    "line rate": (0.01, " % of the line rate"),
+}
+"""Unit of a limit → scale and text of the unit in which it is written."""
+
+
+def _meets(cell: Mapping[str, Level], conditions: When) -> bool:
+    """Whether each setting in ``conditions`` has one of the given values in a cell. A setting that
+    the cell's kind of test does not have matches no value, not even ``None`` (the host's default).
+    """
+    fields = FIELDS[str(cell["test"])] | {"pairing", "test"}
+    return all(name in fields and cell.get(name) in levels for name, levels in conditions.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Something that the probe of one end must be able to do."""
+
+    role: EndName
+    capability: str
+    """A word of ``capabilities`` in `hello`, docs/protocol.md."""
+    what: str
+    """The cell's setting that requires it."""
+    needed: bool = True
+    """False: without the capability the cell is measured anyway, and its record shows the lack."""
+
+
+_BOTH: tuple[EndName, EndName] = ("server", "client")
+
+
+def demands(cell: Cell) -> tuple[Demand, ...]:
+    """All demands of a cell on its two ends."""
+    return _demands_of(cell.test, cell.setup)
+
+
+def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[Demand, ...]:
+    """The demands that the cell's ends do not meet.
+
+    ``can`` has the capabilities of each end. An end whose capabilities are unknown (``None``) is
+    assumed to meet all demands.
+    """
+    return tuple(
+        demand
+        for demand in demands(cell)
+        if (capabilities := can.get(demand.role)) is not None
+        and demand.capability not in capabilities
+    )
+
+
+@lru_cache(maxsize=1024)
+def _demands_of(test: str, setup: TestSettings) -> tuple[Demand, ...]:
+    """The demands do not depend on the pairing, of which a matrix may have many thousands."""
+    return tuple(_demands(test, setup))
+
+
+def _demands(test: str, setup: TestSettings) -> Iterator[Demand]:
+    settings: Mapping[str, Level] = {**_BY_ITSELF.get(test, {}), **setup.settings()}
+    protocol = str(settings["protocol"])
+    kind = {
+        "payload_search": "round_trip" if protocol == "UDP" else "stream",
+        "latency_under_load": "stream",
+    }
+    rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
+    for role in _BOTH:
+        yield Demand(role, kind.get(test, test), f"test: {test}")
+        yield Demand(role, protocol.lower(), f"protocol: {protocol}")
+        if isinstance(setup, LatencyUnderLoad):
+            request_protocol = setup.request_protocol
+            yield Demand(role, "round_trip", f"test: {test}")
+            yield Demand(role, request_protocol.lower(), f"request_protocol: {request_protocol}")
+            if setup.connections() is not None:
+                yield Demand(role, "connect", "connect_rate")
+                yield Demand(role, "tcp", "connect_rate")
+        for row in rows:
+            need, level = row.need, settings[row.field]
+            if need is None or row.only_of not in (None, protocol):
+                continue
+            if need.at in (None, level) and _is_of(settings, role, need.of):
+                word = str(level).lower() if isinstance(level, bool) else str(level)
+                setting_words = need.what or f"{row.key}: {word}"
+                yield Demand(role, need.capability or word, setting_words, needed=need.vital)
+
+
+_FIRST = (
+    "ip_version dscp dont_fragment udp_checksum server_cpu client_cpu server_cpus client_cpus "
+    "latency send_method receive"
+)
+"""Demands that are reported first if a host lacks several, in this order."""
+
+_BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragment": True}}
+"""Kind of test → settings whose demands it has, although it does not have the settings."""
+
+
+def _is_of(settings: Mapping[str, Level], role: EndName, party: str) -> bool:
+    """Whether ``party`` means this end; the direction of a stream decides which end sends."""
+    if party not in ("sender", "receiver"):
+        return party in ("both", role)
+    direction = settings.get("direction")
+    sends = {"client-sends": "client", "server-sends": "server"}.get(str(direction), role) == role
+    return sends if party == "sender" else direction == "both" or not sends

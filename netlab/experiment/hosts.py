@@ -1,24 +1,216 @@
-"""The inventory: the hosts, their addresses and logins, and the hosts of each pairing.
+"""The hosts of an inventory, the pairings of a matrix, and the rounds in which these meet.
 
-A pairing is the server and the client of a measurement: the letters of two systems, such as ``WL``,
-or two hosts by name, such as ``nas+laptop``. Each side of a pairing by name is a role: ``nas``, or
-``nas@lan`` for a host in one of its networks. An agent is netlab's program (its probe) that runs on
-a host and does what netlab requests. An observed host, such as the device under test, is a host
-whose load and drops are recorded.
+A pairing is two systems by their letters, such as ``WL``, which mean any hosts with these systems,
+or two hosts by name, such as ``nas+laptop``; the server comes first. Each side of a pairing by name
+is a role: a host, or a host in one of its networks. In ``nas+guest@bridge``, the host guest is
+reached at its test address in its network ``bridge``. An observed host, such as the device under
+test, is a host whose load and drops are recorded.
+
+A measurement between two machines is called a meeting. The meetings of a round take place at the
+same time: no machine, and no shared link or switch, is in two of them. If all machines meet each
+other once, the plan is a round robin, with the rounds of the circle method (Kirkman, Cambridge and
+Dublin Math. J. 2, 1847): for n machines, n even, the meeting of i and j is in round i + j modulo
+n - 1. The meetings are taken in the order of the circle. Each meeting gets the earliest round in
+which its machines and shared links are free. If every pair meets once in each direction, the result
+is the circle's own rounds. If some machines have several hosts, there may be a plan with fewer
+rounds. Without shared links, the plan has at most twice as many rounds as its busiest machine has
+meetings. Meetings within one machine use no cable, and load the machine more than other meetings
+do. So they have rounds of their own, after all other rounds.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
+from typing import Literal, TypeVar
 
 from netlab.errors import UsageError
-from netlab.experiment.pairings import SEPARATOR, every_pairing, is_by_name, role_of, roles_of
-from netlab.experiment.round_robin import Match
 from netlab.messages import _
+
+SEPARATOR = "+"
+AT = "@"
+
+EndName = Literal["server", "client"]
+"""The two ends of a pairing."""
+
+_WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
+ROLE = re.compile(rf"(?P<host>{_WORD})(?:{AT}(?P<network>{_WORD}))?", re.ASCII)
+LETTERS = re.compile(r"[A-Z]{2}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One side of a pairing by name."""
+
+    host: str
+    network: str | None = None
+    """The network in which the host is reached; ``None``: the one that the test's settings name."""
+
+    def __str__(self) -> str:
+        return self.host if self.network is None else f"{self.host}{AT}{self.network}"
+
+
+def is_by_name(pairing: str) -> bool:
+    """Whether a pairing names its two hosts."""
+    return SEPARATOR in pairing
+
+
+def named(server: str, client: str) -> str:
+    """The pairing of two roles."""
+    return f"{server}{SEPARATOR}{client}"
+
+
+@lru_cache(maxsize=4096)
+def role_of(text: str) -> Role:
+    """Parse a role; raises ValueError with a message for the user."""
+    match = ROLE.fullmatch(text)
+    if match is None:
+        raise ValueError(
+            f"{text[:80]!r} is neither a valid name of a host, such as nas, nor HOST@NETWORK"
+        )
+    return Role(match["host"], match["network"])
+
+
+def roles_of(pairing: str) -> tuple[Role, Role]:
+    """Server and client of a pairing by name; raises ValueError with a message for the user."""
+    server, separator, client = pairing.partition(SEPARATOR)
+    if not separator:
+        raise ValueError(f"{pairing[:80]!r} does not name two hosts, such as nas+laptop")
+    return role_of(server), role_of(client)
+
+
+def labels_of(pairing: str) -> tuple[str, str]:
+    """Labels of server and client: their roles, or the letters of their systems."""
+    if is_by_name(pairing):
+        server, _, client = pairing.partition(SEPARATOR)
+        return server, client
+    return pairing[:1], pairing[1:]
+
+
+def every_pairing(
+    roles: Sequence[str],
+    *,
+    machines: Mapping[str, str],
+    never_clients: Iterable[str] = (),
+    inside: bool = True,
+) -> tuple[str, ...]:
+    """Each ordered pair of ``roles`` once, by server, then by client, in the order given.
+
+    ``machines`` maps each host to its machine. With ``inside`` the pairs within one machine are
+    included, also each role with itself. ``never_clients`` are roles that can only be servers.
+    """
+    idle = frozenset(never_clients)
+    places = [(role, machines[role_of(role).host]) for role in roles]
+    clients = [(role, machine) for role, machine in places if role not in idle]
+    return tuple(
+        [
+            named(server, client)
+            for server, server_machine in places
+            for client, client_machine in clients
+            if inside or server_machine != client_machine
+        ]
+    )
+
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The needs of a measurement between two hosts."""
+
+    pairing: str
+    server_machine: str
+    client_machine: str
+    shares: frozenset[str] = frozenset()
+    """Links and switches that no other meeting may use at the same time."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether both hosts are on one machine, so that no cable is used."""
+        return self.server_machine == self.client_machine
+
+    @property
+    def needs(self) -> tuple[str | tuple[str, str], ...]:
+        """Everything that the meeting occupies: the machines by name, and links and switches as
+        ``("share", name)``, each once. A meeting within a machine uses no link.
+        """
+        if self.inside:
+            return (self.server_machine,)
+        machines = (self.server_machine, self.client_machine)
+        if not self.shares:
+            return machines
+        return (*machines, *(("share", name) for name in self.shares))
+
+
+def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
+    """Each meeting in exactly one round; the same meetings give the same rounds.
+
+    The two directions of a pair follow each other, so that a slow change of the network affects
+    both directions alike. Several meetings of one pairing count separately. 200 hosts, each with
+    every other in both directions, take 398 rounds of 100 meetings.
+    """
+    outside: list[Match] = []
+    inside: list[Match] = []
+    for match in matches:
+        (inside if match.inside else outside).append(match)
+    needs = attrgetter("needs")
+    return (*earliest_fit(_in_circle(outside), needs), *earliest_fit(inside, needs))
+
+
+def _in_circle(matches: Sequence[Match]) -> list[Match]:
+    """The meetings, sorted by round of the circle, then by direction, then in the given order.
+
+    If two machines meet several times in one direction, their second meetings come after all first
+    meetings, and so on.
+    """
+    seats: dict[str, int] = {}
+    pairs: list[tuple[int, int]] = []
+    for match in matches:
+        server_seat = seats.setdefault(match.server_machine, len(seats))
+        pairs.append((server_seat, seats.setdefault(match.client_machine, len(seats))))
+    # A seat is a machine's number in the circle. If the number of machines is odd, one seat is
+    # empty: the machine that would meet the empty seat pauses.
+    last = len(seats) - 1 + len(seats) % 2
+    times: dict[tuple[int, int], int] = {}
+    ranks: list[int] = []
+    for pair in pairs:
+        server_seat, client_seat = pair
+        forward = server_seat < client_seat
+        lower, upper = (server_seat, client_seat) if forward else (client_seat, server_seat)
+        circle = (2 * lower if upper == last else lower + upper) % max(1, last)
+        again = times.get(pair, 0)
+        times[pair] = again + 1
+        # The server has the lower seat in half of a round's meetings: no host is always the server.
+        backward = forward == ((lower + upper) % 2 == 0)
+        ranks.append(2 * (again * len(seats) + circle) + backward)
+    return [matches[index] for index in sorted(range(len(ranks)), key=ranks.__getitem__)]
+
+
+def earliest_fit(
+    items: Iterable[Item], needs_of: Callable[[Item], Collection[Hashable]]
+) -> list[tuple[Item, ...]]:
+    """Rounds of items: each item, in order, in the earliest round in which its needs are free."""
+    busy: dict[Hashable, int] = {}
+    """Need → the rounds in which it is busy: bit n of the number is for round n."""
+    rounds: list[list[Item]] = []
+    for item in items:
+        needs, busy_rounds = needs_of(item), 0
+        for need in needs:
+            busy_rounds |= busy.get(need, 0)
+        free = ~busy_rounds & (busy_rounds + 1)
+        for need in needs:
+            busy[need] = busy.get(need, 0) | free
+        number = free.bit_length() - 1
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(item)
+    return [tuple(round_) for round_ in rounds]
+
 
 LOOPBACK = ("127.0.0.1", "::1")
 OS_NAMES = {"L": "Linux", "W": "Windows", "M": "macOS", "F": "FreeBSD", "X": _("another system")}

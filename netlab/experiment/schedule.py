@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Match, earliest_fit, is_by_name, rounds_of
 from netlab.experiment.kinds import TestSettings, ThroughputSearch
-from netlab.experiment.pairings import is_by_name
-from netlab.experiment.round_robin import Match, earliest_fit, rounds_of
 
 Order = Literal["as-written", "shuffled"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.experiment.matrix import Link, LongPath
-from netlab.experiment.variants.changed_facts import changed_facts
+from netlab.experiment.variants import changed_facts
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kinds.kind import FindingRule

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from netlab.experiment.pairings import is_by_name, labels_of, named
+from netlab.experiment.hosts import is_by_name, labels_of, named
 from netlab.experiment.records import Record, Status, as_number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series

@@ -30,8 +30,13 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS
-from netlab.imports.common.iperf2_lines import BOTH_WAYS, Iperf2Output
-from netlab.imports.common.iperf2_streams import Iperf2Block, Iperf2Figures, Iperf2Stream
+from netlab.imports.common.iperf2_lines import (
+    BOTH_WAYS,
+    Iperf2Block,
+    Iperf2Figures,
+    Iperf2Output,
+    Iperf2Stream,
+)
 from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,

@@ -1,35 +1,374 @@
 """Import: a run folder out of what ``netperf`` printed on the client.
 
 This import reads the classic tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR and
-TCP_CRR (which becomes a test ``connect``). It also reads omni tests as keys (``-k``), as CSV
-(``-o``) and as columns (``-O``). A file may have several outputs. CPU load and service demand, the
-socket buffers that the system chose, and the latencies of a stream (times of its send calls) are
-left out. An omni output without the key PROTOCOL does not state whether it is TCP or UDP, so it
-becomes no record.
+TCP_CRR (which becomes a test ``connect``), which have fixed columns. It also reads omni tests as
+keys (``-k``), as CSV (``-o``) and as columns below four lines of labels (``-O``). A file may have
+several outputs. CPU load and service demand, the socket buffers that the system chose, and the
+latencies of a stream (times of its send calls) are left out. An omni output without the key
+PROTOCOL does not state whether it is TCP or UDP, so it becomes no record.
 
-netperf prints bits in powers of ten and bytes in powers of 1024 (``netlib.c``). The
-throughput of a stream is what the receiver counted. With ``-N``, and in TCP_STREAM before 2.5,
-netperf prints the sender's figure instead, and it is imported as the sender's. The start time comes
-from the first interim result (``-D``). The format is that of netperf 2.4 to 2.7
-(``nettest_omni.c``, https://github.com/HewlettPackard/netperf); no output states its version.
+netperf prints bits in powers of ten and bytes in powers of 1024 (``netlib.c``). The throughput of a
+stream is what the receiver counted. With ``-N``, and in TCP_STREAM before 2.5, netperf prints the
+sender's figure instead, and it is imported as the sender's. The start time comes from the first
+interim result (``-D``). The format is that of netperf 2.4 to 2.7 (``nettest_omni.c``,
+https://github.com/HewlettPackard/netperf); no output states its version.
 """
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 
-from netlab.experiment.records import Value
+from netlab.errors import Fault, MatrixError
+from netlab.experiment.records import Value, utc_text
 from netlab.imports import Importer
-from netlab.imports.common.netperf_output import NetperfOutput, outputs
 from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
+    bounded,
     import_results,
     ip_version_of,
     reason_of_error,
 )
+
+MAX_LINE_CHARACTERS = 2**16
+
+_BANNER = re.compile(
+    r"(?P<title>[A-Za-z/| -]{3,60}) TEST(?: from (?P<client>\S*) \(\S*\) port \d+ \S+)?"
+    r" to (?P<server>\S+)(?: \(\S*\) port \d+ (?P<family>\S+))?(?P<flags>(?: : ?.*)?)"
+)
+_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,40}(?:\[[0-9]{1,9}\])?)=(.*)")
+_INTERIM = re.compile(
+    r"Interim result: +-?[\d.]+ \S+ over (?P<length>[\d.]+) seconds(?: ending at (?P<end>[\d.]+))?"
+)
+_INTERIM_CSV = re.compile(r" *-?[\d.]+,[^,]+/s,(?P<length>[\d.]+),(?P<end>[\d.]+)")
+_UNIT = re.compile(r"(10\^[0369]bits|[KMG]?Bytes) {0,3}/s")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,9})?")
+
+_UNITS: Mapping[str, int] = {f"10^{power}bits": 10**power for power in (0, 3, 6, 9)} | {
+    f"{letter}Bytes": 8 * 1024**power for power, letter in enumerate(("", *"KMG"))
+}
+"""Unit of a rate, without ``/s`` → its size in bits."""
+
+_HEIGHTS: Mapping[tuple[str, str], int] = {
+    ("Recv", "Send"): 4,
+    ("Local", "/Remote"): 4,
+    ("Socket", "Message"): 3,
+}
+"""First two words of a classic table → the number of lines above its rows."""
+
+_UDP_SENT = ("LOCAL_SEND_SIZE", "ELAPSED_TIME", "LOCAL_SEND_CALLS", "", "LOCAL_SEND_THROUGHPUT")
+_ROWS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "Recv": (("", "", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "THROUGHPUT"),),
+    "Local": (("", "", "REQUEST_SIZE", "RESPONSE_SIZE", "ELAPSED_TIME", "THROUGHPUT"),),
+    "Socket": (("", *_UDP_SENT), ("", "", "REMOTE_RECV_CALLS", "REMOTE_RECV_THROUGHPUT")),
+}
+"""First word of a classic table → the keys of the figures in its rows; figures with an empty key
+are not read. A table ``Local`` may have one more row, which has the buffer sizes that
+the system chose. This row is skipped."""
+
+_OF_A_SIDE = (
+    *("Send Size", "Send Calls", "Recv Calls", "Send Throughput", "Recv Throughput"),
+    *("NODELAY", "Interval Usecs", "Interval Burst"),
+)
+_LABELS: Mapping[str, str] = {
+    "Protocol": "PROTOCOL",
+    "Direction": "DIRECTION",
+    "Elapsed Time (sec)": "ELAPSED_TIME",
+    "Throughput": "THROUGHPUT",
+    "Throughput Units": "THROUGHPUT_UNITS",
+    "Transaction Rate Tran/s": "TRANSACTION_RATE",
+    "Round Trip Latency usec/tran": "RT_LATENCY",
+    "Transport MSS bytes": "TRANSPORT_MSS",
+    "Request Size Bytes": "REQUEST_SIZE",
+    "Response Size Bytes": "RESPONSE_SIZE",
+    "Initial Burst Requests": "BURST_SIZE",
+    "Source Address": "SOURCE_ADDR",
+    "Destination Address": "DEST_ADDR",
+    "Minimum Latency Microseconds": "MIN_LATENCY",
+    "Maximum Latency Microseconds": "MAX_LATENCY",
+    "Mean Latency Microseconds": "MEAN_LATENCY",
+    **{f"{n}th Percentile Latency Microseconds": f"P{n}_LATENCY" for n in (50, 90, 99)},
+    "Command Line": "COMMAND_LINE",
+    **{
+        f"{side} {label}": key.format(side=side.upper(), letter=side[0])
+        for side in ("Local", "Remote")
+        for label, key in (
+            ("Send Socket Size Requested", "{letter}SS_SIZE_REQ"),
+            ("Recv Socket Size Requested", "{letter}SR_SIZE_REQ"),
+            ("Congestion Control Algorithm", "{side}_CONG_CONTROL"),
+            ("Socket TOS", "{side}_SOCKET_TOS"),
+            *((words, "{side}_" + words.replace(" ", "_").upper()) for words in _OF_A_SIDE),
+        )
+    },
+}
+"""Label of a column in the second and third form → the key that omni prints with ``-k``."""
+
+_WORDS_OF_LABELS = frozenset(label.split()[0] for label in _LABELS)
+_ERRORS = ("establish control", "establish_control", "netperf:", "recv_response", "send_omni")
+_LATEST_S = 253402300799
+"""The end of the year 9999."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NetperfLine:
+    number: int
+    text: str
+
+
+@dataclass(slots=True)
+class NetperfOutput:
+    """What one output states. ``unread`` has sentences about what is not understood."""
+
+    banner: Mapping[str, str] = field(default_factory=dict)
+    """Parts of the output's first line: ``title``, ``client``, ``server``, ``family`` (of
+    addresses) and ``flags``; empty if the output has no such line."""
+    fields: dict[str, str] = field(default_factory=dict)
+    """Key of omni → its text."""
+    unread: list[str] = field(default_factory=list)
+    started_at: str = ""
+    error: str = ""
+
+    @property
+    def is_test(self) -> bool:
+        """Whether this is the output of a test. A test that could not begin counts as well."""
+        return bool(self.banner or self.error or {"THROUGHPUT", "PROTOCOL"} & self.fields.keys())
+
+    def has_flag(self, flag: str) -> bool:
+        """Whether the banner has a flag such as ``nodelay``."""
+        return f" : {flag}" in self.banner.get("flags", "")
+
+    def number(self, name: str, most: float = 1e15) -> Decimal | None:
+        """A number from 0 to ``most``; ``None`` if it is absent or was not measured. Any other
+        text also gives ``None`` and is noted in ``unread``.
+        """
+        text = self.fields.get(name, "").strip()
+        number = Decimal(text) if _NUMBER.fullmatch(text) else None
+        if not text or number in (-1, -2):  # -1 and -2: not measured, or not requested
+            return None
+        if number is None or bounded(float(number), 0.0, most) is None:
+            self.unread.append(f"`{name}` is left out: {text[:40]!r} is out of range")
+            return None
+        return number
+
+    def whole(self, name: str, most: int = 2**40) -> int | None:
+        """A whole number above 0, or ``None``. netperf prints 0 for what is not set."""
+        number = self.number(name, most)
+        return int(number) if number and number == int(number) else None
+
+    @property
+    def unit(self) -> str:
+        """The unit of the output's rates, without ``/s``."""
+        return self.fields.get("THROUGHPUT_UNITS", "").removesuffix("/s")
+
+    def rate(self, name: str) -> tuple[float, float] | None:
+        """A rate in bit/s, and the size in bit/s of one step in its last printed digit."""
+        number, factor = self.number(name), _UNITS.get(self.unit)
+        if number is None or factor is None or number * factor > 10**15:
+            return None
+        step = Decimal(1).scaleb(int(number.as_tuple().exponent)) * factor
+        return float(number * factor), float(step)
+
+
+def outputs(text: str, file: str) -> tuple[NetperfOutput, ...]:
+    """The outputs in a text. Raises MatrixError with the place if the text has none."""
+    lines, cut = _lines(text, file)
+    tests: list[NetperfOutput] = []
+    before: list[str] = []
+    for section in _sections(lines):
+        output = _output(section)
+        if output.is_test:
+            output.unread[:0] = before
+            tests.append(output)
+        before = [] if output.is_test else [*before, *output.unread][:3]
+    if not tests:
+        sentence = "not an output of netperf: no line names a test, such as TCP STREAM TEST"
+        raise MatrixError([Fault(file, 1, 1, "", sentence)])
+    tests[-1].unread += [*before, *([cut] if cut else [])]
+    return tuple(tests)
+
+
+def _lines(text: str, file: str) -> tuple[list[_NetperfLine], str]:
+    """The lines that end with a line feed, and a sentence about a last line that does not."""
+    lines = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > MAX_LINE_CHARACTERS:
+            sentence = f"longer than {MAX_LINE_CHARACTERS} characters"
+            raise MatrixError([Fault(file, number, MAX_LINE_CHARACTERS + 1, "", sentence)])
+        if "\0" in line:
+            raise MatrixError([Fault(file, number, line.index("\0") + 1, "", "a NUL byte")])
+        lines.append(_NetperfLine(number, line.rstrip()))
+    rest = lines.pop()
+    # A figure at the end of a file may lack its last digits.
+    cut = f"line {rest.number} does not end, so it is not read: {rest.text[:40]!r}"
+    return lines, cut if rest.text else ""
+
+
+def _sections(lines: Sequence[_NetperfLine]) -> Iterator[list[_NetperfLine]]:
+    """The lines of each output. An output begins at a banner, or at a key that the output before
+    it already has.
+    """
+    section: list[_NetperfLine] = []
+    keys: set[str] = set()
+    has_banner = False
+    for line in lines:
+        key = match[1] if (match := _KEY.fullmatch(line.text)) else ""
+        is_banner = _BANNER.fullmatch(line.text) is not None
+        is_start = is_banner or line.text.startswith("establish control:")
+        if is_start or (key in keys and not has_banner):
+            yield section
+            section, keys, has_banner = [], set(), is_banner
+        section.append(line)
+        keys |= {key} if key else set()
+    yield section
+
+
+def _output(lines: Sequence[_NetperfLine]) -> NetperfOutput:
+    """Read the lines of one output. Lines that are not understood are named in ``unread``."""
+    banner = _BANNER.fullmatch(lines[0].text) if lines else None
+    output = NetperfOutput(banner.groupdict("") if banner else {})
+    unknown: list[_NetperfLine] = []
+    at = 0
+    while at < len(lines):
+        count = _step(output, lines, at)
+        unknown += [] if count else [lines[at]]
+        at += count or 1
+    if errors := [line.text for line in unknown if line.text.startswith(_ERRORS)]:
+        output.error = "; ".join(errors[:3])[:200]
+    if unknown:
+        words = "line is" if len(unknown) == 1 else "lines are"
+        first = unknown[0]
+        output.unread.append(
+            f"{len(unknown)} {words} not read, first line {first.number}: {first.text[:60]!r}"
+        )
+    if not output.started_at:
+        length, end = (output.fields.get(f"NETPERF_{w}[0]", "") for w in ("INTERVAL", "ENDING"))
+        output.started_at = _start(length, end)
+    return output
+
+
+def _step(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+    """Read one line or more from index ``at`` on. Returns how many lines were understood."""
+    text = lines[at].text
+    if not text or (at == 0 and output.banner):
+        return 1
+    if match := _KEY.fullmatch(text):
+        is_new = match[1] not in output.fields
+        output.fields.setdefault(match[1], match[2])
+        return int(is_new)
+    if match := _INTERIM.fullmatch(text) or _INTERIM_CSV.fullmatch(text):
+        output.started_at = output.started_at or _start(match["length"], match["end"] or "")
+        return 1
+    if text.startswith("!!!"):
+        if "Throughput" in text:
+            width = text.rpartition(":")[2].strip()[:20]
+            output.unread.append(f"netperf warns that its throughput varies: by {width}")
+        return 1
+    return (
+        _classic_table(output, lines, at)
+        or _more_of_a_table(output, lines, at)
+        or _csv_table(output, lines, at)
+        or _columns(output, lines, at)
+    )
+
+
+def _start(length: str, end: str) -> str:
+    """The time at which an interim result began; empty if it is unknown."""
+    if not (_NUMBER.fullmatch(length) and _NUMBER.fullmatch(end)):
+        return ""
+    seconds = bounded(float(Decimal(end) - Decimal(length)), 0.0, _LATEST_S)
+    if seconds is None:
+        return ""
+    return utc_text(datetime.fromtimestamp(seconds, UTC))
+
+
+def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+    """Read the table of a classic test such as TCP_STREAM. Returns the number of lines read."""
+    words = lines[at].text.split()[:2]
+    height = _HEIGHTS.get((words[0], words[-1]), 0)
+    if not height or "ELAPSED_TIME" in output.fields:
+        return 0
+    title = " ".join(line.text for line in lines[at : at + height])
+    count = height + (at + height < len(lines) and not lines[at + height].text)
+    rows = [line.text.split() for line in lines[at + count : at + count + 2]]
+    names = _ROWS[words[0]]
+    if len(rows) < len(names) or any(
+        len(row) < len(part) or not all(map(_NUMBER.fullmatch, row[: len(part)]))
+        for row, part in zip(rows, names, strict=False)
+    ):
+        return height
+    for row, part in zip(rows, names, strict=False):
+        output.fields.update({name: text for name, text in zip(part, row, strict=False) if name})
+    if "MAERTS" in output.banner.get("title", "") and "LOCAL_SEND_SIZE" in output.fields:
+        output.fields["REMOTE_SEND_SIZE"] = output.fields.pop("LOCAL_SEND_SIZE")
+    unit = _UNIT.search(title)
+    output.fields["THROUGHPUT_UNITS"] = unit[1] if unit else "Trans" * ("Trans." in title)
+    sizes = rows[1] if len(rows) == 2 else []
+    is_of_sizes = words[0] == "Local" and len(sizes) == 2 and all(map(_NUMBER.fullmatch, sizes))
+    return count + len(names) + is_of_sizes
+
+
+def _more_of_a_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+    """Read what a classic test prints below its table with ``-v 2``: round trip, segment size."""
+    title = lines[at].text.split()
+    row = lines[at + 1].text.split() if at + 1 < len(lines) else []
+    if "usec/Tran" in title and len(row) == 8:
+        output.fields.setdefault("RT_LATENCY", row[4])
+    elif title == ["Size", "(bytes)"] and len(row) == 1:
+        output.fields.setdefault("TRANSPORT_MSS", row[0])
+    else:
+        return 0
+    return 2
+
+
+def _csv_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+    """Read a row of labels and the row of values below it."""
+    if "," not in lines[at].text:
+        return 0
+    labels, *rows = (_cells(line.text) for line in lines[at : at + 2])
+    if len(labels) < 2 or not any(label in _LABELS for label in labels):
+        return 0
+    if not rows or len(rows[0]) != len(labels):
+        output.unread.append(f"the row below line {lines[at].number} has not its number of values")
+        return 1
+    return 2 if _is_labelled(output, labels, rows[0]) else 0
+
+
+def _cells(text: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader([text]), [])]
+    except csv.Error:
+        return []
+
+
+def _columns(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+    """Read a table with four lines of labels above a line of values."""
+    if at + 4 >= len(lines) or _WORDS_OF_LABELS.isdisjoint(lines[at].text.split()):
+        return 0
+    title, row = [line.text for line in lines[at : at + 4]], lines[at + 4].text
+    words = [*re.finditer(r"\S+", row)]
+    if not words:
+        return 0
+    places = [match.start() for match in words]
+    labels = [
+        " ".join(part for line in title if (part := line[start:end].strip()))
+        for start, end in zip(places, [*places[1:], None], strict=True)
+    ]
+    return 5 if _is_labelled(output, labels, [match[0] for match in words]) else 0
+
+
+def _is_labelled(output: NetperfOutput, labels: Sequence[str], values: Sequence[str]) -> bool:
+    """Keep the values that have known labels. Returns whether there are any."""
+    pairs = zip(labels, values, strict=True)
+    fields = {_LABELS[label]: value for label, value in pairs if label in _LABELS}
+    output.fields = {**fields, **output.fields}
+    return bool(fields)
+
 
 _TESTS: Mapping[str, tuple[str, str]] = {
     "Send": ("stream", "client-sends"),

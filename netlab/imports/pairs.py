@@ -16,23 +16,21 @@ from pathlib import Path
 from typing import Unpack
 
 from netlab.errors import UsageError
-from netlab.experiment.pairings import named, role_of
+from netlab.experiment.hosts import named, role_of
 from netlab.experiment.records import Record, Value
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
     Form,
-    bit_per_s,
-    parse,
-    throughput,
-    wrong_protocol,
-    wrong_rate,
-)
-from netlab.imports.common.run_writer import (
     TableContext,
+    bit_per_s,
     cell_of,
+    parse,
     read_source,
     record_of,
+    throughput,
     write_run,
+    wrong_protocol,
+    wrong_rate,
 )
 from netlab.store.plan import PlannedCell
 

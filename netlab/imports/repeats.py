@@ -21,13 +21,18 @@ from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value
 from netlab.imports import CommandOption, Importer
-from netlab.imports.common.csv_table import Form, parse, shown, whole, wrong_decimal, wrong_whole
-from netlab.imports.common.run_writer import (
+from netlab.imports.common.csv_table import (
+    Form,
     TableContext,
     cell_of,
+    parse,
     read_source,
     record_of,
+    shown,
+    whole,
     write_run,
+    wrong_decimal,
+    wrong_whole,
 )
 from netlab.store.plan import PlannedCell
 

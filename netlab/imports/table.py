@@ -24,17 +24,20 @@ from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
     MAX_MESSAGE_BYTES,
     Form,
+    TableContext,
     Wrong,
     parse,
+    read_source,
+    record_of,
     throughput,
     whole,
+    write_run,
     wrong_datagram,
     wrong_pairing,
     wrong_protocol,
     wrong_rate,
     wrong_whole,
 )
-from netlab.imports.common.run_writer import TableContext, read_source, record_of, write_run
 from netlab.store.plan import PlannedCell
 
 TEST = "stream"
@@ -104,8 +107,7 @@ def import_mapped_table(
     start times, or of their lines if they have none. Raises the errors of ``import_table``, and
     MatrixError for faults in ``columns``.
     """
-    from netlab.imports.common.column_map import read_column_map
-    from netlab.imports.common.mapped_table import parse_mapped_table
+    from netlab.imports.common.mapped import parse_mapped_table, read_column_map
     from netlab.imports.common.tool_results import import_results
 
     column_map = read_column_map(columns)

@@ -3,10 +3,9 @@
 docs/lab.md describes its limits.
 """
 
-from netlab.lab.doctor import LabNeed, examine
 from netlab.lab.life import LabState, broken_pieces, down, status, up
-from netlab.lab.options import LabOptions, linux_of
-from netlab.lab.programs import Missing, missing_for_windows, missing_packages
+from netlab.lab.plan import LabOptions, linux_of
+from netlab.lab.programs import LabNeed, Missing, examine, missing_for_windows, missing_packages
 
 __all__ = [
     "LabNeed",

@@ -1,33 +1,308 @@
-"""Makes a lab (``up``), reports its state (``status``), and removes it (``down``)."""
+"""Makes a lab (``up``), reports its state (``status``), and removes it (``down``).
+
+A lab's keys and address ranges are kept from one ``up`` to the next ``up`` of the same name, so
+that host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700 and
+each file 0600. Links, and files of other accounts, are refused in this folder. Files are opened
+relative to open folders, so that nobody can swap a folder between its check and its use.
+
+While a lab with shaped cables is up, this machine's CPUs are kept from sleeping. The timer that
+refills a shaped cable's token bucket must wake on time. If the timer is late by more than the depth
+of the bucket (a time), the cable loses rate. A real cable does not. A CPU in a deep sleep state
+wakes late. A virtual CPU wakes milliseconds late, because its hypervisor has given the physical CPU
+to others. A process can write a latency to the kernel's ``/dev/cpu_dma_latency``, which limits how
+deep CPUs sleep (kernel documentation, "PM Quality Of Service Interface"). The limit ends with the
+last process that holds the file open. For cables without a rate, netlab does not limit CPU sleep,
+because they need no timer. A CPU that polls instead of sleeping takes execution units from the
+other thread of its core. A receiver that sleeps between its calls would then appear slower than it
+is.
+
+The account of the hosts is not root, and the kernel allows ordinary users only some congestion
+controls. The kernel's list of allowed ones belongs to the whole machine, not to a namespace.
+Therefore the first lab extends the list and the last lab restores it. The original list is saved
+before the change.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import stat
+import struct
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import (
-    congestion,
-    cpu_latency,
-    inventory,
-    network,
-    saved_keys,
-    server,
-    state,
-    sudo,
-    wine,
+from netlab.lab import network, server, state, sudo
+from netlab.lab.plan import (
+    ROUTER,
+    SECOND,
+    LabHost,
+    LabOptions,
+    LabPlan,
+    Place,
+    check_name,
+    make_plan,
 )
-from netlab.lab.options import LabOptions, check_name
-from netlab.lab.plan import ROUTER, SECOND, LabHost, LabPlan, make_plan
-from netlab.lab.programs import missing_for_sudo, missing_for_windows, missing_packages
-from netlab.lab.windows import wish_of
+from netlab.lab.programs import missing_for_sudo, missing_for_windows, missing_packages, run
+from netlab.lab.state import wish_of
 from netlab.units import format_rate, format_share
+
+
+def first_line(name: str) -> str:
+    """The line by which ``up`` and ``down`` recognise the inventory of the lab of that name."""
+    return f"# Written by `netlab lab up --name {name}`, removed by `netlab lab down`."
+
+
+def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> str:
+    """YAML: each host with its pinned key, the client's key file and its test addresses.
+
+    ``keys``: public host key by host name. Texts are written as JSON strings, which are YAML too.
+    """
+    lines = [first_line(plan.name), "hosts:"]
+    for host in plan.logins:
+        addresses = [
+            f"      {name}: [{', '.join(map(json.dumps, listed))}]"
+            for name, listed in host.networks.items()
+        ]
+        lines += [
+            f"  {host.name}:",
+            f"    os: {host.os}",
+            f"    ssh: {json.dumps(f'{host.user}@{host.management_address}:22')}",
+            f"    host_key: {json.dumps(keys[host.name])}",
+            f"    identity: {json.dumps(str(identity))}",
+            "    addresses:",
+            *addresses,
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def known_hosts_text(plan: LabPlan, keys: Mapping[str, str]) -> str:
+    """The public host keys as a known_hosts file for OpenSSH's client; ``keys`` by host name."""
+    return "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.logins)
+
+
+def ssh_config_text(plan: LabPlan, identity: Path, known_hosts: Path) -> str:
+    """OpenSSH's configuration for manual logins: `ssh -F /run/netlab/lab/ssh_config linux-a`."""
+    return "".join(
+        f"Host {host.name}\n"
+        f"  HostName {host.management_address}\n"
+        f"  User {host.user}\n"
+        f'  IdentityFile "{identity}"\n'
+        "  IdentitiesOnly yes\n"
+        f'  UserKnownHostsFile "{known_hosts}"\n'
+        "  StrictHostKeyChecking yes\n"
+        for host in plan.logins
+    )
+
+
+PLACE = "place.json"
+MOST_BYTES = 65536
+"""Maximum length of a kept file; a key has about 400 bytes."""
+OTHERS_MAY_ANYTHING = 0o077
+OTHERS_MAY_WRITE = 0o022
+
+
+def saved_keys_root() -> Path:
+    """The folder of all labs' kept files: under XDG_STATE_HOME if it is set, else /var/lib."""
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (state if state.is_absolute() else Path("/var/lib")) / "netlab" / "labs"
+
+
+def recall_keys(name: str, into: Path, keys: Iterable[str]) -> None:
+    """Write the kept ``keys`` of a lab into its folder, with their public halves.
+
+    Raises HostError if a file is accessible to others than root, or is not a key.
+    """
+    with _folder(name) as folder:
+        for key in keys:
+            private = None if folder is None else _read(name, folder, key)
+            if private is None:
+                continue
+            file = into / key
+            _write(None, str(file), private)
+            try:
+                public = run("ssh-keygen", "-y", "-P", "", "-f", str(file))
+            except HostError:
+                raise HostError(_refusal(name, key, "is not a key")) from None
+            file.with_name(key + ".pub").write_text(public)
+
+
+def keep_keys(plan: LabPlan, source: Path, keys: Iterable[str]) -> None:
+    """Keep those ``keys`` of a lab's folder that are not kept yet, and its address ranges."""
+    with _folder(plan.name, make=True) as folder:
+        for key in keys:
+            with suppress(FileExistsError):
+                _write(folder, key, (source / key).read_bytes())
+        # The addresses differ from the kept ones if the machine now has a route into the kept
+        # ranges.
+        with suppress(FileNotFoundError):
+            os.unlink(PLACE, dir_fd=folder)
+        _write(folder, PLACE, json.dumps(plan.place).encode())
+
+
+def saved_places() -> Mapping[str, Place]:
+    """Lab → its address ranges when it was up last. Files accessible to others are ignored."""
+    ranges: dict[str, Place] = {}
+    with suppress(OSError):
+        for name in sorted(entry.name for entry in saved_keys_root().iterdir()):
+            with suppress(HostError, ValueError, TypeError), _folder(name) as folder:
+                text = None if folder is None else _read(name, folder, PLACE)
+                if text is not None:
+                    slot, management = json.loads(text)
+                    ranges[name] = int(slot), str(management)
+    return ranges
+
+
+def forget_keys(name: str) -> None:
+    """Remove the kept files of a lab; a link is removed itself and not followed."""
+    with _folder(None) as labs:
+        if labs is None:
+            return
+        try:
+            kind = os.stat(name, dir_fd=labs, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return
+        if stat.S_ISDIR(kind):
+            shutil.rmtree(name, dir_fd=labs)
+        else:
+            os.unlink(name, dir_fd=labs)
+
+
+@contextmanager
+def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
+    """The open folder of a lab (without ``name``: the folder of all labs); ``None`` if missing."""
+    labs = saved_keys_root()
+    steps = [labs.parent.name, labs.name, *([] if name is None else [name])]
+    descriptors: list[int] = []
+    try:
+        if make:
+            labs.parent.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptors.append(os.open(labs.parent.parent, os.O_RDONLY | os.O_DIRECTORY))
+            for step in steps:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(step, 0o700, dir_fd=descriptors[-1])
+                descriptors.append(_open_folder(step, descriptors[-1], labs, private=step == name))
+        except OSError:
+            if make:
+                raise
+            yield None
+            return
+        yield descriptors[-1]
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
+    path = labs / step if private else labs
+    try:
+        folder = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        raise HostError(_foreign(path, "is not a real folder")) from None
+    info = os.fstat(folder)
+    unwanted = OTHERS_MAY_ANYTHING if private else OTHERS_MAY_WRITE
+    if info.st_uid != os.geteuid() or info.st_mode & unwanted:
+        os.close(folder)
+        raise HostError(_foreign(path, "is accessible to others than root"))
+    return folder
+
+
+def _read(name: str, folder: int, file: str) -> bytes | None:
+    """A kept file's content; ``None`` if there is no such file. Raises HostError if others than
+    root can access the file.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        raise HostError(_refusal(name, file, "is not a regular file")) from None
+    try:
+        info = os.fstat(descriptor)
+        own = stat.S_ISREG(info.st_mode) and info.st_nlink == 1
+        if not own or info.st_uid != os.geteuid() or info.st_mode & OTHERS_MAY_ANYTHING:
+            raise HostError(_refusal(name, file, "is accessible to others than root"))
+        return os.read(descriptor, MOST_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _write(folder: int | None, file: str, content: bytes) -> None:
+    """Write a file that nobody else can ever read; FileExistsError if it exists."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with os.fdopen(os.open(file, flags, 0o600, dir_fd=folder), "wb") as stream:
+        stream.write(content)
+
+
+def _refusal(name: str, file: str, complaint: str) -> str:
+    remedy = f"run `netlab lab down --name {name} --forget`; the next `up` makes new keys"
+    return f"{saved_keys_root() / name / file} {complaint}, so it is not used: {remedy}"
+
+
+def _foreign(path: Path, complaint: str) -> str:
+    return f"{path} {complaint}, so no keys of labs are kept there: remove it"
+
+
+DEVICE = Path("/dev/cpu_dma_latency")
+
+
+@contextmanager
+def limit_cpu_sleep(device: Path = DEVICE) -> Iterator[tuple[int, ...]]:
+    """The descriptor of the open file that limits CPU sleep, for processes to inherit. The tuple is
+    empty if the file cannot be opened.
+    """
+    try:
+        descriptor = os.open(device, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:  # a kernel without the device, or a container that hides it
+        yield ()
+        return
+    try:
+        os.write(descriptor, struct.pack("=i", 0))
+        yield (descriptor,)
+    finally:
+        os.close(descriptor)
+
+
+SETTINGS = Path("/proc/sys/net/ipv4")
+AVAILABLE = "tcp_available_congestion_control"
+ALLOWED = "tcp_allowed_congestion_control"
+BEFORE = ".congestion-before"
+"""File with the original list, next to the labs' folders; no lab can have this name."""
+
+
+def allow_congestion_controls(root: Path, settings: Path = SETTINGS) -> None:
+    """Allow every congestion control of this kernel; does nothing if all are allowed already."""
+    allowed_names, available_names = _words(settings / ALLOWED), _words(settings / AVAILABLE)
+    additions = [name for name in available_names if name not in allowed_names]
+    if not additions:
+        return
+    backup = root / BEFORE
+    if not backup.exists():
+        backup.write_text(" ".join(allowed_names))
+    (settings / ALLOWED).write_text(" ".join([*allowed_names, *additions]))
+
+
+def restore_congestion_controls(root: Path, settings: Path = SETTINGS) -> None:
+    """Restore the list; does nothing if no lab has changed it."""
+    backup = root / BEFORE
+    if backup.exists():
+        (settings / ALLOWED).write_text(" ".join(_words(backup)))
+        backup.unlink()
+
+
+def _words(path: Path) -> list[str]:
+    return path.read_text(encoding="ascii").split()
+
 
 IDENTITY = "id"
 KNOWN_HOSTS = "known_hosts"
@@ -176,14 +451,14 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
         try:
             plan = _plan(options, folder)
             state.write_plan(folder, plan)
-            prefix = wine.template(say) if options.windows else None
-            congestion.widen(state.ROOT)
+            prefix = state.wine_template(say) if options.windows else None
+            allow_congestion_controls(state.ROOT)
             network.make(plan)
             identity = folder / IDENTITY
             keys = (IDENTITY, *map(server.key_name, plan.logins))
-            saved_keys.recall(plan.name, folder, keys)
+            recall_keys(plan.name, folder, keys)
             client_key = server.make_key(identity, f"netlab lab {options.name}")
-            with cpu_latency.limit() if plan.is_shaped else nullcontext(()) as sleepless:
+            with limit_cpu_sleep() if plan.is_shaped else nullcontext(()) as sleepless:
                 for host in plan.logins:
                     windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
                     frames = _sends_frames(host, options)
@@ -263,7 +538,7 @@ def down(name: str = "lab", *, forget: bool = False) -> None:
         if state.folder_of(name).exists():
             _remove(name, state.folder_of(name))
         if forget:
-            saved_keys.forget(name)
+            forget_keys(name)
 
 
 def _remove(name: str, folder: Path) -> None:
@@ -277,7 +552,7 @@ def _remove(name: str, folder: Path) -> None:
             plan.hosts_file.unlink()
     state.forget(folder)
     if not state.names():
-        congestion.restore(state.ROOT)
+        restore_congestion_controls(state.ROOT)
 
 
 def _plan(options: LabOptions, folder: Path) -> LabPlan:
@@ -288,7 +563,7 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
         folder,
         routes=network.routed_networks(),
         taken_slots=slots,
-        places=saved_keys.places(),
+        places=saved_places(),
     )
     network.refuse_taken_names(plan)
     return plan
@@ -297,18 +572,18 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
 def _keep(plan: LabPlan, folder: Path, keys: Iterable[str], say: Callable[[str], None]) -> None:
     """Keep the keys. If the disk refuses, the lab still works, and ``say`` gets a message."""
     try:
-        saved_keys.keep(plan, folder, keys)
+        keep_keys(plan, folder, keys)
     except OSError as error:
-        say(f"{saved_keys.root()}: {error.strerror}: the next `up` will have other keys")
+        say(f"{saved_keys_root()}: {error.strerror}: the next `up` will have other keys")
 
 
 def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:
     keys = {host.name: server.public_key(host, folder) for host in plan.logins}
     known_hosts = folder / KNOWN_HOSTS
-    known_hosts.write_text(inventory.known_hosts_text(plan, keys))
-    (folder / SSH_CONFIG).write_text(inventory.ssh_config_text(plan, identity, known_hosts))
+    known_hosts.write_text(known_hosts_text(plan, keys))
+    (folder / SSH_CONFIG).write_text(ssh_config_text(plan, identity, known_hosts))
     try:
-        plan.hosts_file.write_text(inventory.inventory_text(plan, keys, identity))
+        plan.hosts_file.write_text(inventory_text(plan, keys, identity))
     except OSError as error:
         raise UsageError(f"--hosts {plan.hosts_file}: {error.strerror}") from None
 
@@ -325,7 +600,7 @@ def _refuse_foreign_file(options: LabOptions) -> None:
 def _is_inventory_of(name: str, file: Path) -> bool:
     try:
         with file.open(encoding="utf-8", errors="replace") as text:
-            return text.readline().rstrip("\n") == inventory.first_line(name)
+            return text.readline().rstrip("\n") == first_line(name)
     except OSError:
         return False
 

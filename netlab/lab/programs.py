@@ -1,14 +1,25 @@
-"""The system programs that the lab uses: finds missing ones, and runs them."""
+"""The system programs that the lab uses, a try of its needs, and the CPU quota of a host.
+
+Each try runs in its own namespaces, which end with the try; the machine is not changed. For a
+quota, one control group (cgroup v1 or v2) has all processes of the host, and the kernel gives it a
+limited CPU time in each period. When this time is used up, the processes wait for the next period
+(throttling). Work outside processes has no quota: the kernel forwards and receives frames in
+softirq, on the core on which the sender runs.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from netlab.errors import HostError
+from netlab.lab.plan import LabHost
 
 PROGRAMS = {
     "ip": "iproute2",
@@ -155,3 +166,242 @@ def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
         )
     except subprocess.TimeoutExpired:
         raise HostError(f"`{' '.join(argv)}` gave no answer in {TIME_LIMIT_S:g} s") from None
+
+
+ROOT = Path("/sys/fs/cgroup")
+PERIOD_US = 100_000
+"""Period of the quota in µs; the default of the kernel and of containers."""
+GONE_S = 5.0
+POLL_S = 0.01
+
+ADVICE = "a CPU quota needs the control group controller `cpu`, and the right to write to it"
+ENTER = 'echo $$ > "$0" && exec "$@"'
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """Where this machine keeps its CPU quotas."""
+
+    folder: Path
+    """The folder that contains the folder of each group."""
+    version: int
+
+    @property
+    def mount(self) -> Mapping[str, str]:
+        """The mount that shows a host its group at the usual place: type, options, target."""
+        if self.version == 2:
+            return {"type": "cgroup2", "options": "", "at": str(ROOT)}
+        name = self.folder.name
+        return {"type": "cgroup", "options": name, "at": str(ROOT / name)}
+
+    def limit(self, share: float) -> Mapping[str, str]:
+        """File → text to write into it, for this share of one CPU."""
+        quota_us = round(share * PERIOD_US)
+        if self.version == 2:
+            return {"cpu.max": f"{quota_us} {PERIOD_US}"}
+        return {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": str(quota_us)}
+
+
+@dataclass(frozen=True, slots=True)
+class ControlGroup:
+    """The control group of one host."""
+
+    folder: Path
+    mount: Mapping[str, str]
+
+    def entered(self, argv: Sequence[str]) -> list[str]:
+        """A command that enters the group and executes ``argv``, with the same process number."""
+        return ["/bin/sh", "-c", ENTER, str(self.folder / "cgroup.procs"), *argv]
+
+
+def quota_controller(root: Path = ROOT) -> Controller | None:
+    """The CPU controller of this machine, if groups can be made in it; otherwise ``None``.
+
+    In version 1 the name of the folder lists its controllers, such as ``cpu,cpuacct``; links to it
+    that have the name of one controller are ignored.
+    """
+    result = None
+    for folder in sorted(root.glob("*cpu*")):
+        is_cpu = "cpu" in folder.name.split(",") and not folder.is_symlink()
+        if is_cpu and (folder / "cpu.cfs_quota_us").exists():
+            result = Controller(folder, 1)
+    listed = root / "cgroup.controllers"
+    if listed.exists() and "cpu" in listed.read_text(encoding="ascii").split():
+        result = Controller(root, 2)
+    return result if result is not None and os.access(result.folder, os.W_OK) else None
+
+
+def quota_remedy(root: Path = ROOT) -> str | None:
+    """The command that provides a CPU controller; ``None`` if this machine already has one."""
+    if quota_controller(root) is not None:
+        return None
+    if not any(root.glob("cgroup.controllers")) and not any(root.glob("*cpu*")):
+        return f"{root} has no control groups: sudo mount -t cgroup2 none {root}"
+    listed = root / "cgroup.controllers"
+    if listed.exists() and "cpu" not in listed.read_text(encoding="ascii").split():
+        return (
+            f"{root} has no controller `cpu`; in a container: docker run --privileged "
+            "--cgroupns=host; on a machine: remove cgroup_disable=cpu from the kernel's parameters"
+        )
+    return (
+        f"{root} may not be written: sudo mount -o remount,rw {root}; "
+        "in a container: docker run --privileged --cgroupns=host"
+    )
+
+
+def make_quota(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
+    """Make the group of a host, limited to a share of one CPU. Raises HostError if impossible.
+
+    In version 2 the root group must delegate the controller to its groups. If it does not, this
+    function makes it delegate the controller, which limits no process.
+    """
+    cpu_controller = quota_controller(root)
+    if cpu_controller is None:
+        raise HostError(f"--cpu-quota {host.name}: {root} has no CPU controller: {ADVICE}")
+    group = cpu_controller.folder / host.namespace
+    try:
+        if cpu_controller.version == 2:
+            _hand_on(cpu_controller.folder)
+        group.mkdir()
+        for name, value in cpu_controller.limit(share).items():
+            (group / name).write_text(value)
+    except OSError as error:
+        words = f"{error.filename or group}: {error.strerror}"
+        raise HostError(f"--cpu-quota {host.name}: {words}: {ADVICE}") from None
+    return ControlGroup(group, cpu_controller.mount)
+
+
+def _hand_on(root: Path) -> None:
+    handed_on = root / "cgroup.subtree_control"
+    if "cpu" not in handed_on.read_text(encoding="ascii").split():
+        handed_on.write_text("+cpu")
+
+
+def remove_quota(host: LabHost, root: Path = ROOT) -> None:
+    """Remove the group of a host whose processes have ended; does nothing if there is none."""
+    cpu_controller = quota_controller(root)
+    if cpu_controller is None:
+        return
+    group = cpu_controller.folder / host.namespace
+    end = time.monotonic() + GONE_S
+    while group.is_dir():
+        try:
+            group.rmdir()
+        except OSError as error:
+            # The last process of the group may still be ending.
+            if time.monotonic() > end:
+                words = f"{group}: {error.strerror}: it contains a process of another program"
+                raise HostError(words) from None
+            time.sleep(POLL_S)
+
+
+LINUX = "the lab"
+WINDOWS = "Windows hosts"
+QUOTAS = "CPU quotas"
+SUDO = "--sudo"
+
+VETH = "ip link add name one type veth peer name two"
+BRIDGE = "ip link add name three type bridge"
+SHAPER = (
+    f"{VETH} && tc qdisc add dev one root stab overhead 24 linklayer ethernet mpu 84 tbf "
+    "rate 1mbit burst 3200 limit 32000"
+)
+LAYERS = (
+    "mount -t tmpfs netlab /tmp && cd /tmp && mkdir a b c d && "
+    "mount -t overlay -o lowerdir=a,upperdir=b,workdir=c netlab d"
+)
+LIMITS = Path("/proc/sys/user")
+RIGHTS = (
+    "root lacks a right; in a container: docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN "
+    "--security-opt apparmor=unconfined (podman the same)"
+)
+KERNEL = "this kernel was built without namespaces; sudo apt-get install linux-image-amd64"
+
+
+@dataclass(frozen=True, slots=True)
+class LabNeed:
+    """One thing that a lab needs."""
+
+    needed_for: str
+    what: str
+    remedy: str | None
+    """One line with the command that fulfils the need; None if it is fulfilled."""
+
+    def as_text(self) -> str:
+        """The need as one line of text."""
+        if self.remedy is None:
+            return f"ok       {self.needed_for}: {self.what}"
+        return f"missing  {self.needed_for}: {self.what}: {self.remedy}"
+
+
+def examine() -> tuple[LabNeed, ...]:
+    """Everything that a lab needs, present or missing, in the order in which to fix it."""
+    linux, windows = missing_packages(), missing_for_windows()
+    needs = [_root(), _programs(LINUX, linux)]
+    can_try = all(need.remedy is None for need in needs)
+    needs.append(_programs(WINDOWS, windows))
+    if can_try:
+        namespaces = _trial(LINUX, "network, mount and process namespaces", "true")
+        needs.append(namespaces)
+        can_try = namespaces.remedy is None
+    if can_try:  # the other tries need such namespaces
+        needs += [
+            _trial(LINUX, "veth", VETH, "veth"),
+            _trial(LINUX, "bridge", BRIDGE, "bridge"),
+            _trial(LINUX, "token bucket (tbf)", SHAPER, "sch_tbf"),
+            LabNeed(QUOTAS, "control groups", quota_remedy()),
+            _programs(SUDO, missing_for_sudo()),
+            _trial(WINDOWS, "overlay file systems", LAYERS, "overlay"),
+        ]
+    return tuple(needs)
+
+
+def _root() -> LabNeed:
+    if sys.platform != "linux":
+        return LabNeed(LINUX, "Linux", "it is made on a Linux machine: sudo netlab lab up")
+    remedy = None if os.geteuid() == 0 else "sudo netlab lab doctor"
+    return LabNeed(LINUX, "root", remedy)
+
+
+def _programs(needed_for: str, shortage: Missing) -> LabNeed:
+    if shortage:
+        return LabNeed(needed_for, ", ".join(shortage.programs), shortage.command)
+    return LabNeed(needed_for, "programs", None)
+
+
+def _trial(needed_for: str, need: str, script: str, module: str | None = None) -> LabNeed:
+    try:
+        # fmt: off
+        run(
+            "unshare", "--net", "--mount", "--pid", "--uts", "--fork", "--kill-child",
+            "--mount-proc", "sh", "-ec", script,
+        )
+        # fmt: on
+    except HostError as error:
+        reason = str(error).rpartition("` failed: ")[2]
+        return LabNeed(needed_for, need, f"{reason}: {_remedy(reason, module)}")
+    return LabNeed(needed_for, need, None)
+
+
+def _remedy(reason: str, module: str | None) -> str:
+    """The remedy for the error message of a failed program; ``module``: the kernel module that the
+    program needs.
+    """
+    if "not permitted" in reason or "ermission denied" in reason:
+        return RIGHTS
+    if "No space left" in reason:
+        settings = [f"user.{limit.name}=10000" for limit in _exhausted(LIMITS)]
+        return f"sudo sysctl -w {' '.join(settings)}"
+    if module is None:
+        return KERNEL
+    further = "sudo apt-get install linux-modules-extra-$(uname -r)"
+    if has_dnf():
+        further = "sudo dnf install kernel-modules-extra"
+    return f"sudo modprobe {module} (if there is no such module: {further})"
+
+
+def _exhausted(limits: Path) -> list[Path]:
+    """The limits on namespaces that are 0; all of them if none is 0."""
+    files = [limits / f"max_{kind}_namespaces" for kind in ("net", "mnt", "pid", "uts")]
+    low = [file for file in files if int(file.read_text(encoding="ascii")) == 0]
+    return low or files

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from netlab.errors import HostError
-from netlab.lab import quota
+from netlab.lab import programs
 from netlab.lab.network import NAMESPACES, processes
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import SEARCH_PATH, environment, program, run, succeeds
+from netlab.lab.state import SHELL as WINDOWS_SHELL
 from netlab.lab.state import Started, read_started, started, write_started
 from netlab.lab.sudo import ACCOUNT_PATH
-from netlab.lab.windows import SHELL as WINDOWS_SHELL
 
 INSIDE = Path(__file__).with_name("inside.py")
 READY_S = 30.0
@@ -108,7 +108,7 @@ def start(
     """
     key = folder / key_name(host)
     make_key(key, f"{host.name} of the virtual lab")
-    group = None if host.cpu_share is None else quota.make(host, host.cpu_share)
+    group = None if host.cpu_share is None else programs.make_quota(host, host.cpu_share)
     config = SSHD_CONFIG.format(address=host.management_address, user=host.user)
     if _knows_penalties(key):
         config += PENALTIES_OFF
@@ -151,7 +151,7 @@ def start(
     process.returncode = 0  # avoids a ResourceWarning: sshd outlives this process on purpose
 
 
-def _become_inside(host: LabHost, group: quota.ControlGroup | None) -> list[str]:
+def _become_inside(host: LabHost, group: programs.ControlGroup | None) -> list[str]:
     """The command that executes inside.py in the host's namespaces and control group."""
     # fmt: off
     argv = [
@@ -252,7 +252,7 @@ def stop(host: LabHost, folder: Path) -> None:
     if process is not None and process.lives():
         _end(process, host)
     if host.cpu_share is not None:
-        quota.remove(host)
+        programs.remove_quota(host)
 
 
 def _end(process: Started, host: LabHost) -> None:

@@ -1,23 +1,36 @@
-"""A lab's folder under /run, with its plan, its keys and its processes; the lock on all labs.
+"""A lab's folder under /run, the lock on all labs, and what its Windows hosts start from.
 
 A reboot empties /run and also removes the namespaces. Only root can access the folder, because it
 contains the client's private key. The folder also reserves the lab's name: ``up`` makes it first,
 ``down`` removes it last.
+
+A Windows host's sshd is OpenSSH as on the Linux hosts. The login shell passes each command to
+launch.exe (launch.c), which handles the command like the sshd of OpenSSH for Windows. The host's
+files are on drive C: the host's root directory has a folder ``C:``, so that SFTP paths are
+``/C:/Users/netlab/…``. Every such host starts from a template, a finished wine prefix: drive C, the
+registry, an account. Making one takes about ten seconds and 700 MB, so it is made once per version
+of wine and kept. A host mounts a file system in memory over the template (overlayfs): the host
+reads the template's files, and what the host writes vanishes when the host ends.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab.plan import LabPlan, plan_from_json
+from netlab.lab.plan import ACCOUNT, LabPlan, plan_from_json
+from netlab.lab.programs import WINE_SEARCH_PATH, environment, program, run
 
 ROOT = Path("/run/netlab")
 """Folder of all labs of this machine. There is only one, so that ``down`` finds every lab."""
@@ -198,3 +211,195 @@ def _write_whole(path: Path, text: str) -> None:
     half = path.with_name(path.name + ".new")
     half.write_text(text)
     half.rename(path)
+
+
+CACHE = Path("/var/cache/netlab")
+TEMPLATE = "wine-template-"
+HALF_MADE = "half-made-"
+LAUNCH = Path(__file__).with_name("launch.c")
+LAUNCH_ON_C = "windows/netlab/launch.exe"
+TEMPLATE_S = 240.0
+"""Time limit for making the template. It takes ten seconds on an idle machine, and may take much
+longer with a virus scanner or on a busy machine."""
+
+MAKE_TEMPLATE = r"""
+# A private network, account file and /tmp, invisible outside.
+ip link set lo up
+mount --bind "$ACCOUNT_FILE" /etc/passwd
+mount -t tmpfs -o mode=1777,nosuid,nodev netlab /tmp
+"$WINE" wineboot --init
+"$WINE" winecfg /v win10
+"$WINE" reg add 'HKLM\Software\Microsoft\Windows NT\CurrentVersion\ProfileList' \
+    /v ProfilesDirectory /t REG_EXPAND_SZ /d 'C:\Users' /f
+"$WINE" cmd /c exit
+"$WINESERVER" -k
+"$WINESERVER" -w || true
+cd "$WINEPREFIX"
+# Debian's wineserver keeps its socket here.
+rm -rf wineserver
+# No access outside drive C, whose folders have the names that Windows uses.
+rm -f dosdevices/z:
+[ -d drive_c/Users ] || mv drive_c/users drive_c/Users
+test -d "drive_c/Users/$NAME" -a -f system.reg
+# Documents and the like: folders, not links into a Unix home.
+for link in $(find drive_c/Users -type l); do rm "$link"; mkdir "$link"; done
+# Folders that everybody may write to, as on Windows.
+chmod 1777 drive_c/ProgramData drive_c/windows/temp
+"""
+
+Notify = Callable[[str], None]
+
+
+def wine_loader() -> str:
+    """Wine's program that starts 64-bit Windows programs."""
+    return program("wine64", WINE_SEARCH_PATH)
+
+
+def wineserver() -> str:
+    """The program that acts as the kernel of one Windows host and makes all its sockets."""
+    return program("wineserver64", WINE_SEARCH_PATH)
+
+
+def wine_environment(prefix: Path) -> dict[str, str]:
+    """The complete environment of wine's programs: Windows programs get it as their environment."""
+    return {
+        "WINEPREFIX": str(prefix),
+        "WINESERVER": wineserver(),
+        "WINEDEBUG": "-all",
+        # Wine must not ask whether to install its .NET and HTML engines.
+        "WINEDLLOVERRIDES": "mscoree,mshtml=",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def wine_version() -> str:
+    """Wine's name and version, such as ``wine-8.0``."""
+    return run(wine_loader(), "--version").split()[0]
+
+
+def template_folder() -> Path:
+    """The path of the template for this wine and this netlab, whether it exists or not."""
+    sources = LAUNCH.read_bytes() + MAKE_TEMPLATE.encode()
+    package = run(wine_loader(), "--version")
+    digest = hashlib.sha256(sources + package.encode()).hexdigest()[:12]
+    return CACHE / f"{TEMPLATE}{wine_version()}-{digest}"
+
+
+def wine_template(say: Notify) -> Path:
+    """The template's folder; makes the template if there is none. The caller must hold the lock on
+    all labs (``state.locked``).
+
+    Raises HostError with one line, which has the last message of the program that failed.
+    """
+    folder = template_folder()
+    if not folder.is_dir():
+        say(f"making the Windows template {folder}: once, some 10 s and 700 MB")
+        CACHE.mkdir(mode=0o755, parents=True, exist_ok=True)
+        for remains in CACHE.glob(f"{HALF_MADE}*"):
+            shutil.rmtree(remains)
+        half = Path(tempfile.mkdtemp(prefix=HALF_MADE, dir=CACHE))
+        try:
+            _make(half)
+            half.chmod(0o755)
+            half.rename(folder)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+    _remove_older(folder)
+    return folder
+
+
+def _make(prefix: Path) -> None:
+    with tempfile.TemporaryDirectory() as aside:
+        account_file = Path(aside) / "passwd"
+        account_file.write_text(f"{ACCOUNT}:x:0:0::/nonexistent:/bin/sh\n")
+        log = Path(aside) / "log"
+        variables = {
+            "ACCOUNT_FILE": str(account_file),
+            "NAME": ACCOUNT,
+            "WINE": wine_loader(),
+            "HOME": "/nonexistent",
+            "PATH": environment()["PATH"],
+        }
+        # fmt: off
+        argv = [
+            # If this process dies, the kernel kills the command, and all of wine with the command.
+            program("setpriv"), "--pdeathsig", "KILL",
+            program("unshare"), "--pid", "--mount", "--net", "--ipc", "--fork", "--kill-child",
+            "--mount-proc", "sh", "-ec", MAKE_TEMPLATE,
+        ]
+        # fmt: on
+        with log.open("wb") as output:
+            try:
+                status = subprocess.run(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    env=wine_environment(prefix) | variables,
+                    timeout=TEMPLATE_S,
+                    check=False,
+                ).returncode
+            except subprocess.TimeoutExpired:
+                status = -1
+        if status:
+            lines = log.read_text(errors="replace").split("\n")
+            words = [line.strip() for line in lines if line.strip()] or [f"status {status}"]
+            raise HostError(f"wine did not make the Windows template: {words[-1]}")
+    _compile(prefix / "drive_c" / LAUNCH_ON_C)
+
+
+def _compile(target: Path) -> None:
+    target.parent.mkdir(parents=True)
+    compiler = program("x86_64-w64-mingw32-gcc")
+    run(compiler, "-std=c11", "-O2", "-s", "-o", str(target), str(LAUNCH))
+
+
+def _remove_older(current: Path) -> None:
+    """Remove templates of another wine or netlab, unless a lab is up that may use one."""
+    older = [folder for folder in CACHE.glob(f"{TEMPLATE}*") if folder != current]
+    if older and not any(_has_windows_hosts(folder_of(name)) for name in names()):
+        for folder in older:
+            shutil.rmtree(folder)
+
+
+def _has_windows_hosts(folder: Path) -> bool:
+    try:
+        plan = read_plan(folder)
+    except HostError:
+        return True  # a plan of another version of netlab: its lab may have Windows hosts
+    return is_complete(folder) and plan is not None and plan.options.windows > 0
+
+
+PREFIX = Path("/run/netlab-host/wine")
+"""Path of the wine prefix; it exists only inside the host."""
+SHELL = "/run/netlab-host/shell"
+MACHINE_KEY = r"HKLM\SOFTWARE\Microsoft\Cryptography"
+
+SHELL_TEXT = """\
+#!/bin/sh
+# Login shell: shell [-c COMMAND]. Nothing of the Unix side's environment gets to the command.
+[ "$1" = -c ] && command="NETLAB_LAB_COMMAND=$2"
+exec env -i {environment} SSH_CONNECTION="$SSH_CONNECTION" ${{command:+"$command"}} \\
+    {loader} 'C:\\{launch}'
+"""
+
+
+def wish_of(template: Path) -> Mapping[str, Any]:
+    """The description of a Windows host for inside.py. ``template``: a finished wine prefix."""
+    environment = wine_environment(PREFIX)
+    words = " ".join(f"'{name}={value}'" for name, value in environment.items())
+    number = str(uuid.uuid4())
+    number_the_machine = ["reg", "add", MACHINE_KEY, "/v", "MachineGuid", "/d", number, "/f"]
+    launch = LAUNCH_ON_C.replace("/", "\\")
+    return {
+        "template": str(template),
+        "prefix": str(PREFIX),
+        "users_home": f"Users/{ACCOUNT}",
+        "shell": SHELL,
+        "shell_text": SHELL_TEXT.format(environment=words, loader=wine_loader(), launch=launch),
+        "environment": environment,
+        # wineserver starts first and keeps running: it makes the sockets of all programs. The first
+        # program starts Windows' services, which takes a second. It sets a unique MachineGuid, by
+        # which programs distinguish machines: all hosts share the template's MachineGuid.
+        "programs": [[wineserver(), "--persistent"], [wine_loader(), *number_the_machine]],
+    }

@@ -334,7 +334,7 @@ def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
 
 def in_tables(records: Iterable[Record]) -> list[Record]:
     """The records that tables of throughput show: streams, except those between named hosts."""
-    from netlab.experiment.pairings import is_by_name
+    from netlab.experiment.hosts import is_by_name
 
     return [
         record for record in records if record.test == STREAM and not is_by_name(record.pairing)

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import TestSettings
-from netlab.experiment.matrix import Matrix
+from netlab.experiment.matrix import Matrix, StealRule
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial, is_together
-from netlab.experiment.stopping import StealRule
 from netlab.measurement.rendezvous import Participant, Rendezvous
 from netlab.runner.measured_again import RepeatRule
 from netlab.runner.options import Options

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.interruptions import interruptions
-from netlab.experiment.stopping import StealRule
+from netlab.experiment.matrix import StealRule
 from netlab.runner.due_trials import recorded_trials
 from netlab.runner.ending import shielded
 from netlab.runner.measured_again import in_which_data_stopped

@@ -14,9 +14,8 @@ from typing import Any, Self
 
 from netlab.errors import HostError, HostGone
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host, Inventory, kept_busy
+from netlab.experiment.hosts import Host, Inventory, Match, kept_busy
 from netlab.experiment.records import Record, Status
-from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent

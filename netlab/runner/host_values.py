@@ -11,8 +11,7 @@ from typing import Any
 
 from netlab.config.document import did_you_mean
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host
-from netlab.experiment.pairings import EndName
+from netlab.experiment.hosts import EndName, Host
 
 SENDS: Mapping[str, tuple[EndName, ...]] = {
     "client-sends": ("client",),

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from netlab.experiment.interruptions import asks_again, interruptions
+from netlab.experiment.matrix import StealRule
 from netlab.experiment.records import Record
-from netlab.experiment.stopping import StealRule
 from netlab.store.run_folder import RunFolder
 from netlab.units import many
 

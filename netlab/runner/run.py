@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netlab.config.inventory_of import inventory_for
-from netlab.config.matrix_file import load_matrix
+from netlab.config.matrix_file import inventory_for, load_matrix
 from netlab.errors import HostError
 from netlab.experiment.matrix import expand
 from netlab.findings.kinds.catalogue import expect_words

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netlab.errors import LockedError, StoreError
+from netlab.experiment.matrix import outline
 from netlab.experiment.records import Record, Status, utc_now
-from netlab.experiment.stopping import outline
 from netlab.messages import _
 from netlab.store.files import (
     NO_WAITING,

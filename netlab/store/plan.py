@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.matrix import Link, LongPath, Matrix
+from netlab.experiment.matrix import Link, LongPath, Matrix, StopRule
 from netlab.experiment.records import SCHEMA, Value, check_schema, check_text, refuse_constant
-from netlab.experiment.stopping import StopRule
 from netlab.version import VERSION
 
 _FORMAT = "netlab-run"

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from netlab.errors import StoreError, UsageError
+from netlab.experiment.matrix import CellProgress, progress_of
 from netlab.experiment.records import Record
-from netlab.experiment.stopping import CellProgress, progress_of
 from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, as_it_is, scan_journal

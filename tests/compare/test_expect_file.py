@@ -9,7 +9,7 @@ import pytest
 from folders import REPORTS
 from made_streams import netlab, stream, stream_run
 
-from netlab.config.expect_file import load_expectations
+from netlab.config.matrix_file import load_expectations
 from netlab.errors import MatrixError, UsageError
 
 IMPORTED = REPORTS / "lab-report"

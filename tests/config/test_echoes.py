@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netlab.config.echoes import refuse_what_echoes_lack
+from netlab.config.checks import refuse_what_echoes_lack
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from netlab.config.matrix_file import expectations_in, load_matrix
 from netlab.config.schema import SCHEMA_FILE
 from netlab.errors import MatrixError
-from netlab.experiment.expectations import Expectation
+from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Matrix
 
 MATRIX = """\

@@ -9,7 +9,7 @@ import pytest
 from folders import ROOT
 from made_matrices import load
 
-from netlab.config.matrix_model import MatrixFile
+from netlab.config.models import MatrixFile
 from netlab.config.settings import SETTINGS
 from netlab.experiment.kinds import FIELDS
 from netlab.experiment.matrix import expand

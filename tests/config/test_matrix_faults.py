@@ -13,7 +13,7 @@ from folders import MATRICES
 from made_matrices import SMALL, faults, load, streams
 
 from netlab.config.document import check, read_document
-from netlab.config.matrix_model import MatrixFile, model_for, whole_model
+from netlab.config.models import MatrixFile, model_for, whole_model
 from netlab.experiment.matrix import expand
 
 __all__ = ["faults", "load"]

@@ -14,7 +14,7 @@ from made_matrices import ROUND_TRIPS, load, stream_of
 from netlab.config.matrix_file import comparisons_in, load_matrix
 from netlab.config.settings import SETTINGS_OF
 from netlab.errors import MatrixError
-from netlab.experiment.comparisons import Comparison
+from netlab.experiment.cells import Comparison
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
 from netlab.experiment.matrix import expand
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from made_matrices import ROUND_TRIPS, load
 
-from netlab.experiment.matrix import expand
-from netlab.experiment.stopping import StealRule, StopRule
+from netlab.experiment.matrix import StealRule, StopRule, expand
 
 __all__ = ["load"]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from folders import MATRICES
 
-from netlab.config.matrix_file import load_matrix
-from netlab.config.shipped import matrix_file, names
+from netlab.config.matrix_file import load_matrix, matrix_file, names
 from netlab.errors import UsageError
 from netlab.experiment.matrix import expand
 from netlab.experiment.records import Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.comparisons import Comparison
+from netlab.experiment.cells import Comparison
 from netlab.experiment.settings import Level
 
 Plain = dict[str, Level]

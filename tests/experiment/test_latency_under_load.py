@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.cells import Cell
+from netlab.experiment.cells import Cell, demands, lacking
 from netlab.experiment.estimate import estimate, least_s, same_setups, window_s
 from netlab.experiment.feasibility import SentMessages, faults_of, sent_by
 from netlab.experiment.kinds import FIELDS, Connect, LatencyUnderLoad, RoundTrip, Stream
 from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
 from netlab.experiment.matrix import Link
-from netlab.experiment.requirements import demands, lacking
 from netlab.experiment.schedule import Round, Trial
 
 LINK = Link(1e8, 1500)

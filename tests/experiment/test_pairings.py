@@ -10,9 +10,16 @@ import pytest
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.hosts import Inventory, kept_busy
+from netlab.experiment.hosts import (
+    Inventory,
+    every_pairing,
+    is_by_name,
+    kept_busy,
+    labels_of,
+    role_of,
+    roles_of,
+)
 from netlab.experiment.matrix import Matrix, expand
-from netlab.experiment.pairings import every_pairing, is_by_name, labels_of, role_of, roles_of
 from netlab.runner.planning.plan import plan_json, plan_of
 from netlab.runner.planning.plan_text import plan_text
 

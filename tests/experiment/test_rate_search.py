@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 
 from netlab.experiment.rate_search import (
     CONFIRMATIONS,
+    Counts,
+    Criteria,
     NextRate,
     RateGrid,
     RateTry,
     Search,
     SearchResult,
     TryVerdict,
+    forwarded_share,
+    judge,
 )
-from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge
 from netlab.measurement.rfc2544.back_to_back import longest
 
 LINE_PER_S = 100_000.0

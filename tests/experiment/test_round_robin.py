@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Match, rounds_of
 from netlab.experiment.kinds import Stream
-from netlab.experiment.round_robin import Match, rounds_of
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.runner.planning.plan import plan_of
 from netlab.runner.planning.plan_text import plan_text

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Match
 from netlab.experiment.kinds import Stream, ThroughputSearch
-from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Order, Round, Trial, rounds, with_partners
 
 PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.rate_search import TryVerdict
-from netlab.experiment.trial_verdict import (
+from netlab.experiment.rate_search import (
     Counts,
     Criteria,
+    TryVerdict,
     forwarded_share,
     judge,
     least,

@@ -13,7 +13,7 @@ from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind
 from netlab.findings.runs import fewer_cells, missing, off_time
 from netlab.findings.series import series_of
-from netlab.imports.common.run_writer import record_of
+from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell, StatedDuration, StatedFacts
 
 

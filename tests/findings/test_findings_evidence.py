@@ -15,7 +15,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import samples
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
-from netlab.imports.common.run_writer import record_of
+from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 
 CALLS = of_values([100, 200, 300])

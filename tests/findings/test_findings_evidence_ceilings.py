@@ -14,7 +14,7 @@ from netlab.experiment.records import Value
 from netlab.findings.evidence import ceiling_of, samples
 from netlab.findings.framing import Accounting, Framing
 from netlab.findings.sample import StreamSample
-from netlab.imports.common.run_writer import record_of
+from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 
 

@@ -14,7 +14,7 @@ from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.link_checks import links
 from netlab.findings.runs import one_way
 from netlab.findings.series import Series, series_of
-from netlab.imports.common.run_writer import record_of
+from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 
 CEILING = 1e8 * 1448 / 1538

@@ -15,7 +15,7 @@ from netlab.findings.analysis import Analysis, RunEvidence, findings
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.runs import unrepeated
 from netlab.findings.series import series_of
-from netlab.imports.common.run_writer import record_of
+from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import Note
 

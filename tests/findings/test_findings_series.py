@@ -14,7 +14,7 @@ from netlab.experiment.records import Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group
 from netlab.findings.series import Point, series_of
-from netlab.imports.common.run_writer import record_of
+from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 
 

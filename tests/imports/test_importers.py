@@ -11,13 +11,13 @@ from click.testing import CliRunner
 import netlab.imports
 from netlab.cli import cli
 from netlab.imports import importer, importer_names
-from netlab.imports.common.run_writer import cell_of, read_source, record_of, write_run
+from netlab.imports.common.csv_table import cell_of, read_source, record_of, write_run
 
 MODULE = """
 from pathlib import Path
 
 from netlab.imports import CommandOption, Importer
-from netlab.imports.common.run_writer import cell_of, read_source, record_of, write_run
+from netlab.imports.common.csv_table import cell_of, read_source, record_of, write_run
 
 
 def _read(table: Path, into: Path, *, systems: str, **known) -> Path:

@@ -15,8 +15,7 @@ from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.records import Status
 from netlab.findings.analysis import load
-from netlab.imports.common.column_map import ColumnMap, read_column_map
-from netlab.imports.common.mapped_table import parse_mapped_table
+from netlab.imports.common.mapped import ColumnMap, parse_mapped_table, read_column_map
 from netlab.imports.table import import_mapped_table
 
 STREAMS = """\

@@ -13,7 +13,7 @@ from labs import first_on_the_cpus
 from netlab import lab
 from netlab.findings.analysis import Analysis
 from netlab.lab import programs
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 RATE_BIT_PER_S = 20e6
 """Slow enough for a busy machine to fill the cable."""

@@ -15,9 +15,9 @@ from labs import inside, needs_a_lab_at_rest, ssh, wait_until, wire_mbit_per_s
 
 from netlab import lab
 from netlab.errors import UsageError
-from netlab.lab import cpu_latency, programs, state
-from netlab.lab.inventory import first_line
-from netlab.lab.options import LabOptions
+from netlab.lab import life, programs, state
+from netlab.lab.life import first_line
+from netlab.lab.plan import LabOptions
 
 NAME = f"t{os.getpid()}"
 
@@ -41,9 +41,7 @@ def awakened(of: lab.LabState) -> Iterator[bool]:
     for host in of.hosts:
         process = state.read_started(of.folder / f"{host.name}.process")
         assert process is not None
-        yield cpu_latency.DEVICE in [
-            e.readlink() for e in Path(f"/proc/{process.pid}/fd").iterdir()
-        ]
+        yield life.DEVICE in [e.readlink() for e in Path(f"/proc/{process.pid}/fd").iterdir()]
 
 
 class TestALab:
@@ -101,8 +99,8 @@ class TestALab:
     def test_only_a_lab_with_a_rate_keeps_the_cpus_from_deep_sleep(
         self, two_labs: tuple[lab.LabState, lab.LabState]
     ) -> None:
-        assert cpu_latency.DEVICE.exists() == any(awakened(two_labs[0]))
-        assert cpu_latency.DEVICE.exists() == all(awakened(two_labs[0]))
+        assert life.DEVICE.exists() == any(awakened(two_labs[0]))
+        assert life.DEVICE.exists() == all(awakened(two_labs[0]))
         assert not any(awakened(two_labs[1]))
 
     def test_a_lab_host_sees_only_its_own_processes(

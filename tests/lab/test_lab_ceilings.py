@@ -16,7 +16,7 @@ import pytest
 from labs import first_on_the_cpus, needs_a_lab, run_matrix
 
 from netlab import lab
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 from netlab.store.reader import read
 
 pytestmark = needs_a_lab

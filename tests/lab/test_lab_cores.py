@@ -11,7 +11,7 @@ from labs import needs_a_lab, run_matrix
 from netprobe_agents import CPUS
 
 from netlab import lab
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 from netlab.store.reader import read
 
 pytestmark = needs_a_lab

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from netlab.errors import HostError
-from netlab.lab import doctor, programs, quota
+from netlab.lab import programs
 
 DOCTOR = (sys.executable, "-m", "netlab", "lab", "doctor")
 COMMAND = re.compile(r"(sudo (apt-get|dnf|sysctl|modprobe|mount|netlab)|docker run) \S+")
@@ -164,13 +164,13 @@ def test_missing_control_groups_are_reported_with_the_command_that_provides_them
     nothing, old, new = tmp_path / "nothing", tmp_path / "old", tmp_path / "new"
     for folder in (nothing, old / "cpu", new):
         folder.mkdir(parents=True)
-    assert f"sudo mount -t cgroup2 none {nothing}" in str(quota.remedy(nothing))
+    assert f"sudo mount -t cgroup2 none {nothing}" in str(programs.quota_remedy(nothing))
     (old / "cpu" / "cpu.cfs_quota_us").touch()
-    assert quota.remedy(old) is None
+    assert programs.quota_remedy(old) is None
     (new / "cgroup.controllers").write_text("memory pids\n")
-    assert "docker run --privileged --cgroupns=host" in str(quota.remedy(new))
+    assert "docker run --privileged --cgroupns=host" in str(programs.quota_remedy(new))
     (new / "cgroup.controllers").write_text("cpu memory\n")
-    assert quota.remedy(new) is None
+    assert programs.quota_remedy(new) is None
 
 
 def test_install_commands_use_the_package_manager_of_the_system(
@@ -197,4 +197,4 @@ def test_the_doctor_on_macos_names_a_command_that_provides_namespaces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert COMMAND.search(doctor.examine()[0].as_text())
+    assert COMMAND.search(programs.examine()[0].as_text())

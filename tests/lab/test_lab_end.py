@@ -18,8 +18,7 @@ from labs import needs_a_lab_at_rest, ssh, traces, wait_until
 from netlab import lab
 from netlab.errors import HostError, UsageError
 from netlab.lab import network, programs, server, state
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan, make_plan
+from netlab.lab.plan import LabOptions, LabPlan, make_plan
 
 NAME = f"e{os.getpid()}"
 ANSWER = """\

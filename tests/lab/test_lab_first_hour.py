@@ -17,7 +17,7 @@ from terminals import terminal
 from netlab import lab, load, measure
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [*needs_a_lab, pytest.mark.beside]
 

@@ -10,7 +10,7 @@ import pytest
 from labs import needs_a_lab, run_matrix, ssh
 
 from netlab import lab
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = needs_a_lab
 

@@ -16,9 +16,8 @@ from netlab import lab
 from netlab.cli import cli
 from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, UsageError
-from netlab.lab import programs, saved_keys, state
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan, make_plan
+from netlab.lab import life, programs, state
+from netlab.lab.plan import LabOptions, LabPlan, make_plan
 
 NAME = f"k{os.getpid()}"
 OTHER = f"{NAME}-2"
@@ -75,7 +74,7 @@ class TestInALab:
         lab.down(NAME)
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
         files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.iterdir()}
-        assert files == dict.fromkeys([*KEYS, saved_keys.PLACE], 0o600)
+        assert files == dict.fromkeys([*KEYS, life.PLACE], 0o600)
 
     def test_lab_down_with_forget_gives_the_next_lab_new_keys(self, place: Path) -> None:
         old_pins = what_is_pinned(lab.up(LabOptions(name=NAME)))
@@ -147,15 +146,15 @@ def made(tmp_path: Path) -> Path:
 def test_a_saved_key_of_a_lab_is_restored_unchanged(
     place: Path, made: Path, tmp_path: Path
 ) -> None:
-    saved_keys.recall(NAME, tmp_path, ["id"])
+    life.recall_keys(NAME, tmp_path, ["id"])
     assert not (tmp_path / "id").exists(), "nothing is kept yet"
-    saved_keys.keep(a_plan(), made, ["id"])
-    saved_keys.recall(NAME, tmp_path, ["id", "linux-a.key"])
+    life.keep_keys(a_plan(), made, ["id"])
+    life.recall_keys(NAME, tmp_path, ["id", "linux-a.key"])
     assert (tmp_path / "id").read_text() == (made / "id").read_text()
     public = (made / "id.pub").read_text()
     assert (tmp_path / "id.pub").read_text().split()[:2] == public.split()[:2]
     assert stat.S_IMODE((tmp_path / "id").stat().st_mode) == 0o600
-    assert saved_keys.places() == {NAME: (0, "198.19.0.0/24")}
+    assert life.saved_places() == {NAME: (0, "198.19.0.0/24")}
 
 
 def as_link(file: Path) -> None:
@@ -192,27 +191,27 @@ def as_folder(file: Path) -> None:
 def test_a_saved_key_that_is_not_a_private_regular_file_is_refused(
     place: Path, made: Path, tmp_path: Path, turn: Callable[[Path], None]
 ) -> None:
-    saved_keys.keep(a_plan(), made, ["id"])
+    life.keep_keys(a_plan(), made, ["id"])
     turn(place / "id")
     with pytest.raises(HostError, match=r"so it is not used: run `netlab lab down .*--forget`"):
-        saved_keys.recall(NAME, tmp_path, ["id"])
+        life.recall_keys(NAME, tmp_path, ["id"])
 
 
 @pytest.mark.needs("root", "sshd")
 def test_saved_keys_that_belong_to_another_account_are_refused(
     place: Path, made: Path, tmp_path: Path
 ) -> None:
-    saved_keys.keep(a_plan(), made, ["id"])
+    life.keep_keys(a_plan(), made, ["id"])
     os.chown(place / "id", 12345, 12345)
     with pytest.raises(HostError, match="id is accessible to others than root, so it is not used"):
-        saved_keys.recall(NAME, tmp_path, ["id"])
+        life.recall_keys(NAME, tmp_path, ["id"])
     os.chown(place / "id", 0, 0)
     os.chown(place, 12345, 12345)
     with pytest.raises(
         HostError, match="is accessible to others than root, so no keys of labs are kept"
     ):
-        saved_keys.recall(NAME, tmp_path, ["id"])
-    assert saved_keys.places() == {}
+        life.recall_keys(NAME, tmp_path, ["id"])
+    assert life.saved_places() == {}
 
 
 @pytest.mark.needs("sshd")
@@ -220,14 +219,14 @@ def test_saved_keys_that_belong_to_another_account_are_refused(
 def test_saved_keys_are_not_written_through_a_linked_folder(
     place: Path, made: Path, tmp_path: Path, depth: int
 ) -> None:
-    saved_keys.keep(a_plan(), made, ["id"])
+    life.keep_keys(a_plan(), made, ["id"])
     folder = [place, *place.parents][depth]
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(HostError, match=f"{place.parent}.* is not a real folder"):
-        saved_keys.keep(a_plan(), made, ["id"])
+        life.keep_keys(a_plan(), made, ["id"])
     if depth == 0:
-        saved_keys.forget(NAME)
+        life.forget_keys(NAME)
         assert not folder.is_symlink()
         assert (tmp_path / "elsewhere" / "id").exists()
 

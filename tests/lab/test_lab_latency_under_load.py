@@ -19,7 +19,7 @@ from labs import first_on_the_cpus, needs_a_lab, run_matrix, wait_until
 import netlab
 from netlab import lab
 from netlab.lab import programs
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = needs_a_lab
 

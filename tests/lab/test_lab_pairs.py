@@ -16,7 +16,7 @@ from labs import needs_a_lab
 
 from netlab import lab
 from netlab.experiment.records import Record
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 from netlab.store.reader import read
 
 pytestmark = needs_a_lab

@@ -13,11 +13,10 @@ from click.testing import CliRunner
 
 from netlab.cli import cli
 from netlab.errors import HostError, UsageError
-from netlab.lab import quota
-from netlab.lab.inventory import inventory_text
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan, Network, make_plan, plan_from_json
-from netlab.lab.shaping import Shape, shape_of
+from netlab.lab import programs
+from netlab.lab.life import inventory_text
+from netlab.lab.network import Shape, shape_of
+from netlab.lab.plan import LabOptions, LabPlan, Network, make_plan, plan_from_json
 
 NAME = "plan"
 
@@ -219,13 +218,13 @@ def test_the_cpu_controller_is_found_in_both_versions_of_control_groups(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    controller = quota.controller(tmp_path)
+    controller = programs.quota_controller(tmp_path)
     if expected_controller is None:
         assert controller is None
         with pytest.raises(HostError, match=r"--cpu-quota linux-a: .* has no CPU controller"):
-            quota.make(a_plan().hosts[0], 0.2, tmp_path)
+            programs.make_quota(a_plan().hosts[0], 0.2, tmp_path)
     else:
-        assert controller == quota.Controller(
+        assert controller == programs.Controller(
             tmp_path / expected_controller[0], expected_controller[1]
         )
 
@@ -235,18 +234,18 @@ def test_a_cpu_quota_is_written_in_the_format_of_each_control_group_version(tmp_
     first, second = tmp_path / "first", tmp_path / "second"
     (first / "cpu").mkdir(parents=True)
     (first / "cpu" / "cpu.cfs_quota_us").write_text("-1")
-    group = quota.make(host, 0.2, first).folder
+    group = programs.make_quota(host, 0.2, first).folder
     assert (group / "cpu.cfs_quota_us").read_text() == "20000"
     assert (group / "cpu.cfs_period_us").read_text() == "100000"
     second.mkdir()
     (second / "cgroup.controllers").write_text("cpu")
     (second / "cgroup.subtree_control").write_text("memory")
-    cpu_group = quota.make(host, 1.5, second)
+    cpu_group = programs.make_quota(host, 1.5, second)
     assert (cpu_group.folder / "cpu.max").read_text() == "150000 100000"
     assert (second / "cgroup.subtree_control").read_text() == "+cpu"
     assert cpu_group.entered(["true"])[-2:] == [str(cpu_group.folder / "cgroup.procs"), "true"]
     with pytest.raises(HostError, match="File exists: a CPU quota needs"):
-        quota.make(host, 1.5, second)
+        programs.make_quota(host, 1.5, second)
 
 
 def test_a_cable_with_an_mtu_below_1280_has_no_ipv6_address() -> None:

@@ -17,8 +17,7 @@ from labs import inside, needs_a_lab, ssh, traces, wait_until
 from netlab import lab
 from netlab.errors import UsageError
 from netlab.lab import programs
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan, make_plan, plan_from_json
+from netlab.lab.plan import LabOptions, LabPlan, make_plan, plan_from_json
 from netlab.store.reader import read
 
 NAME = f"r{os.getpid()}"

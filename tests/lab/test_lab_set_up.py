@@ -12,7 +12,7 @@ from labs import first_itself, first_on_the_cpus, needs_a_lab
 
 from benchmarks.cost.set_up import kept_connection, netlab_costs, timed_ms
 from netlab import lab
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [*needs_a_lab, pytest.mark.week]
 

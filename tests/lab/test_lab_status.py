@@ -17,7 +17,7 @@ from labs import needs_a_lab_at_rest, ssh, wait_until
 from netlab import lab
 from netlab.cli import cli
 from netlab.lab import programs, state
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = needs_a_lab_at_rest
 NAME = f"e{os.getpid()}"

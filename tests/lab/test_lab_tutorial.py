@@ -13,7 +13,7 @@ from folders import ROOT
 from labs import needs_a_lab, typed
 
 from netlab import lab, load
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 # It judges texts, no figures.
 pytestmark = [*needs_a_lab, pytest.mark.needs("wine", "zig"), pytest.mark.beside, pytest.mark.night]

@@ -12,7 +12,7 @@ import pytest
 from labs import first_on_the_cpus, needs_a_lab, run_matrix
 
 from netlab import lab
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [*needs_a_lab, pytest.mark.needs("two-cpus"), pytest.mark.night]
 

@@ -11,9 +11,8 @@ import pytest
 
 from netlab import lab
 from netlab.errors import HostError
-from netlab.lab import congestion, cpu_latency, life, network, programs, state
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import make_plan
+from netlab.lab import life, network, programs, state
+from netlab.lab.plan import LabOptions, make_plan
 
 NAME = f"u{os.getpid()}"
 
@@ -65,10 +64,10 @@ def test_a_reused_process_number_is_not_taken_for_a_lab_process() -> None:
 
 def test_the_limit_on_cpu_sleep_is_skipped_if_its_device_is_missing(tmp_path: Path) -> None:
     device = tmp_path / "cpu_dma_latency"
-    with cpu_latency.limit(device) as inherited:
+    with life.limit_cpu_sleep(device) as inherited:
         assert inherited == ()
     device.touch()
-    with cpu_latency.limit(device) as (descriptor,):
+    with life.limit_cpu_sleep(device) as (descriptor,):
         os.fstat(descriptor)
     assert device.read_bytes() == bytes(4)
 
@@ -79,14 +78,14 @@ def test_the_machines_allowed_congestion_controls_are_extended_and_later_restore
     kernel, root = tmp_path / "kernel", tmp_path / "root"
     kernel.mkdir()
     root.mkdir()
-    (kernel / congestion.AVAILABLE).write_text("reno bbr cubic\n")
-    (kernel / congestion.ALLOWED).write_text("reno bbr\n")
-    congestion.widen(root, kernel)
-    congestion.widen(root, kernel)
-    assert (kernel / congestion.ALLOWED).read_text() == "reno bbr cubic"
-    congestion.restore(root, kernel)
-    congestion.restore(root, kernel)
-    assert (kernel / congestion.ALLOWED).read_text() == "reno bbr"
+    (kernel / life.AVAILABLE).write_text("reno bbr cubic\n")
+    (kernel / life.ALLOWED).write_text("reno bbr\n")
+    life.allow_congestion_controls(root, kernel)
+    life.allow_congestion_controls(root, kernel)
+    assert (kernel / life.ALLOWED).read_text() == "reno bbr cubic"
+    life.restore_congestion_controls(root, kernel)
+    life.restore_congestion_controls(root, kernel)
+    assert (kernel / life.ALLOWED).read_text() == "reno bbr"
     assert list(root.iterdir()) == []
 
 

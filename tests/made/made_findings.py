@@ -15,7 +15,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.series import Series, series_of
-from netlab.imports.common.run_writer import record_of
+from netlab.imports.common.csv_table import record_of
 from netlab.imports.table import parse_table
 from netlab.store.plan import Plan, PlannedCell, StatedFacts
 from netlab.store.reader import Note, StoredRun

@@ -13,9 +13,9 @@ from made_runs import ticking
 
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Match
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.records import Record, Status, Value
-from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput

@@ -87,8 +87,8 @@ def seen(folder: Path) -> dict[str, object]:
     from netlab import load
     from netlab.config.matrix_file import load_matrix
     from netlab.config.schema import schema_text
+    from netlab.experiment.cells import lacking
     from netlab.experiment.matrix import expand
-    from netlab.experiment.requirements import lacking
     from netlab.experiment.schedule import Trial
     from netlab.measurement.engines import measure
     from netlab.results.columns import describe

@@ -13,7 +13,7 @@ from made_histograms import of_values, to_pairs
 
 from netlab.errors import ProbeError
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.trial_verdict import Counts
+from netlab.experiment.rate_search import Counts
 from netlab.measurement.rfc2544 import back_to_back as room
 from netlab.measurement.rfc2544.back_to_back import INVALID, back_to_back
 from netlab.measurement.rfc2544.device_latency import LatencyAtLoad, requests_of, values_of

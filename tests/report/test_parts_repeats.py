@@ -7,7 +7,7 @@ from made_parts import LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
 from made_reports import write_undrawn
 
-from netlab.experiment.stopping import StopRule
+from netlab.experiment.matrix import StopRule
 from netlab.report.sections import drift, repeats
 from netlab.report.tables.elements import Strip
 

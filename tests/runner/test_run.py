@@ -19,8 +19,8 @@ from command_line import Ended, netlab
 from fault_runs import bench_in, probes_of
 
 from netlab.build.binaries import local_probe
+from netlab.experiment.matrix import StopRule, progress_of
 from netlab.experiment.records import REASONS, Record
-from netlab.experiment.stopping import StopRule, progress_of
 from netlab.findings.analysis import load
 from netlab.store.reader import read
 

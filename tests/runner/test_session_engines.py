@@ -9,8 +9,8 @@ from typing import cast
 from made_sessions import Bench, FakePool, bench
 
 from netlab.experiment.cells import Cell
+from netlab.experiment.hosts import Match
 from netlab.experiment.records import Record, Status, Value
-from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import OF_PROBE, ValuesOf

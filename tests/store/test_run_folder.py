@@ -21,9 +21,8 @@ from made_runs import (
 )
 
 from netlab.errors import UsageError
-from netlab.experiment.matrix import Link
+from netlab.experiment.matrix import Link, StopRule
 from netlab.experiment.records import Status, Value
-from netlab.experiment.stopping import StopRule
 from netlab.store.run_folder import read
 
 # A folder and its plan

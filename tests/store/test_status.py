@@ -12,8 +12,8 @@ from folders import FIXTURES
 from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import UsageError
+from netlab.experiment.matrix import StopRule, outline
 from netlab.experiment.records import Status
-from netlab.experiment.stopping import StopRule, outline
 from netlab.store.run_folder import RunFolder
 from netlab.store.status import status_of
 

@@ -72,9 +72,9 @@ def _windows_hosts() -> bool:
 
 
 def _quota() -> bool:
-    from netlab.lab import quota
+    from netlab.lab import programs
 
-    return quota.controller() is not None
+    return programs.quota_controller() is not None
 
 
 def _time_namespaces() -> bool:

@@ -21,9 +21,8 @@ from netlab import lab
 from netlab.config.inventory import load_inventory
 from netlab.experiment.hosts import Inventory
 from netlab.findings.analysis import Analysis, load
-from netlab.lab import network, programs, quota, state
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan
+from netlab.lab import network, programs, state
+from netlab.lab.plan import LabOptions, LabPlan
 from netlab.remote.connect import connect
 from netlab.remote.ssh import SshTransport
 
@@ -126,7 +125,7 @@ def traces(plan: LabPlan) -> list[str]:
     remains += [
         str(path) for path in (plan.hosts_file, state.folder_of(plan.name)) if path.exists()
     ]
-    groups = quota.controller()
+    groups = programs.quota_controller()
     if groups is not None:
         folders = [groups.folder / host.namespace for host in plan.hosts]
         remains += [str(folder) for folder in folders if folder.exists()]

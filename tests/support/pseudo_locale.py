@@ -18,7 +18,7 @@ from folders import FIXTURES, REPORTS
 
 from netlab.config.matrix_file import comparisons_in
 from netlab.errors import MatrixError
-from netlab.experiment.pairings import is_by_name, labels_of
+from netlab.experiment.hosts import is_by_name, labels_of
 from netlab.experiment.records import REASONS
 from netlab.findings.analysis import Analysis
 from netlab.report.language.catalogues import FOLDER

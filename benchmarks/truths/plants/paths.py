@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from benchmarks.truths.plants import Plant
 from benchmarks.truths.site import RATE_BIT_PER_S, RECEIVER, SENDER, Site
+from netlab.lab.network import LEAST_FRAME_BYTES, OVERHEAD_BYTES, shape, shape_of
 from netlab.lab.plan import Cable
 from netlab.lab.programs import run
-from netlab.lab.shaping import LEAST_FRAME_BYTES, OVERHEAD_BYTES, shape, shape_of
 
 OTHER_PORT = 5401
 OTHER_PAYLOAD_BYTES, OTHER_WIRE_BYTES = 1448, 1514

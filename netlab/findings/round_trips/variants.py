@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.comparisons import Comparison
+from netlab.experiment.cells import Comparison
 from netlab.experiment.kinds import DEFAULTS_OF
 from netlab.experiment.records import Value
 from netlab.experiment.settings import Level

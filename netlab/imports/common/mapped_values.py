@@ -9,8 +9,8 @@ from decimal import Decimal
 from functools import cache
 from typing import get_args
 
+from netlab.experiment.hosts import role_of
 from netlab.experiment.kinds import ROWS, SETUPS
-from netlab.experiment.pairings import role_of
 from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.experiment.settings import NumberWithUnit, Or, Whole
 from netlab.imports.common.csv_table import plain_number, shown, wrong_pairing

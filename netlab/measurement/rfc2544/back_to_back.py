@@ -9,8 +9,8 @@ from typing import Literal
 
 from netlab.errors import ProbeError
 from netlab.experiment.estimate import LEARN_S, LEAST_BURST_FRAMES, LONGEST_BURST_S
+from netlab.experiment.rate_search import Counts
 from netlab.experiment.records import Value
-from netlab.experiment.trial_verdict import Counts
 from netlab.measurement.rfc2544.offered_load import OfferedLoad, learn
 from netlab.measurement.rfc2544.trial import TrialRunner
 from netlab.stats import mean

@@ -19,8 +19,8 @@ from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.estimate import LEARN_S
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.experiment.rate_search import Counts, shared_drops
 from netlab.experiment.records import Value
-from netlab.experiment.trial_verdict import Counts, shared_drops
 from netlab.measurement.common_window import START_AHEAD_S
 from netlab.measurement.conversation import (
     Conversation,

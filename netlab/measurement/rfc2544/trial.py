@@ -16,9 +16,18 @@ from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.host_counters import Watched
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import NextRate, RateTry, TryVerdict
+from netlab.experiment.rate_search import (
+    Counts,
+    Criteria,
+    NextRate,
+    RateTry,
+    TryVerdict,
+    forwarded_share,
+    judge,
+    least,
+    worst,
+)
 from netlab.experiment.records import REASONS, Value, reason_of
-from netlab.experiment.trial_verdict import Counts, Criteria, forwarded_share, judge, least, worst
 from netlab.measurement.common_window import AHEAD_A_TRIAL_S, START_AHEAD_S
 from netlab.measurement.conversation import ConversationEnd
 from netlab.measurement.ends import Ends, OnGoodput, so_far

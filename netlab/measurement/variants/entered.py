@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 
 from netlab.errors import HostGone, ProbeError
 from netlab.experiment.cells import Cell
-from netlab.experiment.pairings import EndName
+from netlab.experiment.hosts import EndName
 from netlab.experiment.records import Value
-from netlab.experiment.variants.change import Change
-from netlab.experiment.variants.variant import Variants, chosen
+from netlab.experiment.variants import Change, Variants, chosen
 from netlab.measurement.ends import Ends
 from netlab.measurement.variants.host_state import NOT_REACHED, HostState
 from netlab.remote.agent import Agent

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 
 from netlab import clock
 from netlab.errors import ProbeError
-from netlab.experiment.variants.change import Change, Words, fill
-from netlab.experiment.variants.known import KNOWN
+from netlab.experiment.variants import KNOWN, Change, Words, fill
 from netlab.remote.agent import Agent
 from netlab.remote.programs.to_end import run_to_end
 from netlab.remote.programs.undo_log import guard, undo

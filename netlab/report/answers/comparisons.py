@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netlab.compare.judge import Judged
-from netlab.experiment.comparisons import Comparison
+from netlab.experiment.cells import Comparison
 from netlab.messages import _, joined, sentence_case
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.comparisons import NAME, in_words, ratio_span

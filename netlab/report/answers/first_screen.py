@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.experiment.pairings import is_by_name
+from netlab.experiment.hosts import is_by_name
 from netlab.report.answers import (
     comparisons,
     pairs,
@@ -26,7 +26,7 @@ from netlab.report.text import summary
 
 if TYPE_CHECKING:
     from netlab.compare.judge import Judged
-    from netlab.experiment.comparisons import Comparison
+    from netlab.experiment.cells import Comparison
     from netlab.experiment.records import Record
     from netlab.findings.analysis import Analysis
     from netlab.results.layout import Layout

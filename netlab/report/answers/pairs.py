@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from netlab.experiment.pairings import labels_of
+from netlab.experiment.hosts import labels_of
 from netlab.experiment.records import Record
 from netlab.messages import Message, _, counted
 from netlab.report.answers.answer import AnswerLine

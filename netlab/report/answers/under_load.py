@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netlab.experiment.pairings import is_by_name
+from netlab.experiment.hosts import is_by_name
 from netlab.experiment.records import Record
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine

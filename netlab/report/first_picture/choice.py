@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from netlab.compare.judge import Judged
-from netlab.experiment.comparisons import Comparison
+from netlab.experiment.cells import Comparison
+from netlab.experiment.hosts import is_by_name
 from netlab.experiment.matrix import Link
-from netlab.experiment.pairings import is_by_name
 from netlab.experiment.records import Record
 from netlab.messages import Message, _, joined
 from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture

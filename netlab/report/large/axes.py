@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.pairings import is_by_name, labels_of
+from netlab.experiment.hosts import is_by_name, labels_of
 from netlab.experiment.records import Value
 from netlab.store.plan import PlannedCell
 

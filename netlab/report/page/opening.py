@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from netlab.experiment.pairings import is_by_name, labels_of, role_of
+from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.experiment.records import STATUSES, Record, Status, utc_of
 from netlab.messages import Message, _, counted, joined
 from netlab.report.text.phrases import listed

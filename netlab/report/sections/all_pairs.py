@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netlab.ethernet import best_udp_message, ip_version_of
+from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.pairings import is_by_name, labels_of, role_of
 from netlab.experiment.records import Record
 from netlab.messages import _, counted, joined
 from netlab.report.sections.direction_ratio import asymmetry_sheet, offered_sheet

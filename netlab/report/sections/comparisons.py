@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from netlab.compare.align import align_cells
 from netlab.compare.judge import Judged, judge_groups
 from netlab.errors import MatrixError
-from netlab.experiment.comparisons import Comparison
+from netlab.experiment.cells import Comparison
 from netlab.experiment.records import Record
 from netlab.experiment.settings import Level
 from netlab.messages import Message, _, joined

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.pairings import is_by_name
+from netlab.experiment.hosts import is_by_name
 from netlab.experiment.records import FlowValues, Record
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from netlab.experiment.pairings import labels_of, role_of
+from netlab.experiment.hosts import labels_of, role_of
 from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.sections.comparisons import in_words, interval_words

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from netlab.experiment.pairings import is_by_name
+from netlab.experiment.hosts import is_by_name
 from netlab.experiment.records import FLOWS, Record, server_sends
 from netlab.messages import _, counted, joined
 from netlab.report.tables.chart_panels import in_panels

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from netlab.errors import LockedError
 from netlab.experiment.interruptions import interruptions
+from netlab.experiment.matrix import STEAL
 from netlab.experiment.records import Record, as_number
-from netlab.experiment.stopping import STEAL
 from netlab.results.arrow.arrow_columns import Columns
 from netlab.results.column import Dtype
 from netlab.results.columns import columns_of

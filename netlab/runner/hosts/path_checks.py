@@ -11,10 +11,8 @@ from concurrent.futures import wait
 from netlab import clock
 from netlab.errors import HostError, HostGone, ProbeError, UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import HostPair, kept_busy
-from netlab.experiment.pairings import is_by_name
+from netlab.experiment.hosts import HostPair, Match, earliest_fit, is_by_name, kept_busy, rounds_of
 from netlab.experiment.records import Status, reason_of
-from netlab.experiment.round_robin import Match, earliest_fit, rounds_of
 from netlab.measurement.ends import address_of
 from netlab.runner.absence import FIRST_PAUSE_S, Absence
 from netlab.runner.daemon_executor import DaemonExecutor

@@ -9,10 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from netlab.errors import NetlabError, UsageError
-from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.pairings import EndName
-from netlab.experiment.requirements import Demand, lacking
+from netlab.experiment.cells import Cell, Demand, lacking
+from netlab.experiment.hosts import EndName, Host, Inventory
 from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
 from netlab.runner.host_values import HostValues, wrong_values
 from netlab.runner.hosts.agent_group import AgentGroup

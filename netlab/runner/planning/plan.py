@@ -15,16 +15,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netlab.config.inventory_of import inventory_for
-from netlab.config.matrix_file import load_matrix
+from netlab.config.matrix_file import inventory_for, load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, Setups, estimate, same_setups
-from netlab.experiment.hosts import Host, HostPair, Inventory, kept_busy, match_of
+from netlab.experiment.hosts import (
+    Host,
+    HostPair,
+    Inventory,
+    Match,
+    is_by_name,
+    kept_busy,
+    labels_of,
+    match_of,
+    role_of,
+)
 from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
-from netlab.experiment.pairings import is_by_name, labels_of, role_of
-from netlab.experiment.round_robin import Match
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.findings.kinds.catalogue import expect_words
 from netlab.measurement.common_window import is_common, lead_s

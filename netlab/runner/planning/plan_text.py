@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netlab.experiment.pairings import is_by_name, labels_of, role_of
+from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.runner.planning.variant_commands import lines_of
 from netlab.terminal import table_lines
 from netlab.units import (

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import HostPair, Inventory
-from netlab.experiment.pairings import is_by_name
+from netlab.experiment.hosts import HostPair, Inventory, is_by_name
 from netlab.units import many
 
 

@@ -10,10 +10,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netlab.experiment.pairings import EndName
-from netlab.experiment.variants.change import Change, Words
-from netlab.experiment.variants.known import KNOWN
-from netlab.experiment.variants.variant import Variants
+from netlab.experiment.hosts import EndName
+from netlab.experiment.variants import KNOWN, Change, Variants, Words
 
 _ENDS: tuple[EndName, ...] = ("server", "client")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.records import Status, Value
-from netlab.experiment.variants.variant import Variants, changes_mtu, chosen
+from netlab.experiment.variants import Variants, changes_mtu, chosen
 from netlab.measurement.common_window import CommonWindow
 from netlab.measurement.ends import Ends
 from netlab.measurement.rendezvous import Participant

@@ -11,7 +11,7 @@ import pytest
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.matrix import Matrix, expand
-from netlab.experiment.variants.change import Change
+from netlab.experiment.variants import Change
 from netlab.runner.planning.variant_commands import commands_of
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/variants.md"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from netlab.config.matrix_file import load_matrix
-from netlab.experiment.variants.changed_facts import OF_ANY, changed_facts
+from netlab.experiment.variants import OF_ANY, changed_facts
 
 HEAD = """\
 pairings: [LL]

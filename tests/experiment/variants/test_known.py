@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.variants.known import KNOWN, OfEach, recognized
+from netlab.experiment.variants import KNOWN, OfEach, recognized
 
 # What the programs print: ethtool 6.1 and sysctl of procps-ng 4.0 on Debian 12.
 FEATURES = """\

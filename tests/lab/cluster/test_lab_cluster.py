@@ -17,7 +17,7 @@ from labs import needs_a_lab
 from netlab import lab
 from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import load
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [*needs_a_lab, pytest.mark.needs("distributed", "openssl"), pytest.mark.night]
 

@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 
 from netlab import lab
-from netlab.experiment.pairings import named
-from netlab.lab.options import MOST_LINUX_HOSTS, MOST_WINDOWS_HOSTS, LabOptions
-from netlab.lab.plan import FIRST_UID, SLOTS, LabPlan, make_plan
+from netlab.experiment.hosts import named
+from netlab.lab.plan import (
+    FIRST_UID,
+    MOST_LINUX_HOSTS,
+    MOST_WINDOWS_HOSTS,
+    SLOTS,
+    LabOptions,
+    LabPlan,
+    make_plan,
+)
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run

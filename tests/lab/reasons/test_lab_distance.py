@@ -17,7 +17,7 @@ from netlab import lab
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
 from netlab.lab import programs
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [*needs_a_lab, pytest.mark.night]
 

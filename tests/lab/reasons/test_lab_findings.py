@@ -16,8 +16,8 @@ from ports import own_port
 from netlab import lab
 from netlab.findings.analysis import load
 from netlab.findings.finding import Finding, Kind
-from netlab.lab import quota
-from netlab.lab.options import LabOptions
+from netlab.lab import programs
+from netlab.lab.plan import LabOptions
 
 pytestmark = needs_a_lab
 
@@ -34,7 +34,7 @@ def planted() -> Iterator[lab.LabState]:
         linux=4,
         mtu=1400,
         rates=dict.fromkeys(slow, 20e6),
-        cpu_shares={} if quota.controller() is None else {"linux-d": 0.2},
+        cpu_shares={} if programs.quota_controller() is None else {"linux-d": 0.2},
     )
     try:
         yield lab.up(options)

@@ -12,8 +12,8 @@ from labs import inside, needs_a_lab, traces
 
 from netlab import lab
 from netlab.errors import HostError
-from netlab.lab import quota, state
-from netlab.lab.options import LabOptions
+from netlab.lab import programs, state
+from netlab.lab.plan import LabOptions
 
 pytestmark = needs_a_lab
 
@@ -28,7 +28,7 @@ def planted() -> Iterator[lab.LabState]:
         name=name,
         linux=3,
         rate=100e6,
-        cpu_shares={} if quota.controller() is None else {"linux-a": 0.2},
+        cpu_shares={} if programs.quota_controller() is None else {"linux-a": 0.2},
         rates={"linux-b": 10e6},
         mtus={"linux-c": 1400},
     )
@@ -50,7 +50,7 @@ print(time.process_time() - spent, open("{stat}").read())
 def test_processes_of_a_lab_host_get_only_their_cpu_quota(
     planted: lab.LabState,
 ) -> None:
-    controller = quota.controller()
+    controller = programs.quota_controller()
     assert controller is not None
     script = BURN.format(stat=f"{controller.mount['at']}/cpu.stat")
     argv = ["ssh", "-F", str(planted.ssh_config), "-o", "BatchMode=yes", "linux-a"]
@@ -83,7 +83,7 @@ def test_a_star_applies_a_slower_rate_and_a_smaller_mtu_only_to_the_named_hosts(
 @pytest.mark.needs("quota")
 def test_lab_down_removes_the_control_group() -> None:
     lab_state = lab.up(LabOptions(name=NAME, cpu_shares={"linux-b": 0.5}))
-    controller = quota.controller()
+    controller = programs.quota_controller()
     assert lab_state.plan is not None and controller is not None
     group = controller.folder / lab_state.hosts[1].namespace
     assert group.is_dir()
@@ -95,7 +95,7 @@ def test_lab_down_removes_the_control_group() -> None:
 def test_lab_up_refuses_a_cpu_quota_without_control_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(quota, "controller", lambda root=quota.ROOT: None)
+    monkeypatch.setattr(programs, "quota_controller", lambda root=programs.ROOT: None)
     with pytest.raises(HostError, match=r"--cpu-quota linux-a: .* has no CPU controller: a CPU"):
         lab.up(LabOptions(name=NAME, cpu_shares={"linux-a": 0.5}))
     assert not state.folder_of(NAME).exists()

@@ -17,7 +17,7 @@ from labs import needs_a_lab
 
 from netlab import lab, load
 from netlab.findings.analysis import Analysis
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [*needs_a_lab, pytest.mark.night]
 

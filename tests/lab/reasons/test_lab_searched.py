@@ -15,7 +15,7 @@ from netlab import lab
 from netlab.ethernet import frames_per_s
 from netlab.findings.finding import Kind
 from netlab.lab import programs
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 

@@ -15,7 +15,7 @@ from labs import needs_a_lab, run_matrix
 
 from netlab import lab
 from netlab.findings.finding import Finding, Kind
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [*needs_a_lab, pytest.mark.night]
 

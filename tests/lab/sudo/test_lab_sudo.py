@@ -14,8 +14,7 @@ from labs import inside, needs_a_lab, ssh, traces, typed, wait_until
 from netlab import lab
 from netlab.errors import HostError
 from netlab.lab import programs
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import make_plan
+from netlab.lab.plan import LabOptions, make_plan
 
 pytestmark = [*needs_a_lab, pytest.mark.beside, pytest.mark.needs("setpriv")]
 

@@ -18,7 +18,7 @@ from labs import inside, needs_a_lab_at_rest, ssh, wait_until
 
 from netlab import lab
 from netlab.lab import programs, state
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 TEXT = (DOCS / "lab.md").read_text("utf-8")
 NAME = f"c{os.getpid()}"

@@ -12,7 +12,7 @@ from labs import needs_a_lab, typed
 from reference_pages import CAPTURE, PAGES, columns, example
 
 from netlab import lab, load
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 from netlab.report.notebook import LoadedRun
 
 # They judge which columns there are, no figures.

@@ -22,8 +22,7 @@ from labs import needs_a_lab, run_matrix, wait_until
 from netlab import lab, load
 from netlab.findings.analysis import Analysis
 from netlab.lab.network import processes
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabHost
+from netlab.lab.plan import LabHost, LabOptions
 from netlab.measurement.tools.table import TOOLS
 
 pytestmark = [

@@ -14,7 +14,7 @@ import pytest
 from labs import needs_a_lab, run_matrix, wait_until
 
 from netlab import lab, load
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = needs_a_lab
 

@@ -13,7 +13,7 @@ from benchmarks.peers.ends import Cable, Tool
 from benchmarks.peers.throughput import WAYS
 from benchmarks.peers.tools import RIVALS, Case, Reading
 from netlab import lab
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 
 pytestmark = [
     *needs_a_lab,

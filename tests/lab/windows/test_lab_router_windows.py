@@ -13,7 +13,7 @@ import pytest
 from labs import inside, needs_a_lab
 
 from netlab import lab
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 from netlab.store.reader import read
 
 pytestmark = [

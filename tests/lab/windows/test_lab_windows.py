@@ -27,9 +27,9 @@ from labs import (
 
 from netlab import lab
 from netlab.errors import HostError
-from netlab.lab import life, network, server, state, wine
-from netlab.lab import windows as windows_room
-from netlab.lab.options import LabOptions
+from netlab.lab import life, network, server, state
+from netlab.lab import state as windows_room
+from netlab.lab.plan import LabOptions
 
 
 class TestAWindowsHost:
@@ -129,7 +129,7 @@ class TestAWindowsHost:
             for name in ("windows-a", "windows-b")
         }
         assert len(numbers) == 2
-        home = wine.template_folder() / "drive_c/Users/netlab"
+        home = state.template_folder() / "drive_c/Users/netlab"
         assert home.is_dir() and not (home / "mark").exists()
 
     def test_a_windows_program_that_reads_its_input_ends_with_the_ssh_connection(
@@ -184,7 +184,7 @@ class TestTheEnd:
     def test_lab_down_removes_all_traces_of_a_killed_lab_up_with_windows_hosts(
         self, moment: str
     ) -> None:
-        wine.template(lambda _: None)
+        state.wine_template(lambda _: None)
         name = f"{NAME}-3"
         folder = state.folder_of(name)
         script = (

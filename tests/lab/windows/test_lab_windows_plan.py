@@ -19,9 +19,8 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import HostError, UsageError
 from netlab.experiment.matrix import expand
-from netlab.lab import doctor, life, network, programs, state, wine
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import LabPlan, make_plan, plan_from_json
+from netlab.lab import life, network, programs, state
+from netlab.lab.plan import LabOptions, LabPlan, make_plan, plan_from_json
 
 HOSTS = ("linux-a", "linux-b", "windows-a", "windows-b")
 
@@ -64,7 +63,7 @@ def test_a_lab_plan_from_a_newer_netlab_is_refused_but_its_slot_stays_taken(
     monkeypatch.setattr(network, "refuse_taken_names", lambda _plan: None)
     plan = life._plan(LabOptions(name="mine"), tmp_path / "mine")
     assert plan.slot != newer["slot"]
-    assert wine._has_windows_hosts(tmp_path / "newer"), "its template may be in use"
+    assert state._has_windows_hosts(tmp_path / "newer"), "its template may be in use"
     with pytest.raises(HostError, match="not a plan of this netlab version"):
         state.read_plan(tmp_path / "newer")
 
@@ -98,8 +97,8 @@ def test_the_doctor_prints_missing_parts_with_their_install_commands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lack = programs.Missing(("wine64",), ("wine64",))
-    monkeypatch.setattr(doctor, "missing_packages", lambda: programs.Missing((), ()))
-    monkeypatch.setattr(doctor, "missing_for_windows", lambda: lack)
+    monkeypatch.setattr(programs, "missing_packages", lambda: programs.Missing((), ()))
+    monkeypatch.setattr(programs, "missing_for_windows", lambda: lack)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     outcome = CliRunner().invoke(cli, ["lab", "doctor"])
     assert outcome.exit_code == HostError.exit_code
@@ -127,10 +126,10 @@ def test_the_windows_check_matrix_has_six_cells_and_fits_the_documented_inventor
 
 @pytest.fixture
 def a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(wine, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(wine, "template_folder", lambda: wine.CACHE / "wine-template-wine-9-new")
+    monkeypatch.setattr(state, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(state, "template_folder", lambda: state.CACHE / "wine-template-wine-9-new")
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
-    return wine.CACHE
+    return state.CACHE
 
 
 def test_a_wine_template_is_made_only_once_and_leftovers_of_old_templates_are_removed(
@@ -140,9 +139,9 @@ def test_a_wine_template_is_made_only_once_and_leftovers_of_old_templates_are_re
     (a_cache / "wine-template-wine-8-old").mkdir()
     prefixes: list[Path] = []
     messages: list[str] = []
-    monkeypatch.setattr(wine, "_make", prefixes.append)
-    first = wine.template(messages.append)
-    assert wine.template(messages.append) == first
+    monkeypatch.setattr(state, "_make", prefixes.append)
+    first = state.wine_template(messages.append)
+    assert state.wine_template(messages.append) == first
     assert (len(prefixes), len(messages)) == (1, 1)
     assert [entry.name for entry in a_cache.iterdir()] == ["wine-template-wine-9-new"]
 
@@ -156,11 +155,11 @@ def test_an_old_wine_template_stays_while_a_lab_with_windows_hosts_is_up(
     lab_folder.mkdir(parents=True)
     state.write_plan(lab_folder, a_plan(windows=1))
     state.mark_complete(lab_folder)
-    monkeypatch.setattr(wine, "_make", lambda prefix: None)
-    wine.template(lambda _: None)
+    monkeypatch.setattr(state, "_make", lambda prefix: None)
+    state.wine_template(lambda _: None)
     assert old.exists()
     state.write_plan(lab_folder, a_plan())
-    wine.template(lambda _: None)
+    state.wine_template(lambda _: None)
     assert not old.exists()
 
 
@@ -171,7 +170,7 @@ def test_a_failed_wine_template_leaves_no_files(
         (prefix / "drive_c").mkdir()
         raise HostError("wine did not make the Windows template: no space left")
 
-    monkeypatch.setattr(wine, "_make", fail)
+    monkeypatch.setattr(state, "_make", fail)
     with pytest.raises(HostError, match="no space left"):
-        wine.template(lambda _: None)
+        state.wine_template(lambda _: None)
     assert list(a_cache.iterdir()) == []

@@ -25,7 +25,7 @@ from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
 from netlab.findings.streams.limits import limit_of
 from netlab.lab import programs
-from netlab.lab.options import LabOptions
+from netlab.lab.plan import LabOptions
 from netlab.store.journal import read_journal
 
 pytestmark = [

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.trial_verdict import Counts
+from netlab.experiment.rate_search import Counts
 from netlab.measurement.rfc2544.offered_load import OfferedLoad
 from netlab.measurement.rfc2544.trial import LineRate, PairResult, TrialRunner
 

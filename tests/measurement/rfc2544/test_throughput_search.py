@@ -21,8 +21,7 @@ from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.lab import network
-from netlab.lab.options import LabOptions
-from netlab.lab.plan import make_plan
+from netlab.lab.plan import LabOptions, make_plan
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.measurement.rfc2544.offered_load import OfferedLoad, offer

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.experiment.hosts import Host
-from netlab.experiment.round_robin import Match
+from netlab.experiment.hosts import Host, Match
 from netlab.runner.hosts.path_checks import groups_without_overlap
 
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from netlab.cli import cli
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
-from netlab.experiment.cells import Cell
+from netlab.experiment.cells import Cell, demands, lacking
 from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.matrix import expand
-from netlab.experiment.requirements import demands, lacking
 from netlab.runner.planning.ask_hosts import HostAnswer, asking, beyond_hosts
 from netlab.runner.planning.plan import plan_of
 from netlab.runner.planning.plan_text import plan_text

@@ -1,4 +1,9 @@
-"""Settings of a Linux host that netlab can read, set, and set back to the values found. No I/O.
+"""Variants: named states of the hosts' own settings, as an axis of a matrix.
+
+A state is a list of changes of the hosts' settings. The axis is the setting ``variant`` of a test.
+A value of the axis is a text such as ``ecn=on offload=off``: one state of each group named in the
+text, sorted by group. The settings of groups that the text does not name are not changed. A fact
+that a variant changes, such as a host's MTU, has no value that holds for the whole run.
 
 Sources: sysctl(8), ethtool(8), ip-link(8); Documentation/admin-guide/pm/cpufreq.rst and
 Documentation/core-api/irq/irq-affinity.rst of Linux.
@@ -6,11 +11,68 @@ Documentation/core-api/irq/irq-affinity.rst of Linux.
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
-from netlab.experiment.variants.change import Words
+from netlab.experiment.hosts import EndName
+
+Words = tuple[str, ...]
+"""A command as a list of words, which is run without a shell."""
+
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+PLACEHOLDERS = frozenset({"interface", "address", "peer_address"})
+"""What a command may contain in braces: the interface of the route to the other host, and the test
+addresses of this host and the other host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a host's settings."""
+
+    enter: Words
+    """The command that makes the change."""
+    check: Words
+    """The command that prints the setting."""
+    restore: tuple[Words, ...] = ()
+    """The commands that undo the change; empty: the values that ``check`` found are set again."""
+    expect: str = ""
+    """A regular expression that must match in the output of ``check``; empty: no condition."""
+    known: str = ""
+    """The key of the changed setting in ``KNOWN`` of known.py; empty if ``KNOWN`` lacks it."""
+    wanted: tuple[tuple[str, str], ...] = ()
+    """Names and values that the change sets, if the setting is in ``KNOWN``."""
+    prefix: Words = ()
+    """The words before the commands that change something, such as ``sudo -n``."""
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The placeholders in its commands."""
+        words = (*self.enter, *self.check, *(word for words in self.restore for word in words))
+        return frozenset(name for word in words for name in PLACEHOLDER.findall(word))
+
+    def filled(self, values: Mapping[str, str]) -> Change:
+        """The change with its placeholders replaced by ``values``."""
+        return Change(
+            fill(self.enter, values),
+            fill(self.check, values),
+            tuple(fill(words, values) for words in self.restore),
+            self.expect,
+            self.known,
+            self.wanted,
+            self.prefix,
+        )
+
+
+def fill(words: Words, values: Mapping[str, str]) -> Words:
+    """The words with each placeholder replaced; a placeholder without a value stays."""
+    return tuple(
+        PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words
+    )
+
 
 Values = Mapping[str, str]
 """Name of a setting → its value."""
@@ -304,3 +366,152 @@ def recognized(words: Words) -> tuple[str, Values] | None:
         if values is not None:
             return name, values
     return None
+
+
+OF_SYSCTL = {
+    CONGESTION_DEFAULT: "congestion",
+    "net.ipv4.tcp_ecn": "ecn",
+    "net.core.rmem_max": "rmem_max_bytes",
+    "net.core.wmem_max": "wmem_max_bytes",
+    "net.ipv4.tcp_rmem": "tcp_rmem",
+    "net.ipv4.tcp_wmem": "tcp_wmem",
+    "net.ipv4.tcp_no_metrics_save": "tcp_no_metrics_save",
+    "net.ipv4.tcp_timestamps": "tcp_timestamps",
+    "net.core.default_qdisc": "default_qdisc",
+}
+"""Name of a sysctl → the fact with its value."""
+
+OF_KNOWN: Mapping[str, tuple[str, ...]] = {
+    "offloads": ("interface_offloads",),
+    "coalescing": ("interface_coalesce_rx_us",),
+    "mtu": ("interface_mtu_bytes",),
+    "governor": ("governor",),
+    "interrupts": ("interface_irq_cpus",),
+}
+"""Known setting → the facts with its values."""
+
+OF_ANY = (
+    *OF_SYSCTL.values(),
+    *(fact for facts in OF_KNOWN.values() for fact in facts),
+    *("turbo", "idle_state_deepest", "idle_state_latency_us", "power_plan"),
+    *("interface_qdisc", "interface_queue_length", "interface_ring_rx", "interface_ring_tx"),
+    *("interface_pause_rx", "interface_pause_tx", "interface_eee", "interface_queues_rx"),
+    *("interface_queues_tx", "interface_rps_cpus", "interface_speed_bit_per_s"),
+    *("interface_duplex", "udp_fast_send_threshold_bytes", "udp_default_receive_window_bytes"),
+    "tcp_1323_options",
+)
+"""Facts that a command in a matrix may change, if netlab does not know what the command changes."""
+
+
+def changed_facts(content: Mapping[str, Any]) -> frozenset[str]:
+    """Names of the facts that the variants in ``content`` change; empty without variants.
+
+    ``content`` has the data of a matrix (``Matrix.content``).
+    """
+    return frozenset(fact for change in _changes(content) for fact in _of_change(change))
+
+
+def _changes(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """All changes in ``content``. It may come from a file, so the types in it are checked."""
+    for group in _values(content.get("variants")):
+        for state in _values(group):
+            if isinstance(state, dict):
+                for end in ("server", "client"):
+                    changes = state.get(end)
+                    for change in changes if isinstance(changes, list) else ():
+                        if isinstance(change, dict):
+                            yield change
+
+
+def _values(section: object) -> tuple[object, ...]:
+    return tuple(section.values()) if isinstance(section, dict) else ()
+
+
+def _of_change(change: Mapping[str, Any]) -> tuple[str, ...]:
+    kind, wanted = change.get("known"), change.get("wanted")
+    if kind == "sysctl" and isinstance(wanted, list):
+        names = (pair[0] for pair in wanted if isinstance(pair, list) and pair)
+        return tuple(
+            OF_SYSCTL[name] for name in names if isinstance(name, str) and name in OF_SYSCTL
+        )
+    return OF_KNOWN[kind] if isinstance(kind, str) and kind in OF_KNOWN else OF_ANY
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One state of a group: what is changed at each end of a pairing."""
+
+    server: tuple[Change, ...] = ()
+    client: tuple[Change, ...] = ()
+    settle_s: float = 0.0
+    """Time to wait after the changes, for example until the link of a changed interface is up."""
+
+    def changes(self, end: EndName) -> tuple[Change, ...]:
+        """The changes at one end."""
+        return self.server if end == "server" else self.client
+
+
+Variants = Mapping[str, Mapping[str, State]]
+"""Group → name of a state → the state."""
+
+
+def level_of(states: Mapping[str, str]) -> str:
+    """The value of the axis that names ``states``, a mapping of groups to names of states."""
+    return " ".join(f"{group}={states[group]}" for group in sorted(states))
+
+
+def states_of(level: str) -> dict[str, str]:
+    """Group → state, for a value of the axis; ValueError if ``level`` is not such a value."""
+    states: dict[str, str] = {}
+    for word in level.split():
+        group, equals, state = word.partition("=")
+        if not (group and equals and state):
+            raise ValueError(f"`{word}` names no state: write GROUP=STATE, such as offload=off")
+        if group in states:
+            raise ValueError(f"`{level}` names two states of {group}")
+        states[group] = state
+    return states
+
+
+def every_level(states: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """All combinations of one state of each group; the last group varies fastest."""
+    for names in itertools.product(*states.values()):
+        yield level_of(dict(zip(states, names, strict=True)))
+
+
+def chosen(variants: Variants, level: str | None) -> tuple[State, ...]:
+    """The states that a value of the axis names, in the order of the matrix."""
+    if level is None:
+        return ()
+    names = states_of(level)
+    return tuple(states[names[group]] for group, states in variants.items() if group in names)
+
+
+def changes_mtu(states: Iterable[State]) -> bool:
+    """Whether one of the states sets an MTU."""
+    return any(
+        change.known == "mtu" for state in states for change in (*state.server, *state.client)
+    )
+
+
+def largest_mtu(variants: Variants) -> int:
+    """The largest MTU in bytes that a state sets; 0 if no state sets an MTU."""
+    changes = (
+        change
+        for states in variants.values()
+        for state in states.values()
+        for change in (*state.server, *state.client)
+        if change.known == "mtu"
+    )
+    values = (value for change in changes for _, value in change.wanted)
+    return max((int(value) for value in values if value.isascii() and value.isdigit()), default=0)
+
+
+def content_of(variants: Variants) -> dict[str, Any]:
+    """The variants as plain JSON, with all commands: if a command differs, the JSON differs."""
+    content = {
+        group: {name: asdict(state) for name, state in sorted(states.items())}
+        for group, states in sorted(variants.items())
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(content))
+    return plain

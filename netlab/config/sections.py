@@ -1,0 +1,577 @@
+"""The pydantic models of a matrix's sections ``expect``, ``mirrors`` and ``variants``.
+
+Commands of a mirror or a variant are lists of words, which are run without a shell.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from netlab.config.document import Section, did_you_mean
+from netlab.config.settings import WarmUp
+from netlab.experiment.cells import Expectation, Of, What, When
+from netlab.experiment.kinds.groups import WORD
+from netlab.experiment.variants import (
+    CONGESTION_DEFAULT,
+    KNOWN,
+    PLACEHOLDERS,
+    Change,
+    State,
+    Variants,
+    Words,
+    level_of,
+    recognized,
+    states_of,
+)
+from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_seconds, parse_share
+
+BoundOf = tuple[float, Of]
+
+_KIND = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?")
+_SHARE_OF = re.compile(r"(?P<share>[^%]*%)\s*(?:of\s+(?:the\s+)?(?P<whole>.*))?", re.DOTALL)
+
+
+def _share_of(
+    reference: Of, parse: Callable[[Any], float], unit: Of
+) -> Callable[[object], BoundOf]:
+    """A validator of a share, such as ``90 % of the ceiling``, or of a figure with its unit."""
+
+    def check(value: object) -> BoundOf:
+        match = _SHARE_OF.fullmatch(value.strip()) if isinstance(value, str) else None
+        if match is None:
+            return _positive(parse(_scalar(value)), value), unit
+        if (match["whole"] or "").strip() != reference:
+            raise ValueError(
+                f"{value}: should be a share of the {reference}, such as "
+                f"`{match['share']} of the {reference}`"
+            )
+        share = _positive(parse_share(match["share"]), value)
+        if share > 1:
+            raise ValueError(f"{value} is more than 100 %")
+        return share, reference
+
+    return check
+
+
+def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
+    """A validator of a figure above 0."""
+    return lambda value: (_positive(parse(_scalar(value)), value), unit)
+
+
+def _loss(value: object) -> BoundOf:
+    share = parse_share(_scalar(value))
+    if share >= 1:
+        raise ValueError(f"{value} is not below 100 %")
+    return share, "share"
+
+
+def _worse(value: object) -> BoundOf:
+    share = _positive(parse_share(_scalar(value)), value)
+    if share >= 1:
+        raise ValueError(f"{value} is not below 100 %")
+    return share, "baseline"
+
+
+def _scalar(value: object) -> Any:
+    if isinstance(value, list | dict):
+        raise ValueError("should be one value")
+    return value
+
+
+def _positive(number: float, value: object) -> float:
+    if not number > 0:
+        raise ValueError(f"{value} is not above 0")
+    return number
+
+
+def _as(*examples: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"anyOf": [{"type": "number"}, {"type": "string", "examples": list(examples)}]}
+    )
+
+
+def _nanoseconds(value: Any) -> float:
+    return 1e9 * parse_seconds(value)
+
+
+Throughput = Annotated[
+    Any,
+    BeforeValidator(_share_of("ceiling", parse_rate, "bit/s")),
+    _as("90 % of the ceiling", "80Mbit"),
+]
+Frames = Annotated[
+    Any,
+    BeforeValidator(_share_of("line rate", parse_per_second, "1/s")),
+    _as("90 % of the line rate", "5000/s"),
+]
+
+
+def _forbidden(value: object) -> tuple[str, ...]:
+    words = value if isinstance(value, list) else [value]
+    for word in words:
+        if not isinstance(word, str) or _KIND.fullmatch(word) is None:
+            raise ValueError(
+                f"{word}: should be `warning`, `note` or a kind of finding (docs/findings.md)"
+            )
+    if not words or len({*words}) < len(words):
+        raise ValueError("forbids nothing" if not words else "names the same word twice")
+    return tuple(words)
+
+
+Forbidden = Annotated[
+    Any,
+    BeforeValidator(_forbidden),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "examples": ["warning"]},
+                {"type": "array", "items": {"type": "string"}, "examples": [["warning", "step"]]},
+            ]
+        }
+    ),
+]
+Payload = Annotated[Any, BeforeValidator(_in(parse_bytes, "bytes")), _as("1472")]
+RoundTripBound = Annotated[Any, BeforeValidator(_in(_nanoseconds, "ns")), _as("500us")]
+LossBound = Annotated[Any, BeforeValidator(_loss), _as("0.1 %")]
+Worse = Annotated[Any, BeforeValidator(_worse), _as("5 %")]
+
+
+class AtLeastThroughput(Section):
+    """Minimum throughput of every trial."""
+
+    at_least: Throughput = Field(description="A share of the wire ceiling, or bit/s.")
+
+
+class AtMostLoss(Section):
+    """Maximum share of lost messages in every trial."""
+
+    at_most: LossBound = Field(description="Of the messages sent.")
+
+
+class AtMostRoundTrip(Section):
+    """Maximum mean round trip, or transaction, of every trial."""
+
+    at_most: RoundTripBound = Field(description="The mean of a trial.")
+
+
+class AtLeastPayload(Section):
+    """Minimum payload that travels in one frame."""
+
+    at_least: Payload = Field(description="Bytes.")
+
+
+class AtLeastFrames(Section):
+    """Minimum of the highest rate without loss."""
+
+    at_least: Frames = Field(description="A share of the line rate, or frames a second.")
+
+
+class NoWorse(Section):
+    """Limit compared with the run that `netlab check --baseline` names."""
+
+    no_worse_by: Worse = Field(description="Share of the baseline's mean.")
+
+
+class ExpectBounds(Section):
+    """Bounds on the cells' quantities; all bounds of one section apply to the same cells."""
+
+    throughput: AtLeastThroughput = Field(default=None)  # type: ignore[assignment]  # never null
+    loss: AtMostLoss = Field(default=None)  # type: ignore[assignment]
+    round_trip: AtMostRoundTrip = Field(default=None)  # type: ignore[assignment]
+    payload: AtLeastPayload = Field(default=None)  # type: ignore[assignment]
+    frames: AtLeastFrames = Field(default=None)  # type: ignore[assignment]
+    baseline: NoWorse = Field(default=None)  # type: ignore[assignment]
+    no: Forbidden = Field(
+        default=None, description="Kinds of findings that must not occur; `warning`: any warning."
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> ExpectBounds:
+        if not self.model_fields_set & {*_BOUNDS, "no"}:
+            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)} or `no`")
+        return self
+
+    def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:
+        """One expectation per quantity, in the order of the fields, and one per kind of finding."""
+        bounds = (
+            _expectation(what, getattr(self, what), when, unless)
+            for what in _BOUNDS
+            if what in self.model_fields_set
+        )
+        return (*bounds, *(_without(word, when, unless) for word in self.no or ()))
+
+
+_BOUNDS: Mapping[What, str] = {
+    "throughput": "at_least",
+    "loss": "at_most",
+    "round_trip": "at_most",
+    "payload": "at_least",
+    "frames": "at_least",
+    "baseline": "no_worse_by",
+}
+
+
+def _without(word: str, when: When, unless: When) -> Expectation:
+    return Expectation(
+        what="no",
+        bound="at most",
+        limit=0,
+        of="findings",
+        when=when,
+        unless=unless,
+        forbidden=word,
+    )
+
+
+def _expectation(what: What, section: Section, when: When, unless: When) -> Expectation:
+    limit, of = getattr(section, _BOUNDS[what])
+    return Expectation(
+        what=what,
+        bound="at least" if _BOUNDS[what] == "at_least" else "at most",
+        limit=limit,
+        of=of,
+        when=when,
+        unless=unless,
+    )
+
+
+WORDS_MOST = 64
+WORD_MOST_CHARACTERS = 1000
+"""Maximum number of words of a command, and maximum length of a word: docs/protocol.md, ``run``."""
+
+
+def words_of(value: object) -> tuple[str, ...]:
+    """A command as its words; a text is split as a POSIX shell splits words, with its quotes."""
+    try:
+        words = shlex.split(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueError(f"{error}: close the quotation, or give the words as a list") from None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("should be a command: a text, or the list of its words")
+    if not words or not words[0]:
+        raise ValueError("should name a program")
+    if len(words) > WORDS_MOST or max(map(len, words)) > WORD_MOST_CHARACTERS:
+        raise ValueError(
+            f"should have at most {WORDS_MOST} words of at most {WORD_MOST_CHARACTERS} "
+            "characters each"
+        )
+    if any(re.search(r"[\x00-\x1f\x7f]", word) for word in words):
+        raise ValueError("no word may contain a control character, such as a line feed")
+    return tuple(words)
+
+
+COMMAND_IN_JSON = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+CommandWords = Annotated[
+    tuple[str, ...],
+    BeforeValidator(words_of),
+    Field(strict=False),
+    WithJsonSchema(COMMAND_IN_JSON),
+]
+
+
+def _address(value: str) -> str:
+    address = ipaddress.ip_address(value.partition("%")[0])
+    if address.is_unspecified or address.is_multicast:
+        raise ValueError(f"{value} is not the address of one host")
+    return value
+
+
+class MirrorSection(Section):
+    """A program or an echo that answers round trips in place of netlab's probe on the server."""
+
+    start: CommandWords = Field(
+        default=(),
+        description="The command that starts it on the server; without it, it runs already. "
+        "{address} and {port} stand for where it must answer.",
+    )
+    address: Annotated[str, AfterValidator(_address)] = Field(
+        default=None,  # type: ignore[assignment]  # absent, never null
+        description="The IP address at which it answers; default: the server's test address.",
+    )
+    port: int = Field(
+        default=None,  # type: ignore[assignment]
+        ge=1,
+        le=65535,
+        description="The port at which it answers; default: a free port of the server.",
+    )
+    interface: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@-]{1,15}$")] = Field(
+        default=None,  # type: ignore[assignment]
+        description="The server's interface at which its stack is timed; default: that of the "
+        "route to the client.",
+    )
+
+    @model_validator(mode="after")
+    def _has_a_port(self) -> MirrorSection:
+        if self.port is None and not self.start:
+            raise ValueError("give the mirror's `port`, or the command to `start` the mirror")
+        if self.port is None and not any("{port}" in word for word in self.start):
+            raise ValueError(
+                "give the mirror's `port`, or write {port} in `start`: "
+                "netlab then chooses a free port"
+            )
+        return self
+
+
+def _no_probe(name: str) -> str:
+    if name == "netprobe":
+        raise ValueError("`netprobe` is netlab's own probe: give this mirror another name")
+    return name
+
+
+MirrorName = Annotated[
+    str, AfterValidator(_no_probe), Field(pattern=WORD.pattern, max_length=WORD.most_characters)
+]
+"""A name that the setting ``mirror`` can have; ``netprobe`` is netlab's own probe."""
+
+
+AS_FOUND = "as found"
+COMBINATIONS_MOST = 1000
+"""Maximum number of combinations of states; each combination is a value of ``variant``."""
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+
+
+def _restore(value: object) -> Words:
+    return () if value == AS_FOUND else words_of(value)
+
+
+def _value(value: object) -> str:
+    """A value of a setting as a text without control characters."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError("should be a text or a whole number")
+    text = str(value)
+    if not text or len(text) > 500 or re.search(r"[\x00-\x1f\x7f]", text):
+        raise ValueError("should be a text of 1 to 500 characters on one line")
+    return text
+
+
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    return value
+
+
+_Value = Annotated[
+    str,
+    BeforeValidator(_value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+]
+_SysctlName = Annotated[str, Field(pattern=r"^[a-z][A-Za-z0-9_.:/-]*$", max_length=200)]
+_EthtoolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=60)]
+
+
+class ChangeSection(Section):
+    """What is changed at one end: settings that netlab knows, or a command of your own."""
+
+    sysctl: dict[_SysctlName, _Value] = Field(
+        default=None,  # type: ignore[arg-type]  # absent, never null
+        min_length=1,
+        max_length=25,
+        description="Values of sysctl by name.",
+    )
+    congestion: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=15)] = Field(
+        default=None,  # type: ignore[assignment]
+        description="The host's default congestion control.",
+    )
+    offloads: dict[_EthtoolName, Literal["on", "off"]] = Field(
+        default=None,  # type: ignore[arg-type]
+        min_length=1,
+        max_length=25,
+        description="Offloads of the interface, with the names of `ethtool -K`.",
+    )
+    coalescing: dict[_EthtoolName, _Value] = Field(
+        default=None,  # type: ignore[arg-type]
+        min_length=1,
+        max_length=25,
+        description="Interrupt coalescing of the interface, with the names of `ethtool -C`.",
+    )
+    mtu: int = Field(
+        default=None,  # type: ignore[assignment]
+        ge=68,
+        le=65535,
+        description="MTU of the interface in bytes.",
+    )
+    governor: Annotated[str, Field(pattern=r"^[a-z_]+$", max_length=15)] = Field(
+        default=None,  # type: ignore[assignment]
+        description="Governor of all CPUs' frequencies, such as performance.",
+    )
+    interrupts: Annotated[
+        str,
+        BeforeValidator(_value),
+        Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=200),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+    ] = Field(
+        default=None,  # type: ignore[assignment]
+        description="CPUs that handle the interface's interrupts, such as 0-3,8.",
+    )
+    sudo: bool = Field(
+        default=False,
+        description="Whether `sudo -n` stands before the commands that change these settings.",
+    )
+    enter: CommandWords = Field(default=None, description="A command that makes the change.")  # type: ignore[arg-type]
+    check: CommandWords = Field(default=None, description="A command that prints the setting.")  # type: ignore[arg-type]
+    expect: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)] = Field(
+        default=None,  # type: ignore[assignment]
+        description="A regular expression that the output of `check` must contain.",
+    )
+    restore: Annotated[
+        Words,
+        BeforeValidator(_restore),
+        Field(strict=False),
+        WithJsonSchema(COMMAND_IN_JSON),
+    ] = Field(
+        default=None,  # type: ignore[arg-type]
+        description="A command that undoes the change; or `as found`, if netlab knows the setting.",
+    )
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> ChangeSection:
+        own = ("enter", "check", "restore")
+        if self.enter is None:
+            extra = [name for name in (*own, "expect") if getattr(self, name) is not None]
+            if extra:
+                raise ValueError(
+                    f"`{extra[0]}` is for a command of your own: give that command as `enter`"
+                )
+            if not self._known():
+                raise ValueError("changes nothing: give a setting, or a command as `enter`")
+            return self
+        missing = [name for name in own if getattr(self, name) is None]
+        if missing:
+            raise ValueError(f"a command of your own needs `{missing[0]}` as well")
+        if not self.restore and _known_command(self.enter) is None:
+            raise ValueError(
+                "`as found` is not possible for this command: give the command that undoes it as "
+                "`restore` (netlab itself can undo sysctl -w, ethtool -K and -C with {interface}, "
+                "and ip link set … mtu)"
+            )
+        if self.sudo and not self._known():
+            raise ValueError(
+                "`sudo` is only for the settings that netlab changes: write sudo into `enter`"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_known_placeholders(self) -> ChangeSection:
+        for change in self.changes():
+            unknown = sorted(change.uses - PLACEHOLDERS)
+            if unknown:
+                placeholders = ", ".join(f"{{{name}}}" for name in sorted(PLACEHOLDERS))
+                raise ValueError(
+                    f"{{{unknown[0]}}} is not a placeholder; the placeholders are {placeholders}"
+                )
+        return self
+
+    def _known(self) -> dict[str, Mapping[str, str]]:
+        """Known setting → its names and values, in the order in which they are changed."""
+        sysctl = {**(self.sysctl or {})}
+        if self.congestion is not None:
+            sysctl[CONGESTION_DEFAULT] = self.congestion
+        single = {name: getattr(self, name) for name in ("mtu", "governor", "interrupts")}
+        sections: dict[str, Mapping[str, str]] = {
+            "sysctl": sysctl,
+            "offloads": self.offloads or {},
+            "coalescing": self.coalescing or {},
+            **{name: {name: str(v)} for name, v in single.items() if v is not None},
+        }
+        return {name: values for name, values in sections.items() if values}
+
+    def changes(self) -> Iterator[Change]:
+        """The changes, in the order in which they are made."""
+        prefix: Words = ("sudo", "-n") if self.sudo else ()
+        for name, values in self._known().items():
+            setting, wanted = KNOWN[name], tuple(values.items())
+            enter, check = (*prefix, *setting.enter(values)), setting.check(values)
+            yield Change(enter, check, known=name, wanted=wanted, prefix=prefix)
+        if self.enter is None:
+            return
+        if self.restore:
+            yield Change(self.enter, self.check, (self.restore,), self.expect or "")
+        elif (command := _known_command(self.enter)) is not None:
+            prefix, name, values = command
+            wanted = tuple(values.items())
+            yield Change(self.enter, self.check, (), self.expect or "", name, wanted, prefix)
+
+
+def _known_command(words: Words) -> tuple[Words, str, Mapping[str, str]] | None:
+    """The words before the program, the known setting that the program changes, and its values;
+    ``None`` if it changes no known setting.
+    """
+    start = next((n for n, word in enumerate(words) if word in ("sysctl", "ethtool", "ip")), 0)
+    if start and words[0] not in ("sudo", "doas"):
+        return None
+    command = recognized(words[start:])
+    return None if command is None else (words[:start], *command)
+
+
+class StateSection(Section):
+    """One state: what is changed at the server, at the client, or at both; nothing: as found."""
+
+    server: ChangeSection = Field(default=None, description="Changes at the server.")  # type: ignore[assignment]
+    client: ChangeSection = Field(default=None, description="Changes at the client.")  # type: ignore[assignment]
+    both: ChangeSection = Field(default=None, description="Changes at both ends.")  # type: ignore[assignment]
+    settle: WarmUp = Field(
+        default=0.0, description="Wait after the changes, such as for a link that comes up again."
+    )
+
+
+def _not_too_many(
+    groups: dict[str, dict[str, StateSection]],
+) -> dict[str, dict[str, StateSection]]:
+    count = math.prod(map(len, groups.values()))
+    if count > COMBINATIONS_MOST:
+        raise ValueError(
+            f"{count:,} combinations of states are too many; at most {COMBINATIONS_MOST:,}"
+        )
+    return groups
+
+
+_Name = Annotated[str, Field(pattern=NAME, max_length=40)]
+VariantSection = Annotated[dict[_Name, StateSection], Field(min_length=1, max_length=20)]
+VariantsSection = Annotated[
+    dict[_Name, VariantSection], Field(min_length=1, max_length=10), AfterValidator(_not_too_many)
+]
+
+
+def variants_of(section: Mapping[str, Mapping[str, StateSection]] | None) -> Variants:
+    """The variants that a matrix defines."""
+    return {
+        group: {name: _state(state) for name, state in states.items()}
+        for group, states in (section or {}).items()
+    }
+
+
+def _state(section: StateSection) -> State:
+    both = [*section.both.changes()] if section.both else []
+    server = [*section.server.changes()] if section.server else []
+    client = [*section.client.changes()] if section.client else []
+    return State((*both, *server), (*both, *client), section.settle)
+
+
+def fault_of_variant(level: str, groups: Mapping[str, Collection[str]]) -> str | None:
+    """What is wrong with a value of the axis ``variant``, as a sentence without a full stop.
+
+    Returns ``None`` if the value is valid. ``groups`` has the names of the states of each group.
+    """
+    try:
+        states = states_of(level)
+    except ValueError as error:
+        return str(error)
+    for group, state in states.items():
+        if group not in groups:
+            near = did_you_mean(group, groups) or ": define it under `variants`"
+            return f"`{group}` is not a group of the variants of this matrix{near}"
+        if state not in groups[group]:
+            near = did_you_mean(state, groups[group])
+            return f"`{state}` is not a state of `{group}`{near}"
+    sorted_level = level_of(states)
+    return None if level == sorted_level else f"sort the groups: `{sorted_level}`"
