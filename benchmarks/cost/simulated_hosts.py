@@ -32,8 +32,8 @@ from benchmarks.cost.simulated.transports import COUNT, Farm, simulated_hosts
 from benchmarks.stage import NETLAB, ROOT, Verdict, finish
 from netlab.cli import COLLECTOR_THRESHOLDS
 from netlab.runner import run as room
+from netlab.runner.host_agents import HostAgents
 from netlab.runner.host_pool import HostPool
-from netlab.runner.hosts.host_agents import HostAgents
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run

@@ -54,7 +54,7 @@ from netlab.version import VERSION
 
 if TYPE_CHECKING:
     from netlab.runner.options import Options
-    from netlab.runner.planning.ask_hosts import AskHosts
+    from netlab.runner.planning import AskHosts
 
 EXIT_CODES = """\b
 Exit codes
@@ -278,12 +278,12 @@ def plan(
 
     With --hosts, netlab asks each host what it can do, and names the cells that cannot be measured.
     """
-    from netlab.runner.planning.plan import plan_of
-    from netlab.runner.planning.plan_text import plan_text
+    from netlab.runner.plan_text import plan_text
+    from netlab.runner.planning import plan_of
 
     ask: AskHosts | None = None
     if hosts is not None and not offline:
-        from netlab.runner.planning.ask_hosts import asking
+        from netlab.runner.planning import asking
 
         ask = asking(notify)
     with without_collector():

@@ -35,10 +35,9 @@ from netlab.cli.output import (
 from netlab.errors import UnknownHostKey, UsageError
 
 if TYPE_CHECKING:
-    from netlab.runner.start.found_hosts import FoundHost, SharedNetwork
-    from netlab.runner.start.networks import Common
-    from netlab.runner.start.one_question import Between
-    from netlab.runner.start.question import Question
+    from netlab.runner.start.ask import Between
+    from netlab.runner.start.look import FoundHost, SharedNetwork
+    from netlab.runner.start.question import Common, Question
 
 
 WINDOW_S, LOAD_S = 5.0, 20.0
@@ -94,8 +93,7 @@ def measure(
     """
     from netlab.report.text.answer import answer_of
     from netlab.runner.ending import interruptible
-    from netlab.runner.start.live import LiveFigures
-    from netlab.runner.start.one_question import measurable_hosts, without_result
+    from netlab.runner.start.ask import LiveFigures, measurable_hosts, without_result
     from netlab.runner.start.question import IDLE_S
 
     names = [name for name in (server, client) if name is not None]
@@ -165,7 +163,7 @@ def _between(
     **_question: object,
 ) -> Between:
     from netlab.experiment.matrix import Link
-    from netlab.runner.start.one_question import Between
+    from netlab.runner.start.ask import Between
 
     if mtu is not None and link is None:
         raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
@@ -189,7 +187,7 @@ def _bytes_of(text: str) -> int:
 
 def _choose(commons: Sequence[Common]) -> Common:
     """Let the user choose a network; without a terminal, raise an error that names the options."""
-    from netlab.runner.start.networks import several
+    from netlab.runner.start.question import several
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise several(commons)
@@ -235,9 +233,16 @@ def init(
     measurement of all pairings. With one HOST, this machine is the other host. An unknown host key
     is shown, and it is pinned only after you confirm it.
     """
-    from netlab.runner.hosts.agent_group import AgentGroup
-    from netlab.runner.start.found_hosts import inventory_text, matrix_text, with_addresses
-    from netlab.runner.start.look import hosts_to_ask, link_within, look, with_keys
+    from netlab.runner.places import AgentGroup
+    from netlab.runner.start.look import (
+        hosts_to_ask,
+        inventory_text,
+        link_within,
+        look,
+        matrix_text,
+        with_addresses,
+        with_keys,
+    )
     from netlab.units import many
 
     if not names:
@@ -275,7 +280,7 @@ def init(
 
 def _networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
     """The networks that two or more of the hosts share; UsageError if there is none."""
-    from netlab.runner.start.found_hosts import shared_networks
+    from netlab.runner.start.look import shared_networks
 
     networks = shared_networks(hosts)
     if networks:

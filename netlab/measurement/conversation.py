@@ -4,6 +4,13 @@
 
 A fault at one end ends all conversations that run together. If there are several faults, the one
 that explains the most is raised.
+
+One flow of messages between two agents: the requests to each, and when each is stopped.
+
+record `window` of the receiver (its measured time is over) → stop the sender → record `result` of
+the sender → stop the receiver
+
+Makes the keys of the request to one end of a test from the test's settings.
 """
 
 from __future__ import annotations
@@ -14,15 +21,80 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from netlab import clock
 from netlab.errors import HostGone, ProbeError
+from netlab.experiment.kinds import ROWS, Stream, TestSettings
 from netlab.experiment.records import REASONS, reason_of
-from netlab.measurement.requests import can
+from netlab.experiment.settings import Ask, Level, SettingRow, Settings
 from netlab.remote.agent import Agent
 from netlab.remote.pending import GONE, Inbox, Pending, fault_in
-from netlab.remote.protocol import BAD_ANSWER
+from netlab.remote.protocol import BAD_ANSWER, decimal
+
+
+def can(agent: Agent, capability: str) -> bool:
+    """Whether a host's probe reports a capability."""
+    return capability in str(agent.hello.get("capabilities", "")).split(",")
+
+
+def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
+    """The keys for an end with these roles. A role is the verb of the request, ``server`` or
+    ``client``, or ``connect`` for the end that connects.
+
+    The rows of the table ``ROWS`` say which setting becomes which key for which role. An optional
+    setting that the system of this end does not support is left out.
+    """
+    keys: dict[str, Any] = {}
+    kind: Any = type(setup)
+    for name, row, asks in _asked(kind, roles):
+        level = getattr(setup, name)
+        if level is not None and heeds(row, setup.protocol, agent):
+            for ask in asks:
+                keys |= _key(ask, row, level)
+    return keys
+
+
+@cache
+def _asked(
+    kind: type[Settings], roles: tuple[str, ...]
+) -> tuple[tuple[str, SettingRow, tuple[Ask, ...]], ...]:
+    """The settings of a kind of test that become keys for an end with these roles: name, row, and
+    the keys.
+    """
+    rows = ((name, ROWS[name]) for name in kind.names())
+    asked = (
+        (name, row, tuple(ask for ask in row.asks if not {*ask.of.split()}.isdisjoint(roles)))
+        for name, row in rows
+    )
+    return tuple(entry for entry in asked if entry[2])
+
+
+def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:
+    """Whether an end applies a setting: the protocol has the setting, and the system of this end
+    supports it.
+
+    Windows, for example, lets no program choose its congestion control; the record shows that.
+    """
+    need = row.need
+    knows = need is None or need.vital or can(agent, need.capability)
+    return knows and row.only_of in (None, protocol)
+
+
+def _key(ask: Ask, row: SettingRow, level: Level) -> Mapping[str, Any]:
+    if ask.when is not None:
+        return {ask.key: 1} if level == ask.when else {}
+    if level == ask.unless:
+        return {}
+    return {ask.key: decimal(level) if row.type is float else level}  # type: ignore[arg-type]
+
+
+def in_order(keys: Mapping[str, Any], order: str) -> dict[str, Any]:
+    """Keys of a request in the given order of names; other keys come last."""
+    place = {key: index for index, key in enumerate(order.split())}
+    return {key: keys[key] for key in sorted(keys, key=lambda key: place.get(key, len(place)))}
+
 
 CONTROLLER_SLACK_S = 5.0
 """How long the controller (this process) waits for the last records after the probes' own
@@ -262,3 +334,69 @@ def opened_by(
 ) -> tuple[ConversationEnd, ConversationEnd]:
     """(listener, connector). ``connects``: the side that connects, ``client`` or ``server``."""
     return (client, server) if connects == "server" else (server, client)
+
+
+PROBE_SLACK_S = 10.0
+"""Time after the warm-up and the window (the time that is measured) at which a probe's own deadline
+ends the test."""
+
+COUNT_DEADLINE_S = 600.0
+"""Deadline of a trial that ends after a number of messages."""
+
+
+@dataclass(slots=True)
+class Flow(Conversation):
+    """Messages one way, between a listening and a connecting side."""
+
+    stopped: bool = False
+    on_stop: Callable[[], None] = lambda: None
+    """Called after the sender was told to stop."""
+
+    @property
+    def sender(self) -> ConversationEnd:
+        """The end that sends."""
+        return next(side for side in self.sides if side.verb == "send")
+
+    @property
+    def receiver(self) -> ConversationEnd:
+        """The end that receives."""
+        return next(side for side in self.sides if side.verb == "receive")
+
+    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        """Stop the sender after the receiver's record `window`; stop the receiver after the
+        sender's record `result`.
+        """
+        kind = record["type"]
+        if kind == "window" and side is self.receiver:
+            if not self.stopped and not self.sender.ended:
+                self.stopped = True
+                self.stop(self.sender)
+                self.on_stop()
+        elif kind == "result" and side is self.sender and not self.receiver.ended:
+            self.stop(self.receiver, sent=record.get("sent_messages", 0))
+
+
+_KEYS = (
+    "kind proto token message streams deadline seconds count warm_up socket_buffer nodelay "
+    "dont_fragment dscp congestion rate message_rate method spin poll adapt cpu cpus"
+)
+
+
+def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
+    """Keys of the request ``verb`` to ``end`` (``server`` or ``client``), except those that say how
+    the streams are opened.
+    """
+    keys: dict[str, Any] = {
+        "kind": "stream",
+        "proto": stream.protocol.lower(),
+        "token": token,
+        "deadline": decimal(deadline_s(stream)),
+    }
+    return in_order(keys | request_keys(stream, agent, verb, end), _KEYS)
+
+
+def deadline_s(stream: Stream) -> float:
+    """The probe's time limit, in seconds, for a trial with these settings."""
+    if stream.duration_s is None:
+        return COUNT_DEADLINE_S
+    return stream.warm_up_s + stream.duration_s + PROBE_SLACK_S

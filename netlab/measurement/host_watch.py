@@ -29,8 +29,8 @@ from netlab.experiment.host_counters import (
 )
 from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.records import Value
+from netlab.measurement.conversation import can
 from netlab.measurement.ends import Ends
-from netlab.measurement.requests import can
 from netlab.remote.agent import ANSWER_S, Agent
 from netlab.remote.pending import Pending
 

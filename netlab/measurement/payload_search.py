@@ -11,25 +11,198 @@ differ.
 
 The result is the longest IP packet that passes. A virtual cable passes a packet 4 bytes over the
 MTU of its other end (room for a VLAN tag); then the result has these 4 bytes, too.
+
+One direction of a path in a payload search: tries whether messages of a size arrive.
+
+A sweep: throughput over message sizes around the payload that fills a frame.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.errors import ProbeError
-from netlab.ethernet import IP_BYTES, MAX_DATAGRAM_BYTES, TCP_BYTES, TIMESTAMPS_BYTES, UDP_BYTES
-from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
-from netlab.experiment.kinds import PayloadSearch
+from netlab.ethernet import (
+    FRAGMENT_HEADER_BYTES,
+    IP_BYTES,
+    MAX_DATAGRAM_BYTES,
+    TCP_BYTES,
+    TIMESTAMPS_BYTES,
+    UDP_BYTES,
+    IpVersion,
+)
+from netlab.experiment.cells import Cell
+from netlab.experiment.estimate import LEAST_MESSAGE_BYTES, SETTLE_TCP_S
+from netlab.experiment.kinds import PayloadSearch, RoundTrip, Stream
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
+from netlab.measurement import stream
 from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
+from netlab.measurement.conversation import drive
 from netlab.measurement.ends import Ends, OnGoodput, of_connection
 from netlab.measurement.limit_search import Evidence, Limit, SizeTry, find_limit
-from netlab.measurement.payload_path import UNHEARD, Direction
-from netlab.measurement.sweep import sweep
+from netlab.measurement.round_trips.round_trip import exchange_of
+
+TRIES = 3
+"""Number of round trips that try a UDP size, all at the same time: one answer is enough."""
+
+UNHEARD: Mapping[str, Mapping[str, Evidence]] = {
+    "TCP": {"deadline": "timeout"},
+    "UDP": {"no-answer": "timeout", "no-buffers": "dropped"},
+}
+"""Protocol → reason that a probe reports if its messages are lost → evidence (why the size does not
+pass). Linux reports `no-buffers` if an interface drops a message that the system has accepted as
+short enough."""
+
+SETTLE_S = {"TCP": SETTLE_TCP_S, "UDP": 10.0}
+"""Time that a try may take beyond its time-out. Over UDP, the probe itself reports that no answer
+came. Over TCP, a try with unacknowledged data ends only at its deadline."""
+
+
+@dataclass(slots=True)
+class Direction:
+    """The direction from the asking end, which is the client of ``ends``, to the answering end."""
+
+    setup: PayloadSearch
+    ends: Ends
+    facts: Mapping[str, Any] | None = None
+    """Facts of the asking end with its route to the other end, if they are known already."""
+    results: dict[int, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    """Size → results of both ends for its last successful exchange."""
+
+    def exchange(self, message_bytes: int, *, whole: bool = True) -> None:
+        """Do round trips of one size; ProbeError if no answer came.
+
+        ``whole``: whether UDP messages must stay in one packet.
+        """
+        setup = self.setup
+        udp = setup.protocol == "UDP"
+        round_trip = RoundTrip(
+            # At most ``TRIES`` messages are under way: the default buffers are enough.
+            **setup.passed_on(RoundTrip, but={"duration_s", "socket_buffer_bytes"}),
+            message_bytes=message_bytes,
+            response_bytes=LEAST_MESSAGE_BYTES[setup.protocol],
+            duration_s=None,
+            count=TRIES if udp else 1,
+            outstanding=TRIES if udp else 1,
+            dont_fragment=udp and whole,
+            nodelay=not udp,
+        )
+        within_s = setup.timeout_s + SETTLE_S[setup.protocol]
+        exchange = exchange_of(round_trip, self.ends, within_s=within_s)
+        drive([exchange], within_s, lambda _side, _record: None)
+        mirror = exchange.mirror
+        answered = mirror.result or {} if mirror is not None else {}
+        self.results[message_bytes] = exchange.asker.result or {}, answered
+
+    @property
+    def lost(self) -> int:
+        """Lost messages of sizes that pass: if there are any, the path has random loss."""
+        return sum(int(asker.get("lost_messages", 0)) for asker, _ in self.results.values())
+
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """Test addresses of the asking and the answering end."""
+        asking, answering = (self.ends.address(end, self.setup) for end in ("client", "server"))
+        return asking, answering
+
+    def interface_mtu_bytes(self) -> int | None:
+        """MTU of the asking end's interface towards the other end; ``None`` if not reported."""
+        try:
+            facts = self.facts or self.ends.client.facts(to=self.addresses[1])
+        except ProbeError:
+            return None
+        mtu_bytes = facts.get("interface_mtu_bytes")
+        return mtu_bytes if isinstance(mtu_bytes, int) else None
+
+    def fragments(self, message_bytes: int) -> dict[str, Value]:
+        """Whether a UDP message that is too long for one packet passes if it may be fragmented, and
+        both hosts' counts of its fragments.
+
+        Hosts count no fragments of a message that must not be fragmented, even if it arrives.
+        """
+        try:
+            self.exchange(message_bytes, whole=False)
+        except ProbeError as fault:
+            if fault.word in UNHEARD["UDP"]:
+                return {"next_passed": False}
+            return {}
+        asker, mirror = self.results[message_bytes]
+        return {"next_passed": True} | {
+            f"next_{prefix}{name}": value
+            for prefix, result in (("client_", asker), ("server_", mirror))
+            for name, value in result.items()
+            if name.startswith("ip_")
+        }
+
+
+STREAM_MOST_BYTES = 1 << 24
+"""Maximum message size of one send call of a TCP stream."""
+
+
+def sweep(
+    trial: Trial, setup: PayloadSearch, payload_bytes: int, ends: Ends, live: OnGoodput
+) -> dict[str, Value]:
+    """Measure one short stream from client to server per size; failed sizes have a separate list.
+
+    Raises ``HostGone`` if one of the hosts is lost.
+    """
+    sizes: list[int] = []
+    rates: list[float] = []
+    failed: list[int] = []
+    for message_bytes in sizes_around(payload_bytes, setup.protocol, setup.ip_version):
+        settings = Stream(**setup.passed_on(Stream), message_bytes=message_bytes)
+        cell = Cell(pairing=trial.cell.pairing, test="stream", setup=settings)
+        try:
+            values = stream.values_of(
+                Trial(cell, trial.number), ends, lambda _cell, totals: live(trial.cell, totals)
+            )
+        except ProbeError:
+            failed.append(message_bytes)
+            continue
+        rate = values.get("throughput_bit_per_s")
+        if isinstance(rate, int | float):
+            sizes.append(message_bytes)
+            rates.append(float(rate))
+        else:
+            failed.append(message_bytes)
+    swept: dict[str, Value] = {
+        "sweep_message_bytes": sizes,
+        "sweep_throughput_bit_per_s": rates,
+    }
+    return swept | ({"sweep_failed_message_bytes": failed} if failed else {})
+
+
+def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tuple[int, ...]:
+    """Message sizes that show the saw-tooth of throughput: near one and two frames, and between.
+
+    The sizes ascend. ``payload_bytes``: the payload of one frame. For UDP, the longest message in
+    two fragments is included. Its size is not twice ``payload_bytes``: only the first fragment has
+    a UDP header, and over IPv6 each fragment has a fragment header.
+    """
+    frame_payload = payload_bytes
+    sizes = {frame_payload + step for step in (-2, -1, 0, 1, 2)} | {
+        2 * frame_payload + step for step in (-1, 0, 1)
+    }
+    sizes |= {frame_payload * quarters // 4 for quarters in (1, 2, 3, 5, 6, 7)}
+    most_bytes = STREAM_MOST_BYTES
+    if protocol == "UDP":
+        most_bytes = MAX_DATAGRAM_BYTES[ip_version]
+        two = _in_two_fragments(frame_payload, ip_version)
+        sizes |= {two, two + 1}
+    return tuple(sorted(size for size in sizes if 1 <= size <= most_bytes))
+
+
+def _in_two_fragments(payload_bytes: int, ip_version: IpVersion) -> int:
+    """The longest UDP message in two packets of the MTU that ``payload_bytes`` fills.
+
+    Some systems fragment so that the last packet carries up to 7 bytes more.
+    """
+    room = payload_bytes + UDP_BYTES - FRAGMENT_HEADER_BYTES[ip_version]
+    return 2 * (room // 8 * 8) - UDP_BYTES
+
 
 DOUBTS = 2
 """Maximum number of further tries of a size without an answer, on a path with random loss."""

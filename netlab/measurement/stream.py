@@ -15,12 +15,26 @@ from netlab.errors import HostGone, ProbeError
 from netlab.experiment.kinds import ROWS, Stream
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement.common_window import CommonWindow, common_window
-from netlab.measurement.conversation import ConversationEnd, drive, opened_by
-from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
-from netlab.measurement.flow import Flow, deadline_s, keys_of
+from netlab.measurement.conversation import (
+    ConversationEnd,
+    Flow,
+    deadline_s,
+    drive,
+    heeds,
+    keys_of,
+    opened_by,
+    request_keys,
+)
+from netlab.measurement.ends import (
+    CommonWindow,
+    Ends,
+    OnGoodput,
+    common_window,
+    of_connection,
+    prefixed,
+    so_far,
+)
 from netlab.measurement.host_watch import DropWatch
-from netlab.measurement.requests import heeds, request_keys
 from netlab.remote.agent import Agent
 
 HEADLINE_OF_RECEIVER = (

@@ -3,23 +3,100 @@
 A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
 execution of a cell, and its record is the stored result or failure. A round is the trials that run
 at the same time.
+
+Trials that are repeated although they have a result, and notes and messages with the reasons.
+
+The matrix can request that trials are repeated if a host lost CPU time to a hypervisor (`quiet`).
+An interruption (a time in which data stopped) with a proven cause in a host or a cable is always a
+reason for a repeat, up to a maximum number of attempts. A record is the stored result of one trial.
+
+Warnings about cells at the end of a session: disturbed, interrupted, or not precise enough.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings; its trials are
+its repeated measurements. A trial is disturbed if a hypervisor took CPU time from a host, and
+interrupted if its data stopped. A session is one call of `netlab run` or `netlab resume`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from netlab.experiment.cells import Cell
+from netlab.experiment.interruptions import asks_again, interruptions
 from netlab.experiment.kinds import TestSettings
 from netlab.experiment.matrix import Matrix, StealRule
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial, is_together
-from netlab.measurement.rendezvous import Participant, Rendezvous
-from netlab.runner.measured_again import RepeatRule
+from netlab.measurement.ends import Participant, Rendezvous
+from netlab.runner.choice import redo_of
+from netlab.runner.ending import shielded
 from netlab.runner.options import Options
-from netlab.runner.planning.choice import redo_of
+from netlab.runner.progress import Progress
 from netlab.store.run_folder import RunFolder
+from netlab.units import format_share, many
+
+DISTURBED = "disturbed"
+"""Kind of the note about a trial that is repeated because a host lost CPU time."""
+
+INTERRUPTED = "interrupted"
+"""Kind of the note about a trial that is repeated because a host or a cable stopped its data."""
+
+CLOSED_BY_SILENCE = "_closed_by_silence"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatRule:
+    """The rule for records that need another attempt."""
+
+    quiet: StealRule | None
+
+    def asks(self, record: Record) -> bool:
+        """Whether another attempt must follow this record."""
+        return self._is_disturbed(record) or asks_again(record)
+
+    def _is_disturbed(self, record: Record) -> bool:
+        return self.quiet is not None and self.quiet.asks_again(record)
+
+    def note(self, folder: RunFolder, records: Iterable[Record]) -> None:
+        """Note for each record why another attempt follows."""
+        for record in records:
+            trial = {"cell": record.cell, "trial": record.trial, "attempt": record.attempt}
+            if self.quiet is not None and self.quiet.asks_again(record):
+                folder.note(DISTURBED, durable=False, **trial, **asdict(self.quiet))
+            for interruption in interruptions(record) if asks_again(record) else ():
+                folder.note(
+                    INTERRUPTED,
+                    durable=False,
+                    **trial,
+                    cause=interruption.cause and interruption.cause.value,
+                    end=interruption.end,
+                    stopped_ns=interruption.stopped_ns,
+                )
+
+    def reasons(self, records: Iterable[Record]) -> Iterator[str]:
+        """Why the records' trials are repeated, such as ``2 trials in which data stopped``."""
+        attempts = tuple(records)
+        disturbed = sum(map(self._is_disturbed, attempts))
+        if self.quiet is not None and disturbed:
+            yield self.quiet.disturbed(disturbed)
+        if count := sum(map(asks_again, attempts)):
+            yield in_which_data_stopped(count)
+
+
+def stopped_for_good(record: Record) -> bool:
+    """Whether data had stopped at the end of a trial's window (the time that is measured).
+
+    The result of such a trial is incomplete. If the next attempt fails, the record of that attempt
+    replaces the incomplete result.
+    """
+    flags = (value for name, value in record.values.items() if name.endswith(CLOSED_BY_SILENCE))
+    return 1 in flags
+
+
+def in_which_data_stopped(trials: int) -> str:
+    """A number of trials in words, such as ``1 trial in which data stopped``."""
+    return f"{many(trials, 'trial')} in which data stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +189,53 @@ def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
         rendezvous = Rendezvous(trial.cell.pairing for trial in group)
         participants |= {trial: rendezvous.participant(trial.cell.pairing) for trial in group}
     return participants
+
+
+NOT_TIGHT = "not-tight"
+"""Kind of the note about a cell whose mean is not precise after the maximum number of trials."""
+
+
+def flag(
+    folder: RunFolder, cells: tuple[Cell, ...], steal_rule: StealRule | None, progress: Progress
+) -> None:
+    """Warn about trials in which data stopped; about trials in which a hypervisor took CPU time in
+    every attempt; and, once for each cell, about cells whose mean did not become precise.
+    """
+    if steal_rule is not None:
+        stayed = recorded_trials(folder, cells, steal_rule.is_disturbed, steal_rule.steal)
+        if stayed:
+            progress.warn([f"{steal_rule.disturbed(len(stayed))}, in every attempt"])
+    stopped_trials = recorded_trials(folder, cells, lambda record: any(interruptions(record)), None)
+    if stopped_trials:
+        progress.warn([f"{in_which_data_stopped(len(stopped_trials))}: see the findings"])
+    progress.warn(_imprecise(folder, cells))
+
+
+def _imprecise(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
+    rule = folder.plan.until
+    noted = {note.data.get("cell") for note in folder.notes if note.kind == NOT_TIGHT}
+    to_note = {cell.key for cell in cells} - noted
+    imprecise = [
+        (cell.key, progress.trials)
+        for cell in folder.plan.cells
+        if cell.key in to_note and (progress := folder.progress(cell)).precise is False
+    ]
+    if rule is None or not imprecise:
+        return ()
+    for key, trials in imprecise:
+        with shielded():
+            folder.note(
+                NOT_TIGHT,
+                durable=False,
+                cell=key,
+                trials=trials,
+                within=rule.within,
+                confidence=rule.confidence,
+            )
+    cell_words = (
+        imprecise[0][0]
+        if len(imprecise) == 1
+        else f"{imprecise[0][0]} and {len(imprecise) - 1} more"
+    )
+    width = format_share(rule.within)
+    return (f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}",)

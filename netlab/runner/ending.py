@@ -3,10 +3,18 @@
 The first signal raises ``Interrupted`` in the main thread, but never during a write that must be
 complete. The system writes the number of each signal into a socket, and a separate thread reads the
 socket. So the time limit and the second signal work even if the main thread is stuck in a call.
+
+An executor for calls that wait on hosts: daemon threads, one for each call that runs.
+
+Python's ``ThreadPoolExecutor`` joins its threads when the interpreter ends. With it, a host that
+does not answer would delay the end of a run.
+
+How often Python switches between the threads of a run with many hosts.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -14,11 +22,13 @@ import socket
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from functools import partial
-from types import FrameType
-from typing import NoReturn
+from types import FrameType, TracebackType
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from netlab.errors import Interrupted
 
@@ -217,3 +227,99 @@ def _leave(number: int) -> NoReturn:
         if os.isatty(2) and select.select([], [2], [], 0)[1]:
             os.write(2, SHOW_CURSOR)
     os._exit(128 + number)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+AT_ONCE = 32
+"""Maximum number of hosts to which netlab connects at the same time."""
+
+
+class DaemonExecutor(Executor):
+    """Runs each call in a daemon thread, which does not keep the process alive. A call begins at
+    once, unless ``most`` calls run; then it begins as soon as one of them has ended.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        """``most``: maximum number of calls at the same time, at least 1; ``None``: no maximum."""
+        self._most = math.inf if most is None else most
+        self._calls: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        """Calls that have not begun."""
+        self._threads = 0
+        self._lock = threading.Lock()
+        self._open: set[Future[Any]] = set()
+        """Calls that have not ended."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Start a call; the future holds its result or its exception."""
+        future: Future[T] = Future()
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
+        with self._lock:
+            self._calls.append((future, partial(fn, *args, **kwargs)))
+            needs_thread = self._threads < self._most
+            self._threads += needs_thread
+        if needs_thread:
+            threading.Thread(target=self._work, daemon=True).start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for the started calls if ``wait``; a running call is never interrupted."""
+        futures = self._open.copy()
+        if cancel_futures:
+            for future in futures:
+                future.cancel()
+        for future in futures if wait else ():
+            if not future.cancelled():
+                future.exception()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Wait for the calls. If an exception leaves the context, do not wait, and cancel the calls
+        that have not begun.
+        """
+        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._calls:
+                    self._threads -= 1
+                    return
+                future, call = self._calls.popleft()
+            _run(future, call)
+
+
+def _run(future: Future[T], call: Callable[[], T]) -> None:
+    try:
+        if future.set_running_or_notify_cancel():
+            future.set_result(call())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+A_HOST_S = 0.0001
+"""Switch interval for each host: 0.1 s for 1000 hosts."""
+
+
+@contextmanager
+def switching_seldom(hosts: int) -> Iterator[None]:
+    """Within this context, threads that wait for the interpreter ask for it less often, in
+    proportion to the number of hosts. Up to 50 hosts, Python's own interval of 5 ms stays.
+
+    Each host and each pair of a round has a thread, and one thread runs at a time. Each of the
+    others wakes once in an interval to ask for its turn. With the threads of 1000 hosts and 5 ms,
+    the kernel would spend more time on these wake-ups than the threads need for their work. A
+    thread that waits for a host gives up its turn at once, whatever the interval.
+    """
+    earlier_s = sys.getswitchinterval()
+    sys.setswitchinterval(max(earlier_s, hosts * A_HOST_S))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(earlier_s)

@@ -2,43 +2,239 @@
 
 A pairing is two hosts between which cells (combinations of settings) are measured; a trial is one
 execution of a cell. An agent is the program that netlab runs on a host.
+
+The hosts of a run as they were found, and the peers of each host.
+
+A pairing is two hosts between which a run measures. An agent is the program of netlab on a host.
+
+Notes what probes report about their hosts (facts): before and after a run, and after a loss.
+
+A note is a line of the journal, the file in the run folder that also has the records of trials.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from netlab.errors import HostError, HostGone
+from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory, Match, kept_busy
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, same_host
-from netlab.runner.absence import Absence
-from netlab.runner.hosts.fact_notes import FactNotes
-from netlab.runner.hosts.host_agents import HostAgents
-from netlab.runner.hosts.host_notes import host_descriptions, peers_of, routes_of
-from netlab.runner.hosts.leftovers import HostLeftovers, leftovers_of
-from netlab.runner.hosts.path_checks import PathChecks, groups_without_overlap
-from netlab.runner.hosts.trial_place import TrialPlace
-from netlab.runner.observers import active_observers
-from netlab.runner.preflight import Preflight, ends_without_agent, preflight, preflight_service
-from netlab.runner.skip_reasons import (
+from netlab.runner.ending import AT_ONCE, DaemonExecutor, shielded
+from netlab.runner.host_agents import HostAgents
+from netlab.runner.leftovers import HostLeftovers, leftovers_of
+from netlab.runner.path_checks import PathChecks, groups_without_overlap
+from netlab.runner.places import TrialPlace
+from netlab.runner.preflight import (
+    Preflight,
+    common_addresses,
+    ends_without_agent,
+    preflight,
+    preflight_service,
+)
+from netlab.runner.progress import active_observers
+from netlab.runner.trial_faults import (
+    Absence,
+    HostValues,
+    KeepTraceback,
     Unmeasured,
     beyond_account,
     beyond_server,
     host_away,
     interrupted,
 )
-from netlab.runner.trial_faults import KeepTraceback
 from netlab.store.reader import machine_id
 from netlab.store.run_folder import RunFolder
+
+Pairs = Collection[tuple[Host, Host]]
+"""Server and client of each pairing."""
+
+
+def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
+    """Host name → its data from the inventory and from the greeting (``hello``) of its agent. For a
+    host without an agent there is only the data from the inventory."""
+    without_agent = {server.name: _services(server) for server, _ in pairs if not server.has_agent}
+    return without_agent | {
+        name: {
+            "os": agent.host.os,
+            "machine": agent.host.machine,
+            "addresses": {key: list(value) for key, value in agent.host.addresses.items()},
+            "local": agent.host.local,
+            **{k: v for k, v in agent.hello.items() if k not in ("type", "id", "pid")},
+        }
+        for name, agent in agents.items()
+    }
+
+
+def _services(server: Host) -> dict[str, Any]:
+    """The data of a host without an agent, with the address and the port of its echo service and
+    of each of its servers.
+    """
+    services = dict(server.serves)
+    if server.mirror is not None:
+        services["mirror"] = server.mirror
+    places = {name: f"{at.address} port {at.port}" for name, at in services.items()}
+    return {"os": server.os, "machine": server.machine, **places}
+
+
+def peers_of(pairs: Pairs) -> dict[str, str]:
+    """Host name → test address of one peer, preferably of a peer on another machine."""
+    peers: dict[str, str] = {}
+    for server, client in sorted(pairs, key=_within_a_machine):
+        if not server.has_agent:
+            peers.setdefault(client.name, server.service_addresses[0])
+            continue
+        try:
+            server_address, client_address = common_addresses(server, client)[0]
+        except HostError:
+            # These two hosts have no common network. The trials of their pairing report this.
+            continue
+        peers.setdefault(server.name, client_address)
+        peers.setdefault(client.name, server_address)
+    return peers
+
+
+def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
+    """Host name → test address → name and address of one peer that is reached from this address.
+
+    One peer per address is enough to find each interface, however many hosts are behind it.
+    """
+    routes: dict[str, dict[str, tuple[str, str]]] = {}
+    for server, client in sorted(pairs, key=_within_a_machine):
+        if not server.has_agent:
+            continue
+        try:
+            addresses = common_addresses(server, client)
+        except HostError:
+            continue
+        for server_address, client_address in addresses:
+            routes.setdefault(server.name, {}).setdefault(
+                server_address, (client.name, client_address)
+            )
+            routes.setdefault(client.name, {}).setdefault(
+                client_address, (server.name, server_address)
+            )
+    return routes
+
+
+def _within_a_machine(pair: tuple[Host, Host]) -> bool:
+    server, client = pair
+    return server.machine_name == client.machine_name
+
+
+NOT_KEPT = ("type", "id")
+OF_ROUTE = ("route_", "interface_")
+"""Prefixes of the facts that depend on the route to a peer."""
+
+
+class FactNotes:
+    """Notes the facts of hosts, and reports hosts that were restarted between two notes."""
+
+    def __init__(self, notify: Callable[[str], None]) -> None:
+        self._notify = notify
+        self._boots: dict[str, object] = {}
+        """Host name → the id of its last start."""
+        self._interfaces: set[tuple[str, object]] = set()
+        """(host, interface) whose facts were noted."""
+        self.values: dict[str, HostValues] = {}
+        """Host name → its values as last reported."""
+
+    def note(
+        self, folder: RunFolder, agents: Mapping[str, Agent], peers: Mapping[str, str], moment: str
+    ) -> None:
+        """Note the facts of each host, with the route to its peer.
+
+        ``peers``: host → address of its peer. ``moment``: when this is, such as ``before`` the run.
+
+        If a host does not report its facts, or if a note cannot hold their values, there is a
+        warning instead.
+        """
+        answers = _facts_of({host: (agent, peers[host]) for host, agent in agents.items()})
+        for host, agent in agents.items():
+            facts = answers[host]
+            if isinstance(facts, Exception):
+                self._notify(f"warning: {host}: its facts cannot be read: {facts}")
+                continue
+            self.values[host] = HostValues.of(facts, agent.hello)
+            noted: Mapping[str, Value] = {k: v for k, v in facts.items() if k not in NOT_KEPT}
+            try:
+                # The next durable line of the journal makes this line durable, too.
+                with shielded():
+                    folder.note("facts", durable=False, host=host, when=moment, facts=dict(noted))
+            except ValueError as error:
+                self._notify(f"warning: {host}: its facts cannot be saved: {error}")
+                continue
+            self._interfaces.add((host, facts.get("route_interface")))
+            self._report_restart(host, facts.get("boot_id"))
+
+    def note_routes(
+        self,
+        folder: RunFolder,
+        agents: Mapping[str, Agent],
+        routes: Mapping[str, Mapping[str, tuple[str, str]]],
+        peers: Mapping[str, str],
+    ) -> None:
+        """Note the facts of each host's interfaces with test addresses that ``note`` left out.
+
+        ``routes``: host → address → name and address of a peer. An interface is noted once.
+        """
+        requests = {
+            (host, address, peer): (agent, peer_address)
+            for host, agent in agents.items()
+            for address, (peer, peer_address) in routes.get(host, {}).items()
+            if peer_address != peers.get(host)
+        }
+        for (host, address, peer), answer in _facts_of(requests).items():
+            try:
+                if isinstance(answer, Exception):
+                    raise answer
+                if (host, answer.get("route_interface")) in self._interfaces:
+                    continue
+                self._interfaces.add((host, answer.get("route_interface")))
+                facts = {k: v for k, v in answer.items() if k.startswith(OF_ROUTE)}
+                data = {"host": host, "address": address, "peer": peer, "facts": facts}
+                with shielded():
+                    folder.note("route", durable=False, **data)
+            except (HostError, ProbeError, ValueError) as error:
+                words = f"the facts of its route to {peer} are not noted: {error}"
+                self._notify(f"warning: {host}: {words}")
+
+    def _report_restart(self, host: str, boot: object) -> None:
+        last_boot = self._boots.get(host)
+        if boot is not None:
+            self._boots[host] = boot
+        if last_boot is not None and boot is not None and last_boot != boot:
+            self._notify(f"{host} was restarted: its boot id has changed")
+
+
+Key = TypeVar("Key")
+
+
+def _facts_of(
+    requests: Mapping[Key, tuple[Agent, str]],
+) -> dict[Key, Mapping[str, Any] | HostError | ProbeError]:
+    """Key → the facts of the agent's host with its route to the address, or the error. All agents
+    are asked at the same time.
+    """
+
+    def ask(agent: Agent, to: str) -> Mapping[str, Any] | HostError | ProbeError:
+        try:
+            return agent.facts(to=to)
+        except (HostError, ProbeError) as error:
+            return error
+
+    executor = DaemonExecutor(AT_ONCE)
+    futures = {key: executor.submit(ask, *request) for key, request in requests.items()}
+    return {key: future.result() for key, future in futures.items()}
+
 
 CLOSE_S = 3.0
 """Time for all hosts together to end their agents."""

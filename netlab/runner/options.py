@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.results.value_types import RUN_CHECK
-from netlab.runner.absence import PATIENCE_S
+from netlab.runner.trial_faults import PATIENCE_S
 from netlab.store.reader import MATRIX, Note, read
 from netlab.units import many
 

@@ -1,27 +1,259 @@
 """The check before a run: whether two hosts reach each other over the test network.
 
 An agent is a running probe, the program with which netlab sends and receives on a host.
+
+The path MTU from one host to another, measured before a run instead of assumed.
+
+    send the longest packet that the sender's interface takes → if this packet is lost, search for
+    the longest packet that arrives
+
+The path MTU may be below the MTU of the interfaces at both ends, because of a switch without jumbo
+frames, a tunnel, or a router that drops long packets. If a router reports the path MTU to the
+sender's system (ICMP), TCP and messages that may be fragmented continue in shorter packets. If no
+router reports it, netlab tries each way to send a message separately: in one packet, in fragments,
+and over TCP.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from netlab import clock
 from netlab.errors import HostError, ProbeError, UsageError
-from netlab.ethernet import IpVersion
+from netlab.ethernet import (
+    IP_BYTES,
+    MAX_DATAGRAM_BYTES,
+    TCP_BYTES,
+    TIMESTAMPS_BYTES,
+    UDP_BYTES,
+    IpVersion,
+)
+from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
+from netlab.experiment.feasibility import SentMessages
 from netlab.experiment.hosts import Host, Mirror
-from netlab.measurement.conversation import destination
+from netlab.experiment.kinds import PayloadSearch
+from netlab.measurement.conversation import can, destination
 from netlab.measurement.ends import Ends
+from netlab.measurement.limit_search import Limit, SizeTry, find_limit
+from netlab.measurement.payload_search import DOUBTS, Direction, whole_messages
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import same_host
 from netlab.remote.pending import Pending
 from netlab.remote.routes import PACKETS, RouteEnd, check_counters, check_route, interface_of
-from netlab.runner.path_mtu import NarrowPath, narrow_ways
+
+USUAL_MTU_BYTES = (1500, 1504, 1450, 1400, 1492, 1420, 1476, 1480, 1280, 4470, 9000)
+"""MTUs that are tried first, such as those of Ethernet (also with a tag), VXLAN, PPPoE, WireGuard
+and GRE, and the minimum of IPv6."""
+
+FIRST_TIMEOUT_S = 1.0
+"""Timeout of a message before the round-trip time is known."""
+ROUND_TRIPS, LEAST_TIMEOUT_S = 4, 0.1
+"""Timeout of a message: the first number times the longest round trip so far, but at least the
+second number in seconds."""
+
+TCP_S = 3.0
+"""Time limit for a segment that the path drops: Linux with tcp_mtu_probing needs this time to
+change to shorter segments."""
+
+WITHIN_S = 10.0
+"""Time limit of the search in one direction; a longer search has no result."""
+
+_MSS = "tcp_end_snd_mss"
+PIECES_BYTES = 1000
+"""A UDP message that is this much longer than the longest packet is sent in two packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowPath:
+    """A direction whose path MTU is below the MTU of the sender's interface."""
+
+    sender: str
+    """Name of the sending host."""
+    receiver: str
+    sender_address: str
+    receiver_address: str
+    mtu_bytes: int
+    """Longest IP packet that passes."""
+    interface_mtu_bytes: int
+    is_reported: bool
+    """Whether the sender's system knows this path MTU: from a router, or from its own routes."""
+    whole_passes: bool
+    """Whether a UDP message that fills the interface's MTU arrives if it may be fragmented."""
+    pieces_pass: bool
+    """Whether a longer UDP message arrives, which the sender's system fragments."""
+    segments_pass: bool
+    """Whether TCP's longest segments arrive, or shorter ones in their place."""
+
+    @property
+    def sentence(self) -> str:
+        """The path MTU, and whether the sender's system knows it."""
+        knowledge = (
+            "the sender's system knows this limit"
+            if self.is_reported
+            else "no router reports this limit"
+        )
+        return (
+            f"{self.sender}→{self.receiver}: packets of up to {self.mtu_bytes} bytes pass "
+            f"({self.sender_address} to {self.receiver_address}), but the sender's interface has "
+            f"an MTU of {self.interface_mtu_bytes}; {knowledge}"
+        )
+
+    def stops(self, messages: SentMessages, ip_version: int) -> bool:
+        """Whether the messages of an end are too long for the path and nothing shortens them."""
+        most = messages.message_bytes
+        if messages.protocol == "TCP":
+            headers_bytes = IP_BYTES[ip_version] + TCP_BYTES + TIMESTAMPS_BYTES
+            return not self.segments_pass and (
+                most is None or most + headers_bytes > self.mtu_bytes
+            )
+        packet_bytes = (most or 0) + IP_BYTES[ip_version] + UDP_BYTES
+        if packet_bytes <= self.mtu_bytes:
+            return False
+        if messages.whole:
+            return True
+        fits_interface = packet_bytes <= self.interface_mtu_bytes
+        return not (self.whole_passes if fits_interface else self.pieces_pass)
+
+
+def narrow_ways(
+    ends: Ends, ip_version: IpVersion, facts: Sequence[Mapping[str, Any] | None] = (None, None)
+) -> tuple[NarrowPath, ...]:
+    """Each of the two directions whose path MTU is below the MTU of the sender's interface.
+
+    ``facts``: the facts of the server and of the client with their routes, if they are known.
+    A direction is left out if its sender cannot forbid fragments or does not report its MTU, or if
+    the direction cannot be checked. Raises HostGone.
+    """
+    setup = PayloadSearch(protocol="UDP", ip_version=ip_version, timeout_s=FIRST_TIMEOUT_S)
+    of_server, of_client = facts
+    directions = Direction(setup, ends, of_client), Direction(setup, ends.reversed(), of_server)
+    ways = [_narrow(direction) for direction in directions]
+    return tuple(way for way in ways if way is not None)
+
+
+def _narrow(path: Direction) -> NarrowPath | None:
+    if not can(path.ends.client, "dont-fragment"):
+        return None
+    version = path.setup.ip_version
+    interface_mtu_bytes = path.interface_mtu_bytes()
+    if interface_mtu_bytes is None:
+        return None
+    headers_bytes = IP_BYTES[version] + UDP_BYTES
+    most_bytes = min(interface_mtu_bytes - headers_bytes, MAX_DATAGRAM_BYTES[version])
+    if most_bytes <= LEAST_MESSAGE_BYTES["UDP"]:
+        return None
+    try:
+        limit = _limit_of(path, interface_mtu_bytes, most_bytes)
+    except ProbeError:
+        return None  # UDP does not pass: the check of the protocol, or each trial, reports this
+    if limit is None:
+        return None
+    mtu_bytes = limit.message_bytes + headers_bytes
+    is_reported = any(size_try.evidence == "icmp" for size_try in limit.tries)
+    asking, answering = path.addresses
+    return NarrowPath(
+        sender=path.ends.client.host.name,
+        receiver=path.ends.agent_of_server.host.name,
+        sender_address=asking,
+        receiver_address=answering,
+        mtu_bytes=mtu_bytes,
+        interface_mtu_bytes=interface_mtu_bytes,
+        is_reported=is_reported,
+        whole_passes=_passes(path, most_bytes),
+        pieces_pass=_passes(path, min(most_bytes + PIECES_BYTES, MAX_DATAGRAM_BYTES[version])),
+        segments_pass=_segments_pass(path, mtu_bytes, interface_mtu_bytes),
+    )
+
+
+def _limit_of(path: Direction, interface_mtu_bytes: int, most_bytes: int) -> Limit | None:
+    """The longest message that passes; ``None`` if a message of ``most_bytes`` passes, or if the
+    limit does not last. Raises ProbeError if no message passes.
+    """
+    attempt = whole_messages(path, interface_mtu_bytes)
+    if attempt(most_bytes).passed:
+        return None  # as on most paths, with one exchange
+    path.exchange(LEAST_MESSAGE_BYTES["UDP"])
+    rtt_ns = path.results[LEAST_MESSAGE_BYTES["UDP"]][0].get("rtt_max_ns", 0)
+    timeout_s = min(FIRST_TIMEOUT_S, max(LEAST_TIMEOUT_S, ROUND_TRIPS * rtt_ns / 1e9))
+    path.setup = replace(path.setup, timeout_s=timeout_s)
+    limit = find_limit(
+        _within(WITHIN_S, most_bytes, attempt),
+        least_bytes=LEAST_MESSAGE_BYTES["UDP"],
+        most_bytes=most_bytes,
+        guesses=[most_bytes, *_usual_bytes(IP_BYTES[path.setup.ip_version] + UDP_BYTES)],
+    )
+    if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
+        return None
+    return limit
+
+
+def _usual_bytes(headers_bytes: int) -> list[int]:
+    """Message sizes of the usual MTUs, each followed by the size one byte larger."""
+    return [mtu - headers_bytes + more for mtu in USUAL_MTU_BYTES for more in (0, 1)]
+
+
+def _within(
+    seconds: float, most_bytes: int, attempt: Callable[[int], SizeTry]
+) -> Callable[[int], SizeTry]:
+    """Returns ``attempt`` with a time limit. A message of the largest size is sent again if it is
+    lost, because no search follows if this size passes.
+    """
+    give_up = time.monotonic() + seconds
+
+    def limited(message_bytes: int) -> SizeTry:
+        for _ in range(DOUBTS if message_bytes == most_bytes else 0):
+            size_try = attempt(message_bytes)
+            if size_try.passed or size_try.evidence != "timeout":
+                return size_try
+        if time.monotonic() > give_up:
+            raise ProbeError(
+                "", "deadline", detail=f"the path MTU was not found within {seconds:g} s"
+            )
+        return attempt(message_bytes)
+
+    return limited
+
+
+def _is_still(limit_bytes: int, attempt: Callable[[int], SizeTry]) -> bool:
+    """Whether ``limit_bytes`` is still the largest size that passes. A short outage, such as of a
+    loose cable, must not make each cell with longer messages impossible.
+    """
+    return attempt(limit_bytes).passed and not attempt(limit_bytes + 1).passed
+
+
+def _passes(path: Direction, message_bytes: int) -> bool:
+    """Whether a message that may be fragmented arrives. The sender may know the path MTU by now."""
+    for _ in range(1 + DOUBTS):
+        try:
+            path.exchange(message_bytes, whole=False)
+        except ProbeError:
+            continue
+        return True
+    return False
+
+
+def _segments_pass(path: Direction, mtu_bytes: int, interface_mtu_bytes: int) -> bool:
+    """Whether TCP segments arrive that are as long as the interfaces of both ends allow."""
+    over = path.ends.reversed()
+    far_mtu_bytes = Direction(path.setup, over).interface_mtu_bytes()
+    if min(interface_mtu_bytes, far_mtu_bytes or interface_mtu_bytes) <= mtu_bytes:
+        return True  # the receiver announces a shorter MSS, whose segments pass
+    tcp = Direction(replace(path.setup, protocol="TCP", timeout_s=TCP_S), path.ends)
+    least_bytes = LEAST_MESSAGE_BYTES["TCP"]
+    try:
+        tcp.exchange(least_bytes)
+        mss_bytes = [result[_MSS] for result in tcp.results[least_bytes] if _MSS in result]
+        # Only one segment: data that a network card splits may be dropped for other reasons.
+        tcp.exchange(max([least_bytes, *mss_bytes[:1]]) if mss_bytes else interface_mtu_bytes)
+    except ProbeError:
+        return False
+    return True
+
 
 CHECK_S = 5.0
 """Time limit of a check: enough for three SYNs of TCP (0, 1 and 3 s) and fifty hellos over UDP."""

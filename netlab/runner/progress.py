@@ -6,6 +6,8 @@ what is shown: nothing, the important events, or every trial as it ends.
 
 A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
 execution of a cell, and its record is the stored result or failure.
+
+Observed hosts: hosts on the path of a test that are not its ends, such as the tested device.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +25,7 @@ from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.kinds import SEARCHES
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.remote.agent import Agent
 from netlab.results.labels import setting
 from netlab.screen import draws, screen_of
 from netlab.terminal import printable
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from netlab.experiment.matrix import Link, Matrix
     from netlab.measurement.ends import SoFar
+
 
 QUIET_S = 10.0
 """Minimum time between two lines if standard error is no terminal."""
@@ -356,3 +360,9 @@ def _bar(total: int, measured_count: int) -> Bar:
     bar.add_task("", total=total, completed=measured_count)
     bar.start()
     return bar
+
+
+def active_observers(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
+    """The agents of the observed hosts that are not among ``ends`` and that have not been lost."""
+    names = {agent.host.name for agent in ends}
+    return tuple(agent for name, agent in observed.items() if name not in names and not agent.gone)

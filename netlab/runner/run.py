@@ -15,12 +15,10 @@ from netlab.experiment.matrix import expand
 from netlab.findings.kinds.catalogue import expect_words
 from netlab.results.arrow.background import segments_made
 from netlab.results.value_types import RUN_CHECK
+from netlab.runner.choice import possible_of, session_cells
 from netlab.runner.due_trials import counts, work_of
-from netlab.runner.hosts.agent_group import AgentGroup
-from netlab.runner.hosts.trial_place import check_cluster
 from netlab.runner.options import NOTE, Options, Outcome, data_of
-from netlab.runner.planning.choice import session_cells
-from netlab.runner.planning.possible import possible_of
+from netlab.runner.places import AgentGroup, check_cluster
 from netlab.runner.progress import Progress
 from netlab.runner.session import Session, opened_session, resumable
 from netlab.store.plan import plan_of

@@ -9,16 +9,24 @@ trial. If the machine fails before the sync ends, the next session measures the 
 
 A block is chosen when it begins, from the trials that are due by the records in the run folder. A
 cell that is measured until it is precise gets another trial only if its records require one.
+
+The pause between two trials (single measurements).
+
+The states of the hosts' own settings during one session of a run.
+
+A variant of a matrix names a state: values of settings such as the offloads of an interface. A cell
+is one combination of a pairing (two hosts), a kind of test and its settings; a trial is one
+execution of a cell. A round is the trials that run at the same time.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from netlab import clock
@@ -29,36 +37,139 @@ from netlab.errors import (
     Interrupted,
     LockedError,
     NetlabError,
+    ProbeError,
     StoreError,
     UsageError,
 )
+from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Round, Trial, rounds, with_partners
-from netlab.measurement.common_window import CommonWindow, common_window, is_common
-from netlab.measurement.ends import Ends
+from netlab.experiment.variants import Variants, changes_mtu, chosen
+from netlab.measurement.ends import CommonWindow, Ends, Participant, common_window, is_common
+from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.host_lock import LockOwner
 from netlab.results.arrow.background import BackgroundSegments, segments_made
-from netlab.runner.daemon_executor import DaemonExecutor
-from netlab.runner.due_trials import Work, disturbed, outstanding, participants_of
-from netlab.runner.ending import shielded
-from netlab.runner.flags import flag
+from netlab.runner.due_trials import (
+    RepeatRule,
+    Work,
+    disturbed,
+    flag,
+    outstanding,
+    participants_of,
+    stopped_for_good,
+)
+from netlab.runner.ending import DaemonExecutor, shielded, switching_seldom
 from netlab.runner.host_pool import HostPool
-from netlab.runner.hosts.agent_group import AgentGroup
-from netlab.runner.hosts.switching import switching_seldom
-from netlab.runner.hosts.trial_place import ThisProcess, TrialPlace, trial_place
-from netlab.runner.measured_again import RepeatRule, stopped_for_good
 from netlab.runner.options import Options, resume_command
+from netlab.runner.places import AgentGroup, ThisProcess, TrialPlace, trial_place
 from netlab.runner.progress import Progress
-from netlab.runner.skip_reasons import interrupted
-from netlab.runner.trial_faults import append, keep_traceback, record_of_fault
-from netlab.runner.trials.pause import Pause
-from netlab.runner.trials.session_states import Around, Entered, SessionStates
+from netlab.runner.trial_faults import (
+    PATH_MTU,
+    Unmeasured,
+    append,
+    interrupted,
+    keep_traceback,
+    record_of_fault,
+)
 from netlab.store.reader import IN_VAIN
 from netlab.store.run_folder import RunFolder
 from netlab.version import VERSION
+
+
+class Pause:
+    """The pause between two trials; it is skipped if the earlier trial did not use its hosts."""
+
+    def __init__(self, pause_s: float, progress: Progress) -> None:
+        self._pause_s = pause_s
+        self._progress = progress
+        self._due = False
+
+    def before(self) -> None:
+        """Wait if a trial was measured before. A signal ends the wait at once."""
+        if self._due and self._pause_s:
+            self._progress.pausing(self._pause_s)
+            clock.sleep(self._pause_s)
+        self._due = False
+
+    def after(self, record: Record) -> None:
+        """Take note of a trial that has ended."""
+        self._due = self._due or record.status is not Status.PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """The outcome of bringing the hosts of a trial into the state that its cell names."""
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """What the commands that check the settings printed, for the record of the trial."""
+    obstacle: Unmeasured | None = None
+    """Why the state was not reached, so that the trial is not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a trial shares with the other trials of its round, and the state of its hosts."""
+
+    window: CommonWindow | None
+    """The window (the time that is measured) of all trials of the round; ``None``: each trial has
+    its own."""
+    participant: Participant | None
+    """How the trial's hosts take part in a search of several pairs of hosts; ``None``: they do not
+    take part in such a search."""
+    entered: Future[Entered] | None
+    """The outcome of bringing the hosts into their state; ``None``: the matrix has no variants."""
+
+    def state(self) -> Entered:
+        """The result of ``entered``. Raises the error that ``enter`` raised, such as HostGone."""
+        return Entered() if self.entered is None else self.entered.result()
+
+
+class SessionStates:
+    """Brings hosts into the states that trials need, and undoes the changes at the end."""
+
+    def __init__(self, variants: Variants) -> None:
+        self._variants = variants
+        self._states = HostStates(variants)
+
+    def enter(self, cell: Cell, ends: Ends) -> Entered:
+        """Bring both hosts into the state that the cell names. Raises HostGone."""
+        try:
+            return Entered(self._states.enter(cell, ends))
+        except ProbeError as error:
+            detail = error.detail or error.word
+            names = ends.server_name, ends.client.host.name
+            sentence = f"{error.host}: {detail}"
+            return Entered(obstacle=Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names))
+
+    def obstacle_left(self, obstacle: Unmeasured | None, cell: Cell) -> Unmeasured | None:
+        """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it.
+
+        The state may change the MTU of an interface. The path MTU depends on this MTU, and was
+        measured before the hosts were brought into any state.
+        """
+        is_path_mtu = obstacle is not None and obstacle.reason == PATH_MTU
+        if is_path_mtu and changes_mtu(chosen(self._variants, cell.setup.variant)):
+            return None
+        return obstacle
+
+    def restore(self) -> list[str]:
+        """Undo the changes on all hosts; returns a warning for each host on which this failed."""
+        return [
+            f"{sentence}; `netlab hosts` on the inventory tries again"
+            for sentence in self._states.restore()
+        ]
+
+    def left_to_agents(self) -> list[str]:
+        """A sentence for each host whose settings were changed when its agent was ended."""
+        return [
+            f"{name}: the run ended while its settings were changed; its probe puts them back, and "
+            "`netlab hosts` on the inventory says whether it could"
+            for name in self._states.changed
+        ]
+
 
 CAPTURES = "captures"
 """Name of the folder for frames captured on a host, in the run folder."""

@@ -3,29 +3,378 @@
 A record is the stored result of a trial, or its failure with a reason. If a host failed, the record
 has the reason that belongs to the host's fault. After a defect of netlab, the reason is
 ``internal``, and the traceback is saved in the run folder.
+
+Why a cell is not measured now: its host is away or refuses it, or packets do not pass.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings. Each function
+that looks for a reason returns ``None`` if there is none. An agent is a running probe, the program
+of netlab on a host.
+
+Values that only a host can confirm: its congestion controls, its devices, its CPUs.
+
+A cell is one combination of a pairing (two hosts), a kind of test and its settings.
+
+Absences of hosts and of paths: the reason, and the time of the next try.
+
+A pairing is two hosts between which a run measures.
 """
 
 from __future__ import annotations
 
+import errno
+import math
 import re
 import traceback
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from netlab.errors import (
-    HostError,
-    HostRefused,
-    LockedError,
-    ProbeError,
-    StoreError,
-    UsageError,
-)
-from netlab.experiment.records import REASONS, Record, Status, reason_of
+from netlab.config.document import did_you_mean
+from netlab.errors import HostError, HostRefused, LockedError, ProbeError, StoreError, UsageError
+from netlab.experiment.cells import Cell
+from netlab.experiment.feasibility import sent_by, untold
+from netlab.experiment.hosts import EndName, Host, HostPair
+from netlab.experiment.kinds import ROWS, Connect, RoundTrip
+from netlab.experiment.records import REASONS, Record, Status, Value, reason_of, utc_now
 from netlab.experiment.schedule import Trial
-from netlab.runner.skip_reasons import Unmeasured
+from netlab.measurement.ends import address_of, connected_as_set
+from netlab.remote.pending import ADVICE
+from netlab.runner.preflight import Preflight
 from netlab.store.files import write_private
 from netlab.store.run_folder import RunFolder
+
+SENDS: Mapping[str, tuple[EndName, ...]] = {
+    "client-sends": ("client",),
+    "server-sends": ("server",),
+}
+"""Direction → the end that needs the congestion control of the cell. For a direction without an
+entry, both ends need the congestion control."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostValues:
+    """Values that a host has; ``None`` means unknown."""
+
+    congestion_available: tuple[str, ...] | None = None
+    """Congestion controls of its system."""
+    congestion_allowed: tuple[str, ...] | None = None
+    """Congestion controls that the login's account may choose."""
+    devices: tuple[str, ...] | None = None
+    """Network interfaces with an address."""
+    cpus: int | None = None
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], hello: Mapping[str, Any]) -> HostValues:
+        """The values in the facts of a host and in the greeting (``hello``) of its probe."""
+        count = hello.get("cpu_count")
+        addresses = _words(facts.get("addresses"))
+        devices = None if addresses is None else tuple(word.partition("=")[0] for word in addresses)
+        return cls(
+            _words(facts.get("congestion_available")),
+            _words(facts.get("congestion_allowed")),
+            devices,
+            count if isinstance(count, int) else None,
+        )
+
+
+def wrong_values(
+    cell: Cell, ends: Mapping[EndName, Host], values: Mapping[str, HostValues]
+) -> Iterator[str]:
+    """A sentence for each value that the cell needs and a host does not have.
+
+    ``values``: host name → its values.
+    """
+    of_ends = {role: values.get(host.name, HostValues()) for role, host in ends.items()}
+    settings = cell.settings
+    for control, name in _controls(cell, ends):
+        yield from _not_offered(control, name, values.get(name, HostValues()))
+    yield from refused_controls(cell, ends, values)
+    connects: EndName = "server" if settings.get("opening") == "server-connects" else "client"
+    device, devices = settings.get("interface"), of_ends[connects].devices
+    if isinstance(device, str) and devices is not None and device not in devices:
+        names = ", ".join(dict.fromkeys(devices))
+        hint = did_you_mean(device, devices)
+        yield f"{ends[connects].name} has no interface `{device}` (it has {names}){hint}"
+    for role in ("server", "client"):
+        cpus = of_ends[role].cpus
+        for cpu in _pinned(settings, role):
+            if cpus is not None and cpu >= cpus:
+                yield f"{ends[role].name} has no CPU {cpu}: its CPUs are 0 to {cpus - 1}"
+
+
+def _pinned(settings: Mapping[str, Any], role: str) -> tuple[int, ...]:
+    """The CPUs that a cell names for one of its ends."""
+    cpu, cpus = settings.get(f"{role}_cpu"), settings.get(f"{role}_cpus")
+    if isinstance(cpus, str):
+        return tuple(int(number) for number in cpus.split(",") if number.isdecimal())
+    return (cpu,) if isinstance(cpu, int) else ()
+
+
+def refused_controls(
+    cell: Cell, ends: Mapping[EndName, Host], values: Mapping[str, HostValues]
+) -> Iterator[str]:
+    """A sentence for each host that has the cell's congestion control, but does not let the login's
+    account choose it.
+    """
+    for control, name in _controls(cell, ends):
+        host_values = values.get(name, HostValues())
+        available_controls, allowed_controls = (
+            host_values.congestion_available,
+            host_values.congestion_allowed,
+        )
+        if (
+            allowed_controls is None
+            or control in allowed_controls
+            or control not in (available_controls or (control,))
+        ):
+            continue
+        listed = " ".join([*allowed_controls, control])
+        yield (
+            f"the account on {name} may not choose `{control}` (it may: "
+            f"{', '.join(allowed_controls)}); "
+            f"root can allow it: sysctl -w net.ipv4.tcp_allowed_congestion_control='{listed}'"
+        )
+
+
+def _controls(cell: Cell, ends: Mapping[EndName, Host]) -> Iterator[tuple[str, str]]:
+    """The congestion control that a cell sets, with the name of each host that has to use it."""
+    control, direction = cell.settings.get("congestion"), str(cell.settings.get("direction"))
+    if isinstance(control, str) and cell.settings.get("protocol") == "TCP":
+        for role in SENDS.get(direction, ("client", "server")):
+            yield control, ends[role].name
+
+
+def _not_offered(control: str, host: str, values: HostValues) -> Iterator[str]:
+    available = values.congestion_available
+    if available is not None and control not in available:
+        hint = did_you_mean(control, available)
+        yield f"`{control}` is not offered by {host} (it has {', '.join(available)}){hint}"
+
+
+def _words(text: object) -> tuple[str, ...] | None:
+    return tuple(word for word in text.split(",") if word) if isinstance(text, str) else None
+
+
+FIRST_PAUSE_S = 1.0
+"""Time from the loss of a host to the first new try."""
+
+REFUSED_PAUSE_S = 15.0
+"""Time from a refused login to the next try: some hosts lock out a client that tries too often."""
+
+MOST_PAUSE_S = 60.0
+"""Maximum pause between two tries. Each pause is twice as long as the one before."""
+
+PATIENCE_S = 600.0
+"""Time, counted from the loss of a host, for which a run waits for the host if nothing else is left
+to measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """One host that is away, or one pairing whose hosts no longer reach each other."""
+
+    reason: str
+    """A key of ``netlab.experiment.records.REASONS``."""
+    sentence: str
+    since_s: float
+    """Start of the absence. All points in time in this file are seconds of the monotonic clock."""
+    ask_at_s: float
+    """When to try again; infinite if a person has to repair something first."""
+    pause_s: float = FIRST_PAUSE_S
+
+    @classmethod
+    def begin(cls, reason: str, sentence: str, now_s: float, pause_s: float | None) -> Absence:
+        """An absence that starts now. ``pause_s``: time to the first try; ``None`` if no try
+        follows.
+        """
+        ask_at_s = math.inf if pause_s is None else now_s + pause_s
+        return cls(reason, sentence, now_s, ask_at_s, pause_s or FIRST_PAUSE_S)
+
+    def again(self, reason: str, sentence: str, now_s: float, *, final: bool = False) -> Absence:
+        """The absence after a failed try, with a longer pause. If ``final``, no try follows."""
+        pause_s = min(MOST_PAUSE_S, 2 * self.pause_s)
+        ask_at_s = math.inf if final else now_s + pause_s
+        return replace(self, reason=reason, sentence=sentence, ask_at_s=ask_at_s, pause_s=pause_s)
+
+    def due(self, now_s: float) -> Absence:
+        """The same absence, to be tried again now."""
+        return replace(self, ask_at_s=now_s)
+
+    def is_due(self, now_s: float) -> bool:
+        """Whether the time of the next try has come."""
+        return now_s >= self.ask_at_s
+
+    def next_ask_s(self, now_s: float, patience_s: float) -> float | None:
+        """Seconds until the next try, or until the run gives up if that is earlier.
+
+        ``None`` if no try follows or if the run has given up. ``patience_s``: time from the start
+        of the absence after which the run gives up.
+        """
+        give_up_s = self.since_s + patience_s
+        if math.isinf(self.ask_at_s) or now_s >= give_up_s:
+            return None
+        return max(0.0, min(self.ask_at_s, give_up_s) - now_s)
+
+
+PATH_MTU = "path-mtu"
+"""Reason of a cell whose packets are longer than the path carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """The reason why a cell is not measured now, and the record that it leaves."""
+
+    status: Status
+    reason: str
+    detail: str
+    server: str = ""
+    client: str = ""
+    errno: int | None = field(default=None, kw_only=True)
+    """The error number that the system would have returned in the trial."""
+    values: Mapping[str, Value] = field(default_factory=dict, kw_only=True)
+    """Figures that the check found."""
+
+    def record(self, trial: Trial, attempt: int) -> Record:
+        """The record of the skipped trial."""
+        return Record(
+            cell=trial.cell.key,
+            trial=trial.number,
+            attempt=attempt,
+            status=self.status,
+            pairing=trial.cell.pairing,
+            server=self.server,
+            client=self.client,
+            test=trial.cell.test,
+            started_at=utc_now(),
+            settings=dict(trial.cell.settings),
+            values=self.values,
+            reason=self.reason,
+            errno=self.errno,
+            detail=self.detail,
+        )
+
+
+def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:
+    """The record of a trial that did not finish because the run ended."""
+    detail = "the run ended during the trial"
+    return Unmeasured(Status.PENDING, "interrupted", detail, server, client).record(trial, attempt)
+
+
+def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
+    """The reason if a host of the pair is away. ``away``: host name → its absence."""
+    server, client = (host.name for host in pair)
+    for absence in (away.get(server), away.get(client)):
+        if absence is not None:
+            reason, sentence = absence.reason, absence.sentence
+            return Unmeasured(Status.PENDING, reason, sentence, server, client)
+    return None
+
+
+def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
+    """The reason if the server runs no agent, and neither its echo (RFC 862) nor one of the tools
+    that it serves is enough for the cell.
+    """
+    server, client = pair
+    if server.has_agent:
+        return None
+    engine = cell.settings.get("engine")
+    if engine in server.serves:
+        return None
+    if engine is None and server.mirror is not None:
+        lacking = _needs_agent(cell)
+        if lacking is None:
+            return None
+        detail = f"{server.name} is a mirror without a probe: {lacking}"
+    elif server.serves:
+        served = ", ".join(server.serves)
+        detail = f"{server.name} runs no probe; it serves {served}: set `engine` to one of these"
+    else:
+        detail = f"{server.name} runs no probe; it serves an echo only: no other tool"
+    reason = "not-as-set-up"
+    return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
+
+
+def _needs_agent(cell: Cell) -> str | None:
+    setup = cell.setup
+    if not isinstance(setup, RoundTrip | Connect):
+        return f"a `{cell.test}` test needs a probe at both ends"
+    if isinstance(setup, RoundTrip) and setup.mirror is not None:
+        return f"netlab cannot start or time `{setup.mirror}` on it"
+    if setup.response_bytes not in (None, setup.message_bytes):
+        return "its answer is always as long as the request"
+    if setup.mirror_hold_s:
+        return "it cannot wait before it answers"
+    ignored = [ROWS[name].key for name, _level in untold(setup)]
+    return f"it cannot apply the settings {', '.join(ignored)}" if ignored else None
+
+
+def beyond_account(
+    cell: Cell, pair: HostPair, values: Mapping[str, HostValues]
+) -> Unmeasured | None:
+    """The reason if a host has the cell's congestion control but does not let the login's
+    account choose it.
+
+    Root may allow it later. The error number (``EPERM``) makes the record not final, so each
+    session checks again.
+    """
+    server, client = pair
+    refusals = [*refused_controls(cell, {"server": server, "client": client}, values)]
+    if not refusals:
+        return None
+    reason = "capability-missing"
+    detail = "; ".join([*dict.fromkeys(refusals), ADVICE[reason, "congestion"]])
+    names = server.name, client.name
+    return Unmeasured(Status.IMPOSSIBLE, reason, detail, *names, errno=errno.EPERM)
+
+
+def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
+    """The reason if the hosts lack an address for the cell, or if its packets do not pass."""
+    server, client = (host.name for host in pair)
+    try:
+        addresses = address_of(pair[0], cell), address_of(pair[1], cell)
+    except UsageError as error:
+        reason = "address-not-available"
+        return Unmeasured(Status.FAILED, reason, str(error), server, client)
+    for blockage in checks.blocked:
+        between = (blockage.server_address, blockage.client_address)
+        if blockage.protocol == cell.setup.protocol and between == addresses:
+            return Unmeasured(Status.FAILED, "path-blocked", blockage.sentence, server, client)
+    for reversal in checks.turned:
+        between = (reversal.server_address, reversal.client_address)
+        client_must_connect = connected_as_set(cell.setup).get(reversal.protocol) == "client"
+        if client_must_connect and between == addresses:
+            sentence = f"{reversal.sentence.partition(': ')[0]}, and `open: client-connects` is set"
+            return Unmeasured(Status.FAILED, "path-blocked", sentence, server, client)
+    for missing_address in checks.missing:
+        if (missing_address.server_address, missing_address.client_address) == addresses:
+            reason = "address-not-available"
+            return Unmeasured(Status.FAILED, reason, missing_address.sentence, server, client)
+    return _too_long(cell, pair, addresses, checks)
+
+
+def _too_long(
+    cell: Cell, pair: HostPair, addresses: tuple[str, str], checks: Preflight
+) -> Unmeasured | None:
+    """The reason if the cell's packets are longer than the path MTU and nothing shortens them. Such
+    a cell would otherwise lose 100 % of its messages.
+    """
+    server, client = (host.name for host in pair)
+    for end, direction in (("client", addresses[::-1]), ("server", addresses)):
+        messages = sent_by(end, cell.setup)
+        for way in checks.narrow:
+            between = (way.sender_address, way.receiver_address)
+            if messages and between == direction and way.stops(messages, cell.setup.ip_version):
+                values: dict[str, Value] = {
+                    "path_mtu_bytes": way.mtu_bytes,
+                    "interface_mtu_bytes": way.interface_mtu_bytes,
+                }
+                reason = PATH_MTU
+                return Unmeasured(
+                    Status.IMPOSSIBLE, reason, way.sentence, server, client, values=values
+                )
+    return None
+
 
 _NO_NAME = re.compile(r'[<>:"/\\|?*]')
 """Characters that a file name cannot have on Windows: a run folder is read there as well."""

@@ -12,7 +12,7 @@ from netlab.experiment.kinds import ROWS
 from netlab.experiment.matrix import expand
 from netlab.measurement.tools.table import TOOLS
 from netlab.measurement.tools.tool import OTHERWISE
-from netlab.runner.planning.plan import cannot
+from netlab.runner.planning import cannot
 
 PAGE = (ROOT / "docs/how-to/engines.md").read_text("utf-8")
 ALWAYS = {"message_bytes", "duration_s"}

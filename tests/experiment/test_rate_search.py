@@ -23,7 +23,7 @@ from netlab.experiment.rate_search import (
     forwarded_share,
     judge,
 )
-from netlab.measurement.rfc2544.back_to_back import longest
+from netlab.measurement.rfc2544.throughput_search import longest
 
 LINE_PER_S = 100_000.0
 Device = Callable[[float, float], Counts]

@@ -15,8 +15,8 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match, rounds_of
 from netlab.experiment.kinds import Stream
 from netlab.experiment.schedule import Round, Trial, rounds
-from netlab.runner.planning.plan import plan_of
-from netlab.runner.planning.plan_text import plan_text
+from netlab.runner.plan_text import plan_text
+from netlab.runner.planning import plan_of
 
 
 def fewest(matches: Iterable[Match]) -> int:

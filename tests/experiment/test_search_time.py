@@ -13,7 +13,7 @@ from netlab.experiment.estimate import Bounds, bounds_of, rate_tries
 from netlab.experiment.kinds import PayloadSearch, ThroughputSearch
 from netlab.experiment.rate_search import NextRate, RateGrid, RateTry, Search, TryVerdict
 from netlab.measurement.limit_search import SizeTry, find_limit
-from netlab.measurement.sweep import sizes_around
+from netlab.measurement.payload_search import sizes_around
 
 GIGABIT = 1e9
 

@@ -13,7 +13,7 @@ from netlab.remote.pending import fault_in
 from netlab.remote.programs.undo_log import _leftover, in_order
 from netlab.remote.protocol import RecordReader
 from netlab.results.value_types import misfit
-from netlab.runner.hosts.leftovers import _warning
+from netlab.runner.leftovers import _warning
 from netlab.terminal import printable
 
 TESTS = ("receive", "send", "ask", "mirror")

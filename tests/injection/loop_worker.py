@@ -9,10 +9,9 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, Self, TypeVar
 
-from netlab.runner.cluster import sessions
-from netlab.runner.cluster.channels import Delivery
-from netlab.runner.cluster.relay import Relay
-from netlab.runner.cluster.resident import SPINE, ResidentRun
+from netlab.runner.cluster import worker
+from netlab.runner.cluster.relay import Delivery, Relay
+from netlab.runner.cluster.worker import SPINE, ResidentRun
 
 T = TypeVar("T")
 
@@ -26,7 +25,7 @@ class LoopWorker:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        self.version = self.call(sessions.begin(self.run))
+        self.version = self.call(worker.begin(self.run))
         self.relays: list[Relay] = []
 
     def call(self, function: Coroutine[Any, Any, T]) -> T:
@@ -34,7 +33,7 @@ class LoopWorker:
 
     @property
     def resident(self) -> ResidentRun:
-        return sessions.resident_of(self.run)
+        return worker.resident_of(self.run)
 
     def relay(self, requester: str = SPINE) -> Relay:
         relay = Relay(self, requester, "tls://192.0.2.1:4242")
@@ -43,11 +42,11 @@ class LoopWorker:
 
     def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
         self._fail_if_lost()
-        self.call(sessions.relay_write(self.run, requester, writes))
+        self.call(worker.relay_write(self.run, requester, writes))
 
     def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
         self._fail_if_lost()
-        items = self.call(sessions.relay_take(self.run, requester, min(wait_s, 0.2)))
+        items = self.call(worker.relay_take(self.run, requester, min(wait_s, 0.2)))
         self._fail_if_lost()
         return items
 
@@ -61,7 +60,7 @@ class LoopWorker:
     def __exit__(self, *_: object) -> None:
         for relay in self.relays:
             relay.close()
-        self.call(sessions.end(self.run))
+        self.call(worker.end(self.run))
         time.sleep(0.3)  # the last calls of the relays
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(60)

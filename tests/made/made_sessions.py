@@ -22,12 +22,12 @@ from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
 from netlab.runner.due_trials import Work, counts, outstanding
 from netlab.runner.host_pool import HostPool
-from netlab.runner.hosts.trial_place import ThisProcess
 from netlab.runner.options import Options
+from netlab.runner.places import ThisProcess
 from netlab.runner.progress import Progress
 from netlab.runner.run import measure
 from netlab.runner.session import Session
-from netlab.runner.skip_reasons import Unmeasured
+from netlab.runner.trial_faults import Unmeasured
 from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder, read
 

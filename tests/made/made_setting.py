@@ -53,10 +53,9 @@ def asked_by_searches() -> dict[str, object]:
     from netlab.experiment.kinds import PayloadSearch, ThroughputSearch
     from netlab.experiment.schedule import Trial
     from netlab.measurement.ends import Ends
-    from netlab.measurement.payload_path import Direction
-    from netlab.measurement.rfc2544 import device_latency
-    from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of
-    from netlab.measurement.sweep import sweep
+    from netlab.measurement.payload_search import Direction, sweep
+    from netlab.measurement.rfc2544 import throughput_search
+    from netlab.measurement.rfc2544.trial import OfferedLoad, flows_of
 
     requests: list[Any] = []
     ends = Ends(cast(Any, Fake("server", requests)), cast(Any, Fake("client", requests)), False)
@@ -70,7 +69,7 @@ def asked_by_searches() -> dict[str, object]:
     sweep_gaps = {keys.get("gap") for _, verb, keys in requests if verb in ("send", "receive")}
     flows = flows_of(rate, ends, OfferedLoad(10, 10.0, 1.0))
     runner: Any = SimpleNamespace(setup=rate, ends=ends)
-    exchange = device_latency._exchange(runner, 10.0, 1.0)
+    exchange = throughput_search._exchange(runner, 10.0, 1.0)
     return {
         "probed": [*probe_gaps],
         "swept": [*sweep_gaps],

@@ -13,8 +13,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
-from netlab.measurement.common_window import START_AHEAD_S, CommonWindow, common_window, is_common
-from netlab.measurement.ends import Ends
+from netlab.measurement.ends import START_AHEAD_S, CommonWindow, Ends, common_window, is_common
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 

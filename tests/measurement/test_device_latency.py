@@ -14,11 +14,15 @@ from made_histograms import of_values, to_pairs
 from netlab.errors import ProbeError
 from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import Counts
-from netlab.measurement.rfc2544 import back_to_back as room
-from netlab.measurement.rfc2544.back_to_back import INVALID, back_to_back
-from netlab.measurement.rfc2544.device_latency import LatencyAtLoad, requests_of, values_of
-from netlab.measurement.rfc2544.offered_load import Offered, OfferedLoad
-from netlab.measurement.rfc2544.trial import TrialRunner
+from netlab.measurement.rfc2544 import throughput_search as room
+from netlab.measurement.rfc2544.throughput_search import (
+    INVALID,
+    LatencyAtLoad,
+    back_to_back,
+    latency_values,
+    requests_of,
+)
+from netlab.measurement.rfc2544.trial import Offered, OfferedLoad, TrialRunner
 
 LINE_PER_S = 10_000.0
 
@@ -129,19 +133,21 @@ def asked(times_ns: list[int]) -> dict[str, Any]:
 
 def test_latency_at_several_loads_has_one_value_for_each_load_and_lists_failed_loads() -> None:
     loads = [LatencyAtLoad(0.1, asked([1000] * 200), 0), LatencyAtLoad(1.0, asked([3000] * 200), 7)]
-    values = values_of(loads, [0.5])
+    values = latency_values(loads, [0.5])
     assert values["latency_found_share"] == [0.1, 1.0]
     assert values["latency_failed_share"] == [0.5]
     assert values["latency_lost_frames"] == [0, 7]
-    assert "latency_lost_frames" not in values_of([LatencyAtLoad(1.0, asked([3000]), None)], [])
+    assert "latency_lost_frames" not in latency_values(
+        [LatencyAtLoad(1.0, asked([3000]), None)], []
+    )
     assert values["latency_lost_requests"] == [2, 2]
     assert values["latency_max_ns"] == [1000, 3000]
     assert values["latency_p99_ns"] == pytest.approx([1000, 3000], rel=0.01)
-    assert values_of([], [0.1, 0.5]) == {"latency_failed_share": [0.1, 0.5]}
+    assert latency_values([], [0.1, 0.5]) == {"latency_failed_share": [0.1, 0.5]}
 
 
 def test_a_latency_percentile_without_enough_round_trips_is_left_out() -> None:
-    values = values_of([LatencyAtLoad(0.1, asked([1000] * 99), 0)], [])
+    values = latency_values([LatencyAtLoad(0.1, asked([1000] * 99), 0)], [])
     assert "latency_p99_ns" not in values
     assert "latency_p50_ns" in values
 

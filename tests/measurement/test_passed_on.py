@@ -13,9 +13,10 @@ from scripted_agent import Fake
 from netlab.experiment.cells import Cell
 from netlab.experiment.kinds import ROWS, PayloadSearch, ThroughputSearch
 from netlab.experiment.schedule import Trial
-from netlab.measurement import payload_path, stream, sweep
+from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends
-from netlab.measurement.rfc2544 import device_latency, offered_load
+from netlab.measurement.rfc2544 import throughput_search
+from netlab.measurement.rfc2544 import trial as trial_room
 
 __all__ = ["passing_clock"]
 
@@ -54,30 +55,30 @@ ENDS = Ends(AGENT, AGENT, same_host=False)
 
 def swept(search: PayloadSearch) -> None:
     trial = Trial(Cell(pairing="LL", test="payload_search", setup=search), 1)
-    sweep.sweep(trial, search, 100, ENDS, lambda _cell, _rate: None)
+    payload_search.sweep(trial, search, 100, ENDS, lambda _cell, _rate: None)
 
 
 def probed(search: PayloadSearch) -> None:
-    payload_path.Direction(search, ENDS).exchange(100)
+    payload_search.Direction(search, ENDS).exchange(100)
 
 
 def offered(search: ThroughputSearch) -> None:
-    load = offered_load.OfferedLoad(10, 10.0, 1.0)
-    offered_load.flows_of(search, ENDS, load, starts={})
+    load = trial_room.OfferedLoad(10, 10.0, 1.0)
+    trial_room.flows_of(search, ENDS, load, starts={})
 
 
 def timed(search: ThroughputSearch) -> None:
     runner: Any = SimpleNamespace(setup=search, ends=ENDS)
-    device_latency._exchange(runner, 10.0, 1.0)
+    throughput_search._exchange(runner, 10.0, 1.0)
 
 
 @pytest.mark.parametrize(
     ("kind", "stage", "seam", "own"),
     [
         (PayloadSearch, swept, (stream, "values_of", carry_cell), set()),
-        (PayloadSearch, probed, (payload_path, "exchange_of", carry), OWN),
-        (ThroughputSearch, offered, (offered_load, "keys_of", carry), {"duration_s"}),
-        (ThroughputSearch, timed, (device_latency, "exchange_of", carry), OWN),
+        (PayloadSearch, probed, (payload_search, "exchange_of", carry), OWN),
+        (ThroughputSearch, offered, (trial_room, "keys_of", carry), {"duration_s"}),
+        (ThroughputSearch, timed, (throughput_search, "exchange_of", carry), OWN),
     ],
 )
 def test_the_tests_within_a_search_use_the_settings_of_the_search(

@@ -18,7 +18,7 @@ from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import SoFar
 from netlab.measurement.engines import measure
-from netlab.measurement.sweep import sizes_around
+from netlab.measurement.payload_search import sizes_around
 
 pytestmark = pytest.mark.agents
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.measurement.pcap import frame_lengths
+from netlab.measurement.capture import frame_lengths
 
 MAGIC = {
     "<": [b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"],

@@ -16,7 +16,7 @@ from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, SoFar
 from netlab.measurement.engines import measure
-from netlab.measurement.round_trips.exchange import deadline_s, exchange_of
+from netlab.measurement.round_trips.round_trip import deadline_s, exchange_of
 from netlab.remote.agent import Agent
 
 __all__ = ["passing_clock"]

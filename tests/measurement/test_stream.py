@@ -15,10 +15,9 @@ from netlab.experiment.hosts import Mirror
 from netlab.experiment.kinds import Stream
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
-from netlab.measurement.conversation import ENDS_S, ConversationEnd
+from netlab.measurement.conversation import ENDS_S, ConversationEnd, Flow
 from netlab.measurement.ends import SoFar
 from netlab.measurement.engines import measure
-from netlab.measurement.flow import Flow
 from netlab.remote.agent import Agent
 
 __all__ = ["passing_clock"]

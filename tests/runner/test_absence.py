@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.runner.absence import MOST_PAUSE_S, Absence
+from netlab.runner.trial_faults import MOST_PAUSE_S, Absence
 
 
 def test_pauses_between_tries_of_an_absent_host_double_up_to_a_minute() -> None:

@@ -19,7 +19,7 @@ from netlab.remote.agent import Agent
 from netlab.runner import host_pool as room
 from netlab.runner.host_pool import HostPool
 from netlab.runner.preflight import Preflight, preflight
-from netlab.runner.skip_reasons import beyond_server
+from netlab.runner.trial_faults import beyond_server
 
 __all__ = ["pool", "wires"]
 

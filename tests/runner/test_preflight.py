@@ -23,8 +23,8 @@ from netlab.remote import routes
 from netlab.remote.agent import Agent
 from netlab.remote.routes import RouteEnd
 from netlab.runner.preflight import common_addresses, preflight
-from netlab.runner.skip_reasons import no_way
 from netlab.runner.survey import survey
+from netlab.runner.trial_faults import no_way
 
 __all__ = ["passing_clock"]
 

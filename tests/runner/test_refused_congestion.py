@@ -28,8 +28,7 @@ from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
 from netlab.measurement.engines import measure
-from netlab.runner.host_values import HostValues
-from netlab.runner.skip_reasons import Unmeasured, beyond_account
+from netlab.runner.trial_faults import HostValues, Unmeasured, beyond_account
 from netlab.store.reader import read
 
 __all__ = ["bench", "lied_to", "netprobe"]

@@ -12,7 +12,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind
-from netlab.runner.skip_reasons import Unmeasured
+from netlab.runner.trial_faults import Unmeasured
 from netlab.store.run_folder import read
 
 __all__ = ["bench"]

@@ -20,8 +20,7 @@ from netlab.errors import (
 )
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
-from netlab.runner.skip_reasons import Unmeasured
-from netlab.runner.trial_faults import keep_traceback
+from netlab.runner.trial_faults import Unmeasured, keep_traceback
 from netlab.store.run_folder import read
 
 __all__ = ["bench"]

@@ -6,10 +6,9 @@ from typing import Any
 
 from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import RoundTrip, Stream
-from netlab.measurement.common_window import common_window
 from netlab.measurement.conversation import drive
-from netlab.measurement.ends import Ends
-from netlab.measurement.round_trips.exchange import exchange_of
+from netlab.measurement.ends import Ends, common_window
+from netlab.measurement.round_trips.round_trip import exchange_of
 from netlab.measurement.stream import flows_of
 from netlab.remote.agent import Agent
 

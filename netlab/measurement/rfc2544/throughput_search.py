@@ -4,30 +4,356 @@
 one trial: one load of frames at one rate, as in RFC 2544. The record of the search has every trial.
 If the matrix requests them, the standard's other tests follow: frame loss rate from the line rate
 down, latency at the found rate and below it, and back-to-back frames at line rate.
+
+Back-to-back frames: the longest burst at line rate that a device takes without loss (RFC 2544,
+26.4), and how many of its frames waited in the device (RFC 9004).
+
+Round trips during a load: how long frames take through a loaded device (RFC 2544, 26.2).
+
+RFC 2544 marks one frame of the load, and takes the times when it is sent and when it arrives. Here
+requests of the same length are sent in addition to the load, and a mirror (a program that answers
+requests) at the other end answers them. The round trip is measured by the clock of the asking end.
+Requests and load together have the rate of the trial. About one frame in a hundred is a request. At
+low rates the share is higher: 48 requests per second, but no more than one frame in five. At high
+rates the share is lower: there are at most 962 requests per second. If the load goes one way, the
+answers come back over an almost idle path.
+
+Trials of a search as values of its record: a list per figure, an entry per trial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Literal
 
 from netlab import clock
 from netlab.errors import ProbeError
-from netlab.experiment.estimate import LOSS_STEPS
-from netlab.experiment.host_counters import Watched, busiest
-from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import NextRate, RateGrid, Search, SearchResult, TryVerdict
+from netlab.ethernet import udp_message_in_frame
+from netlab.experiment.estimate import (
+    AROUND_S,
+    LATENCY_LOAD_SHARES,
+    LEARN_S,
+    LEAST_BURST_FRAMES,
+    LONGEST_BURST_S,
+    LOSS_STEPS,
+)
+from netlab.experiment.host_counters import PLACES, WAYS, Watched, busiest
+from netlab.experiment.kinds import RoundTrip, ThroughputSearch
+from netlab.experiment.rate_search import (
+    VERDICTS,
+    Counts,
+    NextRate,
+    RateGrid,
+    Search,
+    SearchResult,
+    TryVerdict,
+)
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement.ends import Ends, OnGoodput
-from netlab.measurement.host_watch import WHOSE
-from netlab.measurement.rendezvous import PAIR_GONE, alone
-from netlab.measurement.rfc2544.back_to_back import back_to_back
-from netlab.measurement.rfc2544.device_latency import device_latency
-from netlab.measurement.rfc2544.offered_load import SENDERS
-from netlab.measurement.rfc2544.trial import LineRate, TrialResult, TrialRunner, line_of
-from netlab.measurement.rfc2544.trial_lists import of_hosts, of_tries
+from netlab.measurement.conversation import Conversation, drive
+from netlab.measurement.ends import PAIR_GONE, Ends, OnGoodput, alone
+from netlab.measurement.host_watch import WHOSE, share_a_machine
+from netlab.measurement.rfc2544.trial import (
+    SENDERS,
+    LineRate,
+    OfferedLoad,
+    TrialResult,
+    TrialRunner,
+    flows_of,
+    learn,
+    line_of,
+    lives_s,
+)
+from netlab.measurement.round_trips.round_trip import Exchange, exchange_of
+from netlab.stats import mean
+from netlab.stats.histogram import from_pairs
 from netlab.units import format_share
+
+AT_LINE_RATE = 0.99
+"""Minimum rate of a burst, as a share of the line rate; a slower burst does not count."""
+
+FIRST_BURST_S = 0.02
+"""Duration of the first burst. A short delay in our own hosts makes a shorter burst too slow, so
+shorter bursts are sent only if no longer burst passes the device without loss."""
+
+INVALID = 3
+"""Maximum number of attempts at a burst that fails because of our own hosts. If the last attempt
+fails too, nothing is known about the device."""
+
+BurstOutcome = Literal["passed", "lost", "receiver-bound", "generator-bound", "failed"]
+"""``passed`` and ``lost``: the device passed or lost the burst; ``receiver-bound``: our receiver
+lost frames; ``generator-bound``: our sender was too slow; ``failed``: the trial has no result."""
+
+
+class _SpoiledError(Exception):
+    """A burst without a result for the device; ``args[0]`` is its outcome."""
+
+
+def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[str, Value]:
+    """Values of the longest burst, which is searched ``times`` times.
+
+    ``found_share``: the share of the line rate that the device forwards without loss; 0 if it does
+    not forward even the lowest rate without loss. A device that forwards the full line rate takes
+    any burst, so no burst is tried. If our own hosts lose frames or send too slowly, the search
+    stops, and only the searches that were complete before count.
+    """
+    if found_share >= 1:
+        return {"back_to_back_limit": "line rate"}
+    setup, line_per_s = runner.setup, runner.line.frames_per_s
+    least = max(LEAST_BURST_FRAMES, setup.streams)
+    first = max(least, round(FIRST_BURST_S * line_per_s))
+    most = max(first, round(LONGEST_BURST_S * line_per_s))
+
+    def passes(frames: int) -> bool:
+        for _ in range(INVALID):
+            outcome = _burst(runner, frames)
+            if outcome in ("passed", "lost"):
+                return outcome == "passed"
+        raise _SpoiledError(outcome)
+
+    bursts: list[int] = []
+    try:
+        learn(setup, runner.ends, OfferedLoad(most, line_per_s, LEARN_S), line_per_s)
+        for _ in range(times):
+            guess = bursts[-1] if bursts else 0
+            bursts.append(longest(passes, least=least, first=first, most=most, guess=guess))
+    except (_SpoiledError, ProbeError) as error:
+        if not bursts:
+            outcome = error.args[0] if isinstance(error, _SpoiledError) else "failed"
+            return {"back_to_back_limit": outcome}
+    values: dict[str, Value] = {"back_to_back_each_frames": bursts}
+    if min(bursts) == most:
+        return values | {"back_to_back_limit": "line rate", "back_to_back_frames": float(most)}
+    longest_mean = mean([float(frames) for frames in bursts])
+    values |= {"back_to_back_limit": "device", "back_to_back_frames": longest_mean}
+    # The device forwards frames while a burst arrives; only the rest waits in it (RFC 9004).
+    return values | {"back_to_back_waiting_frames": longest_mean * (1 - found_share)}
+
+
+def longest(
+    passes: Callable[[int], bool], *, least: int, first: int, most: int, guess: int = 0
+) -> int:
+    """The largest number of frames from ``least`` to ``most`` that passes; 0 if no number passes.
+
+    The number starts at ``first`` and is doubled until a burst does not pass; then a bisection
+    follows. If there is a ``guess``, the guess and the numbers next to it are tried first. A burst
+    that is longer than a failed burst is assumed to fail.
+    """
+    passing, failing = least - 1, most + 1
+    near = [size for size in (guess, guess + 1, guess - 1) if least <= size <= most and guess]
+    while failing - passing > 1:
+        unbounded = min(most, max(first, 2 * passing))
+        between = unbounded if failing > most else (passing + failing) // 2
+        frames = next((size for size in near if passing < size < failing), between)
+        if passes(frames):
+            passing = frames
+        else:
+            failing = frames
+    return passing if passing >= least else 0
+
+
+def _burst(runner: TrialRunner, frames: int) -> BurstOutcome:
+    """Send one burst and return its outcome."""
+    line_per_s = runner.line.frames_per_s
+    load = OfferedLoad(frames, None if runner.link_paces else line_per_s, frames / line_per_s)
+    try:
+        return _outcome(runner.offer(load).accounts, line_per_s)
+    except ProbeError:
+        return "failed"
+
+
+def _outcome(accounts: tuple[Counts, ...], line_per_s: float) -> BurstOutcome:
+    least_per_s = AT_LINE_RATE * line_per_s
+    slow = any((counts.sent_per_s() or line_per_s) < least_per_s for counts in accounts)
+    if any(counts.lost > counts.own_drops for counts in accounts):
+        return "lost"
+    if any(counts.lost for counts in accounts):
+        return "receiver-bound"
+    return "generator-bound" if slow else "passed"
+
+
+REQUEST_SHARE = 0.01 * 0.9618
+MOST_REQUEST_SHARE = 0.2 * 0.9618
+"""Share of requests among the frames: about one in a hundred, up to one in five at low rates. The
+shares are not round numbers: otherwise every request would be sent at the same point between two
+load frames."""
+
+LEAST_REQUESTS_PER_S = 48.09
+MOST_REQUESTS_PER_S = 961.8
+
+TIMEOUT_S = 1.0
+
+P99 = Fraction(99, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyAtLoad:
+    """The round trips at one load."""
+
+    share: float
+    """The load as a share of the found rate (the result of the throughput search)."""
+    asked: Mapping[str, Any]
+    """Result of the asking probe."""
+    lost_frames: int | None
+    """Lost frames of the load, both ways together; ``None``: unknown."""
+
+
+def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
+    """Values of round trips at the found rate (``found_per_s`` frames/s each way) and below it.
+
+    A load at which no round trip was completed is listed as failed and has no other values.
+    """
+    latencies: list[LatencyAtLoad] = []
+    failed: list[float] = []
+    for share in LATENCY_LOAD_SHARES:
+        clock.sleep(runner.setup.settle_s)
+        runner.participant.meet(None)
+        try:
+            latencies.append(_at(runner, share, share * found_per_s))
+        except ProbeError:
+            failed.append(share)
+    return latency_values(latencies, failed)
+
+
+def latency_values(latencies: Sequence[LatencyAtLoad], failed: Sequence[float]) -> dict[str, Value]:
+    """Lists with one entry per load. A percentile is left out if a load had too few round trips."""
+    values: dict[str, Value] = {}
+    if failed:
+        values["latency_failed_share"] = list(failed)
+    if not latencies:
+        return values
+    histograms = [
+        from_pairs(at_load.asked["rtt_histogram"], at_load.asked["rtt_histogram_bits"])
+        for at_load in latencies
+    ]
+    results = [at_load.asked for at_load in latencies]
+    values |= {
+        "latency_found_share": [at_load.share for at_load in latencies],
+        "latency_count": [int(result["rtt_count"]) for result in results],
+        "latency_lost_requests": [int(result["lost_messages"]) for result in results],
+        "latency_min_ns": [int(result["rtt_min_ns"]) for result in results],
+        "latency_mean_ns": [float(result["rtt_mean_ns"]) for result in results],
+        "latency_max_ns": [int(result["rtt_max_ns"]) for result in results],
+    }
+    losses = [at_load.lost_frames for at_load in latencies if at_load.lost_frames is not None]
+    if len(losses) == len(latencies):
+        values["latency_lost_frames"] = losses
+    for name, share in (("p50", Fraction(1, 2)), ("p99", P99)):
+        percentiles = [histogram.percentile(share) for histogram in histograms]
+        known_percentiles = [percentile for percentile in percentiles if percentile is not None]
+        if len(known_percentiles) == len(percentiles):
+            values[f"latency_{name}_ns"] = known_percentiles
+    return values
+
+
+def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
+    """Measure round trips at ``per_s`` frames/s; ProbeError if no round trip is completed."""
+    setup = runner.setup
+    requests_per_s = requests_of(per_s)
+    load_per_s = per_s - requests_per_s
+    duration_s = setup.duration_s or 0.0
+    frames = max(2, setup.streams, round(load_per_s * (duration_s + 2 * AROUND_S)))
+    load = OfferedLoad(frames, load_per_s, frames / load_per_s)
+    learn(setup, runner.ends, load, runner.line.frames_per_s)
+    exchange = _exchange(runner, requests_per_s, duration_s)
+    flows = flows_of(setup, runner.ends, load, residual_s=setup.residual_s)
+    together: list[Conversation] = [*flows, exchange]
+    drive(together, lives_s(setup, load.duration_s), runner.on_progress)
+    of_asker = exchange.asker.result or {}
+    if not of_asker.get("rtt_count"):
+        detail = "no request was answered under load"
+        raise ProbeError(runner.ends.client.host.name, "no-answer", detail=detail)
+    results = [flow.receiver.result or {} for flow in flows]
+    losses = [int(result["lost_messages"]) for result in results if "lost_messages" in result]
+    return LatencyAtLoad(share, of_asker, sum(losses) if len(losses) == len(flows) else None)
+
+
+def requests_of(per_s: float) -> float:
+    """Requests per second among ``per_s`` frames per second."""
+    target_per_s = max(LEAST_REQUESTS_PER_S, REQUEST_SHARE * per_s)
+    return min(MOST_REQUESTS_PER_S, MOST_REQUEST_SHARE * per_s, target_per_s)
+
+
+def _exchange(runner: TrialRunner, requests_per_s: float, duration_s: float) -> Exchange:
+    setup = runner.setup
+    asking = RoundTrip(
+        # Round trips fill no buffer: the default buffers are enough.
+        **setup.passed_on(RoundTrip, but={"duration_s", "socket_buffer_bytes"}),
+        message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
+        message_rate_per_s=requests_per_s,
+        duration_s=duration_s,
+        warm_up_s=AROUND_S,
+        timeout_s=TIMEOUT_S,
+    )
+    return exchange_of(asking, runner.ends, within_s=lives_s(setup, duration_s) + TIMEOUT_S)
+
+
+def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> dict[str, Value]:
+    """Lists with an entry for each trial, in the order of the trials. Counts of frames are sums
+    over both directions. ``queue_ns`` is the queue of the direction that has the longer queue.
+    """
+    queues = [max(counts.queue_ns(line_per_s) for counts in trial.accounts) for trial in trials]
+    values: dict[str, Value] = {
+        "line_share": [float(trial.share) for trial in trials],
+        "duration_s": [trial.load.duration_s for trial in trials],
+        "sent_frames": [sum(a.sent for a in trial.accounts) for trial in trials],
+        "received_frames": [sum(a.received for a in trial.accounts) for trial in trials],
+        "own_drops": [sum(a.own_drops for a in trial.accounts) for trial in trials],
+        "queue_ns": queues,
+        "verdict": [VERDICTS.index(trial.verdict) for trial in trials],
+    }
+    return {prefix + name: value for name, value in values.items()}
+
+
+def of_hosts(
+    trials: Sequence[TrialResult], confirming: Sequence[TrialResult], ends: Ends
+) -> dict[str, Value]:
+    """For each host: its CPU load, its dropped frames, and the pause frames of its interfaces.
+
+    The CPU load is that of the last of the ``confirming`` trials (the trials that passed at the
+    rate that the search found). The load of the busiest core is also listed for every trial.
+    """
+    agents = [ends.client, ends.agent_of_server, *ends.observed]
+    values: dict[str, Value] = {"one_machine": share_a_machine(agents)}
+    for key in trials[0].hosts:
+        if key not in WHOSE:
+            values[f"{key}_host"] = trials[0].hosts[key].name
+        last_cpu = next((cpu for trial in confirming[::-1] if (cpu := trial.hosts[key].cpu)), None)
+        if last_cpu is not None:
+            values[f"{key}_busy_share"] = last_cpu.busy_share
+            values[f"{key}_busiest_core_share"] = last_cpu.busiest_core_share
+            values[f"{key}_busiest_core"] = last_cpu.busiest_core
+        known_cpus = [cpu for trial in trials if (cpu := trial.hosts[key].cpu)]
+        if len(known_cpus) == len(trials):
+            busy = [cpu.busiest_core_share for cpu in known_cpus]
+            values[f"trial_{key}_busiest_core_share"] = busy
+        # One disturbed trial can change the result of a search, so the worst value is kept.
+        stolen = [cpu.steal_share for cpu in known_cpus if cpu.steal_share is not None]
+        if stolen:
+            values[f"{key}_host_steal_share"] = max(stolen)
+        hosts = [trial.hosts[key] for trial in trials]
+        for place in PLACES:
+            drops = [host.dropped.get(place) for host in hosts]
+            values |= _counts(f"{key}_{place}_dropped_frames", drops)
+        for way in WAYS:
+            pauses = [host.pauses.get(way) for host in hosts]
+            values |= _counts(f"{key}_pause_frames_{way}", pauses)
+    return values
+
+
+def _counts(name: str, by_trial: Sequence[int | None]) -> dict[str, Value]:
+    """The sum of the counts, and the list of all counts if the sum is not 0. Nothing if a trial has
+    no count, because the sum would be incomplete.
+    """
+    frame_counts = [frames for frames in by_trial if frames is not None]
+    if not frame_counts or len(frame_counts) < len(by_trial):
+        return {}
+    return {
+        name: sum(frame_counts),
+        **({f"trial_{name}": frame_counts} if any(frame_counts) else {}),
+    }
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:

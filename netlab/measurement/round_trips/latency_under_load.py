@@ -26,11 +26,15 @@ from netlab.experiment.load_phases import (
 )
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.measurement.common_window import CommonWindow
-from netlab.measurement.conversation import Conversation, ConversationEnd, drive
-from netlab.measurement.ends import Ends, OnGoodput, prefixed, so_far
-from netlab.measurement.flow import PROBE_SLACK_S, Flow
-from netlab.measurement.round_trips.exchange import Exchange, exchange_of
+from netlab.measurement.conversation import (
+    PROBE_SLACK_S,
+    Conversation,
+    ConversationEnd,
+    Flow,
+    drive,
+)
+from netlab.measurement.ends import CommonWindow, Ends, OnGoodput, prefixed, so_far
+from netlab.measurement.round_trips.round_trip import Exchange, exchange_of
 from netlab.measurement.stream import flow_values, flows_of
 from netlab.remote.protocol import decimal
 from netlab.remote.upkeep.clock import ClockOffset

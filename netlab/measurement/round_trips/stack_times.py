@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.records import Value
-from netlab.measurement.pcap import CapturedFrame, ip_packet
+from netlab.measurement.capture import CapturedFrame, ip_packet
 from netlab.stats.histogram import BITS, bucket_of
 
 PAYLOAD_BYTES = 16

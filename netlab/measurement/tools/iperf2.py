@@ -26,10 +26,10 @@ from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.kinds import Stream
 from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
 from netlab.imports.iperf2 import parse_iperf2
-from netlab.measurement.tools.tool import ToolTrial
-from netlab.measurement.tools.words import (
+from netlab.measurement.tools.tool import (
     FOR_BOTH,
     Setup,
+    ToolTrial,
     duration_of,
     fault_of_size,
     faults_of_rate,

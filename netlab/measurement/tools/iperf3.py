@@ -15,10 +15,10 @@ from netlab.errors import MatrixError
 from netlab.experiment.feasibility import SettingFault
 from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.iperf3 import NO_RATE, parse_iperf3
-from netlab.measurement.tools.tool import ToolTrial
-from netlab.measurement.tools.words import (
+from netlab.measurement.tools.tool import (
     FOR_BOTH,
     Setup,
+    ToolTrial,
     duration_of,
     fault_of_size,
     faults_of_rate,

@@ -21,12 +21,12 @@ from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.experiment.records import Value
 from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.neper import parse_neper
-from netlab.measurement.tools.tool import ToolTrial
-from netlab.measurement.tools.words import (
+from netlab.measurement.tools.tool import (
     FOR_BOTH,
     ONE_THREAD,
     WAITS_FOR_THE_LOST,
     Setup,
+    ToolTrial,
     duration_of,
     faults_of_seconds,
     flag,

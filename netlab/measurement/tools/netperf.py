@@ -17,11 +17,11 @@ from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.netperf import parse_netperf
-from netlab.measurement.tools.tool import ToolTrial
-from netlab.measurement.tools.words import (
+from netlab.measurement.tools.tool import (
     FOR_BOTH,
     WAITS_FOR_THE_LOST,
     Setup,
+    ToolTrial,
     duration_of,
     faults_of_seconds,
     flag,

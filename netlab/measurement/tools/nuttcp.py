@@ -15,11 +15,11 @@ from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.kinds import Stream
 from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.nuttcp import parse_nuttcp
-from netlab.measurement.tools.tool import ToolTrial
-from netlab.measurement.tools.words import (
+from netlab.measurement.tools.tool import (
     FOR_BOTH,
     ONE_THREAD,
     Setup,
+    ToolTrial,
     duration_of,
     fault_of_size,
     flag,

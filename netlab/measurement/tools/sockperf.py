@@ -14,11 +14,11 @@ from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.records import Value
 from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.sockperf import parse_sockperf
-from netlab.measurement.tools.tool import ToolTrial
-from netlab.measurement.tools.words import (
+from netlab.measurement.tools.tool import (
     FOR_BOTH,
     WAITS_FOR_THE_LOST,
     Setup,
+    ToolTrial,
     duration_of,
     fault_of_size,
     faults_of_seconds,

@@ -5,38 +5,74 @@ the server's agent starts the tool's server on a free port of the test address, 
 agent starts the tool's client. Both programs end when the trial ends, or earlier if their agents
 end. The record has the figures that the tool printed, and states what the tool did differently from
 the settings.
+
+Free ports of a host, for a program that the agent starts there.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from netlab import clock
-from netlab.errors import MatrixError, ProbeError
+from netlab.errors import HostGone, MatrixError, ProbeError
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_result import ToolResult
+from netlab.measurement.conversation import PROBE_SLACK_S
 from netlab.measurement.ends import Ends, OnGoodput
-from netlab.measurement.flow import PROBE_SLACK_S
 from netlab.measurement.host_watch import DropWatch
-from netlab.measurement.tools.free_ports import free_ports
 from netlab.measurement.tools.tool import (
     Refusal,
     Tool,
     ToolTrial,
+    duration_of,
     refusal,
     refusal_of_running_server,
     remarks_of,
     remarks_on_versions,
     version_line,
 )
-from netlab.measurement.tools.words import duration_of
 from netlab.remote.agent import Agent
+from netlab.remote.pending import Pending
 from netlab.remote.programs.program import STANDARD_ERROR, Program
 from netlab.terminal import excerpt
+
+
+def free_ports(agent: Agent, address: str) -> tuple[int, int]:
+    """Two free TCP ports of an address, within the host's port range if it has one.
+
+    The agent listens on both at the same time, so that they differ. Raises ProbeError, HostGone.
+    """
+    keys: dict[str, Any] = {"kind": "stream", "open": "listen", "bind": address, "message": 64}
+    if agent.host.ports is not None:
+        keys["port"] = agent.host.ports
+    tests: list[Pending] = []
+    try:
+        ports = []
+        for _ in range(2):
+            test = agent.start("receive", proto="tcp", token=secrets.token_hex(16), **keys)
+            tests.append(test)
+            ports.append(int(test.record(PROBE_SLACK_S)["port"]))
+        return ports[0], ports[1]
+    finally:
+        for test in tests:
+            agent.start("stop", test=test.id, abort=1)
+        for test in tests:
+            _wait_for_end(test)
+
+
+def _wait_for_end(test: Pending) -> None:
+    try:
+        while test.record(PROBE_SLACK_S)["type"] != "result":
+            pass
+    except (ProbeError, HostGone):
+        return
+
 
 SETTLE_S = 0.15
 """Time that a server gets to open its port before the client starts."""

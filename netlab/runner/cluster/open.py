@@ -1,22 +1,300 @@
-"""Opens a cluster from the words of `--cluster`: the address of a scheduler, or workers here."""
+"""Opens a cluster from the words of `--cluster`: the address of a scheduler, or workers here.
+
+The controllers of a run: dask workers, each at a site whose hosts it reaches.
+
+A worker names its sites as resources (``dask worker --resources "north=1"``), a host in the
+inventory by ``site:``. The run keeps the plan and writes the journal; a worker opens agents (the
+running probes on hosts) and measures trials. Each host belongs to one worker at a time.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import logging
+import math
 import re
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, wait
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from netlab.errors import HostError, UsageError
-from netlab.runner.cluster.relay import first_line
+from netlab import errors
+from netlab.errors import ClusterLost, HostError, HostGone, NetlabError, UsageError
+from netlab.experiment.hosts import Host
+from netlab.experiment.kinds import PayloadSearch
+from netlab.experiment.records import Record, from_json
+from netlab.experiment.schedule import Trial
+from netlab.measurement import engines
+from netlab.measurement.ends import Ends, OnGoodput, SoFar
+from netlab.remote.agent import SILENCE_S, Agent
+from netlab.remote.connections import Connections
+from netlab.runner.cluster.relay import (
+    Done,
+    Opened,
+    Relay,
+    RelayedTransport,
+    Totals,
+    first_line,
+    loss,
+    order_of,
+)
+from netlab.runner.cluster.worker import SPINE, WorkerCalls, measure, open_host
+from netlab.runner.ending import DaemonExecutor
+from netlab.version import VERSION
 
 if TYPE_CHECKING:
     import distributed
 
-    from netlab.runner.cluster.controllers import Controllers
+
+LOOK_S = 0.5
+"""Interval of looks at whether a worker that has a task is lost."""
+ANSWER_S = 20.0
+"""Time for the scheduler and for a worker to answer."""
+END_S = 2.0
+"""Time for all workers together to end the session."""
+KNOWN_S = 1.0
+"""The scheduler's list of workers is asked for at most once in this time."""
+
+
+class Controllers:
+    """The workers of a cluster during one session of a run. Threads may share the object."""
+
+    def __init__(self, client: distributed.Client, address: str) -> None:
+        """``address``: the scheduler, for messages."""
+        self.connections = Connections()
+        self._client = client
+        self._address = address
+        self._run = secrets.token_hex(8)
+        self._relays: dict[str, Relay] = {}
+        self._refused: set[str] = set()
+        self._places: dict[str, str] = {}
+        self._sites: dict[str, frozenset[str]] = {}
+        self._sites_at_s = -math.inf
+        self._beginnings: dict[str, threading.Lock] = {}
+        self._guard = threading.RLock()
+        self._closed = False
+
+    # What a run asks for
+
+    def arrange(self, pairs: Iterable[tuple[Host, Host]]) -> None:
+        """Give each host to a worker of its site, and the hosts of a pair to one if possible."""
+        pairs = list(pairs)
+        names = {host.name for pair in pairs for host in pair}
+        share = math.ceil(len(names) / max(1, len(self._workers())))
+        most = share + share % 2
+        with self._guard:
+            for server, client in pairs:
+                for host, peer in ((server, client), (client, server)):
+                    if host.has_agent and host.name not in self._places:
+                        with suppress(HostError):  # raised again when the host is opened
+                            self._places[host.name] = self._choose(host, peer, most)
+
+    def open_agent(self, host: Host, on_event: Callable[[str], None]) -> Agent:
+        """Open an agent at the worker of a host. Raises HostError and its subclasses."""
+        relay, address = self._relay_for(host)
+        task = self._submit(address, open_host, self._run, host)
+        opened: Opened = self._result(task, relay, host.name)
+        for sentence in opened.events:
+            on_event(sentence)
+        if opened.error:
+            raise _error_of(opened)
+        transport = RelayedTransport(relay, host.name)
+        self.connections.add(transport)
+        agent = Agent(host, transport, transport.start(None))
+        agent.probe_path = opened.probe_path
+        agent.greet(None, on_event)
+        return agent
+
+    def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
+        """Measure one attempt of a trial at the worker of its server. HostGone if a host or a
+        worker is lost.
+
+        A trial that must meet the trials of other pairs, or that writes frames into the run folder,
+        is led from here; its hosts are still reached through their workers.
+        """
+        is_led_here = ends.participant is not None or isinstance(trial.cell.setup, PayloadSearch)
+        agent = ends.server or ends.client
+        address = self._places.get(agent.host.name)
+        relay = None if address is None else self._relays.get(address)
+        if is_led_here or address is None or relay is None:
+            return engines.measure(trial, ends, attempt, live)
+        token = secrets.token_hex(8)
+        order = order_of(
+            trial, attempt, ends, run=self._run, token=token, worker_of=self._places.__getitem__
+        )
+
+        def show(totals: Totals) -> None:
+            live(
+                trial.cell,
+                SoFar(totals.flow, totals.payload_bytes, totals.elapsed_s, totals.messages),
+            )
+
+        relay.on_totals(token, show)
+        try:
+            task = self._submit(address, measure, order)
+            done: Done = self._result(task, relay, agent.host.name)
+        finally:
+            relay.on_totals(token, None)
+        return _record_of(done, token)
+
+    def check(self) -> None:
+        """ClusterLost if the scheduler is lost: then the run ends, and is resumed later."""
+        if not self._closed and self._client.status != "running":
+            raise ClusterLost(f"the scheduler {self._address} is lost")
+
+    def close(self) -> None:
+        """End the session at every worker, and leave the scheduler. Safe to call again."""
+        if self._closed:
+            return
+        self._closed = True
+        executor = DaemonExecutor()
+        relays = list(self._relays.items())
+        ends = [
+            executor.submit(WorkerCalls(self._client, address, self._run).end)
+            for address, relay in relays
+            if relay.why_lost is None
+        ]
+        wait(ends, END_S)
+        for _address, relay in relays:
+            relay.close()
+        wait([executor.submit(self._client.close, timeout=END_S)], END_S)
+
+    # Workers
+
+    def _workers(self) -> dict[str, frozenset[str]]:
+        """Address of each worker → its sites."""
+        with self._guard:
+            if time.monotonic() - self._sites_at_s > KNOWN_S:
+                self.check()  # dask itself would wait for the scheduler to come back
+                try:
+                    info = _within(ANSWER_S, partial(self._client.scheduler_info, n_workers=-1))
+                except Exception:
+                    raise HostError(f"the scheduler {self._address} does not answer") from None
+                self._sites = {
+                    address: frozenset(worker["resources"])
+                    for address, worker in info["workers"].items()
+                }
+                self._sites_at_s = time.monotonic()
+            return self._sites
+
+    def _candidates(self, host: Host) -> list[str]:
+        return [
+            address
+            for address, sites in self._workers().items()
+            if (host.site is None or host.site in sites)
+            and address not in self._refused
+            and (address not in self._relays or self._relays[address].why_lost is None)
+        ]
+
+    def _choose(self, host: Host, peer: Host | None, most: float) -> str:
+        """A worker for a host: that of its peer, if it has room, else the one with fewest hosts."""
+        candidates = self._candidates(host)
+        if not candidates:
+            if host.site is None:
+                raise HostError(f"{host.name}: no worker of {self._address} is there")
+            raise HostError(
+                f"{host.name}: no worker of {self._address} has the site {host.site} "
+                f'(dask worker --resources "{host.site}=1")'
+            )
+        counts = Counter(self._places.values())
+        near = self._places.get(peer.name) if peer is not None else None
+        if near in candidates and counts[near] < most:
+            return str(near)
+        return min(candidates, key=lambda address: (counts[address], address))
+
+    def _relay_for(self, host: Host) -> tuple[Relay, str]:
+        """The relay to the worker of a host, and the worker's address."""
+        with self._guard:
+            address = self._places.get(host.name)
+            if address is None or address not in self._candidates(host):
+                self._places.pop(host.name, None)
+                address = self._places[host.name] = self._choose(host, None, math.inf)
+            beginning = self._beginnings.setdefault(address, threading.Lock())
+        with beginning:  # a worker that does not answer delays its own hosts only
+            relay = self._relays.get(address)
+            if relay is None or relay.why_lost is not None:
+                relay = self._relays[address] = self._new_relay(host, address)
+            return relay, address
+
+    def _new_relay(self, host: Host, address: str) -> Relay:
+        calls = WorkerCalls(self._client, address, self._run)
+        try:
+            version = _within(ANSWER_S, calls.begin)
+        except (ImportError, AttributeError):
+            self._refused.add(address)
+            raise HostError(
+                f"{host.name}: its worker {address} has no netlab {VERSION}: install it there"
+            ) from None
+        except Exception as error:
+            self._sites_at_s = -math.inf
+            raise HostError(f"{host.name}: {loss(address, error)}") from None
+        if version != VERSION:
+            self._refused.add(address)
+            raise HostError(
+                f"{host.name}: its worker {address} has netlab {version}, this is {VERSION}; they "
+                "have to be the same"
+            )
+        return Relay(calls, SPINE, address)
+
+    # Tasks
+
+    def _submit(self, address: str, function: Callable[..., Any], *words: Any) -> Future[Any]:
+        # netlab itself repeats trials: dask must neither retry a task nor move it elsewhere.
+        executor = self._client.get_executor(
+            workers=[address], allow_other_workers=False, pure=False, retries=0
+        )
+        try:
+            task: Future[Any] = executor.submit(function, *words)
+        except Exception as error:
+            raise HostGone(f"the scheduler {self._address} is lost ({error})") from None
+        return task
+
+    def _result(self, future: Future[Any], relay: Relay, host: str) -> Any:
+        """The result of a task; HostGone with the host's name if its worker is lost before."""
+        while True:
+            if relay.silent_s > SILENCE_S:
+                relay.lose(f"its worker {relay.label} is silent")
+            if relay.why_lost is not None and not future.done():
+                future.cancel()
+                raise HostGone(f"{host}: {relay.why_lost}")
+            try:
+                return future.result(LOOK_S)
+            except TimeoutError:
+                continue
+            except (CancelledError, Exception) as error:
+                raise HostGone(f"{host}: {loss(relay.label, error)}") from None
+
+
+def _within(seconds: float, call: Callable[[], Any]) -> Any:
+    """The result of a call of dask; TimeoutError if it takes longer: dask itself may wait forever
+    for a process that does not answer.
+    """
+    return DaemonExecutor().submit(call).result(seconds)
+
+
+def _record_of(done: Done, token: str) -> Record:
+    if done.token != token:
+        raise HostGone("its worker sent the record of another trial")
+    if done.outcome == "host-gone":
+        raise HostGone(done.text)
+    if done.outcome == "defect":
+        raise RuntimeError(f"at a worker:\n{done.text}")
+    return from_json(done.text)
+
+
+def _error_of(opened: Opened) -> NetlabError:
+    kind = getattr(errors, opened.error, HostError)
+    if kind in (errors.UnknownHostKey, errors.ProbeError):
+        kind = HostError if kind is errors.ProbeError else errors.HostKeyError
+    error: NetlabError = kind(opened.sentence)
+    return error
+
 
 CONNECT_S = 20.0
 """Time for the scheduler to answer, and for the first worker to be there."""
@@ -95,7 +373,6 @@ def controllers_at(address: ClusterAddress) -> Iterator[Controllers]:
     _need()
     with ExitStack() as stack:
         client = _client(address, stack)
-        from netlab.runner.cluster.controllers import Controllers
 
         controllers = Controllers(client, str(address))
         stack.callback(controllers.close)

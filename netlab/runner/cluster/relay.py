@@ -3,21 +3,263 @@
 To the rest of netlab, a relayed host is a transport as any other: bytes to a program and bytes from
 it. Two threads serve all channels to one worker: one sends what was written, the other takes what
 has arrived. Controllers of two sites therefore need to reach the scheduler only.
+
+Channels of a worker: programs and agents that another process uses through the scheduler.
+
+A worker is a dask worker; a requester is the process that uses its channels: the run, or another
+worker. A channel carries the bytes that the requester would exchange with the program itself. An
+agent is the running probe on a host (netlab/remote/agent.py).
+
+The order of one trial: what a worker needs to measure it, as plain data.
+
+A trial is one execution of a cell. A worker is a dask worker that reaches hosts; the run holds the
+plan and writes the records.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+from urllib.parse import unquote
 
-from netlab.errors import HostGone
+from netlab.errors import HostGone, NetlabError
+from netlab.experiment.hosts import Host, Mirror, Service
+from netlab.experiment.matrix import NamedMirror
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import CommonWindow, Ends
+from netlab.remote.agent import Agent
+from netlab.remote.answers import PROGRAMS, TESTS
+from netlab.remote.pending import GONE, STREAMING, Pending
 from netlab.remote.transport import Process
-from netlab.runner.cluster.channels import ChannelEnd, Delivery, Totals
+from netlab.remote.upkeep.clock import ClockOffset
 from netlab.terminal import excerpt
+
+MAILBOX_MOST_BYTES = 8 << 20
+"""If a mailbox holds more bytes than this, the channels that fill it wait."""
+END_S = 1.0
+"""Time to wait for the exit status of a program whose output has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelEnd:
+    """The end of a channel."""
+
+    status: int | None
+    """Exit status of the program; ``None`` if it is not known."""
+    connected: bool
+    """Whether the connection to the host still existed when the program ended."""
+    stderr: str
+    """The end of the program's standard error, or the reason why there is no program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The totals of a trial so far, for the progress of the run: see ``measurement.ends.SoFar``."""
+
+    token: str
+    """Token of the trial's order."""
+    flow: str
+    payload_bytes: int
+    elapsed_s: float
+    messages: int
+
+
+Delivery = bytes | ChannelEnd | Totals
+"""What a channel delivers: output, or its end; or the totals of a trial."""
+
+
+class Mailbox:
+    """What the channels of one requester have delivered and the requester has not taken yet."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._items: list[tuple[str, Delivery]] = []
+        self._bytes = 0
+        self._arrived = asyncio.Event()
+        self._room = threading.Condition()
+        self._closed = False
+
+    def put(self, channel: str, item: Delivery) -> None:
+        """Add an item; waits while the mailbox is full. Any thread but the loop's may call it."""
+        with self._room:
+            self._room.wait_for(lambda: self._closed or self._bytes < MAILBOX_MOST_BYTES)
+            if self._closed:
+                return
+            self._items.append((channel, item))
+            self._bytes += len(item) if isinstance(item, bytes) else 0
+        with suppress(RuntimeError):  # the worker's loop has ended
+            self._loop.call_soon_threadsafe(self._arrived.set)
+
+    async def take(self, wait_s: float) -> list[tuple[str, Delivery]]:
+        """All items; empty if none arrives within ``wait_s``. Only the worker's loop calls it."""
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._arrived.wait(), wait_s)
+        self._arrived.clear()
+        with self._room:
+            items, self._items, self._bytes = self._items, [], 0
+            self._room.notify_all()
+        return items
+
+    def close(self) -> None:
+        """Drop all items, and let no channel wait any longer."""
+        with self._room:
+            self._closed, self._items = True, []
+            self._room.notify_all()
+
+
+Deliver = Callable[[Delivery], None]
+
+
+class ProgramChannel:
+    """A program on a host, whose input and output are those of the channel."""
+
+    def __init__(self, start: Callable[[], Process], deliver: Deliver) -> None:
+        self._deliver = deliver
+        self._process: Process | None = None
+        self._input: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._killed = threading.Event()
+        self._start = start
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def feed(self, data: bytes) -> None:
+        """Pass bytes to the program's standard input."""
+        self._input.put(data)
+
+    def close_input(self) -> None:
+        """Close the program's standard input after what was fed."""
+        self._input.put(None)
+
+    def kill(self) -> None:
+        """End the program."""
+        self._killed.set()
+        if self._process is not None:
+            self._process.kill()
+
+    def _run(self) -> None:
+        try:
+            process = self._process = self._start()
+        except (NetlabError, OSError) as error:
+            self._deliver(ChannelEnd(None, connected=False, stderr=str(error)))
+            return
+        threading.Thread(target=self._write, args=(process,), daemon=True).start()
+        if self._killed.is_set():
+            process.kill()
+        with suppress(OSError, ValueError):
+            while part := process.read():
+                self._deliver(part)
+        status, connected = process.wait(END_S), process.is_connected()
+        self._deliver(ChannelEnd(status, connected, process.stderr_tail()))
+        process.kill()
+        self._input.put(None)
+
+    def _write(self, process: Process) -> None:
+        with suppress(OSError, ValueError):
+            while (data := self._input.get()) is not None:
+                process.write(data)
+            process.close_input()
+
+
+class AgentChannel:
+    """An agent of this worker, as another process sees it: request lines in, records out.
+
+    Several channels and this worker's own trials share the agent. So the channel answers greetings
+    and heartbeats itself, and gives each request an id of the agent's own.
+    """
+
+    def __init__(self, agent: Agent, deliver: Deliver, on_quit: Callable[[], None]) -> None:
+        """``on_quit`` is called when the requester ends the agent."""
+        self._agent = agent
+        self._deliver = deliver
+        self._on_quit = on_quit
+        self._rest = b""
+        self._ids: dict[str, str] = {}
+        """The requester's id of a running test or program → the agent's."""
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._ended = threading.Lock()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def feed(self, data: bytes) -> None:
+        """Take request lines. The last line may be incomplete until the next call."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._lines.put(line)
+
+    def close_input(self) -> None:
+        """End the channel, as the end of its input ends an agent."""
+        self._lines.put(None)
+
+    def kill(self) -> None:
+        """End the channel; the agent itself stays for this worker's run."""
+        self._lines.put(None)
+
+    def _run(self) -> None:
+        # A host that takes no input delays the requests to this host only.
+        while (line := self._lines.get()) is not None:
+            words = line.decode("ascii", "replace").split()
+            if len(words) > 1:
+                self._request(words[0], words[1], dict(map(_pair_of, words[2:])))
+        self._end(ChannelEnd(0, connected=True, stderr=""))
+
+    def _request(self, request_id: str, verb: str, keys: dict[str, str]) -> None:
+        if self._agent.gone:
+            self._lose(self._agent.why_gone)
+        elif verb == "hello":
+            self._answer(request_id, self._agent.hello)
+        elif verb == "heartbeat":
+            self._answer(request_id, {"type": "heartbeat"})
+        elif verb == "quit":
+            self._answer(request_id, {"type": "quit"})
+            self._lines.put(None)
+            self._on_quit()
+        else:
+            self._pass_on(request_id, verb, keys)
+
+    def _pass_on(self, request_id: str, verb: str, keys: dict[str, str]) -> None:
+        """Pass a request to the agent under an id of the agent's own."""
+        if "test" in keys:
+            keys["test"] = self._ids.get(keys["test"], keys["test"])
+
+        def answered(pending: Pending, record: Mapping[str, Any]) -> None:
+            if record["type"] == GONE:
+                self._lose(str(record["detail"]))
+                return
+            if record["type"] not in STREAMING:
+                self._ids.pop(request_id, None)
+            self._answer(request_id, record)
+
+        pending = self._agent.start(verb, inbox=answered, **keys)
+        if verb in TESTS | PROGRAMS:
+            self._ids[request_id] = pending.id
+
+    def _answer(self, request_id: str, record: Mapping[str, Any]) -> None:
+        """Send a record in the form of the protocol: ``type`` and ``id`` come first."""
+        rest = {key: value for key, value in record.items() if key not in ("type", "id")}
+        named = {"type": record["type"], "id": request_id, **rest}
+        line = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
+        self._deliver(line.encode() + b"\n")
+
+    def _lose(self, sentence: str) -> None:
+        died = self._agent.died
+        self._end(ChannelEnd(None, connected=died, stderr=sentence))
+
+    def _end(self, ended: ChannelEnd) -> None:
+        if self._ended.acquire(blocking=False):
+            self._deliver(ended)
+
+
+def _pair_of(word: str) -> tuple[str, str]:
+    """Key and value of a word of a request; ``%00`` is the empty value."""
+    key, _, value = word.partition("=")
+    return key, "" if value == "%00" else unquote(value)
+
 
 WAIT_S = 2.0
 """Longest wait of one call that takes what has arrived; each call renews the lease."""
@@ -235,3 +477,154 @@ class RelayedTransport:
         self.closed = True
         for process in self._started:
             process.kill()
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOrder:
+    """A common window of several trials, by the clock of the run's own machine."""
+
+    start_ns: int
+    open_ns: int
+    close_ns: int
+    offsets: tuple[ClockOffset, ClockOffset]
+    """Offsets of the server's and of the client's clock from that clock."""
+    trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOrder:
+    """One attempt of a trial at one worker."""
+
+    run: str
+    """Token of the session of the run; a worker that does not know it measures nothing."""
+    token: str
+    """Token of this attempt. The run discards a record with any other token."""
+    trial: Trial
+    attempt: int
+    hosts: Mapping[str, Host]
+    """Name → each host with an agent that the trial uses."""
+    workers: Mapping[str, str]
+    """Name of such a host → address of its worker."""
+    server: str | None
+    """Name of the server's host; ``None`` if it runs no agent."""
+    client: str
+    same_host: bool
+    connected_by: Mapping[str, str]
+    mirror: Mirror | None
+    served: Mapping[str, Service]
+    mirrors: Mapping[str, NamedMirror]
+    mirror_name: str
+    networks: Mapping[str, str]
+    window: WindowOrder | None
+    link_rate_bit_per_s: float | None
+    observed: tuple[str, ...] = ()
+    """Names of the observed hosts."""
+
+    def ends(self, agent_of: Callable[[str], Agent], worker: str) -> Ends:
+        """The two ends of the trial, with agents of the worker that measures it, by its address.
+        Raises HostGone if a host is lost.
+        """
+        server = None if self.server is None else agent_of(self.server)
+        client = agent_of(self.client)
+        return Ends(
+            server=server,
+            client=client,
+            same_host=self.same_host,
+            connected_by=self.connected_by,
+            mirror=self.mirror,
+            served=self.served,
+            mirrors=self.mirrors,
+            mirror_name=self.mirror_name,
+            networks=self.networks,
+            window=self._window(server, client, worker),
+            link_rate_bit_per_s=self.link_rate_bit_per_s,
+            observed=tuple(map(agent_of, self.observed)),
+        )
+
+    def _window(self, server: Agent | None, client: Agent, worker: str) -> CommonWindow | None:
+        window = self.window
+        if window is None or server is None:
+            return None
+        agents = (server, client)
+        return CommonWindow(
+            window.start_ns,
+            window.open_ns,
+            window.close_ns,
+            agents,
+            window.offsets,
+            window.trials,
+            # An exchange with another worker's agent takes too long before the window opens.
+            drift_offsets=[
+                agent.clock_offset() if self.workers[agent.host.name] == worker else None
+                for agent in agents
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of an order."""
+
+    token: str
+    outcome: Literal["record", "host-gone", "defect"]
+    text: str
+    """The record as JSON, the sentence about the lost host, or the traceback of a defect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What became of the request to open an agent."""
+
+    error: str = ""
+    """Name of the error's class in ``netlab.errors``; empty if the agent is open."""
+    sentence: str = ""
+    probe_path: str = ""
+    events: tuple[str, ...] = field(default=())
+    """Messages about slow steps."""
+
+
+def order_of(
+    trial: Trial,
+    attempt: int,
+    ends: Ends,
+    *,
+    run: str,
+    token: str,
+    worker_of: Callable[[str], str],
+) -> TrialOrder:
+    """The order of a trial whose ends the run knows; ``worker_of``: host's name → worker."""
+    agents = [agent for agent in (ends.server, ends.client) if agent is not None]
+    hosts = {agent.host.name: agent.host for agent in (*agents, *ends.observed)}
+    return TrialOrder(
+        run=run,
+        token=token,
+        trial=trial,
+        attempt=attempt,
+        hosts=hosts,
+        workers={name: worker_of(name) for name in hosts},
+        server=None if ends.server is None else ends.server.host.name,
+        client=ends.client.host.name,
+        same_host=ends.same_host,
+        connected_by=dict(ends.connected_by),
+        mirror=ends.mirror,
+        served=dict(ends.served),
+        mirrors=dict(ends.mirrors),
+        mirror_name=ends.mirror_name,
+        networks=dict(ends.networks),
+        window=_window_of(ends),
+        link_rate_bit_per_s=ends.link_rate_bit_per_s,
+        observed=tuple(agent.host.name for agent in ends.observed),
+    )
+
+
+def _window_of(ends: Ends) -> WindowOrder | None:
+    window, server = ends.window, ends.server
+    if window is None or server is None or not window.knows(server, ends.client):
+        return None
+    return WindowOrder(
+        window.start_ns,
+        window.open_ns,
+        window.close_ns,
+        (window.offset_of(server), window.offset_of(ends.client)),
+        window.trials,
+    )

@@ -2,14 +2,33 @@
 
 Tasks take plain data and return plain data. A trial uses the agents that the worker keeps for the
 run (resident.py), and over a relay those of another worker.
+
+The agents that a worker keeps for one run, and the channels through which others use them.
+
+A worker is a dask worker; an agent is the running probe on a host. If the run falls silent, the
+worker ends the agents: no probe outlives the run by more than ``LEASE_S``.
+
+Sessions of runs at a dask worker: their begin, their end, and the relays of their requesters.
+
+Each function is called at the worker through dask. A worker keeps the agents of a run from one call
+to the next (resident.py). A worker that was restarted knows no run, so it measures nothing until
+the run has opened its hosts there again.
+
+Calls of functions at one dask worker, over the scheduler.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import threading
+import time
 import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
+from typing import Any, cast
 from uuid import uuid4
 
 import distributed
@@ -21,12 +40,258 @@ from netlab.experiment.records import to_json
 from netlab.measurement import engines
 from netlab.measurement.ends import SoFar
 from netlab.remote.agent import Agent
-from netlab.runner.cluster.calls import WorkerCalls
-from netlab.runner.cluster.channels import Totals
-from netlab.runner.cluster.orders import Done, Opened, TrialOrder
-from netlab.runner.cluster.relay import Relay, RelayedTransport
-from netlab.runner.cluster.resident import SPINE, ResidentRun
-from netlab.runner.cluster.sessions import resident_of
+from netlab.remote.connections import Connections
+from netlab.remote.transport import Process
+from netlab.runner.cluster.relay import (
+    AgentChannel,
+    Delivery,
+    Done,
+    Mailbox,
+    Opened,
+    ProgramChannel,
+    Relay,
+    RelayedTransport,
+    Totals,
+    TrialOrder,
+)
+from netlab.version import VERSION
+
+LEASE_S = 12.0
+"""A requester that takes nothing for this long is gone. It asks at least every 2 s."""
+SPINE = "run"
+"""Name of the requester that is the run itself; every other requester is a worker."""
+
+
+class ResidentRun:
+    """The agents of one run at one worker. Threads may share the object."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """``loop``: the event loop of the worker."""
+        self.connections = Connections()
+        self._loop = loop
+        self._agents: dict[str, Agent] = {}
+        self._mailboxes: dict[str, Mailbox] = {}
+        self._heard_at_s: dict[str, float] = {}
+        self._channels: dict[tuple[str, str], AgentChannel | ProgramChannel] = {}
+        self._guard = threading.Lock()
+        self._ended = threading.Event()
+        self.peers: dict[str, Relay] = {}
+        """Address of another worker → the relay to it."""
+        self.far_agents: dict[tuple[str, str], Agent] = {}
+        """(host's name, address of its worker) → the agent there, used over a relay."""
+        self.hear(SPINE)
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def open(self, host: Host, on_event: Callable[[str], None]) -> Agent:
+        """An agent on a host; an earlier agent of the same host is ended first. Raises HostError
+        and its subclasses.
+        """
+        self._close_agent(host.name)
+        agent = Agent.open(host, on_event, connections=self.connections)
+        with self._guard:
+            self._agents[host.name] = agent
+        if self._ended.is_set():
+            agent.close()
+            raise HostGone(f"{host.name}: the run is ending")
+        return agent
+
+    def agent(self, name: str) -> Agent:
+        """The agent on a host; HostGone if this worker has none."""
+        agent = self._agents.get(name)
+        if agent is None:
+            raise HostGone(f"{name}: its worker has no agent there")
+        return agent
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended, or its lease."""
+        return self._ended.is_set()
+
+    # Requesters and their channels
+
+    def hear(self, requester: str) -> None:
+        """Renew the lease of a requester."""
+        self._heard_at_s[requester] = time.monotonic()
+
+    def mailbox(self, requester: str) -> Mailbox:
+        """The mailbox of a requester."""
+        with self._guard:
+            if requester not in self._mailboxes:
+                self._mailboxes[requester] = Mailbox(self._loop)
+            return self._mailboxes[requester]
+
+    def open_channel(
+        self, requester: str, name: str, host_name: str, argv: Sequence[str] | None
+    ) -> None:
+        """Open a channel to a program on a host; ``argv`` ``None``: to its agent."""
+        deliver = partial(self.mailbox(requester).put, name)
+        channel: AgentChannel | ProgramChannel
+        agent = self._agents.get(host_name)
+        if agent is not None and argv is None:
+            is_owner = requester == SPINE
+            channel = AgentChannel(
+                agent, deliver, partial(self._close_agent, host_name) if is_owner else _nothing
+            )
+        else:
+            channel = ProgramChannel(partial(self._start, host_name, argv), deliver)
+        self._channels[requester, name] = channel
+
+    def channel(self, requester: str, name: str) -> AgentChannel | ProgramChannel | None:
+        """An open channel; ``None`` if there is none."""
+        return self._channels.get((requester, name))
+
+    def _start(self, host_name: str, argv: Sequence[str] | None) -> Process:
+        agent = self.agent(host_name)
+        return agent.start_beside(tuple(argv or ()))
+
+    # End
+
+    def end(self) -> None:
+        """End every agent, program and channel. Safe to call again."""
+        if self._ended.is_set():
+            return
+        self._ended.set()
+        for agent in list(self.far_agents.values()):
+            agent.release()
+        for relay in list(self.peers.values()):
+            relay.close()
+        for channel in list(self._channels.values()):
+            channel.kill()
+        for name in list(self._agents):
+            self._close_agent(name)
+        self.connections.close()
+        for mailbox in list(self._mailboxes.values()):
+            mailbox.close()
+
+    def _close_agent(self, name: str) -> None:
+        with self._guard:
+            agent = self._agents.pop(name, None)
+        if agent is not None:
+            threading.Thread(target=agent.close, daemon=True).start()
+
+    def _watch(self) -> None:
+        """End the run if it falls silent, and the channels of a worker that does."""
+        while not self._ended.wait(1.0):
+            now_s = time.monotonic()
+            for requester, heard_at_s in list(self._heard_at_s.items()):
+                if now_s - heard_at_s <= LEASE_S:
+                    continue
+                if requester == SPINE:
+                    self.end()
+                    return
+                self._drop(requester)
+
+    def _drop(self, requester: str) -> None:
+        del self._heard_at_s[requester]
+        for key in [key for key in list(self._channels) if key[0] == requester]:
+            self._channels.pop(key).kill()
+        with self._guard:
+            mailbox = self._mailboxes.pop(requester, None)
+        if mailbox is not None:
+            mailbox.close()
+
+
+def _nothing() -> None:
+    """What the end of a worker's channel does to the agent."""
+
+
+_RUNS: dict[str, ResidentRun] = {}
+"""Token of a run's session → its agents at this worker."""
+_LOG = "distributed.worker"
+
+
+class _QuietRelays(logging.Filter):
+    """Keeps the calls of relays, several each second, out of the worker's log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "relay_" not in record.getMessage()
+
+
+async def begin(run: str) -> str:
+    """Begin the session of a run at this worker; returns the version of netlab here."""
+    log = logging.getLogger(_LOG)
+    if not any(isinstance(one, _QuietRelays) for one in log.filters):
+        log.addFilter(_QuietRelays())
+    if run not in _RUNS:
+        _RUNS[run] = ResidentRun(asyncio.get_running_loop())
+    return VERSION
+
+
+async def end(run: str) -> None:
+    """End the session of a run at this worker: its agents, programs and relays."""
+    resident = _RUNS.pop(run, None)
+    if resident is not None:
+        await asyncio.to_thread(resident.end)
+
+
+async def relay_write(run: str, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
+    """Carry out writes of a requester, each ``(verb, channel, …)``. HostGone if the run is not
+    known here.
+    """
+    resident = resident_of(run)
+    resident.hear(requester)
+    for verb, name, *words in writes:
+        if verb == "open":
+            resident.open_channel(requester, name, *words)
+            continue
+        channel = resident.channel(requester, name)
+        if channel is None:
+            continue
+        if verb == "data":
+            channel.feed(*words)
+        elif verb == "close-input":
+            channel.close_input()
+        else:
+            channel.kill()
+
+
+async def relay_take(run: str, requester: str, wait_s: float) -> list[tuple[str, Delivery]]:
+    """What the channels of a requester have delivered; waits up to ``wait_s`` for the first item.
+    HostGone if the run is not known here.
+    """
+    resident = resident_of(run)
+    resident.hear(requester)
+    items = await resident.mailbox(requester).take(wait_s)
+    resident.hear(requester)
+    return items
+
+
+def resident_of(run: str) -> ResidentRun:
+    """The agents of a run's session at this worker; HostGone if it does not know the session."""
+    resident = _RUNS.get(run)
+    if resident is None or resident.ended:
+        raise HostGone("it was restarted, or did not hear from the run")
+    return resident
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCalls:
+    """Calls for one session of a run at one worker; each raises an exception if it is lost."""
+
+    client: distributed.Client
+    address: str
+    run: str
+
+    def begin(self) -> str:
+        """See ``sessions.begin``."""
+        return cast(str, self._call(begin))
+
+    def end(self) -> None:
+        """See ``sessions.end``."""
+        self._call(end)
+
+    def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
+        """See ``sessions.relay_write``."""
+        self._call(relay_write, requester, writes)
+
+    def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
+        """See ``sessions.relay_take``."""
+        return cast("Sequence[tuple[str, Delivery]]", self._call(relay_take, requester, wait_s))
+
+    def _call(self, function: Callable[..., Any], *words: Any) -> Any:
+        answers = self.client.run(function, self.run, *words, workers=[self.address])
+        return answers[self.address]
+
 
 _GUARD = Lock()
 

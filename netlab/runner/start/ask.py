@@ -1,23 +1,39 @@
-"""Finds the operating system, the addresses and the link of two hosts for `netlab measure`."""
+"""Finds the operating system, the addresses and the link of two hosts for `netlab measure`.
+
+Measures once between two hosts for `netlab measure`, into a run folder.
+
+The output of `netlab measure` while it measures: one line per second, as in iperf3.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from netlab.config.inventory import load_inventory
-from netlab.errors import UsageError
+from netlab.errors import IncompleteRun, UsageError
+from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import LOOPBACK, Host, local_os, parse_ssh
-from netlab.experiment.matrix import Link
-from netlab.runner.hosts.agent_group import AgentGroup
-from netlab.runner.start.networks import (
+from netlab.experiment.matrix import Link, Matrix
+from netlab.experiment.records import FLOWS, Record, Status
+from netlab.experiment.schedule import Trial
+from netlab.measurement.ends import SoFar
+from netlab.runner.options import Options, resume_command
+from netlab.runner.places import AgentGroup
+from netlab.runner.progress import SHORT_S, Progress, figure_of
+from netlab.runner.run import run
+from netlab.runner.start.question import (
     Common,
+    Question,
     address_words,
     common_networks,
     has_address,
+    matrix_text,
     routed,
 )
 
@@ -202,3 +218,104 @@ def _speed(facts: Mapping[str, Any]) -> float | None:
 
 def _at(host: Host, address: str) -> Host:
     return replace(host, addresses={NETWORK: (address,)}) if host.has_agent else host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """The hosts to measure between, and the network between them."""
+
+    hosts: Sequence[str]
+    """Server and client, as ``ask.hosts_named`` takes them."""
+    inventory: Path | None = None
+    to: str | None = None
+    """The server's test address."""
+    ip_version: int | None = None
+    link: Link | None = None
+    """The link as the person states it; ``None``: as the interfaces report it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurable:
+    """The hosts and the matrix of a measurement that can begin."""
+
+    ends: EndHosts
+    matrix: str
+    """Text of the matrix."""
+    agents: AgentGroup
+
+    def measure(self, into: Path | None, progress: Progress) -> Path:
+        """Measure; returns the run folder, which then holds the matrix.
+
+        Raises the errors of ``netlab run``. A trial without a result has a record with its reason.
+        """
+        with tempfile.TemporaryDirectory(prefix="netlab-") as temporary:
+            file = Path(temporary) / "measure.yaml"
+            file.write_text(self.matrix, encoding="utf-8")
+            options = Options(matrix=file, into=into, patience_s=0.0)
+            return run(options, progress, self.agents).folder
+
+
+def without_result(folder: Path) -> IncompleteRun:
+    """The error if all trials of the measurement failed."""
+    return IncompleteRun(f"there is no result; to try again: {resume_command(folder)}")
+
+
+@contextmanager
+def measurable_hosts(
+    question: Question, between: Between, choose: Choose, notify: Callable[[str], None]
+) -> Iterator[Measurable]:
+    """Find the two hosts and log in to them; the logins last until the context is left.
+
+    ``question``: what to measure. ``choose`` and ``notify``: as in ``ask`` and ``AgentGroup``.
+    """
+    server, client = hosts_named(between.hosts, between.inventory)
+    with AgentGroup(notify) as agents:
+        ends = ask(
+            agents, server, client, to=between.to, ip_version=between.ip_version, choose=choose
+        )
+        link = between.link or ends.link
+        text = matrix_text(question, ends.server, ends.client, link, ends.ip_version)
+        yield Measurable(ends, text, agents)
+
+
+class LiveFigures(Progress):
+    """The progress of a run with one trial: only the rates of the trial, second by second."""
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        """``quiet``: no output; ``verbose``: also how the trial ended."""
+        super().__init__(quiet=quiet, verbose=verbose)
+        self._before: dict[str, SoFar] = {}
+        self.failed = False
+        """Whether a trial has no result."""
+
+    def begin(
+        self, folder: object, trials: Iterable[Trial], measured_count: int, matrix: Matrix
+    ) -> None:
+        """No output: the result, which is printed after the run, names the folder."""
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """No output: there is one trial."""
+
+    def trial(self, trial: Trial) -> None:
+        """Forget the totals when a trial begins, or begins again."""
+        self._before = {}
+
+    def live(self, cell: Cell, so_far: SoFar) -> None:
+        """Show the rate of the second that has just ended."""
+        step = so_far.since(self._before.get(so_far.flow))
+        self._before[so_far.flow] = so_far
+        idle = cell.test == "latency_under_load" and not step.payload_bytes
+        if step.elapsed_s < SHORT_S or idle:
+            return
+        figure = figure_of(cell, [step])
+        period = f"{so_far.elapsed_s - step.elapsed_s:5.1f} to {so_far.elapsed_s:4.1f} s"
+        direction = FLOWS.get(so_far.flow, "")
+        self.notify(f"{period}  {figure}{f'  {direction}' if direction else ''}")
+
+    def record(self, record: Record) -> None:
+        """Show why the trial has no result, if it has none."""
+        if self.is_verbose:
+            self.notify(self.line_of(record))
+        self.failed = record.status is not Status.OK
+        if self.failed:
+            self.notify(f"{record.status}: {record.detail or record.reason}")

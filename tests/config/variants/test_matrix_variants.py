@@ -12,7 +12,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.variants import Change
-from netlab.runner.planning.variant_commands import commands_of
+from netlab.runner.planning import commands_of
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/variants.md"
 

@@ -13,8 +13,7 @@ from scripted_agent import Fake
 
 from netlab.errors import ProbeError
 from netlab.experiment.records import Status
-from netlab.measurement.conversation import ConversationEnd, drive
-from netlab.measurement.flow import Flow
+from netlab.measurement.conversation import ConversationEnd, Flow, drive
 from netlab.remote.agent import Agent
 
 __all__ = ["bench", "lied_to", "outcome_of", "passing_clock"]

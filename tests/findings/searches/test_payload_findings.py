@@ -24,7 +24,7 @@ from netlab.findings.searches.payloads import (
     payloads,
     way_of,
 )
-from netlab.measurement.sweep import sizes_around
+from netlab.measurement.payload_search import sizes_around
 from netlab.report.text.findings import sentence
 from netlab.report.text.run_index import RunIndex
 

@@ -18,7 +18,7 @@ from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.matrix import NamedMirror
 from netlab.experiment.records import Record, Status
 from netlab.measurement.ends import Ends
-from netlab.measurement.round_trips import named_mirror
+from netlab.measurement.round_trips import round_trip
 
 __all__ = ["shared_loopback"]
 
@@ -123,7 +123,7 @@ def test_a_trial_fails_as_mirror_failed_if_the_mirror_program_ends_during_the_tr
 def test_a_mirror_that_never_answers_is_given_up(
     shared_loopback: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(named_mirror, "BEGINS_S", 2.0)
+    monkeypatch.setattr(round_trip, "BEGINS_S", 2.0)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mute:
         mute.bind(("127.0.0.1", 0))
         port = mute.getsockname()[1]

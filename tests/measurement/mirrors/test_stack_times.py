@@ -9,7 +9,7 @@ import struct
 import pytest
 from draws import chance, drawn, seeds
 
-from netlab.measurement.pcap import ETHERNET, RAW_IP, captured_frames
+from netlab.measurement.capture import ETHERNET, RAW_IP, captured_frames
 from netlab.measurement.round_trips.stack_times import stack_times_ns, stack_values
 from netlab.stats.histogram import from_pairs
 

@@ -9,8 +9,7 @@ import pytest
 
 from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import Counts
-from netlab.measurement.rfc2544.offered_load import OfferedLoad
-from netlab.measurement.rfc2544.trial import LineRate, PairResult, TrialRunner
+from netlab.measurement.rfc2544.trial import LineRate, OfferedLoad, PairResult, TrialRunner
 
 
 def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[TrialRunner, list[Any]]:

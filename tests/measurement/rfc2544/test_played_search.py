@@ -16,10 +16,9 @@ from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.measurement.ends import Ends
+from netlab.measurement.ends import Ends, Rendezvous
 from netlab.measurement.engines import measure
-from netlab.measurement.rendezvous import Rendezvous
-from netlab.measurement.rfc2544.offered_load import OfferedLoad, flows_of
+from netlab.measurement.rfc2544.trial import OfferedLoad, flows_of
 from netlab.remote.agent import Agent
 
 __all__ = ["passing_clock"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from netlab.errors import ProbeError
-from netlab.measurement.rendezvous import Participant, Rendezvous, alone
+from netlab.measurement.ends import Participant, Rendezvous, alone
 
 NAMES = ("a+b", "c+d", "e+f")
 

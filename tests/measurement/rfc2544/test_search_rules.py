@@ -19,7 +19,8 @@ from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
-from netlab.measurement.rfc2544 import offered_load, throughput_search
+from netlab.measurement.rfc2544 import throughput_search
+from netlab.measurement.rfc2544 import trial as trial_room
 from netlab.measurement.rfc2544.trial import TrialResult, TrialRunner, line_of
 from netlab.remote.agent import Agent
 from netlab.remote.upkeep.clock import ClockOffset
@@ -38,7 +39,7 @@ def test_both_directions_of_a_load_start_at_one_moment_despite_different_clocks(
     }
     ends = Ends(server=agents["server"], client=agents["client"], same_host=False)
     before_ns = time.monotonic_ns()
-    starts = offered_load._starts_soon(setup_of(frame_bytes=64, direction="both"), ends)
+    starts = trial_room._starts_soon(setup_of(frame_bytes=64, direction="both"), ends)
     moments = {starts[end] - ns for end, ns in off_ns.items()}
     assert len(moments) == 1
     assert moments.pop() >= before_ns + 300_000_000

@@ -24,7 +24,7 @@ from netlab.lab import network
 from netlab.lab.plan import LabOptions, make_plan
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
-from netlab.measurement.rfc2544.offered_load import OfferedLoad, offer
+from netlab.measurement.rfc2544.trial import OfferedLoad, offer
 from netlab.remote.agent import Agent
 
 LINE_BIT_PER_S = 10e6

@@ -23,7 +23,7 @@ from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import expand
 from netlab.measurement.ends import Ends
-from netlab.measurement.variants.entered import HostStates
+from netlab.measurement.variants import HostStates
 from netlab.remote.agent import Agent
 from netlab.remote.programs.undo_log import leftovers
 

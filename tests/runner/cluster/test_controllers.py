@@ -16,8 +16,8 @@ from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
-from netlab.runner.cluster import sessions
-from netlab.runner.daemon_executor import DaemonExecutor
+from netlab.runner.cluster import worker as worker_room
+from netlab.runner.ending import DaemonExecutor
 
 pytestmark = pytest.mark.needs("distributed", "cc", "linux")
 
@@ -66,7 +66,7 @@ class Stage:
     ) -> None:
         import distributed
 
-        from netlab.runner.cluster.controllers import Controllers
+        from netlab.runner.cluster.open import Controllers
 
         monkeypatch.setattr(distributed, "secede", lambda: None)
         monkeypatch.setattr(
@@ -117,7 +117,7 @@ def test_a_worker_of_another_netlab_version_is_refused(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(worker, monkeypatch, a=())
-    monkeypatch.setattr(sessions, "VERSION", "0.0.1")
+    monkeypatch.setattr(worker_room, "VERSION", "0.0.1")
     with pytest.raises(HostError, match=r"^h: its worker tls://a has netlab 0\.0\.1, this is"):
         stage.controllers.open_agent(host("h"), print)
     with pytest.raises(HostError, match="no worker of"):
@@ -160,7 +160,7 @@ def test_an_answer_of_a_worker_that_is_no_record_of_the_trial_is_an_error(
     error: type[Exception],
     sentence: str,
 ) -> None:
-    from netlab.runner.cluster.orders import Done, TrialOrder
+    from netlab.runner.cluster.relay import Done, TrialOrder
 
     stage = Stage(worker, monkeypatch, a=())
     agents = [stage.controllers.open_agent(host(name), print) for name in ("one", "two")]

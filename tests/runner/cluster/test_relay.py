@@ -18,9 +18,10 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
-from netlab.runner.cluster import channels, resident, sessions
+from netlab.runner.cluster import relay as relay_room
+from netlab.runner.cluster import worker as worker_room
 from netlab.runner.cluster.relay import Relay, RelayedTransport
-from netlab.runner.cluster.resident import SPINE
+from netlab.runner.cluster.worker import SPINE
 from netlab.version import VERSION
 
 pytestmark = [pytest.mark.needs("cc", "linux"), pytest.mark.lab]
@@ -59,7 +60,7 @@ def is_alive(pid: int) -> bool:
 def test_a_worker_reports_its_version_and_begins_a_session_once(worker: LoopWorker) -> None:
     assert worker.version == VERSION
     before = worker.resident
-    worker.call(sessions.begin(worker.run))
+    worker.call(worker_room.begin(worker.run))
     assert worker.resident is before
 
 
@@ -153,7 +154,7 @@ def test_a_worker_that_does_not_know_the_run_reports_the_reason(worker: LoopWork
     worker.resident.open(HOST, print)
     relay = worker.relay()
     agent = relayed(worker, relay)
-    worker.call(sessions.end(worker.run))
+    worker.call(worker_room.end(worker.run))
     wait_for(lambda: agent.gone and relay.why_lost is not None)
     assert "it was restarted, or did not hear from the run" in str(relay.why_lost)
 
@@ -176,11 +177,11 @@ def test_a_run_that_falls_silent_leaves_no_probe_at_a_worker(
 ) -> None:
     own = worker.resident.open(HOST, print)
     run = worker.resident
-    monkeypatch.setattr(resident, "LEASE_S", 0.5)
+    monkeypatch.setattr(worker_room, "LEASE_S", 0.5)
     wait_for(lambda: run.ended)
     wait_for(lambda: not is_alive(own.hello["pid"]))
     with pytest.raises(HostGone):
-        sessions.resident_of(worker.run)
+        worker_room.resident_of(worker.run)
 
 
 def test_programs_of_a_silent_worker_are_ended_but_the_agents_of_hosts_continue(
@@ -192,7 +193,7 @@ def test_programs_of_a_silent_worker_are_ended_but_the_agents_of_hosts_continue(
     process = other.start("here", ["sh", "-c", "echo $$; exec sleep 60"])
     pid = int(process.read())
     other.close()
-    monkeypatch.setattr(resident, "LEASE_S", 3.0)
+    monkeypatch.setattr(worker_room, "LEASE_S", 3.0)
     wait_for(lambda: not is_alive(pid))
     assert is_alive(own.hello["pid"]) and not worker.resident.ended
 
@@ -200,11 +201,11 @@ def test_programs_of_a_silent_worker_are_ended_but_the_agents_of_hosts_continue(
 def test_output_of_a_program_that_nobody_reads_waits_at_the_worker(
     worker: LoopWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channels, "MAILBOX_MOST_BYTES", 1 << 16)
+    monkeypatch.setattr(relay_room, "MAILBOX_MOST_BYTES", 1 << 16)
     worker.resident.open(HOST, print)
     mailbox = worker.resident.mailbox("slow")
     worker.call(
-        sessions.relay_write(
+        worker_room.relay_write(
             worker.run, "slow", [("open", "1", "here", ["head", "-c", "1000000", "/dev/zero"])]
         )
     )

@@ -8,8 +8,7 @@ from typing import Any, cast
 from netlab.errors import HostError
 from netlab.experiment.hosts import Host
 from netlab.remote.agent import Agent
-from netlab.runner.hosts.fact_notes import FactNotes
-from netlab.runner.hosts.host_notes import peers_of, routes_of
+from netlab.runner.host_pool import FactNotes, peers_of, routes_of
 from netlab.store.run_folder import RunFolder
 
 

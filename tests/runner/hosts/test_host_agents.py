@@ -19,8 +19,8 @@ from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner
 from netlab.remote.system import Platform, Shell
 from netlab.runner import host_pool as room
+from netlab.runner.host_agents import HARVEST_S, RETURN_S, HostAgents
 from netlab.runner.host_pool import HostPool
-from netlab.runner.hosts.host_agents import HARVEST_S, RETURN_S, HostAgents
 from netlab.runner.preflight import Preflight
 
 __all__ = ["passing_clock"]

@@ -23,7 +23,7 @@ from benchmarks.cost.simulated_hosts import (
     random_pairs,
 )
 from netlab.runner import run as room
-from netlab.runner.hosts.host_agents import HostAgents
+from netlab.runner.host_agents import HostAgents
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run

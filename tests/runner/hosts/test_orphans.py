@@ -19,8 +19,8 @@ from netlab.errors import HostError
 from netlab.remote.agent import Agent
 from netlab.remote.connect import connect
 from netlab.remote.transport import Transport
-from netlab.runner.hosts import orphans
-from netlab.runner.hosts.orphans import Orphans
+from netlab.runner import host_agents
+from netlab.runner.host_agents import Orphans
 
 __all__ = ["site"]
 
@@ -89,7 +89,7 @@ def test_an_orphaned_agent_that_still_runs_is_killed(
 def test_another_program_with_the_process_number_of_an_orphaned_agent_is_left_alone(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orphans, "LOOK_S", 0.5)
+    monkeypatch.setattr(host_agents, "LOOK_S", 0.5)
     parent = os.getppid()
     agent = agent_on(transport, parent)
     registry = Orphans()

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from netlab.runner.hosts.switching import switching_seldom
+from netlab.runner.ending import switching_seldom
 
 
 @pytest.mark.parametrize(("hosts", "longer"), [(2, 1), (50, 1), (100, 2), (1000, 20)])

@@ -12,7 +12,7 @@ from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import expand
 from netlab.experiment.records import Record, Status, utc_now
-from netlab.runner.planning.choice import chosen_of, redo_of
+from netlab.runner.choice import chosen_of, redo_of
 
 TEXT = """
 title: t

@@ -11,8 +11,8 @@ import pytest
 from netlab.config import document
 from netlab.experiment import hosts
 from netlab.experiment.kinds import Stream
-from netlab.runner.planning.plan import plan_of
-from netlab.runner.planning.plan_text import plan_text
+from netlab.runner.plan_text import plan_text
+from netlab.runner.planning import plan_of
 
 MATRIX = """\
 title: t

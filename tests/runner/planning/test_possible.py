@@ -13,9 +13,9 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.matrix import expand
-from netlab.runner.planning.plan import plan_of
-from netlab.runner.planning.plan_text import plan_text
-from netlab.runner.planning.possible import possible_of
+from netlab.runner.choice import possible_of
+from netlab.runner.plan_text import plan_text
+from netlab.runner.planning import plan_of
 
 REPORT = MATRICES / "lab-report.yaml"
 LINUX = (

@@ -17,8 +17,8 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import PROGRAMS_S, least_s
 from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
 from netlab.experiment.matrix import Link, expand
-from netlab.runner.planning.plan import plan_json, plan_of
-from netlab.runner.planning.plan_text import plan_text
+from netlab.runner.plan_text import plan_text
+from netlab.runner.planning import plan_json, plan_of
 from netlab.runner.progress import OVERHEAD_S
 
 REPORT = MATRICES / "lab-report.yaml"

@@ -11,8 +11,8 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.experiment.matrix import Link, expand
-from netlab.runner.planning.possible import possible_of
-from netlab.runner.start.found_hosts import (
+from netlab.runner.choice import possible_of
+from netlab.runner.start.look import (
     FoundHost,
     inventory_text,
     matrix_text,
@@ -20,7 +20,7 @@ from netlab.runner.start.found_hosts import (
     shared_networks,
     with_addresses,
 )
-from netlab.runner.start.networks import HostAddress
+from netlab.runner.start.question import HostAddress
 
 
 def found(name: str, system: str, *addresses: tuple[str, str, str]) -> FoundHost:

@@ -9,8 +9,8 @@ import pytest
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.matrix import expand
 from netlab.experiment.records import Status
-from netlab.runner.skip_reasons import PATH_MTU, Unmeasured
-from netlab.runner.trials.session_states import SessionStates
+from netlab.runner.session import SessionStates
+from netlab.runner.trial_faults import PATH_MTU, Unmeasured
 
 MATRIX = """\
 pairings: [LL]

@@ -14,12 +14,10 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, Match, earliest_fit, is_by_name, kept_busy, rounds_of
 from netlab.experiment.records import Status, reason_of
 from netlab.measurement.ends import address_of
-from netlab.runner.absence import FIRST_PAUSE_S, Absence
-from netlab.runner.daemon_executor import DaemonExecutor
-from netlab.runner.hosts.steps import counted
+from netlab.runner.ending import DaemonExecutor
+from netlab.runner.host_agents import counted
 from netlab.runner.preflight import Preflight
-from netlab.runner.skip_reasons import Unmeasured, no_way
-from netlab.runner.trial_faults import KeepTraceback
+from netlab.runner.trial_faults import FIRST_PAUSE_S, Absence, KeepTraceback, Unmeasured, no_way
 
 Check = Callable[[str], Preflight]
 """Checks the path between the hosts of a pairing with packets of each protocol each way; HostError

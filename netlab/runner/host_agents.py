@@ -2,13 +2,22 @@
 
 An agent is a running probe, the program of netlab on a host. It holds the lock of its host, so that
 no other run measures with the host at the same time.
+
+Orphans: agents that still run and hold their host's lock after this session lost them.
+
+An agent is the program of netlab on a host. It is lost if its connection breaks.
+
+Messages about a step that takes long because there are many hosts.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import TypeVar
 
 from netlab import clock
 from netlab.errors import (
@@ -24,12 +33,118 @@ from netlab.errors import (
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, lock_host
-from netlab.runner.absence import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence
-from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
-from netlab.runner.hosts.orphans import Identity, Orphans
-from netlab.runner.hosts.steps import counted
-from netlab.runner.hosts.trial_place import ThisProcess, TrialPlace
-from netlab.runner.trial_faults import KeepTraceback
+from netlab.runner.ending import AT_ONCE, DaemonExecutor
+from netlab.runner.places import ThisProcess, TrialPlace
+from netlab.runner.trial_faults import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence, KeepTraceback
+
+LOOK_S = 5.0
+"""Time limit for a command that looks at a process on a host."""
+
+LOOK_MOST_BYTES = 1 << 16
+"""Limit of the output of such a command, including the texts that a login prints."""
+
+AGENT_FILE_BEGINS = b"netprobe"
+"""Prefix of the file name of every agent's program. It is checked before a process is killed,
+because another program may have the process id by now."""
+
+Identity = tuple[str, str]
+
+
+class Orphans:
+    """The lost agents of this session on each host, to be ended. Threads may share this object."""
+
+    def __init__(self) -> None:
+        self._pids: dict[Identity, set[int]] = {}
+        self._guard = threading.Lock()
+
+    def add(self, agent: Agent) -> None:
+        """Remember an agent that was lost: it may still run."""
+        pid = agent.hello.get("pid")
+        # A child process on this machine never outlives its connection.
+        if isinstance(pid, int) and not agent.host.local and agent.host.os == "L":
+            with self._guard:
+                self._pids.setdefault(agent.identity, set()).add(pid)
+
+    def end(self, agent: Agent) -> None:
+        """End the orphans on the host of ``agent``, also those that are stopped (SIGSTOP).
+
+        If a process could not be examined, for instance because the host allows no further session,
+        the next call tries again.
+        """
+        with self._guard:
+            pids = sorted(self._pids.get(agent.identity, ()))
+        for pid in pids:
+            with suppress(HostError, OSError):
+                if _is_agent(agent, pid):
+                    _kill(agent, pid)
+                with self._guard:
+                    self._pids[agent.identity].discard(pid)
+
+
+def _is_agent(agent: Agent, pid: int) -> bool:
+    """Whether a process on the host runs a probe; TimeoutError if the answer takes too long."""
+    process = agent.start_beside(("readlink", f"/proc/{pid}/exe"))
+    # A background program that a login's rc file started may keep the output open after the
+    # command ended. Closing the channel ends the reading.
+    end = threading.Timer(LOOK_S, process.kill)
+    end.daemon = True
+    end.start()
+    try:
+        status = process.wait(LOOK_S)
+        if status is None:
+            raise TimeoutError
+        output = b""
+        # If the status is not 0, there is no such process, and no output.
+        while status == 0 and len(output) < LOOK_MOST_BYTES and not _names_agent(output):
+            part = process.read()
+            if not part:
+                break
+            output += part
+        return _names_agent(output)
+    finally:
+        end.cancel()
+        process.kill()
+
+
+def _names_agent(output: bytes) -> bool:
+    """Whether a complete line of the output is the path of a probe."""
+    names = (line.rpartition(b"/")[2] for line in output.split(b"\n")[:-1])
+    return any(name.startswith(AGENT_FILE_BEGINS) for name in names)
+
+
+def _kill(agent: Agent, pid: int) -> None:
+    process = agent.start_beside(("kill", "-KILL", str(pid)))
+    try:
+        if process.wait(LOOK_S) is None:
+            raise TimeoutError
+    finally:
+        process.kill()
+
+
+SAY_S = 10.0
+"""Time between two messages."""
+
+Countable = TypeVar("Countable")
+
+
+def counted(
+    items: Iterable[Countable],
+    in_all: int,
+    what: str,
+    notify: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Countable]:
+    """The items as they come. If this takes long, there is a message every 10 s, such as
+    ``connecting: 512 of 1000 hosts``; ``what`` is ``connecting: {} hosts``.
+    """
+    said_s = clock()
+    for number, item in enumerate(items, start=1):
+        yield item
+        now_s = clock()
+        if now_s - said_s >= SAY_S and number < in_all:
+            said_s = now_s
+            notify(what.format(f"{number} of {in_all}"))
+
 
 LEASE_S = 12.0
 """A probe that receives nothing for this long releases the lock of its host."""

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from netlab.errors import HostError, ProbeError
 from netlab.remote.agent import Agent
 from netlab.remote.programs.undo_log import Leftover, Leftovers, leftovers
-from netlab.runner.daemon_executor import AT_ONCE, DaemonExecutor
-from netlab.runner.ending import shielded
+from netlab.runner.ending import AT_ONCE, DaemonExecutor, shielded
 from netlab.store.run_folder import RunFolder
 from netlab.terminal import excerpt
 

@@ -1,4 +1,4 @@
-"""The plan as text for people: cells, trials, their time, and what runs in parallel. No I/O.
+"""The plan as text for people: cells, trials, their time, and what runs in parallel.
 
 A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
 execution of a cell. A round is the trials that run at the same time.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
-from netlab.runner.planning.variant_commands import lines_of
+from netlab.runner.planning import Planned, lines_of
 from netlab.terminal import table_lines
 from netlab.units import (
     format_bytes,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netlab.experiment.cells import Cell
     from netlab.experiment.kinds import TestSettings
     from netlab.experiment.matrix import Link, NamedMirror
-    from netlab.runner.planning.plan import Planned
+
 
 MAX_TOGETHER = 12
 """Maximum number of combinations of pairings that are listed; `--json` has all combinations."""

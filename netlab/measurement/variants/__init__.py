@@ -1,1 +1,0 @@
-"""Variants on the hosts: changes are made, checked, and undone by the agents."""

@@ -1,1 +1,0 @@
-"""The hosts during a run: their connections, their locks, and which hosts are away."""

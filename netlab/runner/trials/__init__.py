@@ -1,1 +1,0 @@
-"""The pause before a trial of a session, and the states of the hosts during the trial."""
