@@ -14,7 +14,7 @@ from netlab.ethernet import frames_per_s
 from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import throughput_search
-from netlab.report.tables.elements import Chart, Part, Table, TableCell
+from netlab.report.tables.elements import Chart, Part, Table, TableCell, blank
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
 
@@ -204,7 +204,7 @@ def test_losses_are_listed_by_offered_rate_and_blank_if_they_do_not_concern_the_
     ours = place(losses, "64", "90 %")
     assert ours.value is None
     assert "says nothing about the device" in dict(losses.footnotes)[ours.notes[0]]
-    assert place(losses, "64", "60 %") == TableCell()
+    assert place(losses, "64", "60 %") == blank()
     chart = next(chart_ for chart_ in part.charts if chart_.name == "frame-loss-1")
     assert isinstance(chart, Chart)
     (line,) = chart.lines
@@ -244,7 +244,7 @@ def test_a_search_names_the_limiting_host_and_its_busiest_core_and_lists_drops_b
     assert place(hosts, "64, observed dut", "busiest core, %").text == "99.00"
     assert place(hosts, "64, observed dut", "core").text == "CPU 1"
     assert place(hosts, "64, observed dut", "by the queues before them").text == "1,234"
-    assert place(hosts, "64, observed dut", "by the receiving socket") == TableCell()
+    assert place(hosts, "64, observed dut", "by the receiving socket") == blank()
     assert place(hosts, "64, server alpha", "by the receiving socket").text == "0"
     (sentence,) = dict(hosts.footnotes).values()
     assert "Shared: some of the hosts have the same machine id" in sentence
@@ -280,10 +280,10 @@ def test_a_search_lists_round_trips_per_load_and_the_length_of_bursts_per_frame_
     assert [line.label for line in trips.lines] == ["64, 10 %", "64, 50 %", "64, 100 %"]
     assert place(trips, "64, 100 %", "median, µs").value == 2500
     assert place(trips, "64, 100 %", "requests lost").text == "10"
-    assert place(trips, "64, 10 %", "99 %, µs") == TableCell("", None, "µs")
-    blank = place(trips, "64, 50 %", "round trips")
-    assert blank.value is None
-    assert "no round trip" in dict(trips.footnotes)[blank.notes[0]]
+    assert place(trips, "64, 10 %", "99 %, µs") == blank()
+    without = place(trips, "64, 50 %", "round trips")
+    assert without.value is None
+    assert "no round trip" in dict(trips.footnotes)[without.notes[0]]
     assert place(longest, "64", "frames").text == "33.5"
     assert place(longest, "64", "waiting in the device").value == 16.75
     assert place(longest, "1518", "frames").value is None

@@ -141,7 +141,7 @@ assert len(run.frame) == 416
 
 
 def test_the_python_code_that_the_readme_names_is_part_of_its_test() -> None:
-    (sentence,) = re.findall(r"In Python [^\n]*", TEXT)
+    (sentence,) = re.findall(r"\*\*Python\.\*\* [^\n]*", TEXT)
     for word in ('run = netlab.load("run1")', "run.summary()", "run.plot()", "run.frame"):
         assert f"`{word}`" in sentence
         assert word in PYTHON
