@@ -158,3 +158,10 @@ def test_a_test_that_fails_without_the_defect_as_well_does_not_find_it(tmp_path:
         results.append((outcome["result"], outcome["found_by"]))
     assert results == [("missed", ""), ("found", "test_times.py::test_one"), ("no test", "")]
     assert "* 1000" in one.path.read_text()
+
+
+def test_each_defect_of_the_list_has_its_place_in_the_code_of_today() -> None:
+    listed = defects.read()
+    assert {one.defect.number for one in defects.locate(ROOT, listed)} == {
+        defect.number for defect in listed
+    }
