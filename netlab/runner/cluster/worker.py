@@ -28,10 +28,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
-
-import distributed
 
 from netlab.errors import HostGone, NetlabError
 from netlab.experiment.cells import Cell
@@ -55,6 +53,9 @@ from netlab.runner.cluster.relay import (
     TrialOrder,
 )
 from netlab.version import VERSION
+
+if TYPE_CHECKING:
+    import distributed
 
 LEASE_S = 12.0
 """A requester that takes nothing for this long is gone. It asks at least every 2 s."""
@@ -298,6 +299,8 @@ _GUARD = Lock()
 
 def open_host(run: str, host: Host) -> Opened:
     """Open an agent on a host."""
+    import distributed  # an extra: whoever calls this has it
+
     distributed.secede()  # a login may wait long: other calls need this thread
     events: list[str] = []
     try:
@@ -309,6 +312,8 @@ def open_host(run: str, host: Host) -> Opened:
 
 def measure(order: TrialOrder) -> Done:
     """Measure one trial."""
+    import distributed  # an extra: whoever calls this has it
+
     distributed.secede()  # a worker with one thread still measures several pairs at once
     done = partial(Done, order.token)
     try:
@@ -340,6 +345,8 @@ class _Live:
 
 def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
     """The agent on a host: this worker's own, or that of another worker over a relay."""
+    import distributed  # an extra: whoever calls this has it
+
     address = order.workers[name]
     if address == distributed.get_worker().address:
         return resident.agent(name)
@@ -356,6 +363,8 @@ def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
 
 def _peer(resident: ResidentRun, run: str, address: str) -> Relay:
     """The relay to another worker."""
+    import distributed  # an extra: whoever calls this has it
+
     relay = resident.peers.get(address)
     if relay is None or relay.why_lost is not None:
         calls = WorkerCalls(distributed.get_client(), address, run)
