@@ -108,18 +108,30 @@ def test_the_documented_exit_codes_are_those_of_the_error_classes() -> None:
 
 
 @pytest.mark.lab
-def test_netlab_help_loads_no_heavy_library() -> None:
-    heavy = "'pandas', 'matplotlib', 'paramiko', 'pydantic', 'jinja2', 'rich', 'yaml'"
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--help"], ["pandas", "matplotlib", "paramiko", "pydantic", "jinja2", "rich", "yaml"]),
+        (
+            ["plan", "matrices/lab-report.yaml"],
+            ["pandas", "matplotlib", "paramiko", "jinja2", "netlab.remote", "netlab.store"],
+        ),
+    ],
+    ids=["help", "plan"],
+)
+def test_a_command_loads_nothing_heavy_that_it_does_not_need(
+    words: list[str], heavy: list[str]
+) -> None:
     script = f"""
 import sys
 from netlab.cli import cli
-try: cli.main(['--help'], standalone_mode=False)
+try: cli.main({words}, standalone_mode=False)
 except SystemExit: pass
-loaded = [name for name in ({heavy}) if name in sys.modules]
+loaded = [name for name in {heavy} if name in sys.modules]
 sys.exit(', '.join(loaded) or 0)
 """
     process = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert process.returncode == 0, process.stderr
 

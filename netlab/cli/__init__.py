@@ -53,8 +53,8 @@ from netlab.runner.ending import interruptible, raise_swallowed
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
+    from netlab.runner.ask_hosts import AskHosts
     from netlab.runner.options import Options
-    from netlab.runner.planning import AskHosts
 
 EXIT_CODES = """\b
 Exit codes
@@ -283,7 +283,7 @@ def plan(
 
     ask: AskHosts | None = None
     if hosts is not None and not offline:
-        from netlab.runner.planning import asking
+        from netlab.runner.ask_hosts import asking
 
         ask = asking(notify)
     with without_collector():

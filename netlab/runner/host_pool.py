@@ -15,7 +15,7 @@ A note is a line of the journal, the file in the run folder that also has the re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -40,7 +40,6 @@ from netlab.runner.preflight import (
     preflight,
     preflight_service,
 )
-from netlab.runner.progress import active_observers
 from netlab.runner.trial_faults import (
     Absence,
     HostValues,
@@ -591,3 +590,9 @@ class HostPool:
         if not server.has_agent:
             return preflight_service(agents[client.name], server)
         return preflight(agents[server.name], agents[client.name], (server, client))
+
+
+def active_observers(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
+    """The agents of the observed hosts that are not among ``ends`` and that have not been lost."""
+    names = {agent.host.name for agent in ends}
+    return tuple(agent for name, agent in observed.items() if name not in names and not agent.gone)

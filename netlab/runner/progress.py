@@ -3,11 +3,6 @@
 On a terminal it is a bar, elsewhere a line from time to time. While a trial measures with the cores
 of this machine, nothing is drawn, because drawing would disturb the measurement. The user chooses
 what is shown: nothing, the important events, or every trial as it ends.
-
-A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
-execution of a cell, and its record is the stored result or failure.
-
-Observed hosts: hosts on the path of a test that are not its ends, such as the tested device.
 """
 
 from __future__ import annotations
@@ -15,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +20,6 @@ from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.kinds import SEARCHES
 from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
-from netlab.remote.agent import Agent
 from netlab.results.labels import setting
 from netlab.screen import draws, screen_of
 from netlab.terminal import printable
@@ -360,9 +354,3 @@ def _bar(total: int, measured_count: int) -> Bar:
     bar.add_task("", total=total, completed=measured_count)
     bar.start()
     return bar
-
-
-def active_observers(ends: Sequence[Agent], observed: Mapping[str, Agent]) -> tuple[Agent, ...]:
-    """The agents of the observed hosts that are not among ``ends`` and that have not been lost."""
-    names = {agent.host.name for agent in ends}
-    return tuple(agent for name, agent in observed.items() if name not in names and not agent.gone)

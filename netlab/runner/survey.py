@@ -30,9 +30,9 @@ from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner, lock_host
 from netlab.remote.programs.undo_log import Leftover, Undone, leftovers, undo
 from netlab.remote.routes import interface_of, plain_addresses, prefix_of
+from netlab.runner.ask_hosts import in_a_sentence
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.runner.leftovers import command_of, is_reachable, since
-from netlab.runner.planning import in_a_sentence
 from netlab.terminal import excerpt, printable, table_lines
 from netlab.units import format_rate, format_seconds, many
 

@@ -22,7 +22,7 @@ from netlab.remote.login import reach
 from netlab.remote.login.chain import Chain
 from netlab.remote.login.ssh_config import endpoint
 from netlab.remote.ssh import SshTransport
-from netlab.runner.planning import asking
+from netlab.runner.ask_hosts import asking
 from netlab.runner.survey import inspect
 
 __all__ = ["site"]

@@ -11,7 +11,7 @@ from netlab.errors import UsageError
 from netlab.experiment.hosts import Host, Inventory, Mirror
 from netlab.measurement.host_watch import share_a_machine
 from netlab.remote.agent import Agent
-from netlab.runner.progress import active_observers
+from netlab.runner.host_pool import active_observers
 
 NAMES = ("left", "dut", "right")
 

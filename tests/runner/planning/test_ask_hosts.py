@@ -19,8 +19,9 @@ from netlab.experiment.cells import Cell, demands, lacking
 from netlab.experiment.hosts import Host
 from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.matrix import expand
+from netlab.runner.ask_hosts import HostAnswer, asking, beyond_hosts
 from netlab.runner.plan_text import plan_text
-from netlab.runner.planning import HostAnswer, asking, beyond_hosts, plan_of
+from netlab.runner.planning import plan_of
 
 LAB_REPORT = MATRICES / "lab-report.yaml"
 LINUX = frozenset(
