@@ -19,13 +19,13 @@ from pathlib import Path
 
 from benchmarks.stage import Verdict, finish, table
 from netlab import lab
-from netlab.compare.align import by_cell
 from netlab.compare.check_figures import limited_figures
 from netlab.compare.judge import Judged, smallest_shown
 from netlab.compare.runs import Compared, compare_runs
 from netlab.errors import IncompleteRun, Interrupted
 from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Matrix
+from netlab.experiment.records import by_cell
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import Analysis, load
 from netlab.runner.options import Options

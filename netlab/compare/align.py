@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.cells import Comparison
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, by_cell
 from netlab.experiment.settings import Level
 from netlab.messages import _, joined
 from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
@@ -87,14 +87,6 @@ def align_runs(
         for key, counterpart in pairs
         for aligned in _align_pair(name(old[key][0]), old[key], new[counterpart], paired=False)
     ]
-
-
-def by_cell(records: Sequence[Record]) -> dict[str, list[Record]]:
-    """Key of a cell → its trials, cells and trials in the records' order."""
-    cells: dict[str, list[Record]] = {}
-    for record in records:
-        cells.setdefault(record.cell, []).append(record)
-    return cells
 
 
 def plain_cell(record: Record) -> dict[str, Level]:

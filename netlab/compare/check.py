@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, get_args
 
-from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, by_cell, namer, plain_cell
+from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, namer, plain_cell
 from netlab.compare.check_figures import LimitedFigure, limited_figures
 from netlab.compare.check_verdict import WORST_FIRST, CheckVerdict
 from netlab.compare.forbidden import FindingSentences, held_against_findings
@@ -24,7 +24,7 @@ from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status
+from netlab.experiment.records import Record, Status, by_cell
 from netlab.messages import counted
 from netlab.results.labels import setting_name, setting_value
 from netlab.results.quantities import STACK

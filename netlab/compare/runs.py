@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.compare.align import align_cells, align_runs, by_cell, plain_cell
+from netlab.compare.align import align_cells, align_runs, plain_cell
 from netlab.compare.changes import changes
 from netlab.compare.judge import Judged, Method, judge, judge_groups, method_of
 from netlab.compare.matching import Agreement, agreement
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.experiment.cells import OF_A_CELL, Comparison
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.experiment.settings import Level
 from netlab.results.labels import setting, setting_name, setting_value
 from netlab.stats import MARGIN

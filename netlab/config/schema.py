@@ -14,7 +14,7 @@ SCHEMA_FILE = Path(__file__).parents[1] / "matrix.schema.json"
 """The first line of each matrix names this file. A test checks that the file is up to date."""
 
 _COLUMNS = 100
-"""A part that fits in so many columns stands in one line."""
+"""Maximum length of a line. A longer part has a line for each of its items."""
 
 _STEPS = {
     "description": "Evenly spaced values, both ends included.",

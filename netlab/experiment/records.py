@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -202,7 +203,7 @@ def histogram_of(pairs: object, bits: object) -> Histogram | None:
         return None
 
 
-class MeasuredValues:
+class MeasuredValues(ABC):
     """Typed access to measured values by name; each name ends in its unit.
 
     A value that is absent, or of another type than its reader returns, is ``None``.
@@ -210,9 +211,9 @@ class MeasuredValues:
 
     __slots__ = ()
 
+    @abstractmethod
     def value(self, name: str) -> Any:
         """The measured value, of whatever type."""
-        raise NotImplementedError
 
     def number(self, name: str) -> float | None:
         """A number."""
@@ -431,6 +432,14 @@ class Record(MeasuredValues):
             reason = REASONS.get(self.reason or "")
             return reason is not None and reason.lasting and self.errno is None
         return self.status is Status.OK
+
+
+def by_cell(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Cell → its trials, with and without a result; cells and trials in the records' order."""
+    cells: dict[str, list[Record]] = {}
+    for record in records:
+        cells.setdefault(record.cell, []).append(record)
+    return cells
 
 
 HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s")

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from netlab.compare.align import by_cell
 from netlab.compare.matching import identities
 from netlab.errors import NetlabError, UsageError
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, counted
 from netlab.results.quantities import STACK, quantities_of
 from netlab.results.run import Run, load

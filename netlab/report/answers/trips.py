@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.tables.columns import pooled
@@ -45,14 +45,12 @@ def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
 
 
 def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, str]) -> AnswerLine:
-    by_cell: dict[str, list[Record]] = {}
-    for record in records:
-        by_cell.setdefault(record.cell, []).append(record)
-    cells = sorted(by_cell, key=lambda cell: mean(_means_us(by_cell[cell])))
+    trials_of = by_cell(records)
+    cells = sorted(trials_of, key=lambda cell: mean(_means_us(trials_of[cell])))
     section = test.replace("_", "-")
     subject = _("a connection with its answer") if test == "connect" else _("a round trip")
     if len(cells) == 1:
-        trials = by_cell[cells[0]]
+        trials = trials_of[cells[0]]
         histogram = pooled(trials)
         text = _(
             "{title}: {time} {what} ({trials})",
@@ -63,9 +61,9 @@ def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, s
         )
         percentiles = () if histogram is None else percentile_words(histogram, _PERCENTILES, in_us)
         return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
-    if _overlap([by_cell[cell] for cell in cells]):
+    if _overlap([trials_of[cell] for cell in cells]):
         # No cell is named, because chance may decide which cell has the shortest mean.
-        least, most = (_interval(by_cell[cell]) for cell in (cells[0], cells[-1]))
+        least, most = (_interval(trials_of[cell]) for cell in (cells[0], cells[-1]))
         sentence = _(
             "{title}: {what} takes {least} to {most} µs",
             title=title,
@@ -78,8 +76,8 @@ def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, s
     least, most = (
         _(
             "{time} ({cell})",
-            time=_time(by_cell[cell]),
-            cell=_name(by_cell[cell], names, several=several),
+            time=_time(trials_of[cell]),
+            cell=_name(trials_of[cell], names, several=several),
         )
         for cell in (cells[0], cells[-1])
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netlab.experiment.hosts import is_by_name
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.answer import AnswerLine
 from netlab.report.sections.latency_under_load.names import (
@@ -19,7 +19,6 @@ from netlab.report.sections.latency_under_load.names import (
     chart_names,
     load_names,
 )
-from netlab.report.tables.columns import by_cell
 from netlab.report.text.under_load import increase_words, mean_ms, rise_words
 
 MOST_LINES = 3

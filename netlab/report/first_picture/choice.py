@@ -14,7 +14,7 @@ from netlab.compare.judge import Judged
 from netlab.experiment.cells import Comparison
 from netlab.experiment.hosts import is_by_name
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import Message, _, joined
 from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture
 from netlab.report.first_picture.intervals import Axis, IntervalRow, interval_picture
@@ -249,10 +249,7 @@ def _trips(records: Sequence[Record]) -> list[FirstPicture]:
 def _distributions(
     records: Sequence[Record], names: dict[str, str], *, several: bool
 ) -> Iterator[IntervalRow]:
-    cells: dict[str, list[Record]] = {}
-    for record in records:
-        cells.setdefault(record.cell, []).append(record)
-    for cell, trials in cells.items():
+    for cell, trials in by_cell(records).items():
         histogram = pooled(trials)
         if histogram is None or histogram.count < 100:
             continue

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, STATUSES, Record, Status, Value
+from netlab.experiment.records import FLOWS, STATUSES, Record, Status, Value, by_cell
 from netlab.messages import _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page.cell_findings import CellFinding
@@ -76,9 +76,7 @@ def cells_of(
 ) -> Iterator[CellView]:
     """The cells of a run in the plan's order; ``findings`` maps a cell's key to its findings."""
     names = names_of(records)
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.cell, []).append(record)
+    groups = by_cell(records)
     for planned_cell in run.plan.cells:
         trials = tuple(groups.get(planned_cell.key, ()))
         yield CellView(

@@ -22,7 +22,7 @@ from netlab.report.tables.columns import (
     results_of,
     table,
 )
-from netlab.report.tables.elements import Chart, Curve, Table
+from netlab.report.tables.elements import Chart, Curve, Notes, Table
 
 _LIMITS = {
     "line rate": _("line rate"),
@@ -65,9 +65,9 @@ def sheet(name: str, groups: Mapping[int, Trials]) -> Table | None:
     for size, trials in groups.items():
         results = results_of(trials)
         for key in HOSTS:
-            if any(mean_of(f"{key}_{figure}", results) is not None for figure in _FIGURES):
-                label = joined(", ", [str(size), name_of(key, results)])
-                rows.append((label, "", (key, results)))
+            row = (key, results)
+            if any(column.place(row, Notes()).text for column in _COLUMNS):
+                rows.append((joined(", ", [str(size), name_of(key, results)]), "", row))
     title = _(
         "{group}: load at the rate found, and frames dropped in all trials of the search",
         group=name,
@@ -156,8 +156,3 @@ _COLUMNS: Sequence[FigureColumn[_OfHost]] = (
     FigureColumn(_("core"), _core),
     *(FigureColumn(_DROPPED[place], _dropped(place), decimals=WHOLE) for place in PLACES),
 )
-_FIGURES = (
-    *("busy_share", "busiest_core_share", "busiest_core"),
-    *(f"{place}_dropped_frames" for place in PLACES),
-)
-"""Figures of a host that has a line."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.hosts import labels_of, role_of
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, joined
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
@@ -145,9 +145,7 @@ def offered_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table 
     if not any(record.number("sent_bit_per_s") is not None for record in paced):
         return None
     notes = Notes()
-    cells: dict[str, list[Record]] = {}
-    for record in paced:
-        cells.setdefault(record.cell, []).append(record)
+    cells = by_cell(paced)
     several = len({names[cell] for cell in cells}) > 1
     ranking = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
     return Table(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, counted, joined
 from netlab.report.sections.frame_rates import framing_sheet
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
@@ -58,10 +58,7 @@ def part(
     ``never_tight``: cells that had the maximum number of trials before their mean was as precise
     as requested.
     """
-    cells: dict[str, list[Record]] = {}
-    for record in records:
-        cells.setdefault(record.cell, []).append(record)
-    repeated = [trials for trials in cells.values() if len(trials) > 1]
+    repeated = [trials for trials in by_cell(records).values() if len(trials) > 1]
     if not repeated:
         return None
     names = names_of(records)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, joined
 from netlab.report.sections.stack_share import split_sheet
 from netlab.report.tables.chart_panels import MOST_LINES, in_panels
@@ -14,7 +14,6 @@ from netlab.report.tables.columns import (
     FigureColumn,
     Shown,
     Trials,
-    by_cell,
     known,
     number,
     numbers,

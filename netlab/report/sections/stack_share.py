@@ -13,14 +13,13 @@ from fractions import Fraction
 
 from netlab.ethernet import transfer_wire_bytes
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, joined
 from netlab.report.sections.on_wire import NO_LINK, SAME_HOST, packets_of
 from netlab.report.tables.columns import (
     FigureColumn,
     Shown,
     Trials,
-    by_cell,
     mean_of,
     pooled,
     results_of,

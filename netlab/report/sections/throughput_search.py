@@ -116,8 +116,13 @@ def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> ShownOf
     return shown
 
 
+def _rated(results: Trials) -> list[Record]:
+    """The searches in which a rate of the grid passed."""
+    return [record for record in results if record.number("frames_per_s") is not None]
+
+
 def _rate_found(results: Trials) -> Shown:
-    rated = [record for record in results if record.number("frames_per_s") is not None]
+    rated = _rated(results)
     notes = {
         _NONE: len(rated) < len(results),
         _JUMPS: any(record.value("monotone") is False for record in rated),
@@ -129,7 +134,7 @@ def _rate_found(results: Trials) -> Shown:
 
 def _share(results: Trials) -> Shown:
     faster = any(record.value("link_paced") is False for record in results)
-    rated = [record for record in results if record.number("frames_per_s") is not None]
+    rated = _rated(results)
     return Shown(mean_of("line_share", rated, 100), [_FASTER] if faster else ())
 
 

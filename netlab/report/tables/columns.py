@@ -97,14 +97,6 @@ def table(
     )
 
 
-def by_cell(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """Cell → all its trials, with and without a result."""
-    cells: dict[str, list[Record]] = {}
-    for record in records:
-        cells.setdefault(record.cell, []).append(record)
-    return cells
-
-
 def results_of(trials: Trials) -> list[Record]:
     """The trials that have a result."""
     return [trial for trial in trials if trial.status == "ok"]
@@ -207,11 +199,17 @@ def share(some: Figure, every: Figure, why: str) -> OfTrials:
 
 def _known(trials: Trials, of: Figure, why: Why) -> tuple[list[float], list[str]]:
     """The figures of the trials with a result, and why others of them have none."""
-    results = results_of(trials)
-    values = [value for trial in results if (value := of(trial)) is not None]
-    reasons = [why(trial) for trial in results if of(trial) is None]
+    values: list[float] = []
+    reasons: list[str] = []
+    for trial in results_of(trials):
+        value = of(trial)
+        if value is None:
+            reasons.append(why(trial))
+        else:
+            values.append(value)
+    total = len(values) + len(reasons)
     return values, [
-        _("{some} of {total} trials: {why}", some=len(reasons), total=len(results), why=reason)
+        _("{some} of {total} trials: {why}", some=len(reasons), total=total, why=reason)
         if values
         else reason
         for reason in dict.fromkeys(reasons)

@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from netlab.experiment.load_phases import PHASES, trips_within
-from netlab.experiment.records import Record
+from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, joined
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS
 from netlab.report.sections.latency_under_load.over_time import Timelines
 from netlab.report.tables.chart_panels import MOST_PANELS
-from netlab.report.tables.columns import by_cell
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 from netlab.results.load_timeline import LoadTimeline, short
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from netlab.experiment.load_phases import Trip
-from netlab.experiment.records import FLOWS, Record
+from netlab.experiment.records import FLOWS, Record, by_cell
 from netlab.messages import Message, _, joined
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS, chart_names
-from netlab.report.tables.columns import by_cell
 from netlab.report.tables.elements import Band, Curve, Panel, Strip
 from netlab.results.load_timeline import LoadTimeline, short, thinned
 from netlab.stats import median

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from netlab.experiment.load_phases import PHASES, RPM_INTERVAL_NS, RPM_INTERVALS
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record
+from netlab.experiment.records import FLOWS, Record, by_cell
 from netlab.messages import Message, _, joined
 from netlab.report.sections.latency_under_load.names import PHASE_WORDS
 from netlab.report.tables.columns import (
@@ -19,7 +19,6 @@ from netlab.report.tables.columns import (
     Shown,
     Trials,
     Why,
-    by_cell,
     half_width,
     longest,
     mean_of_all,
