@@ -42,15 +42,24 @@ from netlab.remote.pending import Pending
 from netlab.remote.programs.program import STANDARD_ERROR, Program
 from netlab.terminal import excerpt
 
+FIRST_PORT, PORTS, PORTS_TRIED = 20_000, 12_000, 100
+"""Ports that no system gives to a connection by itself (Linux: from 32768, RFC 6335: from 49152).
+So a port is still free when a program opens it, a moment after the agent has left it."""
+
 
 def free_ports(agent: Agent, address: str) -> tuple[int, int]:
     """Two free TCP ports of an address, within the host's port range if it has one.
 
     The agent listens on both at the same time, so that they differ. Raises ProbeError, HostGone.
     """
-    keys: dict[str, Any] = {"kind": "stream", "open": "listen", "bind": address, "message": 64}
-    if agent.host.ports is not None:
-        keys["port"] = agent.host.ports
+    first = FIRST_PORT + secrets.randbelow(PORTS)
+    keys: dict[str, Any] = {
+        "kind": "stream",
+        "open": "listen",
+        "bind": address,
+        "message": 64,
+        "port": agent.host.ports or f"{first}-{first + PORTS_TRIED}",
+    }
     tests: list[Pending] = []
     try:
         ports = []
