@@ -19,8 +19,8 @@ from pathlib import Path
 
 from benchmarks.stage import Verdict, finish, table
 from netlab import lab
-from netlab.compare.check_figures import limited_figures
-from netlab.compare.judge import Judged, smallest_shown
+from netlab.compare.align import Judged, smallest_shown
+from netlab.compare.check import limited_figures
 from netlab.compare.runs import Compared, compare_runs
 from netlab.errors import IncompleteRun, Interrupted
 from netlab.experiment.cells import Expectation

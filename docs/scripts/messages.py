@@ -14,7 +14,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
-from netlab.report.language.catalogues import FOLDER, languages
+from netlab.report.language import FOLDER, languages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEYWORDS = {"_": None, "counted": (1, 2), "gettext": None, "ngettext": (1, 2)}

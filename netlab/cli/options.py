@@ -14,7 +14,7 @@ import click
 
 from netlab.cli.output import Loudness, set_loudness
 from netlab.errors import UsageError
-from netlab.report.language.catalogues import languages
+from netlab.report.language import languages
 
 INVENTORY = Path("lab.yaml")
 """The inventory that `netlab init` writes and `measure` looks for."""

@@ -16,7 +16,7 @@ from netlab.runner.ending import interruptible
 from netlab.units import many
 
 if TYPE_CHECKING:
-    from netlab.compare.history.held_against import HeldRun
+    from netlab.compare.history import HeldRun
     from netlab.report import WrittenReport
     from netlab.results.run import Run
 
@@ -104,7 +104,7 @@ def _write_findings(
     if cells:
         analysis = load_cells(folder, cells)
     elif is_large(folder):
-        from netlab.report.large.write import sample_of
+        from netlab.report.large import sample_of
         from netlab.store.reader import read_plan
 
         plan, _ = read_plan(folder)
@@ -363,9 +363,7 @@ def check(
 
 def _held(run: Run, baseline: Path) -> HeldRun:
     """The run with the history that ``history:RUNS`` names."""
-    from netlab.compare.history.held_against import HeldRun
-    from netlab.compare.history.history import history_of
-    from netlab.compare.history.read_runs import dated_run, read_runs
+    from netlab.compare.history import HeldRun, dated_run, history_of, read_runs
 
     folder = Path(str(baseline).removeprefix(_HISTORY))
     dated = dated_run(run)
@@ -404,9 +402,8 @@ def history(folders: tuple[Path, ...], form: str, language: str, output: Path | 
       1    a file cannot be written
       2    wrong usage, no run can be read, or ruptures is not installed
     """
-    from netlab.compare.history.history import history_of
-    from netlab.compare.history.read_runs import read_runs
-    from netlab.report.history.formats import as_csv, as_json, as_markdown, as_text
+    from netlab.compare.history import history_of, read_runs
+    from netlab.report.history import as_csv, as_json, as_markdown, as_text
     from netlab.report.language import wording_in
 
     if form in ("csv", "json") and language != "en":
@@ -416,7 +413,7 @@ def history(folders: tuple[Path, ...], form: str, language: str, output: Path | 
         case "text":
             write_text(as_text(result, wording, width() if output is None else None), output)
         case "html":
-            from netlab.report.page.plain.history import history_page
+            from netlab.report.page.plain import history_page
 
             write_output(output, history_page(result, wording).encode("utf-8", "backslashreplace"))
         case "markdown":

@@ -1,7 +1,6 @@
 """Check of a run against the expectations of its matrix: met, not met, or cannot be judged.
 
-An expectation applies to cells: combinations of test, pairing (server and client) and settings. A
-limit applies to every trial: a cell that meets the limit in four of five trials fails. "No worse
+A limit applies to every trial: a cell that meets the limit in four of five trials fails. "No worse
 than a baseline" (another run) is a statement about means; a confidence interval confirms or refutes
 it. An expectation that cannot be judged does not count as met.
 """
@@ -10,23 +9,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, get_args
 
-from netlab.compare.align import NO_RATIO, AlignedPair, align_runs, namer, plain_cell
-from netlab.compare.check_figures import LimitedFigure, limited_figures
-from netlab.compare.check_verdict import WORST_FIRST, CheckVerdict
-from netlab.compare.forbidden import FindingSentences, held_against_findings
-from netlab.compare.history.held_against import HeldRun
+from netlab.compare.align import (
+    NO_RATIO,
+    WORST_FIRST,
+    AlignedPair,
+    CheckVerdict,
+    align_runs,
+    namer,
+    plain_cell,
+)
+from netlab.compare.history import HeldRun
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, by_cell
+from netlab.experiment.records import FLOWS, FlowValues, Record, Status, by_cell
 from netlab.messages import counted
+from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import setting_name, setting_value
+from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import STACK
 from netlab.stats import compare
 from netlab.terminal import printable
@@ -371,3 +377,147 @@ def _counts(judgements: Iterable[Judgement]) -> dict[CheckVerdict, int]:
 
 def _counted(counts: Mapping[CheckVerdict, int]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedFigure:
+    """One figure of one trial, or the reason why there is none."""
+
+    trial: int
+    flow: str
+    """``to server`` or ``to client`` if there are two flows, else empty."""
+    value: float | None
+    """In the unit that the expectation's ``of`` names; ``None`` if there is no figure."""
+    why_not: str = ""
+
+    @property
+    def place(self) -> str:
+        """Trial and flow as text, such as ``trial 3, to server``."""
+        return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
+
+
+def limited_figures(
+    expectation: Expectation, record: Record, link: Link | None
+) -> Iterator[LimitedFigure]:
+    """Each figure of a trial that an expectation (other than ``baseline``) limits."""
+    if record.status != Status.OK:
+        yield LimitedFigure(record.trial, "", None, record.why_blank)
+        return
+    match expectation.what:
+        case "throughput" | "loss":
+            for name, flow in record.flows.items():
+                figure = (
+                    _loss(flow)
+                    if expectation.what == "loss"
+                    else _throughput(expectation, record, name, link)
+                )
+                yield _held_figure(record, FLOWS[name], figure)
+        case "payload":
+            for prefix in ("", "to_client_"):
+                if not prefix or record.number(f"{prefix}payload_bytes") is not None:
+                    yield _held_figure(
+                        record, FLOWS[prefix], _number(record, f"{prefix}payload_bytes")
+                    )
+        case "frames":
+            name = "line_share" if expectation.of == "line rate" else "frames_per_s"
+            passed = record.number("frames_per_s") is not None
+            # If `frames_per_s` is absent, even the lowest rate of the search failed: the rate is 0.
+            yield _held_figure(record, "", _number(record, name) if passed else 0.0)
+        case _:
+            yield _held_figure(record, "", _number(record, "rtt_mean_ns"))
+
+
+def _held_figure(record: Record, flow: str, figure: float | str) -> LimitedFigure:
+    if isinstance(figure, str):
+        return LimitedFigure(record.trial, flow, None, figure)
+    return LimitedFigure(record.trial, flow, figure)
+
+
+def _number(record: Record, name: str) -> float | str:
+    value = record.number(name)
+    return "the record lacks this figure" if value is None else value
+
+
+def _loss(flow: FlowValues) -> float | str:
+    if flow.lost_messages is None or not flow.sent_messages:
+        return "the record does not say how many messages were lost"
+    return flow.lost_messages / flow.sent_messages
+
+
+def _throughput(
+    expectation: Expectation, record: Record, name: str, link: Link | None
+) -> float | str:
+    value = record.flow(name).throughput_bit_per_s
+    if value is None:
+        return "the record has no throughput"
+    if expectation.of == "bit/s":
+        return value
+    if record.same_host:
+        return "server and client are one host: no cable was touched, so there is no ceiling"
+    if link is None:
+        return "the matrix states no `link`, so there is no ceiling"
+    column = TableColumn(record.protocol, record.message_bytes or 0, name)
+    ceiling = ceiling_of(column, [Bin((record,), name)], link)
+    if ceiling is None:
+        return "the link cannot carry this message, so there is no ceiling"
+    # If the TCP options are not known, the highest ceiling applies, so that a pass is certain.
+    return value / ceiling.highest_bit_per_s
+
+
+NOT_LOOKED_FOR = "the findings were not computed"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSentence:
+    """One finding: its kind, severity, cells and sentence."""
+
+    kind: str
+    severity: str
+    cells: tuple[str, ...]
+    """Keys of the cells; empty if the finding is about a host or the whole run."""
+    sentence: str
+    other_words: Collection[str] = ()
+    """Further words that mean its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSentences:
+    """All findings of a run, and the words for all kinds that exist."""
+
+    kinds: Collection[str]
+    findings: Sequence[FindingSentence]
+
+
+def held_against_findings(
+    expectation: Expectation,
+    cells: Mapping[str, Sequence[Record]],
+    computed: FindingSentences | None,
+) -> Iterator[tuple[str, bool | None, str]]:
+    """Yields (key of a cell, whether the expectation is met or ``None`` if unknown, why).
+
+    A finding about a host or the whole run has no cell, so its key is empty. Such a finding counts
+    only if the expectation applies to every cell.
+    """
+    if computed is None:
+        yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)
+        return
+    forbidden = [
+        finding
+        for finding in computed.findings
+        if expectation.forbidden in (finding.kind, finding.severity, *finding.other_words)
+    ]
+    if not expectation.when and not expectation.unless:
+        yield from (("", False, _words(finding)) for finding in forbidden if not finding.cells)
+    for cell, trials in cells.items():
+        sentences = [_words(finding) for finding in forbidden if cell in finding.cells]
+        blank = sum(trial.status != Status.OK for trial in trials)
+        if sentences:
+            yield cell, False, " ".join(sentences)
+        elif blank:
+            yield cell, None, f"{blank} of {len(trials)} trials without a result"
+        else:
+            yield cell, True, counted("{number} trial", "{number} trials", len(trials))
+
+
+def _words(finding: FindingSentence) -> str:
+    return f"{finding.sentence} ({finding.kind})"

@@ -1,17 +1,18 @@
 """Writes the report of a run into its folder: tables, charts and one HTML page.
 
 The run folder is the only input. The same run with the same options gives the same bytes.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import sys
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.answers.first_screen import FirstLines
     from netlab.report.language.wording import Wording
-    from netlab.report.large.write import LargeReport
+    from netlab.report.large import LargeReport
     from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
@@ -116,14 +117,12 @@ class Report:
         if a file cannot be written.
         """
         from netlab.report.draw.parallel import drawing_of_several
-        from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
-        from netlab.report.forked_text import forked_text
+        from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
         from netlab.report.page import Contents, page
-        from netlab.report.page.first import first_of
-        from netlab.report.page.places import with_drawings
+        from netlab.report.page.first import first_of, with_drawings
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
-        from netlab.report.write.files import write_files
+        from netlab.report.write import write_files
 
         run, worded, link = self.run, self.wording, self.run.plan.link
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
@@ -205,8 +204,7 @@ class Report:
         )
 
     def _for_programs(self, tables: Sequence[GridTable]) -> dict[str, bytes]:
-        from netlab.report.write import text
-        from netlab.report.write.files import utf8
+        from netlab.report.write import text, utf8
 
         files = {TABLES: utf8(text.comma_separated(tables))}
         if any(part.sheets or part.details for part in self.parts):
@@ -215,8 +213,7 @@ class Report:
 
     def _for_people(self, material: _People) -> dict[str, bytes]:
         from netlab.report.page import link_words
-        from netlab.report.write import latex, text
-        from netlab.report.write.files import utf8
+        from netlab.report.write import latex, text, utf8
 
         title, worded = self.run.plan.title, self.wording
         tables = _tables(material.sections)
@@ -295,9 +292,9 @@ def report_of(
 
     wording = wording_in(language)
     if not cells and is_large(folder):
-        from netlab.report.large import write
+        from netlab.report import large
 
-        return write.report_of(folder, wording, narrow=narrow)
+        return large.report_of(folder, wording, narrow=narrow)
     if cells:
         return Report(load_cells(folder, cells), wording, narrow, CELLS_FOLDER)
     return Report(load(folder), wording, narrow)
@@ -339,3 +336,68 @@ def in_tables(records: Iterable[Record]) -> list[Record]:
     return [
         record for record in records if record.test == STREAM and not is_by_name(record.pairing)
     ]
+
+
+_CAN_COPY = sys.platform == "linux" and hasattr(os, "fork")
+"""On other systems a process cannot be forked, or not safely after it has loaded libraries."""
+_FAILED = 1
+
+
+@contextmanager
+def forked_text(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], str]]:
+    """Call ``make`` in a fork while the block runs. The block gets a function that returns the
+    text.
+
+    The fork has the state of this process at the beginning of the block. If the fork cannot be made
+    or fails, or if ``worth_it`` is false, the function calls ``make`` in this process. No process
+    remains after the block, however the block ends.
+    """
+    fork = _forked(make) if _CAN_COPY and worth_it else None
+    if fork is None:
+        yield make
+        return
+    child, reader = fork
+    is_over = False
+
+    def result() -> str:
+        nonlocal is_over
+        with os.fdopen(reader, "rb", closefd=False) as pipe:
+            text = pipe.read()
+        _, status = os.waitpid(child, 0)
+        is_over = True
+        return text.decode("utf-8", "surrogatepass") if status == 0 else make()
+
+    try:
+        yield result
+    finally:
+        os.close(reader)
+        if not is_over:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def _forked(make: Callable[[], str]) -> tuple[int, int] | None:
+    """(process id, descriptor to read the text from) of a fork; ``None`` if forking failed."""
+    reader, writer = os.pipe()
+    try:
+        with warnings.catch_warnings():
+            # Python warns about locks that another thread may hold; the fork takes none of them.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        return None
+    if child:
+        os.close(writer)
+        return child, reader
+    status = _FAILED
+    try:
+        os.close(reader)
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(make().encode("utf-8", "surrogatepass"))
+        status = 0
+    finally:
+        # Exit without clean-up, because the parent still uses the shared resources.
+        os._exit(status)

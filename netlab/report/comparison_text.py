@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
-from netlab.compare.judge import Judged, smallest_shown
+from netlab.compare.align import Judged, smallest_shown
 from netlab.compare.runs import Compared
 from netlab.messages import counted
 from netlab.report.sections.comparisons import in_words, sheet

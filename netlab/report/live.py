@@ -82,7 +82,7 @@ def watch(
                 wording = wording_in(language)
                 reload_s = None if over else _reload_s(cost_s)
                 if large:
-                    from netlab.report.large.write import report_of
+                    from netlab.report.large import report_of
 
                     report_of(folder, wording, narrow=narrow).write(reload_s=reload_s)
                 else:

@@ -15,7 +15,7 @@ from netlab.findings.analysis import Analysis
 from netlab.units import many
 
 if TYPE_CHECKING:
-    from netlab.report.draw.quick_plot import Drawn
+    from netlab.report.draw.plot import Drawn
     from netlab.results.core import Frame
 
 MOST_LEADING = 3
@@ -58,7 +58,7 @@ class LoadedRun(Analysis):
         ``x`` and ``hue`` are columns of ``summary()``; ``y`` is a quantity of the run, by default
         the first quantity. Raises ValueError for any other name.
         """
-        from netlab.report.draw.quick_plot import quick_plot
+        from netlab.report.draw.plot import quick_plot
 
         return quick_plot(self.summary(), x, hue, y)
 

@@ -13,7 +13,7 @@ from folders import REPORTS
 from made_readings import drawn_ns, of_round_trips, planned
 from made_streams import LESS, STEADY, Mbit, netlab, only_row, run_of, stream, stream_run, two
 
-from netlab.compare.judge import smallest_shown
+from netlab.compare.align import smallest_shown
 from netlab.compare.runs import compare_levels, compare_runs
 from netlab.errors import UsageError
 from netlab.findings.analysis import load

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from made_readings import plan_of
 from made_streams import LESS, STEADY, only_row, stream, stream_run, two
 
-from netlab.compare.matching import agreement
-from netlab.compare.runs import compare_runs
+from netlab.compare.runs import agreement, compare_runs
 from netlab.errors import UsageError
 from netlab.experiment.matrix import Link
 from netlab.findings.analysis import load

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.compare.align import AlignedPair
-from netlab.compare.judge import Judged, judge, smallest_shown
+from netlab.compare.align import AlignedPair, Judged, judge, smallest_shown
 from netlab.results.quantities import Quantity
 
 MBIT = Quantity("throughput", "Mbit/s", 1e6, "more", "less", lambda _: None)

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from made_streams import stream, stream_run
 
 from netlab.cli import cli
-from netlab.compare.check import Checked, check
-from netlab.compare.forbidden import NOT_LOOKED_FOR, FindingSentence, FindingSentences
+from netlab.compare.check import NOT_LOOKED_FOR, Checked, FindingSentence, FindingSentences, check
 from netlab.config.matrix_file import expectations_in, load_matrix
 from netlab.errors import ExpectationError, IncompleteRun, MatrixError
 from netlab.findings.analysis import Analysis

@@ -12,7 +12,7 @@ import pytest
 from made_readings import failure, plan_of, planned, result
 
 from netlab import cli
-from netlab.compare.judge import Judged
+from netlab.compare.align import Judged
 from netlab.compare.runs import Compared
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Value

@@ -17,9 +17,8 @@ from matplotlib import image
 from benchmarks.truth.recorded import RECORDINGS
 from netlab.findings.analysis import Analysis, load
 from netlab.report import Report, write_report
-from netlab.report.draw.address import drawing_address
-from netlab.report.draw.plot import Picture, drawn_each
-from netlab.report.draw.sizes import PAGE_WIDE
+from netlab.report.draw.plot import Picture, drawing_address, drawn_each
+from netlab.report.draw.style import PAGE_WIDE
 from netlab.report.language.wording import Wording
 from netlab.report.tables.charts import charts
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from netlab.report import forked_text as room
-from netlab.report.forked_text import forked_text
+from netlab import report as room
+from netlab.report import forked_text
 
 pytestmark = pytest.mark.lab
 

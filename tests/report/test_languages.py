@@ -19,8 +19,8 @@ from netlab.experiment.kinds import ROWS
 from netlab.experiment.records import REASONS
 from netlab.findings.analysis import load
 from netlab.messages import Message, _, counted, joined, sentence_case
-from netlab.report.language import catalogues, wording_in
-from netlab.report.language.catalogues import FOLDER, languages
+from netlab.report import language
+from netlab.report.language import FOLDER, languages, wording_in
 from netlab.report.language.wording import Wording
 from netlab.report.sections import parts_of
 
@@ -126,11 +126,11 @@ def test_a_catalogue_file_alone_adds_a_language_to_the_reports(
     (tmp_path / "fr.po").write_text(
         f'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8"\n\n{french}'
     )
-    monkeypatch.setattr(catalogues, "FOLDER", tmp_path)
+    monkeypatch.setattr(language, "FOLDER", tmp_path)
     assert languages() == ("en", "fr")
     run = load(copied(FIXTURES / "run-v1", tmp_path))
     page = write_undrawn(run, wording_in("fr")).read_text("utf-8")
-    catalogues.catalogue_of.cache_clear()
+    language.catalogue_of.cache_clear()
     assert '<html lang="fr">' in page
     assert "Couverture</h2>" in page
 

@@ -17,8 +17,7 @@ from made_reports import RECORDED, copied
 
 from netlab.findings.analysis import load
 from netlab.report import write_report
-from netlab.report.language import wording_in
-from netlab.report.language.catalogues import languages
+from netlab.report.language import languages, wording_in
 from netlab.report.tables.elements import (
     Chart,
     Part,
@@ -30,8 +29,7 @@ from netlab.report.tables.elements import (
     grid_table,
     throughput_cell,
 )
-from netlab.report.write.latex import LatexWords, document
-from netlab.report.write.latex_prose import latex_prose
+from netlab.report.write.latex import LatexWords, document, latex_prose
 from netlab.results.layout import TableColumn
 
 HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' --- ?` !`"

@@ -21,7 +21,7 @@ from netlab.errors import MatrixError
 from netlab.experiment.hosts import is_by_name, labels_of
 from netlab.experiment.records import REASONS
 from netlab.findings.analysis import Analysis
-from netlab.report.language.catalogues import FOLDER
+from netlab.report.language import FOLDER
 from netlab.results.labels import NAMING
 from netlab.results.run import Run
 from netlab.store.plan import stated_facts_of

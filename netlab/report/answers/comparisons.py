@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netlab.compare.judge import Judged
+from netlab.compare.align import Judged
 from netlab.experiment.cells import Comparison
 from netlab.messages import _, joined, sentence_case
 from netlab.report.answers.answer import AnswerLine

@@ -25,7 +25,7 @@ from netlab.report.sections.comparisons import judged_of
 from netlab.report.text import summary
 
 if TYPE_CHECKING:
-    from netlab.compare.judge import Judged
+    from netlab.compare.align import Judged
     from netlab.experiment.cells import Comparison
     from netlab.experiment.records import Record
     from netlab.findings.analysis import Analysis

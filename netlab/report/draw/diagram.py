@@ -6,34 +6,383 @@ link's framing allows. A share is a value in per cent of the ceiling.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from netlab.report.draw.axes import (
-    TICK_INCHES,
-    scale_shares,
-    scale_x,
-    scale_y,
-    x_range,
-    y_labels_inches,
+from netlab.report.draw.style import (
+    CEILING_DASHES,
+    DASHES,
+    HATCHES,
+    INK,
+    LOOKS,
+    MARKERS,
+    PAPER,
+    POINTS_AN_INCH,
+    QUIET,
+    Format,
+    lines_of,
+    width_inches,
 )
-from netlab.report.draw.bars import draw_bars
-from netlab.report.draw.curves import draw_ceiling, draw_curve
-from netlab.report.draw.legend import draw_legend, legend_of
-from netlab.report.draw.lettering import lines_of, width_inches
-from netlab.report.draw.palette import INK
-from netlab.report.draw.sizes import Format
-from netlab.report.tables.elements import Chart, ChartPanel
+from netlab.report.tables.chart_panels import share_range
+from netlab.report.tables.elements import Chart, ChartPanel, Curve, Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_MANY_TICKS = 10
+_GAP_EM = 0.9
+"""Minimum gap between the labels of two ticks. A label that is closer to the label before is left
+out."""
+_BESIDE_BARS = 0.6
+"""Room beside the first and the last group of bars, as a multiple of the distance between two
+groups."""
+_WITH_WORDS = 1.22
+"""Top of an axis as a multiple of its highest value, if words are above the values."""
+TICK_INCHES = 0.1
+"""Length of a tick with the gap between the tick and its label."""
+_DECADE_INCHES = 0.6
+"""A decade of a logarithmic axis has a single label if its height is at most this."""
+_LEAST_RANGE = 0.1
+"""Minimum range of an axis that does not begin at zero, as a share of the highest value."""
+
+
+def scale_x(axes: Axes, chart: Chart, form: Format, wide_inches: float) -> None:
+    """Scale the x axis to include all values of the chart. ``wide_inches``: width of the axes."""
+    if chart.log_x:
+        axes.set_xscale("log", base=2)
+    size_pt = form.small_pt if len(chart.x_ticks) > _MANY_TICKS else form.legend_pt
+    low, high = x_range(chart)
+    axes.set_xticks([x for x, _ in chart.x_ticks], tick_labels(chart, size_pt, wide_inches))
+    axes.set_xticks([], minor=True)
+    axes.tick_params(axis="x", labelsize=size_pt)
+    axes.set_xlim(low, high)
+
+
+def x_range(chart: Chart) -> tuple[float, float]:
+    """(lowest, highest) of the x axis."""
+    low = chart.x_ticks[0][0]
+    high = max(chart.x_ticks[-1][0], *(x for line in chart.lines for x, _ in line.points))
+    if chart.log_x:
+        return low / 1.3, high * 1.3
+    margin = _BESIDE_BARS if chart.as_bars else 0.03 * (high - low)
+    return low - margin, high + margin
+
+
+def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
+    """Scale the y axis to include all values and intervals, in the same way for each panel."""
+    low, high = _y_range(chart)
+    if chart.log_y and low > 0:
+        from matplotlib.ticker import LogLocator, NullFormatter
+
+        axes.set_yscale("log")
+        axes.set_ylim(low / 1.3, high * 1.3)
+        room = high_inches / max(math.log10(high / low), 1.0)
+        subs = (1.0, 2.0, 5.0) if room > _DECADE_INCHES else (1.0,)
+        axes.yaxis.set_major_locator(LogLocator(subs=subs))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    elif chart.from_zero:
+        axes.set_ylim(0, 1.06 * high or 1.0)
+    else:
+        # With a smaller range, the scatter of a constant line would fill the picture.
+        half = max(0.58 * (high - low), _LEAST_RANGE * high / 2)
+        axes.set_ylim((low + high) / 2 - half, (low + high) / 2 + half)
+    _finish_y(axes, chart, form)
+
+
+def _y_range(chart: Chart) -> tuple[float, float]:
+    ends = [y for line in chart.ceilings for _, y in line.points if y is not None]
+    for line in chart.lines:
+        halves = line.half_widths or (None,) * len(line.points)
+        for (_, y), half in zip(line.points, halves, strict=False):
+            if y is not None:
+                ends += [y - (half or 0), y + (half or 0)]
+    return min(ends), max(ends)
+
+
+def scale_shares(axes: Axes, chart: Chart, form: Format) -> None:
+    """Scale a y axis of shares of the ceiling: 90 to 101 per cent, or wider if shares need it."""
+    low, high = share_range(chart)
+    axes.set_ylim(low, high)
+    axes.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
+    _finish_y(axes, chart, form)
+
+
+def _finish_y(axes: Axes, chart: Chart, form: Format) -> None:
+    axes.tick_params(axis="y", labelsize=form.legend_pt)
+    spell(axes.yaxis, chart.decimal_marker)
+
+
+def y_labels_inches(axes: Axes, size_pt: float) -> float:
+    """The width of the widest label at the ticks of the y axis."""
+    low, high = sorted(axes.get_ylim())
+    ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
+    labels = axes.yaxis.get_major_formatter().format_ticks(ticks)
+    return max((width_inches(label, size_pt) for label in labels), default=0.0)
+
+
+def scale_panel(axes: Axes, panel: Panel, decimal_marker: str, *, from_zero: bool = False) -> None:
+    """Set the y axis of a strip's panel.
+
+    If ``from_zero``, the axis goes from zero to the highest value, with room for words above.
+    Otherwise zero is in the middle of the axis, which goes to at least 1 in both directions.
+    """
+    most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
+    if from_zero:
+        axes.set_ylim(0, _WITH_WORDS * most or 1.0)
+    else:
+        axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
+    axes.locator_params(axis="y", nbins=4)
+    axes.ticklabel_format(axis="y", useOffset=False, style="plain")
+    spell(axes.yaxis, decimal_marker)
+
+
+def tick_labels(chart: Chart, size_pt: float, wide_inches: float) -> list[str]:
+    """The ticks' labels from left to right; a label that would overlap the label before is empty.
+
+    ``wide_inches``: width of the axes.
+    """
+    of = math.log if chart.log_x else float
+    low, high = map(of, x_range(chart))
+    gap = _GAP_EM * size_pt / POINTS_AN_INCH
+    labels: list[str] = []
+    end = -math.inf
+    for x, label in chart.x_ticks:
+        middle = (of(x) - low) / ((high - low) or 1.0) * wide_inches
+        half = width_inches(label, size_pt) / 2
+        has_room = middle - half - gap >= end
+        labels.append(label if has_room else "")
+        end = middle + half if has_room else end
+    return labels
+
+
+def spell(axis: Axis, decimal_marker: str) -> None:
+    """Make an axis write its figures with this decimal marker."""
+    if decimal_marker == ".":
+        return
+    from matplotlib.ticker import Formatter
+
+    plain = axis.get_major_formatter()
+
+    class Spelled(Formatter):
+        """Formats a figure as before, but with the other decimal marker."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return plain(x, pos).replace(".", decimal_marker)
+
+        def set_locs(self, locs: list[float]) -> None:
+            plain.set_locs(locs)
+
+    axis.set_major_formatter(Spelled())
+
+
+_FEW_POINTS = 40
+"""A line with more points than this has markers only at the ticks of the axis."""
+
+
+def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) -> None:
+    """Draw straight lines between measured points; a point without a value is a gap."""
+    look, many = line.place, len(line.points) > _FEW_POINTS
+    marked = [at for at, (x, _) in enumerate(line.points) if x in ticks]
+    axes.plot(
+        [x for x, _ in line.points],
+        [float("nan") if y is None else y for _, y in line.points],
+        label=line.label,
+        color=LOOKS[look % len(LOOKS)],
+        linestyle=DASHES[look % len(DASHES)] if line.joined else "none",
+        marker=MARKERS[look % len(MARKERS)] if line.marked else "",
+        linewidth=form.line_pt,
+        markersize=form.marker_pt,
+        markerfacecolor=PAPER if look % 2 else None,
+        markeredgewidth=1.1,
+        markevery=marked if many and line.joined else None,
+        clip_on=False,
+        zorder=3,
+    )
+    _draw_intervals(axes, line)
+
+
+def _draw_intervals(axes: Axes, line: Curve) -> None:
+    """Draw the interval of each point's mean, if the interval is known."""
+    points = [
+        (x, y, half)
+        for (x, y), half in zip(line.points, line.half_widths, strict=False)
+        if y is not None and half is not None
+    ]
+    if points:
+        places, values, halves = zip(*points, strict=True)
+        axes.errorbar(
+            places,
+            values,
+            yerr=halves,
+            fmt="none",
+            ecolor=LOOKS[line.place % len(LOOKS)],
+            elinewidth=0.9,
+            capsize=2.4,
+            zorder=3,
+        )
+
+
+def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
+    """Draw a ceiling as a thin grey line.
+
+    A ceiling that is not horizontal also has a short thick mark at each tick of the axis.
+    """
+    axes.plot(
+        [x for x, _ in ceiling.points],
+        [float("nan") if y is None else y for _, y in ceiling.points],
+        label=ceiling.label,
+        color=QUIET,
+        linestyle=CEILING_DASHES[ceiling.place % len(CEILING_DASHES)],
+        linewidth=0.9,
+        zorder=2,
+    )
+    levels = {y for _, y in ceiling.points}
+    if len(levels) > 1:
+        at = dict(ceiling.points)
+        points = [(x, y) for x in ticks if (y := at.get(x)) is not None]
+        axes.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            color=QUIET,
+            linestyle="none",
+            marker="_",
+            markersize=13,
+            markeredgewidth=1.6,
+            zorder=2,
+        )
+
+
+_WIDE = 0.8
+"""Width of a group of bars, as a share of the distance between the middles of two groups."""
+
+
+def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> None:
+    """Draw the curves of a chart as bars, and its ceilings as lines across each group of bars.
+
+    The x values of two groups differ by a whole number. A point without a value is a gap.
+    """
+    wide = _WIDE / max(1, len(lines))
+    for number, line in enumerate(lines):
+        shift = wide * (number - (len(lines) - 1) / 2)
+        points = [(x, y) for x, y in line.points if y is not None]
+        axes.bar(
+            [x + shift for x, _ in points],
+            [y for _, y in points],
+            width=0.94 * wide,
+            label=line.label,
+            color=LOOKS[line.place % len(LOOKS)],
+            hatch=HATCHES[line.place % len(HATCHES)] or None,
+            edgecolor=PAPER,
+            linewidth=0.6,
+            zorder=2,
+        )
+    for ceiling in ceilings:
+        points = [(x, y) for x, y in ceiling.points if y is not None]
+        axes.hlines(
+            [y for _, y in points],
+            [x - _WIDE / 2 - 0.03 for x, _ in points],
+            [x + _WIDE / 2 + 0.03 for x, _ in points],
+            label=ceiling.label,
+            color=QUIET,
+            linestyle=CEILING_DASHES[ceiling.place % len(CEILING_DASHES)],
+            linewidth=1.6,
+            zorder=3,
+        )
+
+
+_Number = TypeVar("_Number", int, float)
+
+_HANDLE_EM, _HANDLE_GAP_EM, _COLUMN_GAP_EM = 3.0, 0.6, 1.4
+_BETWEEN_EM = 0.45
+_EDGE_INCHES = 0.04
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """The labels below a diagram."""
+
+    labels: tuple[str, ...]
+    """Texts of the labels, broken into lines."""
+    columns: int
+    high_inches: float
+    """Height of the legend; 0 if there are no labels."""
+
+
+def legend_of(labels: Sequence[str], form: Format) -> Legend:
+    """A legend with as many columns as fit; a label wider than the picture is broken into lines."""
+    if not labels:
+        return Legend((), 0, 0.0)
+    em = form.legend_pt / POINTS_AN_INCH
+    room = form.width_inches - 4 * _EDGE_INCHES
+    handle = (_HANDLE_EM + _HANDLE_GAP_EM) * em
+    texts = tuple(lines_of(label, form.legend_pt, room - handle) for label in labels)
+    widths = [handle + width_inches(label, form.legend_pt) for label in texts]
+    columns = len(texts)
+    while columns > 1 and _wide(widths, columns, _COLUMN_GAP_EM * em) > room:
+        columns -= 1
+    # Use fewer columns if that needs no more lines: then the last line is fuller.
+    columns = -(-len(texts) // -(-len(texts) // columns))
+    lines = [label.count("\n") + 1 for label in texts]
+    most = max(
+        _LINE_EM * sum(column) + _BETWEEN_EM * (len(column) - 1)
+        for column in _columns(lines, columns)
+    )
+    return Legend(texts, columns, most * em)
+
+
+def draw_legend(figure: Figure, legend: Legend, handles: Sequence[Any], form: Format) -> None:
+    """Draw a legend at the lower edge. ``handles``: matplotlib's symbols, one per label."""
+    if not legend.labels:
+        return
+    high = figure.get_figheight()
+    figure.legend(
+        handles=list(handles),
+        labels=list(legend.labels),
+        loc="lower center",
+        bbox_to_anchor=(0.5, _EDGE_INCHES / high),
+        ncols=legend.columns,
+        handlelength=_HANDLE_EM,
+        handletextpad=_HANDLE_GAP_EM,
+        columnspacing=_COLUMN_GAP_EM,
+        labelspacing=_BETWEEN_EM,
+        fontsize=form.legend_pt,
+        borderpad=0,
+        borderaxespad=0,
+    )
+
+
+def _wide(widths: Sequence[float], columns: int, gap: float) -> float:
+    return sum(max(column) for column in _columns(widths, columns)) + gap * (columns - 1)
+
+
+def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
+    """The numbers by column, as matplotlib fills columns: the first columns may have one more."""
+    least, more = divmod(len(numbers), columns)
+    starts = [least * at + min(at, more) for at in range(columns + 1)]
+    return [numbers[start:end] for start, end in pairwise(starts)]
+
+
 EDGE_INCHES = 0.05
 """Distance between the edge of a picture and its contents."""
 _LINE_EM = 1.25
-_POINTS_AN_INCH = 72
 _TICK_ROOM = 1.6
 """Maximum width of an x tick's label, as a multiple of the left margin."""
 _ROW_GAP_INCHES = 0.14
@@ -238,4 +587,4 @@ def _labelled(placed: Sequence[Sequence[Axes]]) -> Iterator[tuple[str, Any]]:
 
 
 def _line_inches(size_pt: float) -> float:
-    return _LINE_EM * size_pt / _POINTS_AN_INCH
+    return _LINE_EM * size_pt / POINTS_AN_INCH

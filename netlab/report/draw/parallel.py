@@ -24,7 +24,7 @@ from typing import IO
 
 from netlab.interpreter import with_this_netlab
 from netlab.report.draw.plot import Job, Picture, drawn_each, make_ready
-from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
+from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
 
 _MANY = 6

@@ -1,32 +1,31 @@
-"""Charts → SVG, PNG and PDF, the same bytes each time.
-
-Each chart is drawn in the width of a page and, on request, also in the width of one column of a
-two-column page. Pictures are meant to be shown unscaled; then their letters are as large as those
-of a caption.
-"""
+"""Charts → pictures as SVG, PNG and PDF, and the chart that a notebook shows."""
 
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
-from netlab.report.draw.address import drawing_address
 from netlab.report.draw.diagram import diagram_of, empty_figure
-from netlab.report.draw.heat_map import draw_heat_map, heat_map_inches
-from netlab.report.draw.lettering import FAMILY
-from netlab.report.draw.palette import GRID, INK, QUIET
-from netlab.report.draw.sizes import PAGE_WIDE, Format
-from netlab.report.draw.strips import strip_of
+from netlab.report.draw.heat_map import draw_heat_map, heat_map_inches, strip_of
+from netlab.report.draw.style import FAMILY, GRID, INK, PAGE_WIDE, QUIET, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
+from netlab.results.core import Frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    Drawn: TypeAlias = Axes
 
 _PNG_DPI = 170
 _PACKED = {"compress_level": 3}
@@ -151,3 +150,92 @@ def _picture(chart: Chart | Strip | HeatMap, form: Format) -> Picture:
     wide, high = (round(_PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
     address = drawing_address(svg.getvalue()) if form == PAGE_WIDE else ""
     return Picture(chart, svg.getvalue(), address, png.getvalue(), pdf.getvalue(), wide, high)
+
+
+_ASIDE = re.compile(r"<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)
+_BETWEEN_TAGS = re.compile(r">\s+<")
+_SPACES = re.compile(r"\s+")
+_BEFORE_A_LETTER = re.compile(r" ?([MLQCZz]) ?(?=[-\d\"])| (?=\")")
+_PATH = re.compile(r' d="[^"]*"')
+_NUMBERS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
+_PLAIN = " !'()*+,-./:;<=>@[]^_`{|}~?"
+"""Characters that need no escape in a data URL between double quotes."""
+
+
+def drawing_address(svg: bytes) -> str:
+    """The SVG as ``data:image/svg+xml,…``, without double quotes and ampersands.
+
+    Coordinates are rounded to a hundredth of a point.
+    """
+    text = _BETWEEN_TAGS.sub("><", _ASIDE.sub("", svg.decode("utf-8"))).strip()
+    text = _SPACES.sub(" ", _NUMBERS.sub(_rounded, text))
+    text = _PATH.sub(lambda path: _BEFORE_A_LETTER.sub(r"\1", path[0]), text)
+    return "data:image/svg+xml," + quote(text.replace("'", "&#39;").replace('"', "'"), _PLAIN)
+
+
+def _rounded(match: re.Match[str]) -> str:
+    """A coordinate with two decimals. The scale factor of letters, ``scale(…)``, is unchanged.
+
+    Letters are drawn some thousand units high, so a rounded scale would change their size.
+    """
+    number = match[0]
+    return number if number.startswith("scale") else f"{float(number):.2f}".rstrip("0").rstrip(".")
+
+
+WIDE = 100
+"""From this ratio of the largest x to the smallest x upwards, the x axis is logarithmic."""
+
+
+def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
+    """Draw means over the column ``x``, a line for each value of the column ``hue``.
+
+    ``summary``: the result of ``netlab.results.core.summary_of``. Bars are 95 % intervals. If
+    several cells have the same ``x`` and ``hue``, the mean of these cells is drawn, without a bar,
+    and the title names the settings in which they differ. Raises ValueError for an unknown column
+    or quantity, and if there is no result.
+    """
+    import matplotlib.pyplot as plt
+
+    if summary.empty:
+        raise ValueError("there is no result to draw")
+    columns = [name for name in summary.columns if name not in ("n", "mean", "low", "high", "unit")]
+    for name in (x, hue):
+        if name not in columns:
+            raise ValueError(f"{name!r} is no column to draw by; there are {', '.join(columns)}")
+    quantities = list(dict.fromkeys(summary["quantity"]))
+    if y is not None and y not in quantities:
+        raise ValueError(f"{y!r} was not measured; there are {', '.join(quantities)}")
+    rows = summary[summary["quantity"] == (y or quantities[0])].dropna(subset=[x])
+    _, axes = plt.subplots()
+    for level, line in rows.groupby(hue, sort=False, dropna=False):
+        _draw(axes, line, x, str(level))
+    first = rows.iloc[0]
+    unit = f", {first['unit']}" if first["unit"] else ""
+    pooled = [name for name in columns if name not in (x, hue, "quantity")]
+    pooled = [name for name in pooled if rows.groupby([x, hue])[name].nunique().max() > 1]
+    if pooled:
+        axes.set_title(f"means over {', '.join(pooled)}")
+    axes.set_xlabel(x)
+    axes.set_ylabel(f"{first['quantity']}{unit}")
+    axes.set_ylim(bottom=0)
+    places = rows[x]
+    if places.dtype != "string" and places.min() > 0 and places.max() >= WIDE * places.min():
+        axes.set_xscale("log", base=2)
+    axes.legend(title=hue)
+    picture: Axes = axes
+    return picture
+
+
+def _draw(axes: Any, line: Frame, x: str, label: str) -> None:
+    if line[x].duplicated().any():
+        # Several cells with the same x are drawn as one mean, which has no interval.
+        line = (
+            line.groupby(x, as_index=False, sort=False)["mean"].mean().assign(low=None, high=None)
+        )
+    line = line.sort_values(x)
+    means = line["mean"].astype(float)
+    # A mean of fewer than three trials has no interval, so it has no bar.
+    below = (means - line["low"].astype("Float64").fillna(means)).astype(float)
+    above = (line["high"].astype("Float64").fillna(means) - means).astype(float)
+    places = line[x].astype(str if line[x].dtype == "string" else float)
+    axes.errorbar(places, means, yerr=[below, above], marker="o", capsize=3, label=label)

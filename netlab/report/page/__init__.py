@@ -3,36 +3,33 @@
 The content security policy of the page allows only the page's own script and style sheet, by their
 hashes, and forbids network connections. So text from a host or a file can neither run as a script
 nor connect.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import STATUSES, Record, Status
-from netlab.messages import _, counted, joined
+from netlab.messages import Message, _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
-from netlab.report.page.cell_findings import findings_by_cell
-from netlab.report.page.chart_data import packed_charts
-from netlab.report.page.environment import environment
-from netlab.report.page.first import First, anchors, downloads, strip
-from netlab.report.page.methods import methods
-from netlab.report.page.opening import opening
-from netlab.report.page.repeat import repeat_words
-from netlab.report.page.script_words import script_words
-from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
+from netlab.report.page.coverage import environment
+from netlab.report.page.first import First, anchors, downloads, opening, strip
+from netlab.report.page.small_charts import findings_by_cell
+from netlab.report.tables.elements import Chart, Curve, GridTable, HeatMap, Part, Strip
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
+from netlab.results.load_timeline import short
+from netlab.results.run import Run
 from netlab.units import format_rate
 from netlab.version import VERSION
 
@@ -215,3 +212,287 @@ def _findings_of(section: TableSection, findings: Mapping[str, Sequence[str]]) -
     """The findings of all cells of a section, each once."""
     cells = dict.fromkeys(record.cell for record in section.grid.records)
     return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))
+
+
+def methods(records: Sequence[Record], link: Link | None, *, source: str | None) -> tuple[str, ...]:
+    """A paragraph for each kind of figure, and for each unknown fact."""
+    paragraphs = list(_IMPORTED if source is not None else _MEASURED)
+    paragraphs.append(_MEANS)
+    if len(records) > len({record.cell for record in records}):
+        paragraphs.append(_REPEATS)
+    paragraphs.append(_WITH_LINK if link is not None else _WITHOUT_LINK)
+    engines = dict.fromkeys(
+        str(record.settings["engine"]) for record in records if "engine" in record.settings
+    )
+    if engines:
+        paragraphs.append(
+            _(
+                "The figures of {engines} are those that the tool printed for its receiver, by the "
+                "tool’s own clock. The details of a cell have the tool’s version, and what it did "
+                "otherwise than the cell requests.",
+                engines=joined(", ", engines),
+            )
+        )
+    if any(record.settings.get("direction") == "both" for record in records):
+        paragraphs.append(_BOTH)
+    if any(record.same_host for record in records):
+        paragraphs.append(_SAME_HOST)
+    streams = {
+        _("{protocol} of {pairing}", protocol=record.protocol, pairing=record.pairing): None
+        for record in records
+        if "opening" not in record.settings
+        and any(flow.connected_by == "server" for flow in record.flows.values())
+    }
+    if streams:
+        paragraphs.append(
+            _(
+                "Where a firewall blocks connections to the server, the server connects "
+                "instead. It then decides whether TCP timestamps are used, which changes the "
+                "MSS ({streams}).",
+                streams=joined(", ", streams),
+            )
+        )
+    return tuple(paragraphs)
+
+
+_MEASURED = (
+    _(
+        "Throughput is the payload that the receiver read between two of its receive "
+        "calls, divided by the time between them on the receiver’s clock. The bytes of "
+        "the call that starts the clock are not counted. Mbit/s means 10⁶ bit/s."
+    ),
+    _(
+        "Message size is the number of bytes handed to one send call. TCP has no "
+        "packets, and a UDP message may be several frames. The socket buffer is the "
+        "size requested for both buffers at both ends. The exported table (netlab "
+        "export) has the effective sizes."
+    ),
+    _(
+        "A UDP message is lost if its sequence number never arrives: sent = received + "
+        "lost, over the whole test and after the queues have drained."
+    ),
+)
+_IMPORTED = (
+    _(
+        "These figures come from a document and are kept digit for digit; netlab "
+        "measured none of them. Mbit/s means 10⁶ bit/s; the document may write it "
+        "differently."
+    ),
+    _(
+        "What the document does not state is unknown: TCP options and segment size, "
+        "effective buffer sizes, lost messages, facts of the hosts. A place that it "
+        "leaves empty was not measured. It stays blank, and no mean counts it as zero."
+    ),
+)
+_MEANS = _(
+    "A blank is never a zero: its footnote states why there is no figure. Means and "
+    "medians are taken over the cells that have a figure; the number of these "
+    "cells is in parentheses. It differs between columns, and a mean of few cells "
+    "is less certain."
+)
+_REPEATS = _(
+    "The figure of a cell is the mean of its trials; their number is in "
+    "parentheses. From three trials upwards the mean has an interval, by Student’s "
+    "t on the trials."
+)
+_WITH_LINK = _(
+    "The wire ceiling is the highest payload rate that the link’s framing allows. "
+    "It takes into account preamble, header, checksum and gap of each frame, IP and "
+    "transport headers, and the fragments of a long UDP message. Clocks differ, so "
+    "a figure counts as above the ceiling only if it exceeds it by more than 0.1 % "
+    "(0.2 % for printed tables). Acknowledgements are not counted: if data flows "
+    "both ways, the ceiling is an upper bound."
+)
+_WITHOUT_LINK = _("The link’s rate was not stated, so there are no wire ceilings.")
+_BOTH = _(
+    "Tests that send both ways have two receivers, each with its own clock. Each "
+    "direction has its own columns; the directions are not added."
+)
+_SAME_HOST = _(
+    "If server and client are the same host, the traffic crosses no cable. Such "
+    "pairings are labelled, have no wire ceiling, and are not averaged with others."
+)
+
+
+FOLDER, KEY = "{folder}", "{key}"
+"""Placeholders that the script replaces by the run's folder and the cell's key."""
+INVENTORY = "HOSTS.yaml"
+"""Placeholder for the inventory (the file that describes the hosts), if the run names none."""
+
+
+def repeat_words(run: Run) -> tuple[str, ...]:
+    """Words of the command; empty for an imported run, which cannot be measured again.
+
+    A run that recorded its requested options is resumed. For an older run the command repeats all
+    options of the last session except the inventory, which the run did not record.
+    """
+    plan = run.plan
+    if plan.source is not None or not plan.matrix_text:
+        return ()
+    again = ("--redo", KEY)
+    if any(note.kind == "asked" for note in run.stored.notes):
+        return ("netlab", "resume", FOLDER, *again)
+    overrides = run.sessions[-1].get("overrides") if run.sessions else None
+    options = overrides.items() if isinstance(overrides, dict) else ()
+    return (
+        *("netlab", "run", f"{FOLDER}/matrix.yaml", "--hosts", INVENTORY, "--into", FOLDER),
+        *(word for name, value in options for word in ("--set", f"{name}={value}")),
+        *again,
+    )
+
+
+_WORDS: Mapping[str, Message] = {
+    "trials": _("Trials"),
+    "trial": _("trial"),
+    "trial_number": _("trial {number}"),
+    "attempt": _("{trial} (attempt {attempt})"),
+    "ended": _("ended"),
+    "began": _("began"),
+    "why": _("why there is no result"),
+    "asked": _("requested"),
+    "effective": _("effective"),
+    "asked_and_effective": _("Settings: requested and effective values"),
+    "differs": _("(not as requested)"),
+    "seen": _("seen in trials"),
+    "rests": _("evidence"),
+    "evidence": _("Figures of this finding, units in their names"),
+    "figure": _("figure"),
+    "repeat": _("Measure this cell again:"),
+    "copy": _("copy"),
+    "copied": _("copied"),
+    "selected": _("selected: copy it by the keyboard"),
+    "setting": _("setting"),
+    "value": _("value"),
+    "values": _("Values of the record, units in their names"),
+    "filter": _("Show names that contain"),
+    "filter_rows": _("Show rows that contain"),
+    "sort": _("sort by this column"),
+    "measured": _("All measured values: {number}"),
+    "line": _("{line}: {number} points, {least} to {most}, mean {mean}"),
+    "chart": _("{title}, {unit}. {lines}."),
+    "chart_and_ceiling": _("{title}, {unit}. {lines}. Wire ceiling {ceiling}."),
+    "marked": _("At {from} s: {word}."),
+    "means": _("means"),
+    "trial_mean": _("trial {number}: mean {mean}"),
+    "mean_interval": _("mean {mean}, 95 % interval {low} to {high}"),
+    "ceiling": _("wire ceiling {ceiling}"),
+    "explore": _("Point at the chart, or tap on it, for its figures."),
+    "explore_keys": _(
+        "The left and right arrow keys move from point to point, up and down from line "
+        "to line; plus and minus zoom, 0 shows the whole chart."
+    ),
+    "explore_map_keys": _("The arrow keys move from place to place."),
+    "spot": _("{row}, {column}: {value} {unit}"),
+    "spot_blank": _("{row}, {column}: no figure"),
+    "whole": _("whole chart"),
+    "share": _("share of the ceiling"),
+    "logarithmic": _("logarithmic"),
+    "zoom_in": _("zoom in"),
+    "zoom_out": _("zoom out"),
+    "not_shown": _("This cell cannot be shown"),
+    "not_unpacked": _(
+        "This browser could not unpack the page’s records ({error}). Use a newer "
+        "browser; or netlab export, which writes the records as a table."
+    ),
+}
+"""The script fills in the values in braces."""
+
+
+def script_words(wording: Wording) -> str:
+    """All texts as JSON, by the names that the script uses for them."""
+    texts = {name: wording.text(words) for name, words in _WORDS.items()}
+    return json.dumps(texts, separators=(",", ":"), ensure_ascii=False)
+
+
+def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
+    """Gzipped JSON in base64: an object for each chart, by the chart's name. The same charts give
+    the same bytes. Empty if the script can draw none of the charts."""
+    by_name = {chart.name: data for chart in charts if (data := _data(chart)) is not None}
+    if not by_name:
+        return ""
+    text = json.dumps(by_name, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode("ascii"), 6, mtime=0)).decode("ascii")
+
+
+def _data(chart: Chart | Strip | HeatMap) -> dict[str, Any] | None:
+    match chart:
+        case HeatMap():
+            return _map(chart)
+        case Strip():
+            lines = [line for panel in chart.panels for line in panel.lines]
+            return _strip(chart) if _can_be_explored(lines) else None
+        case _:
+            explorable = not chart.as_bars and _can_be_explored([*chart.lines, *chart.ceilings])
+            return _diagram(chart) if explorable else None
+
+
+def _can_be_explored(curves: Sequence[Curve]) -> bool:
+    """Whether there is any figure, and each line runs from left to right."""
+    return any(y is not None for curve in curves for _x, y in curve.points) and all(
+        x < next_x for curve in curves for (x, _), (next_x, _) in pairwise(curve.points)
+    )
+
+
+def _diagram(chart: Chart) -> dict[str, Any]:
+    panels = [(panel.title, panel.lines) for panel in chart.panels] or [("", chart.lines)]
+    ceilings = _lines(chart.ceilings)
+    return {
+        "title": chart.title,
+        "x": chart.x_label,
+        "ticks": [[short(x), label] for x, label in chart.x_ticks],
+        "logX": chart.log_x,
+        "logY": chart.log_y,
+        "fromZero": chart.from_zero,
+        "panels": [
+            {**_panel(title, chart.unit, lines), "quantity": chart.quantity, "ceilings": ceilings}
+            for title, lines in panels
+        ],
+    }
+
+
+def _strip(strip: Strip) -> dict[str, Any]:
+    panels = [_panel(panel.title, panel.unit, panel.lines) for panel in strip.panels]
+    return {
+        "title": strip.title,
+        "x": strip.x_label,
+        "ticks": [],
+        "fromZero": strip.from_zero,
+        "bands": [[short(band.from_x), short(band.until_x), band.label] for band in strip.bands],
+        "panels": panels,
+    }
+
+
+def _panel(title: str, unit: str, lines: Sequence[Curve]) -> dict[str, Any]:
+    return {"title": title, "unit": unit, "quantity": "", "lines": _lines(lines), "ceilings": []}
+
+
+def _lines(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": curve.label,
+            "place": curve.place,
+            "joined": curve.joined,
+            "x": [short(x) for x, _y in curve.points],
+            "y": _places(y for _x, y in curve.points),
+            "half": _places(curve.half_widths),
+        }
+        for curve in curves
+    ]
+
+
+def _map(chart: HeatMap) -> dict[str, Any]:
+    return {
+        "title": chart.title,
+        "unit": chart.unit,
+        "x": chart.x_label,
+        "y": chart.y_label,
+        "rows": chart.rows,
+        "columns": chart.columns,
+        "values": [_places(row) for row in chart.values],
+        "inside": [_places(row) for row in chart.inside],
+        "insideLabel": chart.inside_label,
+    }
+
+
+def _places(values: Iterable[float | None]) -> list[float | None]:
+    return [None if value is None else short(value) for value in values]

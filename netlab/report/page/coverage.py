@@ -1,26 +1,30 @@
-"""Facts about a run for the page: numbers of trials by status, settings, hosts. No I/O.
-
-A session is one execution of ``netlab run`` or ``netlab resume``. A cell is one combination of
-test, pairing (server and client) and settings; a trial is one measurement of a cell, and a record
-is the data of one trial.
-"""
+"""Facts about a run for the page (trials by status, settings, hosts), and Jinja's environment."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.records import STATUSES, Record, Status
-from netlab.messages import _, counted, joined
+from netlab.messages import Message, _, counted, joined, sentence_case
+from netlab.report.language.wording import Wording
+from netlab.report.tables.elements import Chart, Table, TableLine
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
+from netlab.terminal import printable
 from netlab.units import plain_figures
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
     from netlab.store.plan import Plan
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _SHOWN_DETAILS = 3
 _SHOWN_ELSEWHERE = ("hosts",)
@@ -251,3 +255,65 @@ def _facts(facts_before: Mapping[str, Any], facts_after: Mapping[str, Any]) -> t
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def environment(folder: Path, wording: Wording) -> Environment:
+    """The environment for the templates in a folder. Messages are translated, and all text is
+    escaped, including text from a catalogue.
+    """
+    import jinja2
+    from markupsafe import escape
+
+    def said(value: object) -> object:
+        """A message in the page's language; text from hosts and files without terminal escapes and
+        without characters that change the direction of text."""
+        if isinstance(value, Message):
+            value = wording.text(value)
+        return printable(str(value), keep="\n\t") if type(value) in (str, Message) else value
+
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        finalize=said,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    templates.install_gettext_callables(  # type: ignore[attr-defined]
+        gettext=lambda words: escape(wording.gettext(words)),
+        ngettext=lambda singular, plural, number: escape(
+            wording.ngettext(singular, plural, number)
+        ),
+        newstyle=True,
+    )
+    templates.filters |= {
+        "digest": _digest,
+        "has_bars": _has_bars,
+        "has_shares": _has_shares,
+        "parts": _row_groups,
+        "said": said,
+        "sentence_case": sentence_case,
+    }
+    return templates
+
+
+def _digest(text: str) -> str:
+    """The hash of a script or style in the form of a Content-Security-Policy."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _has_shares(table: Table) -> bool:
+    return any(place.share for line in table.lines for place in line.places)
+
+
+def _has_bars(charts: Iterable[tuple[int, Chart]]) -> bool:
+    return any(chart.has_bars for _number, chart in charts)
+
+
+def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:
+    """The rows of a table's body and, if some rows summarise other rows, the rows of its foot."""
+    body = [row for row in rows if row.kind == "value"]
+    rest = [row for row in rows if row.kind != "value"]
+    return [("tbody", body), *([("tfoot", rest)] if rest else [])] if body else [("tbody", rest)]

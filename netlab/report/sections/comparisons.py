@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from netlab.compare.align import align_cells
-from netlab.compare.judge import Judged, judge_groups
+from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
 from netlab.experiment.records import Record

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from netlab.compare.forbidden import FindingSentence, FindingSentences
+from netlab.compare.check import FindingSentence, FindingSentences
 from netlab.findings.finding import Finding
 from netlab.findings.kinds.catalogue import expect_words, words_of
 from netlab.report.text.findings import sentence

@@ -1,14 +1,11 @@
-"""Tables, sheets and charts → one LaTeX document: booktabs, figures aligned by siunitx. No I/O.
-
-The document compiles as it is, and each table can be copied by itself. Long tables run over pages.
-A table that is too wide for the page is set in smaller type or, if need be, split into several.
-"""
+"""Tables and parts → a LaTeX document, in which siunitx sets every number that has a unit."""
 
 from __future__ import annotations
 
 import math
 import re
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,9 +13,215 @@ from functools import cached_property
 from netlab.messages import _
 from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table, TableCell
-from netlab.report.write.latex_escape import latex_text, shown_characters
-from netlab.report.write.latex_figures import figures
-from netlab.report.write.latex_prose import digits, latex_prose
+from netlab.terminal import printable
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "`": "{`}",
+    # After the end of a row, LaTeX would read these characters as options of the row's end.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "’": "'",
+    "‘": "`",
+    "“": "``",
+    "”": "''",
+    "„": ",,",
+    "–": "--",
+    "—": "---",
+    "…": r"\dots{}",
+    "\u00a0": "~",
+    "\u202f": r"\,",
+    "µ": r"$\mu$",
+    "μ": r"$\mu$",
+    "φ": r"$\varphi$",
+    "°": r"$^\circ$",
+    "²": "$^2$",
+    "³": "$^3$",
+    "⁶": "$^6$",
+    "⁹": "$^9$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "÷": r"$\div$",
+    "·": r"$\cdot$",
+    "−": "$-$",
+    "→": r"$\rightarrow$",
+    "←": r"$\leftarrow$",
+    "↔": r"$\leftrightarrow$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≠": r"$\neq$",
+    "≈": r"$\approx$",
+    "∞": r"$\infty$",
+    "√": r"$\surd$",
+}
+
+_LETTERS = frozenset("ÄÖÜäöüßÀÁÂÃÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕØÙÚÛÝàáâãåæçèéêëìíîïñòóôõøùúûýÿ")
+"""Letters that every engine has, even with LaTeX's oldest fonts."""
+
+_ACCENTS = {
+    "\u0300": "`",
+    "\u0301": "'",
+    "\u0302": "^",
+    "\u0303": "~",
+    "\u0304": "=",
+    "\u0306": "u",
+    "\u0307": ".",
+    "\u0308": '"',
+    "\u030a": "r",
+    "\u030b": "H",
+    "\u030c": "v",
+    "\u0327": "c",
+}
+
+
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ().:;/+=,-]|[-,](?=[-,])")
+
+
+def latex_text(text: str) -> str:
+    """LaTeX source that shows a text on one line; no part of the text is a command or a comment.
+
+    A character that not every engine can set is replaced by its code: ``[U+4E2D]``.
+    """
+    if not _NOT_PLAIN.search(text):
+        return text
+    # Some pairs, such as two hyphens or a question mark before a quote, would become one sign.
+    apart = re.sub(r"([-?!,'])(?=[-'`,])", "\\1\0", printable(text))
+    return "".join(map(_character, apart))
+
+
+def _character(character: str) -> str:
+    if character == "\0":
+        return "{}"
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if character.isascii() or character in _LETTERS:
+        return character
+    return _with_accent(character) or f"{_coded(character)}\\allowbreak{{}}"
+
+
+def _coded(character: str) -> str:
+    return f"{{[}}U+{ord(character):04X}{{]}}"
+
+
+def shown_characters(text: str) -> int:
+    """Number of visible characters of a text as ``latex_text`` writes it."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        1
+        if character.isascii()
+        or character in _SPECIAL
+        or character in _LETTERS
+        or _with_accent(character)
+        else 8
+        for character in printable(text)
+    )
+
+
+def _with_accent(character: str) -> str | None:
+    """A letter with its accent as a command, such as ``\\v{c}`` for ``č``.
+
+    ``None`` if the character is not an ASCII letter with one known accent.
+    """
+    parts = unicodedata.normalize("NFD", character)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
+        return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    return None
+
+
+_UNITS = {
+    "%": r"\percent",
+    "µs": r"\micro\second",
+    "us": r"\micro\second",
+    **{unit: unit for unit in ("h", "min", "s", "ms", "ns", "GHz", "MHz", "1/s", "frames/s")},
+    **{f"{prefix}bit/s": f"{prefix}bit/s" for prefix in ("", "k", "M", "G", "T")},
+    **{unit: unit for unit in ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")},
+    **{unit: unit for unit in ("byte", "bytes", "Byte", "byte/s", "Byte/s")},
+}
+"""Unit in the report → unit for siunitx, which prints text that is not a macro unchanged."""
+
+_GROUPS = ",.’\u00a0\u202f"
+"""Characters that group digits, or that are the decimal marker, in some language."""
+_UNGROUPED: dict[int, str] = dict.fromkeys(map(ord, _GROUPS), "")
+_NUMBER = r"[-−]?\d+(?:[{groups}]\d{{3}}(?!\d))*(?:{marker}\d+)?"
+_UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+
+
+def digits(text: str, marker: str) -> str | None:
+    """A figure in the form of siunitx, ``1488095.5`` for ``1.488.095,5``; ``None`` for words."""
+    plain = text.replace("−", "-").translate(_UNGROUPED | {ord(marker): "."})
+    return plain if re.fullmatch(r"-?\d+(\.\d+)?", plain) else None
+
+
+def latex_prose(text: str, marker: str = ".") -> str:
+    """LaTeX source as from ``latex_text``, but with ``94.10 Mbit/s`` as ``\\qty{94.10}{Mbit/s}``.
+
+    ``93.27 ± 0.48 Mbit/s`` is one quantity with its interval. ``marker`` is the decimal marker of
+    the text.
+    """
+    parts, at = [], 0
+    for match in _quantity(marker).finditer(text):
+        number = digits(match["number"], marker)
+        half = digits(match["half"], marker) if match["half"] else None
+        if number is None:
+            continue
+        parts.append(latex_text(text[at : match.start()]))
+        quantity = number if half is None else f"{number} +- {half}"
+        parts.append(rf"\qty{{{quantity}}}{{{_UNITS[match['unit']]}}}")
+        at = match.end()
+    return "".join([*parts, latex_text(text[at:])])
+
+
+def _quantity(marker: str) -> re.Pattern[str]:
+    groups = re.escape(_GROUPS.replace(marker, ""))
+    number = _NUMBER.format(groups=groups, marker=re.escape(marker))
+    return re.compile(
+        rf"(?<![\w.,/^-])(?P<number>{number})(?: ± (?P<half>{number}))?"
+        rf"[ \u00a0\u202f](?P<unit>{_UNIT})(?![\w/²³^])"
+    )
+
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+"""Names that are safe in an argument of LaTeX."""
+
+
+def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str = ".") -> list[str]:
+    """A figure for each chart, as wide as the text. LaTeX leaves out a figure whose PDF is not in
+    ``folder``.
+    """
+    return [_figure(chart, folder, marker) for chart in charts if _SAFE_NAME.fullmatch(chart.name)]
+
+
+def _figure(chart: Chart | Strip | HeatMap, folder: str, marker: str) -> str:
+    file = f"{folder}/{chart.name}.pdf"
+    unit = chart.unit if isinstance(chart, Chart) else ""
+    caption = latex_prose(", ".join(word for word in (chart.title, unit) if word), marker)
+    return "\n".join(
+        [
+            rf"\IfFileExists{{{file}}}{{%",
+            r"\begin{figure}[!htbp]",
+            r"\centering",
+            rf"\includegraphics[width=\textwidth,height=0.85\textheight,keepaspectratio]{{{file}}}",
+            rf"\caption{{{caption}}}",
+            r"\end{figure}}{}",
+            "",
+        ]
+    )
+
 
 CHARTS = "charts"
 """Folder of the charts, next to the document."""

@@ -22,12 +22,11 @@ from benchmarks.truth.written_histories import (
     write_history,
     write_run,
 )
-from netlab.compare.history.history import History, history_of
-from netlab.compare.history.read_runs import read_runs
+from netlab.compare.history import History, history_of, read_runs
 from netlab.experiment.matrix import Link
-from netlab.report.history.parts import part_of
+from netlab.report.history import part_of
 from netlab.report.language.translated import Translated
-from netlab.report.page.plain.history import history_page
+from netlab.report.page.plain import history_page
 from netlab.report.tables.elements import Chart
 from netlab.store.run_folder import RunFolder
 from netlab.version import VERSION

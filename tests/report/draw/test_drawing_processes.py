@@ -13,7 +13,7 @@ from made_reports import drawn_here
 from netlab.report.draw import parallel
 from netlab.report.draw.parallel import draw, drawing_of_several
 from netlab.report.draw.plot import Picture
-from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE
+from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
 from netlab.report.tables.elements import Chart, Curve, HeatMap
 
 pytestmark = pytest.mark.lab

@@ -21,10 +21,9 @@ from matplotlib.text import Text
 
 from netlab.findings.analysis import load
 from netlab.report import in_tables
-from netlab.report.draw.palette import MARKERS
 from netlab.report.draw.parallel import draw
 from netlab.report.draw.plot import Picture, figure_of, style
-from netlab.report.draw.sizes import COLUMN_WIDE, PAGE_WIDE, Format
+from netlab.report.draw.style import COLUMN_WIDE, MARKERS, PAGE_WIDE, Format
 from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.chart_panels import in_panels, with_shares

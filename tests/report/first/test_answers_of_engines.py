@@ -16,7 +16,7 @@ from netlab.findings.analysis import load
 from netlab.report import Report
 from netlab.report.answers import streams, trips
 from netlab.report.answers.first_screen import FirstLines
-from netlab.report.first_picture.heat import HeatPanel, Spot, heat_picture
+from netlab.report.first_picture.scenes import HeatPanel, Spot, heat_picture
 from netlab.report.language.wording import Wording
 from netlab.results.layout import lay_out
 

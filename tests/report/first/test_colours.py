@@ -13,8 +13,8 @@ from typing import TypeAlias
 import pytest
 from folders import ROOT
 
-from netlab.report.draw.palette import DASHES, HATCHES, HEAT, LOOKS, MARKERS, PAPER
-from netlab.report.first_picture.scene import LOOKS as LOOKS_OF_THE_PAGE
+from netlab.report.draw.style import DASHES, HATCHES, HEAT, LOOKS, MARKERS, PAPER
+from netlab.report.first_picture.scenes import LOOKS as LOOKS_OF_THE_PAGE
 
 Colour: TypeAlias = tuple[float, float, float]
 """Red, green and blue from 0 to 1, or CIELAB."""

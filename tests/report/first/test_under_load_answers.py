@@ -17,10 +17,9 @@ from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis
 from netlab.report import Report
 from netlab.report.answers import under_load
-from netlab.report.first_picture.scene import FirstPicture
+from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.language.wording import Wording
-from netlab.report.page.first import first_of
-from netlab.report.page.opening import opening
+from netlab.report.page.first import first_of, opening
 from netlab.report.page.small_charts import small_charts
 from netlab.report.text.answer import answer_of
 from netlab.store.plan import PlannedCell

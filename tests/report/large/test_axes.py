@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from draws import chance, drawn
 
-from netlab.report.large.axes import CLIENT, PAIRING, SERVER, axes_of, thinned, values_of
+from netlab.report.large import CLIENT, PAIRING, SERVER, axes_of, thinned, values_of
 from netlab.store.plan import PlannedCell
 
 

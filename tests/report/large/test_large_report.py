@@ -22,14 +22,13 @@ from pseudo_locale import Pseudo, Visible, names_of, omissions
 
 from netlab.cli import cli
 from netlab.findings.analysis import Analysis, load, load_cells
-from netlab.report import CELLS
+from netlab.report import CELLS, large
 from netlab.report.language.translated import Translated
 from netlab.report.language.wording import Wording
-from netlab.report.large import write
-from netlab.report.large.write import LargeReport, report_of
+from netlab.report.large import LargeReport, report_of
 from netlab.report.live import watch
 from netlab.report.text.finding_sentences import findings_json
-from netlab.results.arrow import large_run as large
+from netlab.results.arrow import large_run as large_runs
 from netlab.results.arrow.segment_writer import compact
 from netlab.store.journal_reading import WriterLock
 from netlab.store.status import status_of
@@ -87,7 +86,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A recorded run with segments, which counts as large; no chart is drawn."""
-    monkeypatch.setattr(large, "LARGE_TRIALS", 3)
+    monkeypatch.setattr(large_runs, "LARGE_TRIALS", 3)
     with undrawn():
         yield with_segments(REPORTS / "engines-lab", tmp_path)
 
@@ -178,14 +177,14 @@ def test_one_cell_of_a_large_run_has_a_full_report_in_its_own_folder(run: Path) 
 def test_json_findings_of_a_large_run_are_those_of_its_sampled_cells(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write, "SAMPLED_TRIALS", 40)
+    monkeypatch.setattr(large, "SAMPLED_TRIALS", 40)
     monkeypatch.setattr("netlab.findings.analysis.load", None)  # it reads the whole run
     sample = report_of(run, Wording()).sample
     result = CliRunner().invoke(cli, ["report", str(run), "--json"], catch_exceptions=False)
     assert json.loads(result.stdout) == json.loads(findings_json(sample))
     assert (
         f"the findings are about {len(sample.plan.cells)} cells of "
-        f"{len(large.large_run(run).plan.cells)}, evenly spaced on the axes"
+        f"{len(large_runs.large_run(run).plan.cells)}, evenly spaced on the axes"
     ) in result.stderr
     words = ["report", str(run), "--json", "--cell", sample.plan.cells[0].key]
     result = CliRunner().invoke(cli, words, catch_exceptions=False)

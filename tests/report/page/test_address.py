@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from urllib.parse import unquote
 
-from netlab.report.draw.address import drawing_address
+from netlab.report.draw.plot import drawing_address
 
 HOSTILE = b"""<?xml version="1.0" encoding="utf-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="100pt" viewBox="0 0 100 50">

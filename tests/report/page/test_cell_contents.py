@@ -15,11 +15,16 @@ from made_tcp_series import MadePath, chance, flow
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind
 from netlab.findings.tcp_series import recoveries_of
-from netlab.report.page.cell_findings import CellFinding, findings_by_cell
-from netlab.report.page.effective import effective_settings
-from netlab.report.page.repeat import INVENTORY, repeat_words
-from netlab.report.page.series_marks import MOST_MARKS, levels_of, marks_of
-from netlab.report.page.small_charts import small_charts
+from netlab.report.page import INVENTORY, repeat_words
+from netlab.report.page.cell_data import effective_settings
+from netlab.report.page.small_charts import (
+    MOST_MARKS,
+    CellFinding,
+    findings_by_cell,
+    levels_of,
+    marks_of,
+    small_charts,
+)
 from netlab.stats.summary import interval
 from netlab.store.run_folder import RunFolder
 

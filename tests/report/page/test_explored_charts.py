@@ -18,7 +18,7 @@ from made_readings import plan_of, planned, result
 from made_reports import RECORDED, write_undrawn
 
 from netlab.report.language import wording_in
-from netlab.report.page.chart_data import packed_charts
+from netlab.report.page import packed_charts
 from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
 
 AXE = ROOT / ".venv/axe/node_modules/axe-core/axe.min.js"

@@ -17,10 +17,9 @@ from netlab.findings.analysis import load
 from netlab.messages import _
 from netlab.report.language.translated import Translated
 from netlab.report.language.wording import Wording
-from netlab.report.page import SCRIPTS
-from netlab.report.page.environment import environment
-from netlab.report.page.opening import opening
-from netlab.report.page.script_words import script_words
+from netlab.report.page import SCRIPTS, script_words
+from netlab.report.page.coverage import environment
+from netlab.report.page.first import opening
 
 PAGE = Path(netlab.report.page.__file__).parent
 CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")

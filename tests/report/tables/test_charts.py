@@ -11,7 +11,7 @@ from made_reports import failure, make, planned, read_page, result, several_cell
 
 from netlab.findings.analysis import Analysis
 from netlab.report.draw.plot import drawn_each
-from netlab.report.draw.sizes import PAGE_WIDE
+from netlab.report.draw.style import PAGE_WIDE
 from netlab.report.tables.charts import MAX_CHARTS, charts
 from netlab.report.tables.elements import Chart, Curve
 from netlab.results.layout import lay_out

@@ -7,7 +7,7 @@ import io
 
 from made_grids import LINK, blank, reading, table_of, tables_of
 
-from netlab.report.page.methods import methods
+from netlab.report.page import methods
 from netlab.report.tables.elements import Chart, Part, Table
 from netlab.report.write.text import comma_separated, markdown, plain
 

@@ -1,1 +1,0 @@
-"""Histories: the same cell over many runs, with its change points, and a run against a history."""

@@ -1,1 +1,0 @@
-"""The report of a run with very many trials: means, heat maps and findings from its segments."""
