@@ -1,20 +1,7 @@
-"""The trials of a run that are due, that are measured again, or that run one search together.
+"""The trials of a run that are due or measured again, and the warnings about doubtful ones.
 
-A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
-execution of a cell, and its record is the stored result or failure. A round is the trials that run
-at the same time.
-
-Trials that are repeated although they have a result, and notes and messages with the reasons.
-
-The matrix can request that trials are repeated if a host lost CPU time to a hypervisor (`quiet`).
-An interruption (a time in which data stopped) with a proven cause in a host or a cable is always a
-reason for a repeat, up to a maximum number of attempts. A record is the stored result of one trial.
-
-Warnings about cells at the end of a session: disturbed, interrupted, or not precise enough.
-
-A cell is one combination of a pairing (two hosts), a kind of test and its settings; its trials are
-its repeated measurements. A trial is disturbed if a hypervisor took CPU time from a host, and
-interrupted if its data stopped. A session is one call of `netlab run` or `netlab resume`.
+A trial is disturbed if a hypervisor took CPU time from a host (`quiet` of the matrix can ask for a
+repeat), and interrupted if its data stopped (repeated if a host or a cable is the proven cause).
 """
 
 from __future__ import annotations
@@ -41,6 +28,9 @@ DISTURBED = "disturbed"
 
 INTERRUPTED = "interrupted"
 """Kind of the note about a trial that is repeated because a host or a cable stopped its data."""
+
+NOT_TIGHT = "not-tight"
+"""Kind of the note about a cell whose mean is not precise after the maximum number of trials."""
 
 CLOSED_BY_SILENCE = "_closed_by_silence"
 
@@ -121,10 +111,7 @@ def work_of(folder: RunFolder, cells: tuple[Cell, ...], options: Options, matrix
 def outstanding(
     folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` that must still be measured, according to the records.
-
-    ``redo``: keys of cells whose trials are all measured again.
-    """
+    """The trials of ``cells`` that must still be measured; of the cells in ``redo`` (keys), all."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
@@ -136,9 +123,8 @@ def disturbed(
 ) -> tuple[Trial, ...]:
     """The measured trials of ``cells`` that were disturbed or interrupted and may be tried again.
 
-    A trial is disturbed if a hypervisor took more CPU time from a host than ``quiet`` allows, and
-    interrupted if its data stopped. Every attempt that began counts toward the maximum number of
-    attempts, including an attempt without a result, which leaves no record.
+    Every attempt that began counts toward the maximum number of attempts, including an attempt
+    without a result, which leaves no record.
     """
     again = RepeatRule(quiet)
 
@@ -191,10 +177,6 @@ def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
     return participants
 
 
-NOT_TIGHT = "not-tight"
-"""Kind of the note about a cell whose mean is not precise after the maximum number of trials."""
-
-
 def flag(
     folder: RunFolder, cells: tuple[Cell, ...], steal_rule: StealRule | None, progress: Progress
 ) -> None:
@@ -208,20 +190,16 @@ def flag(
     stopped_trials = recorded_trials(folder, cells, lambda record: any(interruptions(record)), None)
     if stopped_trials:
         progress.warn([f"{in_which_data_stopped(len(stopped_trials))}: see the findings"])
-    progress.warn(_imprecise(folder, cells))
-
-
-def _imprecise(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
     rule = folder.plan.until
     noted = {note.data.get("cell") for note in folder.notes if note.kind == NOT_TIGHT}
     to_note = {cell.key for cell in cells} - noted
     imprecise = [
-        (cell.key, progress.trials)
+        (cell.key, reached.trials)
         for cell in folder.plan.cells
-        if cell.key in to_note and (progress := folder.progress(cell)).precise is False
+        if cell.key in to_note and (reached := folder.progress(cell)).precise is False
     ]
     if rule is None or not imprecise:
-        return ()
+        return
     for key, trials in imprecise:
         with shielded():
             folder.note(
@@ -232,10 +210,7 @@ def _imprecise(folder: RunFolder, cells: tuple[Cell, ...]) -> Iterable[str]:
                 within=rule.within,
                 confidence=rule.confidence,
             )
-    cell_words = (
-        imprecise[0][0]
-        if len(imprecise) == 1
-        else f"{imprecise[0][0]} and {len(imprecise) - 1} more"
-    )
-    width = format_share(rule.within)
-    return (f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}",)
+    width, more = format_share(rule.within), len(imprecise) - 1
+    cell_words = f"{imprecise[0][0]} and {more} more" if more else imprecise[0][0]
+    sentence = f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}"
+    progress.warn([sentence])

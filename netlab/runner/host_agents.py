@@ -1,13 +1,6 @@
 """Agents on the hosts of a run: connect, lock, reconnect after a loss, and close.
 
-An agent is a running probe, the program of netlab on a host. It holds the lock of its host, so that
-no other run measures with the host at the same time.
-
-Orphans: agents that still run and hold their host's lock after this session lost them.
-
-An agent is the program of netlab on a host. It is lost if its connection breaks.
-
-Messages about a step that takes long because there are many hosts.
+An agent holds the lock of its host, so that no other run measures with the host meanwhile.
 """
 
 from __future__ import annotations
@@ -51,7 +44,9 @@ Identity = tuple[str, str]
 
 
 class Orphans:
-    """The lost agents of this session on each host, to be ended. Threads may share this object."""
+    """Lost agents of this session that may still run and hold the lock of their host, to be ended.
+    Threads may share this object.
+    """
 
     def __init__(self) -> None:
         self._pids: dict[Identity, set[int]] = {}
@@ -76,7 +71,12 @@ class Orphans:
         for pid in pids:
             with suppress(HostError, OSError):
                 if _is_agent(agent, pid):
-                    _kill(agent, pid)
+                    process = agent.start_beside(("kill", "-KILL", str(pid)))
+                    try:
+                        if process.wait(LOOK_S) is None:
+                            raise TimeoutError
+                    finally:
+                        process.kill()
                 with self._guard:
                     self._pids[agent.identity].discard(pid)
 
@@ -110,15 +110,6 @@ def _names_agent(output: bytes) -> bool:
     """Whether a complete line of the output is the path of a probe."""
     names = (line.rpartition(b"/")[2] for line in output.split(b"\n")[:-1])
     return any(name.startswith(AGENT_FILE_BEGINS) for name in names)
-
-
-def _kill(agent: Agent, pid: int) -> None:
-    process = agent.start_beside(("kill", "-KILL", str(pid)))
-    try:
-        if process.wait(LOOK_S) is None:
-            raise TimeoutError
-    finally:
-        process.kill()
 
 
 SAY_S = 10.0
@@ -243,7 +234,6 @@ class HostAgents:
         return refusals
 
     def _open(self, host: Host) -> Agent | HostError | UsageError:
-        """An agent on a host, or the error."""
         try:
             agent = self._place.open_agent(host, self._notify)
         except (HostError, UsageError) as error:
@@ -302,8 +292,12 @@ class HostAgents:
         """
         fresh = False
         for name in names:
-            self._notice_loss(name)
-            absence, now_s = self.absences.get(name), clock.monotonic()
+            now_s, agent = clock.monotonic(), self.agents.get(name)
+            if agent is not None and agent.gone and name not in self.absences:
+                # No trial used this host when it was lost; the next try is due at once.
+                self._forget(agent)
+                self.absences[name] = Absence.begin("host-away", agent.why_gone, now_s, 0.0)
+            absence = self.absences.get(name)
             if absence is not None and absence.is_due(now_s) and name not in self._asked:
                 wait_s = max(self._wait_s, RETURN_S)
                 self._asked[name] = self._executor.submit(self._connect, name, wait_s)
@@ -417,14 +411,6 @@ class HostAgents:
             self._notify(f"{agent.host.name}: waiting for an old probe of this run to end")
         return ORPHAN_S
 
-    def _notice_loss(self, name: str) -> None:
-        """Note the loss of a host that no trial used; the next try is due at once."""
-        agent = self.agents.get(name)
-        if agent is not None and agent.gone and name not in self.absences:
-            self._forget(agent)
-            now_s = clock.monotonic()
-            self.absences[name] = Absence.begin("host-away", agent.why_gone, now_s, 0.0)
-
     def _forget(self, agent: Agent) -> None:
         self._orphans.add(agent)
         agent.close()
@@ -441,8 +427,9 @@ class HostAgents:
     def _mark_away(self, name: str, error: NetlabError, *, final: bool = False) -> None:
         """Note that a host is away, or is still away."""
         final = final or isinstance(error, HostKeyError | UsageError)
-        reason = _reason_of(error)
-        now_s = clock.monotonic()
+        reasons = {LockedError: "locked", HostDefect: "internal", HostRefused: "host-refused"}
+        of_error = (reason for kind, reason in reasons.items() if isinstance(error, kind))
+        reason, now_s = next(of_error, "host-away"), clock.monotonic()
         with self._guard:
             absence = self.absences.get(name)
             if absence is not None:
@@ -452,11 +439,3 @@ class HostAgents:
                 pause_s = REFUSED_PAUSE_S if is_refusal else FIRST_PAUSE_S
                 absence = Absence.begin(reason, str(error), now_s, None if final else pause_s)
             self.absences[name] = absence
-
-
-def _reason_of(error: NetlabError) -> str:
-    if isinstance(error, LockedError):
-        return "locked"
-    if isinstance(error, HostDefect):
-        return "internal"
-    return "host-refused" if isinstance(error, HostRefused) else "host-away"

@@ -1,16 +1,4 @@
-"""The hosts of a run with their agents: which pairs of hosts measure, and which hosts are away.
-
-A pairing is two hosts between which cells (combinations of settings) are measured; a trial is one
-execution of a cell. An agent is the program that netlab runs on a host.
-
-The hosts of a run as they were found, and the peers of each host.
-
-A pairing is two hosts between which a run measures. An agent is the program of netlab on a host.
-
-Notes what probes report about their hosts (facts): before and after a run, and after a loss.
-
-A note is a line of the journal, the file in the run folder that also has the records of trials.
-"""
+"""The hosts of a run: which pairs of them measure, which are away, and the notes of their facts."""
 
 from __future__ import annotations
 
@@ -58,9 +46,18 @@ Pairs = Collection[tuple[Host, Host]]
 
 
 def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    """Host name → its data from the inventory and from the greeting (``hello``) of its agent. For a
-    host without an agent there is only the data from the inventory."""
-    without_agent = {server.name: _services(server) for server, _ in pairs if not server.has_agent}
+    """Host name → its data from the inventory and from the greeting (``hello``) of its agent. A
+    host without an agent has the address and the port of its echo and of each of its servers.
+    """
+    without_agent: dict[str, Any] = {}
+    for server, _ in pairs:
+        if not server.has_agent:
+            services = dict(server.serves)
+            if server.mirror is not None:
+                services["mirror"] = server.mirror
+            places = {name: f"{at.address} port {at.port}" for name, at in services.items()}
+            own = {"os": server.os, "machine": server.machine}
+            without_agent[server.name] = {**own, **places}
     return without_agent | {
         name: {
             "os": agent.host.os,
@@ -71,17 +68,6 @@ def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, An
         }
         for name, agent in agents.items()
     }
-
-
-def _services(server: Host) -> dict[str, Any]:
-    """The data of a host without an agent, with the address and the port of its echo service and
-    of each of its servers.
-    """
-    services = dict(server.serves)
-    if server.mirror is not None:
-        services["mirror"] = server.mirror
-    places = {name: f"{at.address} port {at.port}" for name, at in services.items()}
-    return {"os": server.os, "machine": server.machine, **places}
 
 
 def peers_of(pairs: Pairs) -> dict[str, str]:
@@ -115,12 +101,9 @@ def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
         except HostError:
             continue
         for server_address, client_address in addresses:
-            routes.setdefault(server.name, {}).setdefault(
-                server_address, (client.name, client_address)
-            )
-            routes.setdefault(client.name, {}).setdefault(
-                client_address, (server.name, server_address)
-            )
+            to_client, to_server = (client.name, client_address), (server.name, server_address)
+            routes.setdefault(server.name, {}).setdefault(server_address, to_client)
+            routes.setdefault(client.name, {}).setdefault(client_address, to_server)
     return routes
 
 
@@ -149,12 +132,9 @@ class FactNotes:
     def note(
         self, folder: RunFolder, agents: Mapping[str, Agent], peers: Mapping[str, str], moment: str
     ) -> None:
-        """Note the facts of each host, with the route to its peer.
+        """Note the facts of each host, with the route to its peer; a warning if that is impossible.
 
         ``peers``: host → address of its peer. ``moment``: when this is, such as ``before`` the run.
-
-        If a host does not report its facts, or if a note cannot hold their values, there is a
-        warning instead.
         """
         answers = _facts_of({host: (agent, peers[host]) for host, agent in agents.items()})
         for host, agent in agents.items():
@@ -172,7 +152,10 @@ class FactNotes:
                 self._notify(f"warning: {host}: its facts cannot be saved: {error}")
                 continue
             self._interfaces.add((host, facts.get("route_interface")))
-            self._report_restart(host, facts.get("boot_id"))
+            if (boot := facts.get("boot_id")) is not None:
+                if self._boots.setdefault(host, boot) != boot:
+                    self._notify(f"{host} was restarted: its boot id has changed")
+                self._boots[host] = boot
 
     def note_routes(
         self,
@@ -206,13 +189,6 @@ class FactNotes:
                 words = f"the facts of its route to {peer} are not noted: {error}"
                 self._notify(f"warning: {host}: {words}")
 
-    def _report_restart(self, host: str, boot: object) -> None:
-        last_boot = self._boots.get(host)
-        if boot is not None:
-            self._boots[host] = boot
-        if last_boot is not None and boot is not None and last_boot != boot:
-            self._notify(f"{host} was restarted: its boot id has changed")
-
 
 Key = TypeVar("Key")
 
@@ -220,9 +196,7 @@ Key = TypeVar("Key")
 def _facts_of(
     requests: Mapping[Key, tuple[Agent, str]],
 ) -> dict[Key, Mapping[str, Any] | HostError | ProbeError]:
-    """Key → the facts of the agent's host with its route to the address, or the error. All agents
-    are asked at the same time.
-    """
+    """Key → the facts of the agent's host with its route to the address, or the error."""
 
     def ask(agent: Agent, to: str) -> Mapping[str, Any] | HostError | ProbeError:
         try:
@@ -304,7 +278,10 @@ class HostPool:
             if not self._pairs:
                 raise HostError("no pairing can be measured: " + "; ".join(self.missing))
             self.leftovers = leftovers_of(self._hosts.agents)
-            self.warnings += [*self.leftovers.warnings, *self.unreachable, *self._unobserved]
+            absences = self._hosts.absences
+            away = [absences[name] for name in sorted(self._onlookers) if name in absences]
+            unobserved = [f"not observed: {absence.sentence}" for absence in away]
+            self.warnings += [*self.leftovers.warnings, *self.unreachable, *unobserved]
             self._try_pairs()
         except BaseException:
             self.close()
@@ -323,8 +300,6 @@ class HostPool:
         """End every agent within 3 s; running trials end with ``HostGone``. Safe to call again."""
         if not self._hosts.closing:
             self._hosts.close(CLOSE_S)
-
-    # State for run.py
 
     @property
     def unreachable(self) -> tuple[str, ...]:
@@ -354,13 +329,10 @@ class HostPool:
     def hosts_of(self, cell: Cell) -> frozenset[str]:
         """Names of the machines and shared links that a cell uses."""
         pair = self._pairs.get(cell.pairing)
-        if pair is None:
-            return frozenset({f"nobody-{cell.pairing}"})
-        return kept_busy(pair)
+        return frozenset({f"nobody-{cell.pairing}"}) if pair is None else kept_busy(pair)
 
     def match_of(self, pairing: str) -> Match:
-        """The ``Match`` of a pairing: the machines and the links that no other trial may use
-        while a trial of this pairing runs."""
+        """The machines and links that no other trial may use while one of this pairing runs."""
         return self._inventory.match(pairing)
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
@@ -376,7 +348,9 @@ class HostPool:
         client = self._hosts.agents[client_host.name]
         if not server_host.has_agent:
             return ends_without_agent(server_host, client)
-        server = self._hosts.agents[server_host.name]
+        agents = self._hosts.agents
+        server = agents[server_host.name]
+        observed = {name: agents[name] for name in self._inventory.observed if name in agents}
         addresses = address_of(server_host, cell), address_of(client_host, cell)
         networks = {"server": server_host.only_network, "client": client_host.only_network}
         return Ends(
@@ -384,7 +358,7 @@ class HostPool:
             client=client,
             networks={end: network for end, network in networks.items() if network},
             same_host=same_host(server, client),
-            observed=active_observers((server, client), self._observed),
+            observed=active_observers((server, client), observed),
             connected_by=self._ways.of(cell.pairing).connected_by(*addresses)
             | connected_as_set(cell.setup),
         )
@@ -406,8 +380,8 @@ class HostPool:
         )
 
     def refusals(self, cells: Iterable[Cell]) -> Counter[str]:
-        """Why the login's account is not allowed to measure some cells, with the number of cells
-        for each reason. The facts that ``note_facts`` noted last decide.
+        """Why the login's account may not measure some cells, by the facts that were noted last;
+        with the number of cells for each reason.
         """
         obstacles = (
             beyond_account(cell, pair, self._facts.values)
@@ -468,12 +442,13 @@ class HostPool:
     def next_ask_s(self, cells: Collection[Cell], patience_s: float) -> float | None:
         """Seconds until a host or path of these cells is tried again; ``None`` if none will be."""
         pairings = dict.fromkeys(cell.pairing for cell in cells)
-        awaited = [
-            self._hosts.next_ask_s([host.name for host in pair], patience_s)
-            for pairing in pairings
-            for pair in self._pairs_of(pairing)
-        ]
-        awaited += self._ways.next_asks_s(cells, patience_s)
+        awaited = self._ways.next_asks_s(cells, patience_s)
+        for pairing in pairings:
+            own_pair = self._pairs.get(pairing)
+            pairs = self._inventory.candidates(pairing) if own_pair is None else (own_pair,)
+            for names in ([host.name for host in pair] for pair in pairs):
+                if not any(map(self._is_replaced, names)):
+                    awaited.append(self._hosts.next_ask_s(names, patience_s))
         return min((seconds for seconds in awaited if seconds is not None), default=None)
 
     def why_away(self, cells: Iterable[Cell]) -> tuple[str, ...]:
@@ -510,18 +485,6 @@ class HostPool:
 
     # Pairs
 
-    @property
-    def _unobserved(self) -> tuple[str, ...]:
-        """A sentence for each observed host that is away; the run measures without it."""
-        absences = self._hosts.absences
-        away = [absences[name] for name in sorted(self._onlookers) if name in absences]
-        return tuple(f"not observed: {absence.sentence}" for absence in away)
-
-    @property
-    def _observed(self) -> dict[str, Agent]:
-        agents = self._hosts.agents
-        return {name: agents[name] for name in self._inventory.observed if name in agents}
-
     def _is_replaced(self, name: str) -> bool:
         """Whether the host's machine runs another system now, so that the host cannot come back."""
         machine = self._inventory.host(name).machine
@@ -551,14 +514,6 @@ class HostPool:
         pairs = self._pairs.items()
         self._ways.doubt(key for key, pair in pairs if any(host.name in names for host in pair))
 
-    def _pairs_of(self, pairing: str) -> list[tuple[Host, Host]]:
-        """The chosen hosts of a pairing, or all candidates if none are chosen yet. Hosts whose
-        machine runs another system now are left out.
-        """
-        own_pair = self._pairs.get(pairing)
-        pairs = self._inventory.candidates(pairing) if own_pair is None else (own_pair,)
-        return [pair for pair in pairs if not any(self._is_replaced(host.name) for host in pair)]
-
     def _away_of(self, pairing: str) -> list[Absence]:
         absences = self._hosts.absences
         pairs = self._inventory.candidates(pairing)
@@ -575,7 +530,6 @@ class HostPool:
         return "; ".join(sentences) or self._inventory.why_not(pairing)
 
     def _try_pairs(self) -> None:
-        # In parallel: there may be thousands of pairs.
         together = groups_without_overlap(self._pairs, self.match_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [warning for warning in warnings if warning not in self.warnings]

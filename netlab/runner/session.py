@@ -1,22 +1,8 @@
-"""Measures the trials of one session of a run: block after block, round after round.
+"""One session of a run: it measures the due trials, block after block and round after round.
 
-A trial is one execution of a cell (a combination of settings between two hosts), and its record is
-the stored result or failure. A block is the trials with the same number, one of each cell. A round
-is the trials of a block that run at the same time.
-
+A block has one trial of each cell. It is chosen when it begins, by the records in the run folder.
 Each record is written before the next trial begins; only its sync to the disk overlaps the next
 trial. If the machine fails before the sync ends, the next session measures the trial again.
-
-A block is chosen when it begins, from the trials that are due by the records in the run folder. A
-cell that is measured until it is precise gets another trial only if its records require one.
-
-The pause between two trials (single measurements).
-
-The states of the hosts' own settings during one session of a run.
-
-A variant of a matrix names a state: values of settings such as the offloads of an interface. A cell
-is one combination of a pairing (two hosts), a kind of test and its settings; a trial is one
-execution of a cell. A round is the trials that run at the same time.
 """
 
 from __future__ import annotations
@@ -26,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from netlab import clock
@@ -46,9 +32,9 @@ from netlab.experiment.hosts import Inventory
 from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.records import Record, Status, Value
-from netlab.experiment.schedule import Round, Trial, rounds, with_partners
+from netlab.experiment.schedule import Trial, rounds, with_partners
 from netlab.experiment.variants import Variants, changes_mtu, chosen
-from netlab.measurement.ends import CommonWindow, Ends, Participant, common_window, is_common
+from netlab.measurement.ends import CommonWindow, Participant, common_window, is_common
 from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.host_lock import LockOwner
 from netlab.results.arrow.background import BackgroundSegments, segments_made
@@ -77,99 +63,6 @@ from netlab.runner.trial_faults import (
 from netlab.store.reader import IN_VAIN
 from netlab.store.run_folder import RunFolder
 from netlab.version import VERSION
-
-
-class Pause:
-    """The pause between two trials; it is skipped if the earlier trial did not use its hosts."""
-
-    def __init__(self, pause_s: float, progress: Progress) -> None:
-        self._pause_s = pause_s
-        self._progress = progress
-        self._due = False
-
-    def before(self) -> None:
-        """Wait if a trial was measured before. A signal ends the wait at once."""
-        if self._due and self._pause_s:
-            self._progress.pausing(self._pause_s)
-            clock.sleep(self._pause_s)
-        self._due = False
-
-    def after(self, record: Record) -> None:
-        """Take note of a trial that has ended."""
-        self._due = self._due or record.status is not Status.PENDING
-
-
-@dataclass(frozen=True, slots=True)
-class Entered:
-    """The outcome of bringing the hosts of a trial into the state that its cell names."""
-
-    values: Mapping[str, Value] = field(default_factory=dict)
-    """What the commands that check the settings printed, for the record of the trial."""
-    obstacle: Unmeasured | None = None
-    """Why the state was not reached, so that the trial is not measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What a trial shares with the other trials of its round, and the state of its hosts."""
-
-    window: CommonWindow | None
-    """The window (the time that is measured) of all trials of the round; ``None``: each trial has
-    its own."""
-    participant: Participant | None
-    """How the trial's hosts take part in a search of several pairs of hosts; ``None``: they do not
-    take part in such a search."""
-    entered: Future[Entered] | None
-    """The outcome of bringing the hosts into their state; ``None``: the matrix has no variants."""
-
-    def state(self) -> Entered:
-        """The result of ``entered``. Raises the error that ``enter`` raised, such as HostGone."""
-        return Entered() if self.entered is None else self.entered.result()
-
-
-class SessionStates:
-    """Brings hosts into the states that trials need, and undoes the changes at the end."""
-
-    def __init__(self, variants: Variants) -> None:
-        self._variants = variants
-        self._states = HostStates(variants)
-
-    def enter(self, cell: Cell, ends: Ends) -> Entered:
-        """Bring both hosts into the state that the cell names. Raises HostGone."""
-        try:
-            return Entered(self._states.enter(cell, ends))
-        except ProbeError as error:
-            detail = error.detail or error.word
-            names = ends.server_name, ends.client.host.name
-            sentence = f"{error.host}: {detail}"
-            return Entered(obstacle=Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names))
-
-    def obstacle_left(self, obstacle: Unmeasured | None, cell: Cell) -> Unmeasured | None:
-        """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it.
-
-        The state may change the MTU of an interface. The path MTU depends on this MTU, and was
-        measured before the hosts were brought into any state.
-        """
-        is_path_mtu = obstacle is not None and obstacle.reason == PATH_MTU
-        if is_path_mtu and changes_mtu(chosen(self._variants, cell.setup.variant)):
-            return None
-        return obstacle
-
-    def restore(self) -> list[str]:
-        """Undo the changes on all hosts; returns a warning for each host on which this failed."""
-        return [
-            f"{sentence}; `netlab hosts` on the inventory tries again"
-            for sentence in self._states.restore()
-        ]
-
-    def left_to_agents(self) -> list[str]:
-        """A sentence for each host whose settings were changed when its agent was ended."""
-        return [
-            f"{name}: the run ended while its settings were changed; its probe puts them back, and "
-            "`netlab hosts` on the inventory says whether it could"
-            for name in self._states.changed
-        ]
-
 
 CAPTURES = "captures"
 """Name of the folder for frames captured on a host, in the run folder."""
@@ -205,8 +98,9 @@ class Session:
         self.folder, self.pool, self.matrix, self.progress = folder, pool, matrix, progress
         self.options, self.work = options, work
         self.place = place or ThisProcess()
-        self.states = SessionStates(matrix.variants)
-        self._paused = Pause(matrix.pause_s, progress)
+        self._states = HostStates(matrix.variants)
+        self._needs_pause = False
+        """Whether a trial that ended has used its hosts."""
         self._segments = BackgroundSegments(folder.path)
         self._begun: set[Trial] = set()
         """Trials that this session has measured or is about to measure."""
@@ -232,10 +126,10 @@ class Session:
         self.progress.impossible(pool.refusals(cells))
 
     def end(self) -> tuple[str, ...]:
-        """Warn about cells, and note the hosts' facts and the end; returns a sentence for each host
-        that is away.
+        """Warn about doubtful cells, and note the hosts' facts and the end; returns a sentence for
+        each host that is away.
         """
-        self.flag()
+        flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
         self.pool.note_facts(self.folder, "after")
         with shielded():
             self.folder.note("session-end")
@@ -266,13 +160,24 @@ class Session:
         """
         try:
             yield
-            self._give_up()
-            self.progress.warn(self.states.restore())
+            for trial in self._left():
+                # A trial that lost its host already has a record.
+                away = None if self._losses[trial] else self.pool.reason_left(trial.cell)
+                if away is not None:
+                    self.keep(away.record(trial, self._begin(trial)))
+            sentences = self._states.restore()
+            self.progress.warn(
+                f"{it}; `netlab hosts` on the inventory tries again" for it in sentences
+            )
         except BaseException as error:
             # Closing the pool ends the agents, and so the running trials, within a time limit.
             finished = {future for future in self._futures if future.done()}
             self.pool.close()
-            self.progress.warn(self.states.left_to_agents())
+            self.progress.warn(
+                f"{name}: the run ended while its settings were changed; its probe puts them back, "
+                "and `netlab hosts` on the inventory says whether it could"
+                for name in self._states.changed
+            )
             # If the disk refused a line, nothing more is written. Otherwise results are kept.
             if isinstance(error, Exception) and not isinstance(error, StoreError):
                 self._keep_finished(finished)
@@ -285,14 +190,30 @@ class Session:
         """
         while True:
             self._ask_again()
-            block = self._next_block()
-            if block:
+            if block := self._next_block():
                 self.progress.expect(block)
-                for round_ in self._rounds_of(block):
-                    yield [trial for trial in round_.trials if not self._is_left(trial)]
+                for round_ in rounds(
+                    block,
+                    order=self.matrix.order,
+                    seed=self.matrix.seed,
+                    hosts_of=self.pool.hosts_of,
+                    parallel=self.matrix.parallel,
+                    match_of=self.pool.match_of,
+                    common=self.matrix.common_window,
+                    switching=self.matrix.switching,
+                ):
+                    # These trials get no record yet: they wait for their hosts.
+                    waiting = {trial for trial in round_.trials if self.pool.is_away(trial.cell)}
+                    self._begun -= waiting
+                    yield [trial for trial in round_.trials if trial not in waiting]
                     self._ask_again()
-            elif not self._wait_for_hosts():
+                continue
+            cells = {trial.cell for trial in self._left()}
+            wait_s = self.pool.next_ask_s(cells, self.options.patience_s)
+            if wait_s is None:
                 return
+            self.progress.waiting(self.pool.why_away(cells), self.options.patience_s)
+            clock.sleep(max(wait_s, LEAST_WAIT_S))
 
     # Records
 
@@ -302,7 +223,20 @@ class Session:
         """
         with shielded():
             if self._keeps_earlier_result(record):
-                self._note_failed_repeat(record)
+                self.folder.note(
+                    IN_VAIN,
+                    cell=record.cell,
+                    trial=record.trial,
+                    attempt=record.attempt,
+                    status=str(record.status),
+                    reason=record.reason,
+                    detail=record.detail,
+                )
+                if record.status is not Status.PENDING:
+                    self.progress.notify(
+                        f"{record.cell}: repeated without a result "
+                        f"({record.detail or record.reason}); the earlier result stays"
+                    )
                 return
             record = append(self.folder, record, self.progress.warn)
             self._syncs[:] = [self.folder.sync_soon()]
@@ -322,22 +256,6 @@ class Session:
         stays = record.cell not in self.work.redo and not stopped_for_good(earlier)
         return stays or record.status is Status.PENDING
 
-    def _note_failed_repeat(self, record: Record) -> None:
-        self.folder.note(
-            IN_VAIN,
-            cell=record.cell,
-            trial=record.trial,
-            attempt=record.attempt,
-            status=str(record.status),
-            reason=record.reason,
-            detail=record.detail,
-        )
-        if record.status is not Status.PENDING:
-            self.progress.notify(
-                f"{record.cell}: repeated without a result ({record.detail or record.reason}); "
-                "the earlier result stays"
-            )
-
     def _keep_finished(self, finished: set[Future[Record]]) -> None:
         """Keep the records of trials that have a result or finished before the agents were ended.
         All other trials count as interrupted: the end of their agents stopped them.
@@ -355,13 +273,6 @@ class Session:
 
     # Hosts that are away
 
-    def _is_left(self, trial: Trial) -> bool:
-        """Whether a trial waits for a host. Such a trial gets no record yet."""
-        if not self.pool.is_away(trial.cell):
-            return False
-        self._begun.discard(trial)
-        return True
-
     def _ask_again(self) -> None:
         """Try to reach the hosts that are away, and note the facts of those that came back.
         ClusterLost if the scheduler of a cluster is lost.
@@ -375,55 +286,26 @@ class Session:
                     self._note_session()
                 self.pool.note_facts(self.folder, "again", only=returned)
 
-    def _wait_for_hosts(self) -> bool:
-        """Wait until a host with trials left is tried again; false if the run waits no longer."""
-        cells = {trial.cell for trial in self._left()}
-        wait_s = self.pool.next_ask_s(cells, self.options.patience_s)
-        if wait_s is None:
-            return False
-        self.progress.waiting(self.pool.why_away(cells), self.options.patience_s)
-        clock.sleep(max(wait_s, LEAST_WAIT_S))
-        return True
-
-    def _give_up(self) -> None:
-        """Write a record for each trial that is left, with the reason why it was not measured."""
-        for trial in self._left():
-            # A trial that lost its host already has a record.
-            away = None if self._losses[trial] else self.pool.reason_left(trial.cell)
-            if away is not None:
-                self.keep(away.record(trial, self._begin(trial)))
-
     def _left(self) -> list[Trial]:
         """Due trials that this session has not begun, or must repeat because a host was lost."""
         due = outstanding(self.folder, self.work.cells, self.work.redo)
         return [trial for trial in due if trial not in self._begun]
 
-    def flag(self) -> None:
-        """Warn about cells that were interrupted or disturbed, or whose mean is not precise."""
-        flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
-
     def _next_block(self) -> tuple[Trial, ...]:
-        """The first block with trials that this session has not begun.
-
-        Disturbed trials are repeated after all blocks, because a disturbance lasts for a while.
+        """The first block with trials that this session has not begun; after all blocks, the
+        disturbed trials, because a disturbance lasts for a while.
         """
-        trials = [trial for trial in self._left() if not self.pool.is_away(trial.cell)]
-        if not trials:
-            return self._disturbed_block()
-        number = min(trial.number for trial in trials)
-        block = with_partners(
-            [trial for trial in trials if trial.number == number], self.work.cells
-        )
-        self._begun.update(block)
-        return block
-
-    def _disturbed_block(self) -> tuple[Trial, ...]:
-        """The disturbed trials to repeat. Notes and reports the reasons of the repeats."""
+        pool, cells = self.pool, self.work.cells
+        if trials := [trial for trial in self._left() if not pool.is_away(trial.cell)]:
+            number = min(trial.number for trial in trials)
+            block = with_partners([trial for trial in trials if trial.number == number], cells)
+            self._begun.update(block)
+            return block
         rule = RepeatRule(self.matrix.quiet)
         again = tuple(
             trial
-            for trial in disturbed(self.folder, self.work.cells, rule.quiet)
-            if self._losses[trial] <= LOSSES_MOST and not self.pool.is_away(trial.cell)
+            for trial in disturbed(self.folder, cells, rule.quiet)
+            if self._losses[trial] <= LOSSES_MOST and not pool.is_away(trial.cell)
         )
         if not again:
             return ()
@@ -431,19 +313,7 @@ class Session:
         with shielded():
             rule.note(self.folder, records)
         self.progress.notify(f"measured again: {'; '.join(rule.reasons(records))}")
-        return with_partners(again, self.work.cells)
-
-    def _rounds_of(self, block: tuple[Trial, ...]) -> tuple[Round, ...]:
-        return rounds(
-            block,
-            order=self.matrix.order,
-            seed=self.matrix.seed,
-            hosts_of=self.pool.hosts_of,
-            parallel=self.matrix.parallel,
-            match_of=self.pool.match_of,
-            common=self.matrix.common_window,
-            switching=self.matrix.switching,
-        )
+        return with_partners(again, cells)
 
     def records(self, trials: list[Trial]) -> Iterator[Record]:
         """The records of one round as they arrive; a failed trial is tried again in this round."""
@@ -452,18 +322,32 @@ class Session:
         for tries_left in range(self.options.retries, -1, -1):
             if not pending_trials:
                 return
-            self._paused.before()
+            if self._needs_pause and self.matrix.pause_s:
+                self.progress.pausing(self.matrix.pause_s)
+                clock.sleep(self.matrix.pause_s)
+            self._needs_pause = False
             attempts = [(trial, self._begin(trial)) for trial in pending_trials]
-            entered = self._entered(pending_trials, executor)
+            entered: dict[Trial, Future[Mapping[str, Value] | Unmeasured]] = {}
+            if self.matrix.variants:
+                entered = {
+                    trial: executor.submit(self._enter, trial.cell)
+                    for trial in pending_trials
+                    if self.pool.agents_of(trial.cell)
+                }
+                wait(entered.values())
             window = self._window(pending_trials, executor)
             participants = participants_of(pending_trials)
             for trial, attempt in attempts:
-                around = Around(window, participants.get(trial), entered.get(trial))
-                futures[executor.submit(self.trial, trial, attempt, around)] = trial
+                around = window, participants.get(trial), entered.get(trial)
+                futures[executor.submit(self.trial, trial, attempt, *around)] = trial
             pending_trials = []
-            for future in self._completed():
+            under_way: list[Future[Any]] = [*futures, *self._syncs]
+            for future in as_completed(under_way):
+                if future not in futures:
+                    future.result()  # StoreError as soon as the disk refuses an earlier record
+                    continue
                 trial, record = futures[future], future.result()
-                self._paused.after(record)
+                self._needs_pause |= record.status is not Status.PENDING
                 if self._is_lost(trial, record, tries_left):
                     self._begun.discard(trial)
                 elif record.status is Status.FAILED and tries_left:
@@ -472,15 +356,6 @@ class Session:
                 with shielded():
                     del futures[future]
                     self._under_way.pop(trial, None)
-
-    def _completed(self) -> Iterator[Future[Record]]:
-        """Each future as it finishes; StoreError as soon as the disk refuses an earlier record."""
-        under_way: list[Future[Any]] = [*self._futures, *self._syncs]
-        for future in as_completed(under_way):
-            if future in self._futures:
-                yield future
-            else:
-                future.result()
 
     def _is_lost(self, trial: Trial, record: Record, tries_left: int) -> bool:
         """Count a loss of a host or path. Returns whether the trial is measured again later."""
@@ -492,7 +367,6 @@ class Session:
         return self._losses[trial] <= LOSSES_MOST
 
     def _begin(self, trial: Trial) -> int:
-        """Note that an attempt begins; return its number."""
         cell, number = trial.cell.key, trial.number
         with shielded():
             attempt = self.folder.next_attempt(cell, number)
@@ -500,17 +374,17 @@ class Session:
             self._under_way[trial] = attempt
         return attempt
 
-    def _entered(self, trials: list[Trial], executor: Executor) -> dict[Trial, Future[Entered]]:
-        """Trial → the outcome of bringing its hosts into the state that its variant names."""
-        if not self.matrix.variants:
-            return {}
-        entered = {
-            trial: executor.submit(self.states.enter, trial.cell, self.pool.ends(trial.cell))
-            for trial in trials
-            if self.pool.agents_of(trial.cell)
-        }
-        wait(entered.values())
-        return entered
+    def _enter(self, cell: Cell) -> Mapping[str, Value] | Unmeasured:
+        """Bring both hosts into the state that the cell's variant names. Returns what the commands
+        that check it printed, or why it was not reached. Raises HostGone.
+        """
+        ends = self.pool.ends(cell)
+        try:
+            return self._states.enter(cell, ends)
+        except ProbeError as error:
+            sentence = f"{error.host}: {error.detail or error.word}"
+            names = ends.server_name, ends.client.host.name
+            return Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names)
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
         """One measured time for all trials of a round; ``None`` if each trial has its own."""
@@ -539,44 +413,64 @@ class Session:
         except Exception as error:
             self.progress.warn([keep_traceback(error, self.folder.path, name)])
 
-    def trial(self, trial: Trial, attempt: int, around: Around) -> Record:
+    def trial(
+        self,
+        trial: Trial,
+        attempt: int,
+        window: CommonWindow | None,
+        participant: Participant | None,
+        entered: Future[Mapping[str, Value] | Unmeasured] | None,
+    ) -> Record:
         """The record of one trial: its result, or why it was not measured. It is called in a thread
         of its own.
+
+        ``window``: the measured time of all trials of the round, if they share one;
+        ``participant``: how the trial's hosts take part in a search of several pairs of hosts;
+        ``entered``: the outcome of ``_enter``, if the matrix has variants.
         """
+        cell, link = trial.cell, self.matrix.link
         try:
             try:
-                state = around.state()
-                reason = self.pool.reason_not_to_measure(trial.cell)
-                obstacle = self.states.obstacle_left(reason, trial.cell) or state.obstacle
+                state = {} if entered is None else entered.result()
+                found = self.pool.reason_not_to_measure(cell)
+                obstacle = obstacle_left(found, cell, self.matrix.variants)
+                if isinstance(state, Unmeasured):
+                    return (obstacle or state).record(trial, attempt)
                 if obstacle is not None:
                     return obstacle.record(trial, attempt)
                 self.progress.trial(trial)
-                ends = self._ends(trial, around)
+                ends = replace(
+                    self.pool.ends(cell),
+                    captures=self.folder.path / CAPTURES,
+                    window=window,
+                    participant=participant,
+                    mirrors=self.matrix.mirrors,
+                    link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
+                )
                 record = self.place.measure(trial, ends, attempt, self.progress.live)
-                self.pool.check_path_again(record, trial.cell)
+                self.pool.check_path_again(record, cell)
             except HostGone as gone:
                 return self.pool.lost(trial, attempt, gone)
-            values = {**record.values, **state.values}
-            return replace(record, values=values) if state.values else record
+            return replace(record, values={**record.values, **state}) if state else record
         except StoreError:
             raise
         except Exception as error:
             return record_of_fault(error, trial, attempt, self.folder.path)
         finally:
-            if around.participant is not None:
-                around.participant.leave()
+            if participant is not None:
+                participant.leave()
 
-    def _ends(self, trial: Trial, around: Around) -> Ends:
-        """The hosts of a trial, with what the matrix and the trial's round say about them."""
-        link = self.matrix.link
-        return replace(
-            self.pool.ends(trial.cell),
-            captures=self.folder.path / CAPTURES,
-            window=around.window,
-            participant=around.participant,
-            mirrors=self.matrix.mirrors,
-            link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
-        )
+
+def obstacle_left(obstacle: Unmeasured | None, cell: Cell, variants: Variants) -> Unmeasured | None:
+    """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it.
+
+    The state may change the MTU of an interface. The path MTU depends on this MTU, and was measured
+    before the hosts were brought into any state.
+    """
+    is_path_mtu = obstacle is not None and obstacle.reason == PATH_MTU
+    if is_path_mtu and changes_mtu(chosen(variants, cell.setup.variant)):
+        return None
+    return obstacle
 
 
 @contextmanager
@@ -594,6 +488,9 @@ def opened_session(
     ``agents``: agents that are open already. Raises HostError, LockedError, UsageError.
     """
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
+    # The id of the run is in the first line of its journal.
+    ids = (note.data.get("run") for note in folder.notes if note.kind == "journal")
+    owner = LockOwner(str(next(ids, "")), secrets.token_hex(4), str(folder.path))
     with (
         switching_seldom(len(inventory.hosts)),
         trial_place(options.cluster, insecure=options.insecure, group=agents) as place,
@@ -602,7 +499,7 @@ def opened_session(
         with HostPool(
             inventory,
             pairings,
-            owner=_owner(folder),
+            owner=owner,
             wait_s=options.wait_s,
             keep=lambda error, name: keep_traceback(error, folder.path, name),
             notify=progress.notify,
@@ -621,12 +518,6 @@ def opened_session(
             )
             session.begin()
             yield session
-
-
-def _owner(folder: RunFolder) -> LockOwner:
-    """The owner of the host locks: this run, named by the id in the first line of its journal."""
-    ids = (note.data.get("run") for note in folder.notes if note.kind == "journal")
-    return LockOwner(str(next(ids, "")), secrets.token_hex(4), str(folder.path))
 
 
 @contextmanager

@@ -1,22 +1,6 @@
-"""Limits an error in a trial to this trial: its record then states the error.
+"""Why a cell is not measured, or a trial failed: an absent host, a value, a path, an error.
 
-A record is the stored result of a trial, or its failure with a reason. If a host failed, the record
-has the reason that belongs to the host's fault. After a defect of netlab, the reason is
-``internal``, and the traceback is saved in the run folder.
-
-Why a cell is not measured now: its host is away or refuses it, or packets do not pass.
-
-A cell is one combination of a pairing (two hosts), a kind of test and its settings. Each function
-that looks for a reason returns ``None`` if there is none. An agent is a running probe, the program
-of netlab on a host.
-
-Values that only a host can confirm: its congestion controls, its devices, its CPUs.
-
-A cell is one combination of a pairing (two hosts), a kind of test and its settings.
-
-Absences of hosts and of paths: the reason, and the time of the next try.
-
-A pairing is two hosts between which a run measures.
+Each function that looks for a reason returns ``None`` if there is none.
 """
 
 from __future__ import annotations
@@ -48,16 +32,14 @@ SENDS: Mapping[str, tuple[EndName, ...]] = {
     "client-sends": ("client",),
     "server-sends": ("server",),
 }
-"""Direction → the end that needs the congestion control of the cell. For a direction without an
-entry, both ends need the congestion control."""
+"""Direction → the end that needs the congestion control of the cell; without an entry, both."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostValues:
-    """Values that a host has; ``None`` means unknown."""
+    """Values that only a host can confirm; ``None`` means unknown."""
 
     congestion_available: tuple[str, ...] | None = None
-    """Congestion controls of its system."""
     congestion_allowed: tuple[str, ...] | None = None
     """Congestion controls that the login's account may choose."""
     devices: tuple[str, ...] | None = None
@@ -88,7 +70,10 @@ def wrong_values(
     of_ends = {role: values.get(host.name, HostValues()) for role, host in ends.items()}
     settings = cell.settings
     for control, name in _controls(cell, ends):
-        yield from _not_offered(control, name, values.get(name, HostValues()))
+        available = values.get(name, HostValues()).congestion_available
+        if available is not None and control not in available:
+            hint = did_you_mean(control, available)
+            yield f"`{control}` is not offered by {name} (it has {', '.join(available)}){hint}"
     yield from refused_controls(cell, ends, values)
     connects: EndName = "server" if settings.get("opening") == "server-connects" else "client"
     device, devices = settings.get("interface"), of_ends[connects].devices
@@ -104,7 +89,6 @@ def wrong_values(
 
 
 def _pinned(settings: Mapping[str, Any], role: str) -> tuple[int, ...]:
-    """The CPUs that a cell names for one of its ends."""
     cpu, cpus = settings.get(f"{role}_cpu"), settings.get(f"{role}_cpus")
     if isinstance(cpus, str):
         return tuple(int(number) for number in cpus.split(",") if number.isdecimal())
@@ -119,20 +103,12 @@ def refused_controls(
     """
     for control, name in _controls(cell, ends):
         host_values = values.get(name, HostValues())
-        available_controls, allowed_controls = (
-            host_values.congestion_available,
-            host_values.congestion_allowed,
-        )
-        if (
-            allowed_controls is None
-            or control in allowed_controls
-            or control not in (available_controls or (control,))
-        ):
+        allowed, available = host_values.congestion_allowed, host_values.congestion_available
+        if allowed is None or control in allowed or control not in (available or (control,)):
             continue
-        listed = " ".join([*allowed_controls, control])
+        listed = " ".join([*allowed, control])
         yield (
-            f"the account on {name} may not choose `{control}` (it may: "
-            f"{', '.join(allowed_controls)}); "
+            f"the account on {name} may not choose `{control}` (it may: {', '.join(allowed)}); "
             f"root can allow it: sysctl -w net.ipv4.tcp_allowed_congestion_control='{listed}'"
         )
 
@@ -143,13 +119,6 @@ def _controls(cell: Cell, ends: Mapping[EndName, Host]) -> Iterator[tuple[str, s
     if isinstance(control, str) and cell.settings.get("protocol") == "TCP":
         for role in SENDS.get(direction, ("client", "server")):
             yield control, ends[role].name
-
-
-def _not_offered(control: str, host: str, values: HostValues) -> Iterator[str]:
-    available = values.congestion_available
-    if available is not None and control not in available:
-        hint = did_you_mean(control, available)
-        yield f"`{control}` is not offered by {host} (it has {', '.join(available)}){hint}"
 
 
 def _words(text: object) -> tuple[str, ...] | None:
@@ -350,29 +319,18 @@ def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
         if (missing_address.server_address, missing_address.client_address) == addresses:
             reason = "address-not-available"
             return Unmeasured(Status.FAILED, reason, missing_address.sentence, server, client)
-    return _too_long(cell, pair, addresses, checks)
-
-
-def _too_long(
-    cell: Cell, pair: HostPair, addresses: tuple[str, str], checks: Preflight
-) -> Unmeasured | None:
-    """The reason if the cell's packets are longer than the path MTU and nothing shortens them. Such
-    a cell would otherwise lose 100 % of its messages.
-    """
-    server, client = (host.name for host in pair)
+    # Packets longer than the path MTU that nothing shortens: the cell would lose all its messages.
     for end, direction in (("client", addresses[::-1]), ("server", addresses)):
         messages = sent_by(end, cell.setup)
         for way in checks.narrow:
             between = (way.sender_address, way.receiver_address)
             if messages and between == direction and way.stops(messages, cell.setup.ip_version):
-                values: dict[str, Value] = {
+                mtus = {
                     "path_mtu_bytes": way.mtu_bytes,
                     "interface_mtu_bytes": way.interface_mtu_bytes,
                 }
-                reason = PATH_MTU
-                return Unmeasured(
-                    Status.IMPOSSIBLE, reason, way.sentence, server, client, values=values
-                )
+                names = server, client
+                return Unmeasured(Status.IMPOSSIBLE, PATH_MTU, way.sentence, *names, values=mtus)
     return None
 
 
@@ -389,22 +347,26 @@ SENTENCE_CHARACTERS = 300
 
 
 def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) -> Record:
-    """The record of a trial that ended with ``error``; the run continues with the next trial."""
+    """The record of a trial that ended with ``error``; the run continues with the next trial.
+
+    If the error is a defect of netlab, its traceback is saved in the run folder.
+    """
+    detail = str(error)
     if isinstance(error, ProbeError):
         reason = reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
-        return Unmeasured(status, reason, str(error)).record(trial, attempt)
-    if isinstance(error, LockedError):
-        return Unmeasured(Status.PENDING, "locked", str(error)).record(trial, attempt)
-    if isinstance(error, HostRefused):
-        return Unmeasured(Status.PENDING, "host-refused", str(error)).record(trial, attempt)
-    if isinstance(error, HostError):
-        return Unmeasured(Status.FAILED, "host-gone", str(error)).record(trial, attempt)
-    if isinstance(error, UsageError):
-        reason = "address-not-available"
-        return Unmeasured(Status.FAILED, reason, str(error)).record(trial, attempt)
-    detail = keep_traceback(error, folder, f"{trial.cell.key}-{trial.number}-{attempt}")
-    return Unmeasured(Status.FAILED, "internal", detail).record(trial, attempt)
+    elif isinstance(error, LockedError):
+        status, reason = Status.PENDING, "locked"
+    elif isinstance(error, HostRefused):
+        status, reason = Status.PENDING, "host-refused"
+    elif isinstance(error, HostError):
+        status, reason = Status.FAILED, "host-gone"
+    elif isinstance(error, UsageError):
+        status, reason = Status.FAILED, "address-not-available"
+    else:
+        status, reason = Status.FAILED, "internal"
+        detail = keep_traceback(error, folder, f"{trial.cell.key}-{trial.number}-{attempt}")
+    return Unmeasured(status, reason, detail).record(trial, attempt)
 
 
 def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:

@@ -20,7 +20,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
-from netlab.runner.due_trials import Work, counts, outstanding
+from netlab.runner.due_trials import Work, counts, flag, outstanding
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options
 from netlab.runner.places import ThisProcess
@@ -183,7 +183,7 @@ class Bench:
             )
             try:
                 measure(session)
-                session.flag()
+                flag(folder, cells, matrix.quiet, progress)
             except Cut:
                 pass
             self.counted = counts(folder, cells)

@@ -9,7 +9,7 @@ import pytest
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.matrix import expand
 from netlab.experiment.records import Status
-from netlab.runner.session import SessionStates
+from netlab.runner.session import obstacle_left
 from netlab.runner.trial_faults import PATH_MTU, Unmeasured
 
 MATRIX = """\
@@ -27,10 +27,9 @@ def test_a_path_mtu_found_earlier_stops_no_variant_that_sets_another_mtu(
 ) -> None:
     (tmp_path / "m.yaml").write_text(MATRIX)
     matrix = load_matrix(tmp_path / "m.yaml")
-    states = SessionStates(matrix.variants)
     obstacle = Unmeasured(Status.IMPOSSIBLE, reason, "")
     left = {
-        cell.setup.variant: states.obstacle_left(obstacle, cell) is obstacle
+        cell.setup.variant: obstacle_left(obstacle, cell, matrix.variants) is obstacle
         for cell in expand(matrix)
     }
     stays = reason != PATH_MTU
@@ -40,4 +39,4 @@ def test_a_path_mtu_found_earlier_stops_no_variant_that_sets_another_mtu(
         "mtu=small": stays,
         "ecn=wanted mtu=small": stays,
     }
-    assert all(states.obstacle_left(None, cell) is None for cell in expand(matrix))
+    assert all(obstacle_left(None, cell, matrix.variants) is None for cell in expand(matrix))
