@@ -98,10 +98,9 @@ defects: $(VENV)/further probe ## plant the defects of benchmarks/defects/list.j
 messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
 	@$(BIN)/python docs/scripts/messages.py $(LANGUAGE)
 
-docs: $(VENV)/runs ## bring the lists of packages and findings, the drawing and the manual page up to date
+docs: $(VENV)/runs ## bring the list of packages, what produced each finding, the drawing and the manual page up to date
 	@$(BIN)/python docs/scripts/code_map.py
 	@$(BIN)/python docs/scripts/findings_produced.py
-	@$(BIN)/python docs/scripts/findings_table.py
 	@$(BIN)/python docs/scripts/man_page.py
 
 site: $(VENV)/site ## the documentation as a site, every link in it followed: build/site/index.html

@@ -1,4 +1,4 @@
-"""Makes the lists of the documentation: packages, files, commands, columns, faults.
+"""Makes the lists of the documentation: packages, files, commands, columns, faults, findings.
 
 ``python docs/scripts/code_map.py`` (``make docs``) updates ARCHITECTURE.md and the drawing of
 docs/scripts/storeys.py; a test checks that they are current. ``make site`` puts the longer lists
@@ -110,12 +110,18 @@ def faults() -> str:
     return str(suite["table"](suite["measured"]()))
 
 
+def findings() -> str:
+    """A part for each kind of finding: its whole rule, what to do, and how often it was right."""
+    return str(runpy.run_path(str(ROOT / "docs" / "scripts" / "findings_list.py"))["listed"]())
+
+
 TESTS = ("round_trip", "connect", "payload_search", "throughput_search", "latency_under_load")
 """Kinds of test with columns of their own."""
 LISTS: Mapping[str, Callable[[], str]] = {
     "files": files,
     "commands": commands,
     "faults": faults,
+    "findings": findings,
     "columns": columns,
     **{f"columns of {test}": functools.partial(columns, test) for test in TESTS},
 }

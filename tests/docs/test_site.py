@@ -128,11 +128,14 @@ def test_the_site_renders_lists_and_tables_that_follow_text_without_a_blank_line
         assert not re.search(r"^(<p>)?(\|[ -]|- |\d+\. )", prose, re.MULTILINE), text
 
 
-def test_the_site_and_its_search_have_the_lists_of_commands_columns_and_files(site: Path) -> None:
+def test_the_site_and_its_search_have_the_lists_that_no_text_has(
+    site: Path,
+) -> None:
     index = (site / "search" / "search_index.json").read_text("utf-8")
     for page, words in {
         "commands": ("netlab import iperf3", "--patience"),
         "reference/columns": ("rtt_p99_ns", "back_to_back_frames", "loaded_rtt_p50_ns"),
+        "reference/findings": ("cpu-wait/receiver-quota", "CoDel's target"),
         "files": ("netlab/store/", "run_folder.py"),
     }.items():
         body = (site / "docs" / page).with_suffix(".html").read_text("utf-8")

@@ -1,0 +1,87 @@
+"""Makes the list of docs/reference/findings.md: the whole rule of each kind of finding.
+
+``python docs/scripts/code_map.py findings`` prints it, and ``make site`` puts it into the page. It
+has only what a row of the table of kinds states (``section``, ``condition``, ``advice``). What
+produced each kind comes from ``findings_produced.json``, precision and recall from
+``findings_measured/`` (findings_produced.py describes both).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import runpy
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from netlab.findings.kinds.catalogue import Kind
+
+PAGE = Path(__file__).resolve().parent.parent / "findings.md"
+PRODUCED = runpy.run_path(str(Path(__file__).resolve().parent / "findings_produced.py"))
+HEAD = """\
+| kind | severity | what to do | produced by | precision | recall |
+|---|---|---|---|---|---|
+"""
+BAR, NOTHING = "\\|", "–"
+
+Figures = Mapping[str, Mapping[str, int]]
+Origins = Mapping[str, Mapping[str, Any]]
+
+
+def sections() -> dict[str, list[Kind]]:
+    """Heading of docs/findings.md → its kinds, in the order of the page and of the table."""
+    headings = re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+    by_heading = {title: [kind for kind in Kind if kind.section == title] for title in headings}
+    return {title: kinds for title, kinds in by_heading.items() if kinds}
+
+
+def parts(kinds: Iterable[Kind], figures: Figures, origins: Origins) -> Iterator[str]:
+    """For each rule of a section a heading, the rule, and a table with a row per kind."""
+    for condition, same in itertools.groupby(kinds, key=lambda kind: kind.condition):
+        alike = [*same]
+        rows = (_row(kind, figures.get(kind, {}), origins.get(kind, {})) for kind in alike)
+        rule = f"{condition[:1].upper()}{condition[1:].removesuffix('.')}."
+        rule = rule.replace("](#", "](../findings.md#")
+        yield f"### {alike[0].name}\n\n{rule}\n\n{HEAD}{''.join(rows)}"
+
+
+def _row(kind: Kind, counts: Mapping[str, int], origin: Mapping[str, Any]) -> str:
+    cells = [f"`{kind}`", kind.severity, kind.advice.replace("|", BAR), by(origin)]
+    cells += [_share(counts, "right", "said"), _share(counts, "found", "planted")]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def by(origin: Mapping[str, Any]) -> str:
+    """What produced a kind, and how often: a cell of the table."""
+    words = [
+        f"{name}: {_named(runs)}"
+        for name, runs in origin.items()
+        if name in ("recorded", "imported")
+    ]
+    if causes := origin.get("planted"):
+        shares = {cause: f"{stated}/{runs}" for cause, (stated, runs) in causes.items()}
+        words.append(f"planted: {_named(shares)}")
+    if tests := origin.get("tested"):
+        words.append(f"tested: {len(tests)}")
+    return "; ".join(words) or NOTHING
+
+
+def _named(counts: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{name}` {count}" for name, count in counts.items())
+
+
+def _share(counts: Mapping[str, int], part: str, total: str) -> str:
+    if not counts.get(total):
+        return NOTHING
+    return f"{counts[part]}/{counts[total]}"
+
+
+def listed() -> str:
+    """The list: the sections with their parts."""
+    figures, origins = PRODUCED["figures"](), json.loads(PRODUCED["PRODUCED"].read_text("utf-8"))
+    return "\n".join(
+        f"## {heading}\n\n" + "\n".join(parts(kinds, figures, origins))
+        for heading, kinds in sections().items()
+    )
