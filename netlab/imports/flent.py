@@ -33,8 +33,7 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import text_of
-from netlab.imports.common.tool_result import ToolResult
-from netlab.imports.common.tool_results import TOOL_OPTIONS, bounded, import_results
+from netlab.imports.common.tool_results import TOOL_OPTIONS, ToolResult, bounded, import_results
 from netlab.stats.histogram import BITS, bucket_of
 
 MAX_TEXT_BYTES = 64 * 2**20

@@ -37,9 +37,9 @@ from netlab.imports.common.iperf2_lines import (
     Iperf2Output,
     Iperf2Stream,
 )
-from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
+    ToolResult,
     bounded,
     import_results,
     ip_version_of,

@@ -19,9 +19,9 @@ from typing import Any
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value, utc_text
 from netlab.imports import Importer
-from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
+    ToolResult,
     bounded,
     import_results,
     ip_version_of,

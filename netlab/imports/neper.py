@@ -29,8 +29,13 @@ from functools import partial
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.tool_result import ToolResult
-from netlab.imports.common.tool_results import TOOL_OPTIONS, bounded, import_results, ip_version_of
+from netlab.imports.common.tool_results import (
+    TOOL_OPTIONS,
+    ToolResult,
+    bounded,
+    import_results,
+    ip_version_of,
+)
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")

@@ -23,8 +23,8 @@ from xml.parsers import expat
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
-from netlab.imports.common.tool_results import TOOL_OPTIONS, bounded, import_results
+from netlab.imports.common.csv_table import NOT_RECORDED
+from netlab.imports.common.tool_results import TOOL_OPTIONS, ToolResult, bounded, import_results
 
 _ROOT = "<netlab>"
 """Start tag of an element that is put around the whole text: if ntttcp appended to a file, the file

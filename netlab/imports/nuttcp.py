@@ -24,10 +24,10 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, throughput
-from netlab.imports.common.tool_result import ToolResult
 from netlab.imports.common.tool_results import (
     MAX_VALUE,
     TOOL_OPTIONS,
+    ToolResult,
     bounded,
     import_results,
     reason_of_error,

@@ -29,9 +29,10 @@ from functools import partial
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports import Importer
-from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
+from netlab.imports.common.csv_table import NOT_RECORDED
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
+    ToolResult,
     bounded,
     import_results,
     ip_version_of,

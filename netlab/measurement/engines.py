@@ -25,7 +25,7 @@ from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
 
 if TYPE_CHECKING:
-    from netlab.measurement.tools.tool_engine import ToolEngine
+    from netlab.measurement.tool_engine import ToolEngine
 
 ValuesOf = Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]
 """Measures one trial on its two hosts and returns the values of its record.
@@ -97,7 +97,7 @@ def engine_of(cell: Cell) -> ValuesOf:
 
 @cache
 def _tool_engine(name: str) -> ToolEngine:
-    from netlab.measurement.tools.table import TOOLS
-    from netlab.measurement.tools.tool_engine import ToolEngine
+    from netlab.measurement.tool_engine import ToolEngine
+    from netlab.measurement.tools import TOOLS
 
     return ToolEngine(TOOLS[name])

@@ -274,8 +274,8 @@ def cannot(cell: Cell) -> str | None:
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
         return None
     # Imported late, because most matrices name no tool.
-    from netlab.measurement.tools.table import TOOLS
-    from netlab.measurement.tools.tool import refusal
+    from netlab.measurement.tool import refusal
+    from netlab.measurement.tools import TOOLS
 
     refused = refusal(TOOLS[setup.engine], setup)
     return None if refused is None else str(refused)

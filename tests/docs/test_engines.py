@@ -10,8 +10,8 @@ from folders import ROOT
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.kinds import ROWS
 from netlab.experiment.matrix import expand
-from netlab.measurement.tools.table import TOOLS
-from netlab.measurement.tools.tool import OTHERWISE
+from netlab.measurement.tool import OTHERWISE
+from netlab.measurement.tools import TOOLS
 from netlab.runner.planning import cannot
 
 PAGE = (ROOT / "docs/how-to/engines.md").read_text("utf-8")

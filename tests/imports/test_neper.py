@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
-from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.neper import import_neper, parse_neper
 
 SAMPLES = Path(__file__).parent / "samples" / "neper"

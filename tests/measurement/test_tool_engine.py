@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,48 +18,31 @@ from netlab.experiment.hosts import Service
 from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
-from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_results import ToolResult
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends
-from netlab.measurement.tools.iperf2 import IPERF2
-from netlab.measurement.tools.iperf3 import IPERF3
-from netlab.measurement.tools.nuttcp import NUTTCP
-from netlab.measurement.tools.tool import Tool, ToolTrial, refusal_of_running_server
-from netlab.measurement.tools.tool_engine import ToolEngine
+from netlab.measurement.iperf_tools import IPERF2, IPERF3
+from netlab.measurement.tool import Tool, ToolTrial, refusal_of_running_server
+from netlab.measurement.tool_engine import ToolEngine
+from netlab.measurement.tools import NUTTCP
 
 __all__ = ["shared_loopback"]
 
 STREAM = Stream(protocol="TCP", message_bytes=1448, duration_s=0.2, engine="iperf3")
 
 
-@dataclass(frozen=True)
-class MadeTool:
+def made_tool(
+    client: str,
+    server: str = "sleep 60",
+    version_words: tuple[str, ...] = ("sh", "-c", "echo made 1.0; echo of two lines"),
+) -> Tool:
     """A tool made of two shell scripts; it prints its figure in bit/s."""
 
-    client: str
-    server: str = "sleep 60"
-    serves_once: bool = False
-    name: str = "iperf3"
-    tried_version: str = "1.0"
-    version_words: tuple[str, ...] = ("sh", "-c", "echo made 1.0; echo of two lines")
-    follows: Mapping[tuple[str, str], frozenset[str]] = field(
-        default_factory=lambda: {("stream", "TCP"): frozenset({"message_bytes", "duration_s"})}
-    )
-
-    def limits(self, setup: Stream | RoundTrip) -> Iterator[SettingFault]:
+    def limits(setup: Stream | RoundTrip) -> Iterator[SettingFault]:
         if setup.message_bytes == 7:
             yield "message_bytes", "7 bytes are too odd"
 
-    def remarks(self, setup: Stream | RoundTrip) -> Iterator[str]:
-        yield "made of a script"
-
-    def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
-        return ("sh", "-c", self.server, "server", *map(str, trial.ports))
-
-    def client_words(self, trial: ToolTrial) -> tuple[str, ...]:
-        return ("sh", "-c", self.client, "client", *map(str, trial.ports))
-
-    def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
+    def result(trial: ToolTrial, *, server: str, client: str) -> ToolResult:
         if not client.strip().isdigit():
             raise MatrixError([Fault("client", 1, 1, "", "no output of the tool")])
         rate = float(client)
@@ -74,10 +57,23 @@ class MadeTool:
             detail=None if rate else "refused, it says",
         )
 
+    return Tool(
+        name="iperf3",
+        version_words=version_words,
+        tried_version="1.0",
+        serves_once=False,
+        follows={("stream", "TCP"): frozenset({"message_bytes", "duration_s"})},
+        limits=limits,
+        remarks=lambda _: iter(["made of a script"]),
+        server_words=lambda trial: ("sh", "-c", server, "server", *map(str, trial.ports)),
+        client_words=lambda trial: ("sh", "-c", client, "client", *map(str, trial.ports)),
+        result=result,
+    )
+
 
 @pytest.fixture
 def measure(shared_loopback: Ends) -> Callable[..., Record]:
-    def measured(tool: MadeTool, setup: Stream = STREAM, ends: Ends = shared_loopback) -> Record:
+    def measured(tool: Tool, setup: Stream = STREAM, ends: Ends = shared_loopback) -> Record:
         trial = Trial(Cell(pairing="LL", test="stream", setup=setup), number=1)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(engines, "engine_of", lambda _cell: ToolEngine(tool).values_of)
@@ -104,7 +100,7 @@ def programs() -> list[str]:
 def test_the_figure_of_a_tool_is_stored_with_version_command_and_remarks(
     measure: Callable[..., Record],
 ) -> None:
-    record = measure(MadeTool("sleep 0.3; echo 95000000"), replace(STREAM, warm_up_s=1.0))
+    record = measure(made_tool("sleep 0.3; echo 95000000"), replace(STREAM, warm_up_s=1.0))
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 95e6
     assert record.values["server_engine_version"] == record.values["client_engine_version"]
@@ -119,7 +115,7 @@ def test_the_figure_of_a_tool_is_stored_with_version_command_and_remarks(
 
 @pytest.mark.lab
 def test_a_tool_receives_two_different_ports(measure: Callable[..., Record]) -> None:
-    record = measure(MadeTool('sleep 0.3; echo "$1$2"'))
+    record = measure(made_tool('sleep 0.3; echo "$1$2"'))
     assert record.status is Status.OK, record.detail
     command = str(record.values["server_engine_command"]).split()
     first, second = command[-2:]
@@ -132,56 +128,56 @@ def test_a_tool_receives_two_different_ports(measure: Callable[..., Record]) -> 
     ("tool", "setup", "status", "reason", "words"),
     [
         (
-            MadeTool("true", version_words=("no-such-tool-of-netlab",)),
+            made_tool("true", version_words=("no-such-tool-of-netlab",)),
             STREAM,
             Status.IMPOSSIBLE,
             "program-missing",
             "no-such-tool-of-netlab",
         ),
         (
-            MadeTool("true"),
+            made_tool("true"),
             replace(STREAM, streams=4),
             Status.IMPOSSIBLE,
             "engine-cannot",
             "`streams`: iperf3 has no setting for `streams`",
         ),
         (
-            MadeTool("true"),
+            made_tool("true"),
             replace(STREAM, message_bytes=7),
             Status.IMPOSSIBLE,
             "engine-cannot",
             "`message_size`: 7 bytes are too odd",
         ),
         (
-            MadeTool("true"),
+            made_tool("true"),
             replace(STREAM, protocol="UDP"),
             Status.IMPOSSIBLE,
             "engine-cannot",
             "`protocol`: iperf3 has no test stream over UDP",
         ),
         (
-            MadeTool("sleep 0.3; echo what is this >&2; exit 1"),
+            made_tool("sleep 0.3; echo what is this >&2; exit 1"),
             STREAM,
             Status.FAILED,
             "engine-failed",
             "printed no result: what is this",
         ),
         (
-            MadeTool("echo 7; kill -9 $$"),
+            made_tool("echo 7; kill -9 $$"),
             STREAM,
             Status.FAILED,
             "engine-failed",
             "iperf3's client was ended by signal 9",
         ),
         (
-            MadeTool("sleep 0.3; echo 0"),
+            made_tool("sleep 0.3; echo 0"),
             STREAM,
             Status.FAILED,
             "connect-refused",
             "refused, it says",
         ),
         (
-            MadeTool("yes 12345 | head -c 3000000; sleep 0.3"),
+            made_tool("yes 12345 | head -c 3000000; sleep 0.3"),
             STREAM,
             Status.FAILED,
             "engine-failed",
@@ -191,7 +187,7 @@ def test_a_tool_receives_two_different_ports(measure: Callable[..., Record]) -> 
     ids=["missing", "setting", "level", "protocol", "garbage", "killed", "reason", "flood"],
 )
 def test_a_tool_without_a_result_gives_a_reason_and_no_figure(
-    tool: MadeTool,
+    tool: Tool,
     setup: Stream,
     status: Status,
     reason: str,
@@ -213,7 +209,7 @@ def test_a_client_of_a_tool_that_ends_early_is_started_again(
     measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     mark = tmp_path / "mark"
-    tool = MadeTool(f"if [ -e {mark} ]; then sleep 1.2; echo 5; else touch {mark}; exit 1; fi")
+    tool = made_tool(f"if [ -e {mark} ]; then sleep 1.2; echo 5; else touch {mark}; exit 1; fi")
     record = measure(tool, replace(STREAM, duration_s=1.0))
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 5
@@ -231,7 +227,7 @@ def test_a_trial_fails_with_the_message_of_a_tools_server_that_ends_early(
     server: str, words: str, measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     starts = tmp_path / "starts"
-    tool = MadeTool(f"echo >> {starts}; sleep 0.1; echo 0", server=server)
+    tool = made_tool(f"echo >> {starts}; sleep 0.1; echo 0", server=server)
     record = measure(tool, replace(STREAM, duration_s=5.0))
     assert (record.status, record.reason) == (Status.FAILED, "engine-failed"), record.detail
     assert words in str(record.detail)
@@ -249,7 +245,7 @@ def test_a_server_of_a_tool_that_already_runs_is_used(
         served={"iperf3": Service("127.0.0.1", 5201)},
         networks={"client": "loopback"},
     )
-    record = measure(MadeTool('sleep 0.3; echo "$1"'), ends=ends)
+    record = measure(made_tool('sleep 0.3; echo "$1"'), ends=ends)
     assert record.status is Status.OK, record.detail
     assert record.values["throughput_bit_per_s"] == 5201
     assert record.server == "nas"
@@ -278,6 +274,6 @@ def test_a_tool_fails_if_only_the_server_may_connect(
     measure: Callable[..., Record], shared_loopback: Ends
 ) -> None:
     record = measure(
-        MadeTool("true"), ends=replace(shared_loopback, connected_by={"TCP": "server"})
+        made_tool("true"), ends=replace(shared_loopback, connected_by={"TCP": "server"})
     )
     assert (record.status, record.reason) == (Status.FAILED, "path-blocked")

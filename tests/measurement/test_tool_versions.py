@@ -21,14 +21,14 @@ from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends
-from netlab.measurement.tools.table import TOOLS
-from netlab.measurement.tools.tool import (
+from netlab.measurement.tool import (
     Tool,
     ToolTrial,
     remarks_on_versions,
     version_line,
 )
-from netlab.measurement.tools.tool_engine import ToolEngine
+from netlab.measurement.tool_engine import ToolEngine
+from netlab.measurement.tools import TOOLS
 
 __all__ = ["shared_loopback"]
 

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from netlab.errors import MatrixError
 from netlab.experiment.kinds import ONLY_OF_TCP, ONLY_OF_UDP, ROWS, RoundTrip, Stream
-from netlab.imports.common.tool_result import ToolResult
-from netlab.measurement.tools.netperf import ROUND_TRIP_KEYS, STREAM_KEYS
-from netlab.measurement.tools.table import TOOLS
-from netlab.measurement.tools.tool import Tool, ToolTrial, changed_settings, refusal, remarks_of
+from netlab.imports.common.tool_results import ToolResult
+from netlab.measurement.tool import Tool, ToolTrial, changed_settings, refusal, remarks_of
+from netlab.measurement.tools import ROUND_TRIP_KEYS, STREAM_KEYS, TOOLS
 
 OUTPUTS = Path(__file__).parent / "tool_outputs"
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"

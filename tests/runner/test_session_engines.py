@@ -14,7 +14,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import OF_PROBE, ValuesOf
-from netlab.measurement.tools.tool_engine import ToolEngine
+from netlab.measurement.tool_engine import ToolEngine
 from netlab.remote.agent import Agent
 
 __all__ = ["bench"]

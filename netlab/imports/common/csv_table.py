@@ -22,11 +22,13 @@ from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.hosts import LETTERS
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record, Status, Value, utc_now
-from netlab.imports.common.tool_result import NOT_RECORDED
 from netlab.results.columns import columns_of
 from netlab.store.files import read_file
 from netlab.store.plan import KEY, STATED, Plan, PlannedCell, StatedFacts
 from netlab.store.run_folder import RunFolder
+
+NOT_RECORDED = "not-recorded"
+"""Reason of a result for which the output has a place but no figure."""
 
 MAX_FILE_BYTES = 16 * 2**20
 MAX_ROWS = 20_000

@@ -13,6 +13,7 @@ from netlab.config.document import Document, Section, did_you_mean, read_documen
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.records import Value
 from netlab.imports.common.csv_table import (
+    NOT_RECORDED,
     collect_rows,
     fields_of,
     fields_of_row,
@@ -31,7 +32,7 @@ from netlab.imports.common.mapped_values import (
     table_number,
     text_reader,
 )
-from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
+from netlab.imports.common.tool_results import ToolResult
 
 TESTS = Literal["stream", "round_trip", "connect"]
 

@@ -9,7 +9,7 @@ import hashlib
 import ipaddress
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,6 +19,7 @@ from netlab.experiment.kinds import SETUPS
 from netlab.experiment.records import Record, Status, Value
 from netlab.imports import CommandOption
 from netlab.imports.common.csv_table import (
+    NOT_RECORDED,
     TableContext,
     cell_of,
     read_table,
@@ -27,8 +28,32 @@ from netlab.imports.common.csv_table import (
     write_run,
 )
 from netlab.imports.common.mapped_values import columns_of_test, constant_value
-from netlab.imports.common.tool_result import NOT_RECORDED, ToolResult
 from netlab.store.plan import PlannedCell, Remark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """One test of a tool, from the output of the client, of the server, or of both."""
+
+    file: str
+    test: str
+    server: str
+    """Name or address, as printed; empty if the output has none."""
+    client: str
+    settings: Mapping[str, Value]
+    values: Mapping[str, Value]
+    started_at: str = ""
+    """ISO 8601, UTC; empty if not stated."""
+    identity: str = ""
+    """A word by which the outputs of client and server are recognised as one test; may be empty."""
+    reason: str | None = None
+    """Why there is no result: a word of netlab's fixed list; ``None`` if there is a result."""
+    detail: str | None = None
+    pairing: str = ""
+    """The operating systems of the two hosts, server first, if the output names no hosts."""
+    unread: tuple[str, ...] = ()
+    """Sentences about what the output has and netlab does not understand."""
+
 
 _KNOWN = frozenset(name for kind in SETUPS.values() for name in kind.names()) - {"protocol"}
 """All settings except the protocol: the meaning of a tool's figures depends on the protocol."""

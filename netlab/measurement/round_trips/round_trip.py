@@ -50,7 +50,7 @@ from netlab.measurement.conversation import (
 )
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.measurement.round_trips.stack_times import stack_times_ns, stack_values
-from netlab.measurement.tools.tool_engine import free_ports
+from netlab.measurement.tool_engine import free_ports
 from netlab.remote.agent import Agent
 from netlab.remote.programs.program import Program
 from netlab.remote.protocol import decimal

@@ -16,9 +16,8 @@ from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.findings.ceilings import WAYS, above_ceiling
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.sample import StreamSample
-from netlab.measurement.tools.netperf import NETPERF
-from netlab.measurement.tools.table import TOOLS
-from netlab.measurement.tools.tool import remarks_of
+from netlab.measurement.tool import remarks_of
+from netlab.measurement.tools import NETPERF, TOOLS
 from netlab.report.text.findings import statement
 
 RATE = "the stated link rate is wrong"

@@ -23,7 +23,7 @@ from netlab import lab, load
 from netlab.findings.analysis import Analysis
 from netlab.lab.network import processes
 from netlab.lab.plan import LabHost, LabOptions
-from netlab.measurement.tools.table import TOOLS
+from netlab.measurement.tools import TOOLS
 
 pytestmark = [
     *needs_a_lab,

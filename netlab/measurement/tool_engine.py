@@ -1,19 +1,14 @@
-"""The engines that measure with another tool. The two agents run the tool's server and client.
+"""The engine that measures with another tool: two agents run the tool's server and its client.
 
-A server may also run already on a host without an agent; then only the client is started. Otherwise
-the server's agent starts the tool's server on a free port of the test address, and the client's
-agent starts the tool's client. Both programs end when the trial ends, or earlier if their agents
-end. The record has the figures that the tool printed, and states what the tool did differently from
-the settings.
-
-Free ports of a host, for a program that the agent starts there.
+A server may also run already on a host without an agent; then only the client is started. Both
+programs end when the trial ends, or earlier if their agents end.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +17,13 @@ from netlab.errors import HostGone, MatrixError, ProbeError
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
 from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
-from netlab.imports.common.tool_result import ToolResult
+from netlab.imports.common.tool_results import ToolResult
 from netlab.measurement.conversation import PROBE_SLACK_S
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.host_watch import DropWatch
-from netlab.measurement.tools.tool import (
+from netlab.measurement.tool import (
     Refusal,
+    Setup,
     Tool,
     ToolTrial,
     duration_of,
@@ -72,15 +68,9 @@ def free_ports(agent: Agent, address: str) -> tuple[int, int]:
         for test in tests:
             agent.start("stop", test=test.id, abort=1)
         for test in tests:
-            _wait_for_end(test)
-
-
-def _wait_for_end(test: Pending) -> None:
-    try:
-        while test.record(PROBE_SLACK_S)["type"] != "result":
-            pass
-    except (ProbeError, HostGone):
-        return
+            with suppress(ProbeError, HostGone):
+                while test.record(PROBE_SLACK_S)["type"] != "result":
+                    pass
 
 
 SETTLE_S = 0.15
@@ -145,7 +135,7 @@ class ToolEngine:
         if refused is not None:
             raise ProbeError(self.name, "engine-cannot", detail=str(refused))
 
-    def _placed(self, setup: Stream | RoundTrip, ends: Ends) -> ToolTrial:
+    def _placed(self, setup: Setup, ends: Ends) -> ToolTrial:
         """The trial with its addresses and ports; ProbeError if no port is free."""
         client = ends.address("client", setup)
         if ends.server is None:
@@ -255,13 +245,20 @@ class ToolEngine:
 
     def _beside(
         self,
-        setup: Stream | RoundTrip,
+        setup: Setup,
         result: ToolResult,
         server: Program | None,
         client: Program,
     ) -> dict[str, Value]:
         """The values that the record has in addition to the tool's figures."""
-        remarks = [*remarks_of(self._tool, setup), *_otherwise(setup, result), *result.unread]
+        otherwise = [
+            f"`{ROWS[name].key}` was {printed}, {level} was asked"
+            for name, printed in result.settings.items()
+            if name in ROWS
+            and (level := getattr(setup, name, None)) is not None
+            and level != printed
+        ]
+        remarks = [*remarks_of(self._tool, setup), *otherwise, *result.unread]
         values: dict[str, Value] = {}
         if remarks:
             values["engine_remarks"] = excerpt("; ".join(dict.fromkeys(remarks)), WORDS_MOST)
@@ -286,11 +283,3 @@ def _naming(remarks: tuple[str, ...]) -> Iterator[None]:
             raise
         detail = excerpt("; ".join((error.detail, *remarks)), WORDS_MOST)
         raise ProbeError(error.host, error.word, detail=detail) from None
-
-
-def _otherwise(setup: Stream | RoundTrip, result: ToolResult) -> Iterator[str]:
-    """A sentence for each setting that the tool printed and that differs from the requested one."""
-    for name, printed in result.settings.items():
-        level = getattr(setup, name, None)
-        if name in ROWS and level is not None and level != printed:
-            yield f"`{ROWS[name].key}` was {printed}, {level} was asked"

@@ -1,19 +1,17 @@
-"""What netlab must know of a tool to measure with it, and what the tool cannot measure.
-
-Parts of command lines, and sentences about settings, that several tools share.
-"""
+"""What netlab must know of another tool to measure with it, and what the tool cannot measure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, replace
 from typing import Any, Protocol
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.kinds import ROWS, RoundTrip, Stream
-from netlab.imports.common.tool_result import ToolResult
+from netlab.experiment.records import Value
+from netlab.imports.common.tool_results import Parse, ToolResult
 
 BY_NETLAB = frozenset({"engine", "network", "protocol", "ip_version"})
 """Settings that netlab itself follows, by the choice of the tool and of the addresses."""
@@ -28,12 +26,15 @@ OTHERWISE: Mapping[str, str] = {
 record has this text. If a tool lacks any other setting that the matrix changes, it does not
 measure."""
 
+Setup = Stream | RoundTrip
+"""The settings of a test that a tool may measure."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolTrial:
     """One trial of a tool: its settings, addresses and ports."""
 
-    setup: Stream | RoundTrip
+    setup: Setup
     server_address: str
     client_address: str
     ports: tuple[int, int]
@@ -42,57 +43,40 @@ class ToolTrial:
 
     @property
     def test(self) -> str:
-        """The kind of test: ``stream`` or ``round_trip``."""
+        """``stream`` or ``round_trip``."""
         return test_of(self.setup)
 
 
-class Tool(Protocol):
+class ReadsOutputs(Protocol):
+    """Reads the standard output of the server and of the client."""
+
+    def __call__(self, trial: ToolTrial, /, *, server: str, client: str) -> ToolResult:
+        """The result. Raises MatrixError if these texts are not the output of the tool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
     """Another tool: the words that start it, and how its output is read."""
 
-    @property
-    def name(self) -> str:
-        """The name of the tool in the setting ``engine``."""
-
-    @property
-    def version_words(self) -> tuple[str, ...]:
-        """The program and the options with which it prints its version."""
-
-    @property
-    def tried_version(self) -> str:
-        """The version with which netlab was tried. Another version may have other options or
-        print something else.
-        """
-
-    @property
-    def follows(self) -> Mapping[tuple[str, str], frozenset[str]]:
-        """(Kind of test, protocol) that the tool can measure → the settings that it can
-        follow.
-        """
-
-    @property
-    def serves_once(self) -> bool:
-        """Whether the tool's server ends by itself after one test."""
-
-    def limits(self, setup: Stream | RoundTrip) -> Iterator[SettingFault]:
-        """The settings whose values the tool cannot follow, each with a sentence that says why."""
-
-    def remarks(self, setup: Stream | RoundTrip) -> Iterator[str]:
-        """Sentences that state what the tool does differently from the settings.
-
-        The texts of ``OTHERWISE`` are not among these sentences.
-        """
-
-    def server_words(self, trial: ToolTrial) -> tuple[str, ...]:
-        """The program and its arguments at the server."""
-
-    def client_words(self, trial: ToolTrial) -> tuple[str, ...]:
-        """The program and its arguments at the client."""
-
-    def result(self, trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        """The result in the standard output of the server and of the client.
-
-        Raises MatrixError if these texts are not the output of the tool.
-        """
+    name: str
+    """Its name in the setting ``engine``."""
+    version_words: tuple[str, ...]
+    """The program and the options with which it prints its version."""
+    tried_version: str
+    """The version with which netlab was tried. Another version may have other options or print
+    something else."""
+    serves_once: bool
+    """Whether its server ends by itself after one test."""
+    follows: Mapping[tuple[str, str], frozenset[str]]
+    """(Kind of test, protocol) that it can measure → the settings that it can follow."""
+    limits: Callable[[Setup], Iterator[SettingFault]]
+    """The settings whose values it cannot follow, each with a sentence that says why."""
+    remarks: Callable[[Setup], Iterator[str]]
+    """Sentences that state what it does differently from the settings, without ``OTHERWISE``."""
+    server_words: Callable[[ToolTrial], tuple[str, ...]]
+    """The program and its arguments at the server."""
+    client_words: Callable[[ToolTrial], tuple[str, ...]]
+    result: ReadsOutputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +92,39 @@ class Refusal:
         return f"`{self.setting}`: {self.sentence}"
 
 
-def test_of(setup: Stream | RoundTrip) -> str:
+def test_of(setup: Setup) -> str:
     """The kind of test of a setup: ``stream`` or ``round_trip``."""
     return "stream" if isinstance(setup, Stream) else "round_trip"
 
 
-def refusal(tool: Tool, setup: Stream | RoundTrip) -> Refusal | None:
+def duration_of(setup: Setup) -> float:
+    """The measured time in seconds. A test without a duration has a ``count``, which no tool
+    follows.
+    """
+    assert setup.duration_s is not None  # noqa: S101  (for the type checker)
+    return setup.duration_s
+
+
+def changed_settings(setup: Setup) -> Collection[str]:
+    """The settings that differ from their defaults. A setting without a default is among them if it
+    is set.
+    """
+    defaults = {**setup.defaults(), "opening": "client-connects"}
+    return [
+        name
+        for name in setup.names()
+        if (level := getattr(setup, name)) is not None and level != defaults[name]
+    ]
+
+
+def refusal(tool: Tool, setup: Setup) -> Refusal | None:
     """The first setting that keeps a tool from measuring; ``None`` if the tool can measure."""
     test = test_of(setup)
     follows = tool.follows.get((test, setup.protocol))
     if follows is None:
-        tests = {test for test, _ in tool.follows}
-        key = "protocol" if test in tests else "test"
-        what = f"{test} over {setup.protocol}" if key == "protocol" else test
-        return Refusal(key, f"{tool.name} has no test {what}")
+        if test in {test for test, _ in tool.follows}:
+            return Refusal("protocol", f"{tool.name} has no test {test} over {setup.protocol}")
+        return Refusal("test", f"{tool.name} has no test {test}")
     for name in changed_settings(setup):
         if name not in follows | BY_NETLAB | OTHERWISE.keys():
             key = ROWS[name].key
@@ -131,10 +134,8 @@ def refusal(tool: Tool, setup: Stream | RoundTrip) -> Refusal | None:
 
 
 def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
-    """The first setting that could be applied only by starting the server; ``None`` if there is
-    none.
-
-    This is a setting that changes the command line with which netlab would start the server.
+    """The first setting that would change the command line with which netlab starts the server, so
+    that a server that runs already cannot follow it; ``None`` if there is none.
     """
     words, defaults = tool.server_words(trial), trial.setup.defaults()
     for name in changed_settings(trial.setup):
@@ -147,7 +148,7 @@ def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
     return None
 
 
-def remarks_of(tool: Tool, setup: Stream | RoundTrip) -> tuple[str, ...]:
+def remarks_of(tool: Tool, setup: Setup) -> tuple[str, ...]:
     """Sentences that state what a tool does differently from the settings."""
     follows = tool.follows.get((test_of(setup), setup.protocol), frozenset())
     unmet = [name for name in changed_settings(setup) if name in OTHERWISE and name not in follows]
@@ -175,23 +176,14 @@ def remarks_on_versions(tool: Tool, version_lines: Mapping[str, str]) -> Iterato
             yield f"{end}: {line}, but netlab was tried with {tool.name} {tool.tried_version}"
 
 
-def changed_settings(setup: Stream | RoundTrip) -> Collection[str]:
-    """The settings that differ from their defaults. A setting without a default is among them if it
-    is set.
-    """
-    defaults = {**setup.defaults(), "opening": "client-connects"}
-    return [
-        name
-        for name in setup.names()
-        if (level := getattr(setup, name)) is not None and level != defaults[name]
-    ]
+# ---- what several tools share ----
 
-
-Setup = Stream | RoundTrip
-"""The settings of a test that a tool may measure."""
-
-FOR_BOTH = frozenset({"message_bytes", "duration_s"})
+OF_ALL = frozenset({"message_bytes", "duration_s"})
 """Settings that every tool follows."""
+OF_RATED_STREAMS = OF_ALL | {
+    *("socket_buffer_bytes", "dscp", "direction", "streams"),
+    *("rate_bit_per_s", "message_rate_per_s"),
+}
 
 ONE_THREAD = "its streams share one thread at each end"
 ONE_MESSAGE_A_CALL = "its receiver takes at most one message a receive call"
@@ -202,6 +194,13 @@ WAITS_FOR_THE_LOST = (
 _TOLERANCE = 1e-9
 """Relative error up to which a number counts as whole. The conversion of units causes such
 errors."""
+_LEAST_RATE = 100
+"""From this rate in bit/s on, whole bits per second are close to any rate."""
+
+MOST_STREAMS = 128
+"""Of iperf3 and of nuttcp."""
+UDP_MOST_BYTES = 65507
+"""The longest message that iperf3, nuttcp and sockperf send over UDP."""
 
 
 def option(word: str, level: object) -> tuple[str, ...]:
@@ -214,34 +213,25 @@ def flag(word: str, *, when: bool) -> tuple[str, ...]:
     return (word,) if when else ()
 
 
-def is_whole(number: float) -> bool:
-    """Whether a number has no fraction."""
-    return abs(number - round(number)) <= _TOLERANCE * max(1.0, abs(number))
-
-
-def duration_of(setup: Setup) -> float:
-    """The measured time in seconds. A test without a duration has a ``count``, which no tool
-    follows.
-    """
-    assert setup.duration_s is not None  # noqa: S101  (for the type checker)
-    return setup.duration_s
-
-
 def stream_of(setup: Setup) -> Stream:
     """The setup, typed as that of a stream: for a tool that measures only streams."""
     assert isinstance(setup, Stream)  # noqa: S101  (for the type checker)
     return setup
 
 
-def round_trip_of(setup: Setup) -> RoundTrip:
-    """The setup, typed as that of round trips: for a tool that measures only round trips."""
-    assert isinstance(setup, RoundTrip)  # noqa: S101  (for the type checker)
-    return setup
+def several_streams(setup: Stream) -> int | None:
+    """The number of streams if it is more than one, which is the default of every tool."""
+    return setup.streams if setup.streams > 1 else None
 
 
-def traffic_class(dscp: int | None) -> int | None:
-    """The traffic class byte for a DSCP, as the socket option IP_TOS takes it."""
-    return None if dscp is None else dscp << 2
+def answer_bytes_of(setup: RoundTrip) -> int:
+    """The length of an answer: that of the request, unless another is set."""
+    return setup.message_bytes if setup.response_bytes is None else setup.response_bytes
+
+
+def traffic_class(setup: Setup) -> int | None:
+    """The traffic class byte with the DSCP, as the socket option IP_TOS takes it."""
+    return None if setup.dscp is None else setup.dscp << 2
 
 
 def rate_of_each(setup: Stream) -> int | None:
@@ -253,23 +243,17 @@ def rate_of_each(setup: Stream) -> int | None:
     return None
 
 
-def remarks_on_receive_call(setup: Stream) -> Iterator[str]:
-    """A remark for a tool whose TCP receiver always takes at most one message per call."""
-    if setup.protocol == "TCP" and setup.tcp_receive_call is None:
-        yield ONE_MESSAGE_A_CALL
+def is_whole(number: float) -> bool:
+    """Whether a number has no fraction."""
+    return abs(number - round(number)) <= _TOLERANCE * max(1.0, abs(number))
 
 
-def rate_setting(setup: Stream) -> str:
-    """The setting that states the rate."""
-    return "rate_bit_per_s" if setup.rate_bit_per_s is not None else "message_rate_per_s"
-
-
-def faults_of_rate(setup: Stream, tool: str, least: int = 100) -> Iterator[SettingFault]:
+def faults_of_rate(setup: Stream, tool: str) -> Iterator[SettingFault]:
     """A fault if the rate is so low that whole bits per second are no longer close to it."""
     rate = rate_of_each(setup)
-    if rate is not None and rate < least:
-        sentence = f"{tool} takes whole bits per second: at least {least} for each stream"
-        yield rate_setting(setup), sentence
+    if rate is not None and rate < _LEAST_RATE:
+        name = "message_rate_per_s" if setup.rate_bit_per_s is None else "rate_bit_per_s"
+        yield name, f"{tool} takes whole bits per second: at least {_LEAST_RATE} for each stream"
 
 
 def faults_of_seconds(setup: Setup, tool: str, most: int = 86400) -> Iterator[SettingFault]:
@@ -278,7 +262,7 @@ def faults_of_seconds(setup: Setup, tool: str, most: int = 86400) -> Iterator[Se
         yield "duration_s", f"{tool} measures for whole seconds, from 1 to {most}"
 
 
-def fault_of_size(
+def faults_of_size(
     setup: Setup, tool: str, least: int = 1, most: int | None = None, of: str = ""
 ) -> Iterator[SettingFault]:
     """A fault if the message is too short or too long for a tool.
@@ -291,8 +275,24 @@ def fault_of_size(
         yield "message_bytes", f"{tool} takes messages of at most {most} bytes{of}"
 
 
-def only(results: tuple[ToolResult, ...], file: str) -> ToolResult:
-    """The last result in an output; MatrixError if there is none."""
-    if not results:
-        raise MatrixError([Fault(file, 1, 1, "", "empty")])
+def remarks_on_receive_call(setup: Stream) -> Iterator[str]:
+    """A remark for a tool whose TCP receiver always takes at most one message per call."""
+    if setup.protocol == "TCP" and setup.tcp_receive_call is None:
+        yield ONE_MESSAGE_A_CALL
+
+
+def last_result(parse: Parse, text: str, end: str) -> ToolResult:
+    """The last result in the output of an end; MatrixError if there is none."""
+    if not (results := parse(text, end)):
+        raise MatrixError([Fault(end, 1, 1, "", "empty")])
     return results[-1]
+
+
+def printed_by_client(parse: Parse) -> ReadsOutputs:
+    """For a tool whose client prints all figures."""
+    return lambda _trial, *, server, client: last_result(parse, client, "client")
+
+
+def without(name: str, levels: Mapping[str, Value]) -> dict[str, Value]:
+    """The settings or values without one of them."""
+    return {other: level for other, level in levels.items() if other != name}
