@@ -31,7 +31,7 @@ def load(folder: File) -> LoadedRun:
     Raises ``UsageError`` if ``folder`` is not a run folder, ``StoreError`` if it is damaged.
     """
     from netlab.report.notebook import LoadedRun
-    from netlab.report.text.finding_sentences import in_english
+    from netlab.report.text.findings import in_english
     from netlab.results.run import read_checked
 
     return LoadedRun(read_checked(Path(folder)), in_english)

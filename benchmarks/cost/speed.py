@@ -37,7 +37,7 @@ MEASURED = ROOT / "reports" / "lab-report-lab"
 LOAD = """\
 import json, sys, time
 begun_s = time.monotonic()
-import netlab.report.notebook, netlab.report.text.finding_sentences
+import netlab.report.notebook, netlab.report.text.findings
 imported_s = time.monotonic()
 run = netlab.load(sys.argv[1])
 loaded_s = time.monotonic()

@@ -12,8 +12,7 @@ from benchmarks.truths.score import Said, Truth
 from netlab.findings.analysis import load
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.importance import leading_kinds
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 
 RATE = "_bit_per_s"
 WANTED = ("name", "like", "parts", "tests", "seed")

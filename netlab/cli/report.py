@@ -98,7 +98,7 @@ def _write_findings(
     if page_words:
         raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
     from netlab.findings.analysis import load, load_cells
-    from netlab.report.text.finding_sentences import findings_json
+    from netlab.report.text.findings import findings_json
     from netlab.results.arrow.large_run import is_large
 
     if cells:
@@ -342,7 +342,7 @@ def check(
       5    an expectation is not met
     """
     from netlab.compare.check import check as check_run
-    from netlab.report.text.finding_sentences import finding_sentences
+    from netlab.report.text.findings import finding_sentences
     from netlab.results.run import load
 
     run = load(folder)

@@ -54,7 +54,7 @@ class RunUnderTest:
         ``no_worse_by`` (a share).
         """
         from netlab.compare.check import check
-        from netlab.report.text.finding_sentences import finding_sentences
+        from netlab.report.text.findings import finding_sentences
 
         against = self.baseline if baseline is None else Path(baseline)
         try:

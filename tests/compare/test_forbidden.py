@@ -16,7 +16,7 @@ from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
 from netlab.findings.kinds.catalogue import expect_words, words_of
 from netlab.findings.kinds.old_names import OLD_NAMES
-from netlab.report.text.finding_sentences import finding_sentences
+from netlab.report.text.findings import finding_sentences
 from netlab.results.run import Run
 from netlab.testing.live_run import RunUnderTest
 

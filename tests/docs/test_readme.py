@@ -13,7 +13,7 @@ import pytest
 from folders import MATRICES, ROOT
 from readme import TEXT, blocks, commands
 
-from netlab.report.text.stream_findings import CALLED
+from netlab.report.text.findings import CALLED
 
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 CI = [

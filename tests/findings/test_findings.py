@@ -20,7 +20,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.limits import is_above, limit_of
-from netlab.report.sections import stream_limits
+from netlab.report.sections import streams
 from netlab.report.tables.elements import Part
 from netlab.stats.histogram import Histogram
 from netlab.store.run_folder import RunFolder
@@ -321,7 +321,9 @@ def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") ->
 
 def limits_part(fixture: str) -> Part:
     (part,) = (
-        part for part in stream_limits.parts(load(FIXTURES / fixture)) if part.name == "limits"
+        part
+        for part in streams.findings_and_limits(load(FIXTURES / fixture))
+        if part.name == "limits"
     )
     return part
 

@@ -21,7 +21,7 @@ from netlab.findings.series import Series
 from netlab.messages import Message, _
 from netlab.report import write_report
 from netlab.report.text import findings as words
-from netlab.report.text.stream_findings import _COUNTED, _OF_SEVERAL
+from netlab.report.text.findings import _COUNTED, _OF_SEVERAL
 from netlab.report.text.summary import all_findings, leading, sentences_of
 
 

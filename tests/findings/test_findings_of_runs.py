@@ -13,8 +13,7 @@ from made_findings import FOLDER, Figures, figures, kinds_of, lab_report, of_kin
 
 from netlab.findings.analysis import Analysis, findings, load
 from netlab.findings.finding import Kind
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 from netlab.report.text.summary import all_findings, leading, sentences_of
 from netlab.store.plan import StatedDuration, StatedFacts
 

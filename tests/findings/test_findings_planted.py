@@ -17,8 +17,7 @@ from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis, findings
 from netlab.findings.finding import Kind
 from netlab.findings.link_checks import hosts
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 from netlab.report.text.summary import leading
 from netlab.store.reader import Note
 

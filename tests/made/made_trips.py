@@ -12,8 +12,7 @@ from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder
 

@@ -14,8 +14,7 @@ from netlab.experiment.records import Record, Value
 from netlab.report import in_tables
 from netlab.report.draw.plot import drawn_each
 from netlab.report.draw.style import PAGE_WIDE
-from netlab.report.sections.all_pairs import INSIDE, NOT_REQUESTED, part
-from netlab.report.sections.direction_ratio import ONE_EACH
+from netlab.report.sections.pairs import INSIDE, NOT_REQUESTED, ONE_EACH, part
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
 
 LINK = Link(1e8, 1500)

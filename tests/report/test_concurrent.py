@@ -20,13 +20,13 @@ from netlab.findings.analysis import load
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
 from netlab.report.sections import parts_of
-from netlab.report.sections.concurrent import (
+from netlab.report.sections.trial_times import (
     DRIFTED,
     MISSING,
     PARTLY,
     UNKNOWN,
     concurrent_rounds,
-    part,
+    together,
 )
 from netlab.report.tables.elements import Part, TableCell
 from netlab.runner.options import Options
@@ -62,7 +62,7 @@ def reading(pairing: str, *mbit_per_s: float | None, window: int = 1, **more: An
 
 
 def section_of(trials: Sequence[Record]) -> Part:
-    section = part(trials)
+    section = together(trials)
     assert section is not None
     return section
 
@@ -137,9 +137,9 @@ def test_a_round_without_a_sum_is_left_out_of_the_mean_of_all_rounds() -> None:
 
 def test_trials_alone_or_within_one_machine_have_no_section_on_concurrent_trials() -> None:
     values = {"common_window_trials": 1}
-    assert part([reading("a+b", 90.0, values=values)]) is None
-    assert part([reading("a+a", 90.0, same_host=True), reading("b+b", 9.0)]) is None
-    assert part([reading("a+b", 90.0, values={"common_window_open_ns": None})]) is None
+    assert together([reading("a+b", 90.0, values=values)]) is None
+    assert together([reading("a+a", 90.0, same_host=True), reading("b+b", 9.0)]) is None
+    assert together([reading("a+b", 90.0, values={"common_window_open_ns": None})]) is None
 
 
 def test_the_section_on_concurrent_trials_states_the_uncertainty_of_the_common_window() -> None:
@@ -166,13 +166,11 @@ def test_the_sum_of_a_round_covers_all_of_its_flows_or_is_absent(
             reading(f"s{n}+c{n}", rate, window=window, values=values)
             for n, rate in enumerate([1.0, *rates])
         ]
-    for together, (rates, is_common, in_step) in zip(
-        concurrent_rounds(trials), rounds, strict=True
-    ):
+    for round_, (rates, is_common, in_step) in zip(concurrent_rounds(trials), rounds, strict=True):
         if is_common and in_step:
-            assert together.bit_per_s == pytest.approx(1e6 * (1 + sum(rates)))
+            assert round_.bit_per_s == pytest.approx(1e6 * (1 + sum(rates)))
         else:
-            assert together.bit_per_s is None
+            assert round_.bit_per_s is None
 
 
 # Real agents with different clocks, one of which runs fast

@@ -11,7 +11,7 @@ from netlab.ethernet import packets
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.messages import Message
-from netlab.report.sections.on_wire import packets_of
+from netlab.report.sections.round_trips import packets_of
 
 
 def reading(protocol: str, mss_bytes: int | None, **settings: Any) -> Record:

@@ -20,7 +20,7 @@ from made_under_load import (
 )
 
 from netlab.findings.analysis import Analysis
-from netlab.report.sections.latency_under_load.over_time import MOST
+from netlab.report.sections.latency_under_load import MOST_STRIPS
 from netlab.report.tables.elements import Chart, Part, Strip
 from netlab.stats import interval
 
@@ -253,12 +253,12 @@ def test_a_load_record_without_single_round_trips_has_figures_but_no_chart(make:
 
 
 def test_a_limited_number_of_loads_is_drawn_and_the_others_are_counted(make: Make) -> None:
-    cells = [under_load_cell(streams=number) for number in range(1, MOST + 3)]
+    cells = [under_load_cell(streams=number) for number in range(1, MOST_STRIPS + 3)]
     records = [record for cell in cells for record in under_load_records(cell, [100.0])]
     part = part_of(make(plan_of(cells, 1), records), NAME)
     strips = strips_of(part)
     assert [strip.name for strip in strips[:2]] == ["latency-over-time-1", "latency-over-time-2"]
-    assert len(strips) == MOST
+    assert len(strips) == MOST_STRIPS
     assert any("2 further cells have no chart over time here" in text for text in part.paragraphs)
 
 

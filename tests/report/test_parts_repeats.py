@@ -8,7 +8,7 @@ from made_readings import failure, of_round_trips, plan_of, planned, result, rou
 from made_reports import write_undrawn
 
 from netlab.experiment.matrix import StopRule
-from netlab.report.sections import drift, repeats
+from netlab.report.sections import repeats, trial_times
 from netlab.report.tables.elements import Strip
 
 
@@ -55,7 +55,7 @@ def test_a_run_without_repeats_has_no_sections_on_repeats_and_drift(make: Make) 
     run = make(plan_of([cell], 1), [result(cell, 1, of_round_trips([1000] * 9))])
     trials = run.trials
     assert repeats.part(trials, LINK, imported=False) is None
-    assert drift.part(trials) is None
+    assert trial_times.drift(trials) is None
 
 
 def test_the_rate_of_a_stream_is_given_for_payload_for_frames_and_for_frames_with_gaps(

@@ -13,7 +13,7 @@ from made_reports import write_undrawn
 
 from netlab.experiment.matrix import Link
 from netlab.report.sections import round_trips
-from netlab.report.sections.stack_share import wire_ns
+from netlab.report.sections.round_trips import wire_ns
 from netlab.report.tables.elements import Chart
 
 

@@ -13,7 +13,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.kinds.kind import Templates
 from netlab.messages import Message
 from netlab.report.language import wording_in
-from netlab.report.text.stream_findings import _COUNTED, _FORMS, filled, value_of
+from netlab.report.text.findings import _COUNTED, _FORMS, filled, value_of
 from netlab.units import (
     format_bytes,
     format_rate,

@@ -15,10 +15,8 @@ import netlab
 from netlab.cli import cli
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Group, Kind, finding
-from netlab.report.text.finding_sentences import finding_sentences, findings_json
-from netlab.report.text.findings import sentence
+from netlab.report.text.findings import RunIndex, finding_sentences, findings_json, sentence
 from netlab.report.text.phrases import throughput
-from netlab.report.text.run_index import RunIndex
 
 RUNS = sorted(path.parent for path in REPORTS.glob("*/run.json"))
 

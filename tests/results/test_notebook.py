@@ -51,7 +51,7 @@ def test_a_run_prints_five_lines_and_shows_a_small_table_in_a_notebook(name: str
 
 
 def test_a_run_title_with_script_tags_is_escaped_in_a_notebook(make: Make) -> None:
-    from netlab.report.text.finding_sentences import in_english
+    from netlab.report.text.findings import in_english
 
     plan = recorded("nettest").plan
     run = make(replace(plan, title="<script>alert(1)</script>", source=None), [])

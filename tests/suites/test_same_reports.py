@@ -13,7 +13,7 @@ from benchmarks.cost import same_reports
 from netlab.findings.analysis import load
 from netlab.report import Report
 from netlab.report.language.wording import Wording
-from netlab.report.text.finding_sentences import findings_json
+from netlab.report.text.findings import findings_json
 from netlab.results.export import export
 
 RUN = "nettest"

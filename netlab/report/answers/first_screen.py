@@ -1,8 +1,4 @@
-"""A run → the lines at the top of the page: answers, comparisons, warnings. No I/O.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial.
-"""
+"""A run → the lines at the top of the page: answers, comparisons, warnings."""
 
 from __future__ import annotations
 
@@ -11,17 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name
-from netlab.report.answers import (
-    comparisons,
-    pairs,
-    payloads,
-    searches,
-    streams,
-    trips,
-    under_load,
-)
-from netlab.report.answers.answer import AnswerLine
+from netlab.report.answers import results, streams
 from netlab.report.sections.comparisons import judged_of
+from netlab.report.tables.elements import AnswerLine
 from netlab.report.text import summary
 
 if TYPE_CHECKING:
@@ -61,18 +49,18 @@ def first_lines(run: Analysis, records: Sequence[Record], layout: Layout) -> Fir
         return [record for record in by_system if record.test in tests]
 
     verdicts = judged_of(run.plan.matrix_text, records)
-    results = (
+    answers = (
         *streams.answers(layout, link),
-        *pairs.answers(by_name),
-        *trips.answers(of("round_trip", "connect")),
-        *under_load.answers(records),
-        *payloads.answers(of("payload_search"), run.findings),
-        *searches.answers(of("throughput_search")),
+        *results.pair_answers(by_name),
+        *results.trip_answers(of("round_trip", "connect")),
+        *results.load_answers(records),
+        *results.payload_answers(of("payload_search"), run.findings),
+        *results.search_answers(of("throughput_search")),
     )
-    compared = comparisons.answers(verdicts)
+    compared = results.comparison_answers(verdicts)
     of_comparisons = sum(bool(rows) for _comparison, rows in verdicts)
     most_warnings = min(MOST_WARNINGS, max(1, MOST_BESIDE - of_comparisons))
-    return FirstLines(results, compared, _warnings(run, most_warnings), verdicts)
+    return FirstLines(answers, compared, _warnings(run, most_warnings), verdicts)
 
 
 def _warnings(run: Analysis, most: int) -> tuple[AnswerLine, ...]:

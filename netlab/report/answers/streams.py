@@ -1,8 +1,4 @@
-"""Records of streams → a line for each protocol: where it reaches the wire ceiling. No I/O.
-
-The wire ceiling is the highest rate of payload that the framing of the link allows. A cell is one
-combination of test, pairing (server and client) and settings.
-"""
+"""Streams → a line for each protocol at the top of the page: where it reaches the wire ceiling."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from functools import cached_property
 from netlab.experiment.matrix import Link
 from netlab.findings.sample import LINK_FULL
 from netlab.messages import Message, _, counted, joined
-from netlab.report.answers.answer import AnswerLine
+from netlab.report.tables.elements import AnswerLine
 from netlab.report.text.phrases import (
     listed,
     share_words,

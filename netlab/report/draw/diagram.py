@@ -26,7 +26,7 @@ from netlab.report.draw.style import (
     lines_of,
     width_inches,
 )
-from netlab.report.tables.chart_panels import share_range
+from netlab.report.tables.charts import share_range
 from netlab.report.tables.elements import Chart, ChartPanel, Curve, Panel
 
 if TYPE_CHECKING:

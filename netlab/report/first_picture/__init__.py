@@ -23,9 +23,9 @@ from netlab.report.first_picture.scenes import (
     strip_picture,
     titled,
 )
-from netlab.report.sections.all_pairs import INSIDE, NOT_REQUESTED, PairMatrix, pair_matrices
 from netlab.report.sections.comparisons import in_words, interval_words
-from netlab.report.sections.latency_under_load.names import chart_names
+from netlab.report.sections.latency_under_load import chart_names
+from netlab.report.sections.pairs import INSIDE, NOT_REQUESTED, PairMatrix, pair_matrices
 from netlab.report.tables.columns import pooled
 from netlab.report.tables.elements import Chart, Strip
 from netlab.results.ceilings import ceiling_of

@@ -12,12 +12,12 @@ from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import STATUSES, Record, Status, utc_of
 from netlab.messages import Message, _, counted, joined
-from netlab.report.answers.answer import AnswerLine
 from netlab.report.answers.first_screen import FirstLines
 from netlab.report.draw.plot import Picture
 from netlab.report.first_picture import pictures
 from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.page.coverage import HostFacts
+from netlab.report.tables.elements import AnswerLine
 from netlab.report.text.phrases import listed
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, Layout, level, levels_of

@@ -15,10 +15,9 @@ from netlab.experiment.records import FLOWS, Record
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.tcp_series import recoveries_of
 from netlab.messages import Message, _, sentence_case
-from netlab.report.sections.latency_under_load.names import PHASE_WORDS
+from netlab.report.sections.latency_under_load import PHASE_WORDS
 from netlab.report.tables.elements import Curve
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 from netlab.results.load_timeline import LoadTimeline, interval_rates, short, thinned, timeline_of
 from netlab.results.quantities import quantities_of
 from netlab.results.tcp_series import TcpSeries, tcp_series_of

@@ -1,8 +1,4 @@
-"""The sections of the page about a run's results, in the page's order.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial.
-"""
+"""The sections of the page about a run's results, in the page's order."""
 
 from __future__ import annotations
 
@@ -13,17 +9,15 @@ from netlab.errors import MatrixError
 from netlab.experiment.records import Record
 from netlab.messages import _
 from netlab.report.sections import (
-    all_pairs,
     comparisons,
-    concurrent,
-    drift,
     latency_under_load,
-    loss_and_cpu,
+    pairs,
     payloads,
     repeats,
     round_trips,
-    stream_limits,
+    streams,
     throughput_search,
+    trial_times,
 )
 from netlab.report.tables.elements import Part
 
@@ -38,17 +32,17 @@ def parts_of(run: Analysis, records: Sequence[Record]) -> tuple[Part, ...]:
         cell.key for cell in run.plan.cells if run.stored.progress(cell).precise is False
     ]
     sections = [
-        all_pairs.part(records, link, imported=imported),
-        concurrent.part(records),
-        *stream_limits.parts(run),
+        pairs.part(records, link, imported=imported),
+        trial_times.together(records),
+        *streams.findings_and_limits(run),
         *round_trips.parts(records, link, imported=imported),
         latency_under_load.part(run, records),
         payloads.part(records, link),
         throughput_search.part(records),
-        loss_and_cpu.part(records),
+        streams.loss_and_cpu(records),
         _compared(run, records),
         repeats.part(records, link, imported=imported, never_tight=never_tight),
-        drift.part(records),
+        trial_times.drift(records),
     ]
     return tuple(part for part in sections if part is not None)
 

@@ -1,12 +1,7 @@
-"""The comparisons that a matrix requests: ratios, their intervals, and verdicts in words. No I/O.
+"""The comparisons that a matrix requests: ratios, their intervals, and verdicts in words.
 
-Trials with the same number are compared with each other. They are from the same block, in which
-every cell is measured once, so that drift affects both sides alike. The verdicts on all comparisons
-of a run are corrected together.
-
-A comparison has two sides, the baseline and the contender. Each of its pairs consists of a cell of
-the baseline and a cell of the contender. A cell is one combination of test, pairing (server and
-client) and settings; a trial is one measurement of a cell, and a record is the data of one trial.
+Trials with the same number are compared with each other: they are from the same block, so drift
+affects both sides alike. The verdicts on all comparisons of a run are corrected together.
 """
 
 from __future__ import annotations

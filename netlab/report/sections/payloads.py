@@ -1,8 +1,7 @@
-"""Records → the results of payload searches: a table, and the saw-tooth curve. No I/O.
+"""Payload searches → a table, and the saw-tooth curve of throughput around the payload found.
 
 A payload search finds the largest payload that fits into one frame. A sweep measures the throughput
-at message sizes around this payload. A cell is one combination of test, pairing (server and client)
-and settings; a trial is one measurement of a cell, and a record is the data of one trial.
+at message sizes around this payload.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from netlab.ethernet import IpVersion, ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Record
 from netlab.messages import _, joined
-from netlab.report.tables.chart_panels import in_panels, with_shares
-from netlab.report.tables.charts import WIRE_CEILING, curve_sizes
+from netlab.report.tables.charts import WIRE_CEILING, curve_sizes, in_panels, with_shares
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.quantities import names_of, words_of
 from netlab.stats import mean

@@ -1,10 +1,7 @@
-"""Records → the results of throughput searches: tables and charts by frame size. No I/O.
+"""Throughput searches → rates without loss, rates tried and loss rates, by frame size (RFC 2544).
 
-RFC 2544 (26.1) asks for a table and a graph. The graph shows the frame rate over the frame size,
-with the theoretical maximum of the medium. The table has the same figures.
-
-A throughput search looks for the highest frame rate without loss through a device. A record is the
-data of one search. A cell is one combination of test, pairing (server and client) and settings.
+RFC 2544 (26.1) asks for a table and a graph: frame rate over frame size, with the theoretical
+maximum of the medium. Section 26.3 asks for the loss rate over the offered rate.
 """
 
 from __future__ import annotations
@@ -12,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
+from netlab.experiment.rate_search import VERDICTS
 from netlab.experiment.records import Record
 from netlab.messages import Message, _, joined, sentence_case
-from netlab.report.sections import bottlenecks, latency_and_bursts, loss_curve, rates_tried
+from netlab.report.sections import search_hosts
 from netlab.report.tables.columns import (
     WHOLE,
     FigureColumn,
@@ -49,13 +47,13 @@ def part(records: Sequence[Record]) -> Part | None:
         for name, by_size in groups.items()
         for sheet in (
             _sheet(name, by_size),
-            bottlenecks.sheet(name, by_size),
-            loss_curve.sheet(name, _all_of(by_size)),
-            latency_and_bursts.latency_sheet(name, by_size),
-            latency_and_bursts.burst_sheet(name, by_size),
+            search_hosts.load_sheet(name, by_size),
+            loss_sheet(name, _all_of(by_size)),
+            search_hosts.latency_sheet(name, by_size),
+            search_hosts.burst_sheet(name, by_size),
         )
     ]
-    cpu = bottlenecks.chart(groups)
+    cpu = search_hosts.cpu_chart(groups)
     return Part(
         name="rate-without-loss",
         title=_("The highest rate without loss (RFC 2544)"),
@@ -64,9 +62,9 @@ def part(records: Sequence[Record]) -> Part | None:
         charts=(
             *_charts(groups),
             *([] if cpu is None else [cpu]),
-            *loss_curve.charts({name: _all_of(by_size) for name, by_size in groups.items()}),
-            *latency_and_bursts.latency_charts(groups),
-            *rates_tried.charts(groups),
+            *loss_charts({name: _all_of(by_size) for name, by_size in groups.items()}),
+            *search_hosts.latency_charts(groups),
+            *rates_tried(groups),
         ),
     )
 
@@ -132,14 +130,14 @@ def _rate_found(results: Trials) -> Shown:
     return Shown(mean_of("frames_per_s", rated), why)
 
 
-def _share(results: Trials) -> Shown:
+def _line_share(results: Trials) -> Shown:
     faster = any(record.value("link_paced") is False for record in results)
     rated = _rated(results)
     return Shown(mean_of("line_share", rated, 100), [_FASTER] if faster else ())
 
 
 def _limits(results: Trials) -> str:
-    return joined("; ", dict.fromkeys(bottlenecks.limit_words(record) for record in results))
+    return joined("; ", dict.fromkeys(search_hosts.limit_words(record) for record in results))
 
 
 def _why_blank(record: Record) -> str:
@@ -347,7 +345,7 @@ _JUMPS = _(
 _COLUMNS: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("trials"), _trials),
     FigureColumn(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
-    FigureColumn(_("of the line rate, %"), _only_results(_share), "%"),
+    FigureColumn(_("of the line rate, %"), _only_results(_line_share), "%"),
     *(
         FigureColumn(heading, _only_results(known(name)), "1/s", WHOLE)
         for heading, name in (
@@ -361,4 +359,146 @@ _COLUMNS: Sequence[FigureColumn[Trials]] = (
         _only_results(lambda found: mean([float(len(r.series("trial_verdict"))) for r in found])),
         decimals=0,
     ),
+)
+
+
+_PASSED = VERDICTS.index("passed")
+_MOST_TICKS = 20
+
+
+def rates_tried(groups: Mapping[str, Mapping[int, Sequence[Record]]]) -> tuple[Chart, ...]:
+    """A chart for each group, with a line for each frame size. A line shows one search: the first
+    search with this frame size that tried a rate.
+
+    ``groups``: name → frame size → searches.
+    """
+    all_charts = []
+    for number, (name, by_size) in enumerate(groups.items(), start=1):
+        lines = []
+        failed: list[tuple[float, float | None]] = []
+        for index, (size, records) in enumerate(by_size.items()):
+            tries = next((trials for trials in map(_tried, records) if trials), ())
+            if tries:
+                points = tuple((float(at), share) for at, (share, _) in enumerate(tries, start=1))
+                lines.append(Curve(_("{size} bytes", size=size), index, points))
+                failed += [
+                    (x, y) for (x, y), (_, passed) in zip(points, tries, strict=True) if not passed
+                ]
+        if not lines:
+            continue
+        if failed:
+            lines.append(Curve(_("did not pass"), len(by_size), tuple(failed), joined=False))
+        most = max(len(line.points) for line in lines if line.joined)
+        step = -(-most // _MOST_TICKS)
+        all_charts.append(
+            Chart(
+                name=f"rates-tried-{number}",
+                title=_("{group}: rates tried, trial by trial", group=name),
+                x_label=_("trial of the search"),
+                x_ticks=tuple((float(at), str(at)) for at in range(1, most + 1, step)),
+                log_x=False,
+                lines=tuple(lines),
+                quantity=_("offered rate"),
+                unit=_("% of the line rate"),
+            )
+        )
+    return tuple(all_charts)
+
+
+def _tried(record: Record) -> tuple[tuple[float, bool], ...]:
+    """(rate in per cent of the line rate, whether it passed) for each rate tried, in order."""
+    shares, verdicts = record.series("trial_line_share"), record.series("trial_verdict")
+    return tuple(
+        (100 * share, verdict == _PASSED) for share, verdict in zip(shares, verdicts, strict=False)
+    )
+
+
+_TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
+_NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
+"""Verdicts of trials whose loss says nothing about the device at that rate."""
+
+LossesByRate = Mapping[float, list[float]]
+"""Share of the line rate → the share of frames lost in each trial at that rate, in per cent."""
+
+_Losses = tuple[LossesByRate, set[float]]
+"""The losses, and the rates at which a trial says nothing about the device."""
+
+
+def loss_sheet(name: str, records: Trials) -> Table | None:
+    """A table of frame sizes by rates; ``None`` if no loss was measured."""
+    rows = [
+        (str(size), "", losses)
+        for size in _loss_sizes(records)
+        if any(losses := _losses(_of_size(records, size)))
+    ]
+    title = _("{group}: frames lost, % of those sent, by offered rate", group=name)
+    return table(title, _("frame, bytes"), _LOSS_COLUMNS, rows) if rows else None
+
+
+def loss_charts(groups: Mapping[str, Sequence[Record]]) -> tuple[Chart, ...]:
+    """Loss over the offered rate, a chart for each group, a line for each frame size."""
+    all_charts = []
+    for number, (name, records) in enumerate(groups.items(), start=1):
+        lines = []
+        for index, size in enumerate(_loss_sizes(records)):
+            losses = _losses(_of_size(records, size))[0]
+            if len(losses) > 1:
+                points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
+                lines.append(Curve(_("{size} bytes", size=size), index, points))
+        if lines:
+            all_charts.append(
+                Chart(
+                    name=f"frame-loss-{number}",
+                    title=_("{group}: frames lost over the offered rate", group=name),
+                    x_label=_("offered rate, % of the line rate"),
+                    x_ticks=tuple((100 * share, f"{100 * share:.0f}") for share in _TENTHS[::-1]),
+                    log_x=False,
+                    lines=tuple(lines),
+                    quantity=_("frames lost"),
+                    unit="%",
+                )
+            )
+    return tuple(all_charts)
+
+
+def _loss_sizes(records: Sequence[Record]) -> list[int]:
+    sizes = {record.settings.get("frame_bytes") for record in records}
+    return sorted(size for size in sizes if isinstance(size, int))
+
+
+def _of_size(records: Sequence[Record], size: int) -> list[Record]:
+    return [r for r in records if r.settings.get("frame_bytes") == size and r.status == "ok"]
+
+
+def _losses(records: Sequence[Record]) -> _Losses:
+    losses: dict[float, list[float]] = {}
+    ours: set[float] = set()
+    names = ("loss_line_share", "loss_sent_frames", "loss_received_frames", "loss_verdict")
+    for record in records:
+        columns = [record.series(name) for name in names]
+        for share, sent_frames, received_frames, verdict in zip(*columns, strict=False):
+            if VERDICTS[int(verdict)] in _NOT_THE_DEVICES or not sent_frames:
+                ours.add(share)
+            else:
+                losses.setdefault(share, []).append(
+                    100 * max(0.0, sent_frames - received_frames) / sent_frames
+                )
+    return losses, ours
+
+
+def _at_rate(share: float) -> Callable[[_Losses], Shown]:
+    def shown(row: _Losses) -> Shown:
+        losses, ours = row
+        value = mean(losses[share]) if share in losses else None
+        return Shown(value, [_OURS] if share in ours else ())
+
+    return shown
+
+
+_OURS = _(
+    "In some trial our own hosts lost frames at that rate or could not send them: it says nothing "
+    "about the device."
+)
+_LOSS_COLUMNS: Sequence[FigureColumn[_Losses]] = tuple(
+    FigureColumn(f"{100 * share:.0f} %", _at_rate(share), "%") for share in _TENTHS
 )

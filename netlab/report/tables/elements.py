@@ -1,9 +1,4 @@
-"""Tables and charts as plain data, for every writer, before anything is drawn. No I/O.
-
-A cell is one combination of test, pairing (server and client) and settings. A grid holds the trials
-(measurements) of one pairing under one combination of settings. The wire ceiling is the highest
-payload rate that the link's framing allows.
-"""
+"""Tables, charts and answers of the report as plain data, for every writer."""
 
 from __future__ import annotations
 
@@ -363,3 +358,18 @@ def _letter(index: int) -> str:
         index, remainder = divmod(index - 1, 26)
         letters = chr(ord("a") + remainder) + letters
     return letters
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """One sentence, with the places of the page that belong to it."""
+
+    sentence: str
+    cells: tuple[str, ...] = ()
+    """Keys of the cells that the sentence is about, the most relevant cell first."""
+    section: str = ""
+    """Anchor of the page's section that has the numbers in a table."""
+    chart: str = ""
+    """Beginning of the names of the charts that show the numbers; empty if no chart shows them."""
+    table: int = 0
+    """Number of the table in the section, from 1; 0 stands for the section as a whole."""

@@ -1,10 +1,7 @@
-"""The tables of throughput of each pairing, and the overview of their means. No I/O.
+"""The tables of throughput of each pairing, and the overview of their means.
 
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell, and a record is the data of one trial. A grid holds the trials of one
-pairing: a row for each value of one setting, a column for each combination of protocol, message
-size and direction. All other settings are the same in the whole grid. The wire ceiling is the
-highest payload rate that the link's framing allows.
+A grid holds the trials of one pairing: a row for each value of one setting, a column for each
+protocol, message size and direction. All other settings are the same in the whole grid.
 """
 
 from __future__ import annotations

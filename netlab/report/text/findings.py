@@ -1,25 +1,35 @@
-"""A finding of any kind → one English sentence with its figures. No I/O.
+"""A finding of any kind → one sentence with its figures; the findings of a run for programs.
 
-A finding is a statement about a run that is computed from its records (stored results of trials).
-It is about a group: cells that differ only in settings that the group does not name. A cell is one
-combination of test, pairing (server and client) and settings; a trial is one measurement of a cell.
+A finding is about a group: the cells that share the settings that the group names.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import REASONS
-from netlab.findings.finding import Finding, Group
+from netlab.experiment.records import REASONS, Status
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.kinds.catalogue import expect_words, words_of
 from netlab.findings.kinds.kind import Templates
+from netlab.findings.series import AXIS
+from netlab.findings.streams.host_limits import STARVED
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.text.phrases import spanned, throughput
-from netlab.report.text.run_index import RunIndex
-from netlab.report.text.stream_findings import filled, value_of
-from netlab.report.text.trip_findings import parts
 from netlab.results.labels import setting
 from netlab.stats import rounded
-from netlab.units import format_bytes, format_seconds
+from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
+
+if TYPE_CHECKING:
+    from netlab.compare.check import FindingSentences
+    from netlab.findings.analysis import Analysis
+    from netlab.results.run import Run
+    from netlab.store.plan import PlannedCell
 
 
 def sentence(finding: Finding, index: RunIndex) -> Message:
@@ -93,6 +103,318 @@ def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
     if name in finding.words:
         return finding.words[name] or None
     return value_of(name, finding.evidence)
+
+
+def in_english(run: Run) -> Callable[[Finding], str]:
+    """A function that turns a finding of this run into one English sentence."""
+    index = RunIndex(run)
+    return lambda finding: str(sentence(finding, index))
+
+
+def finding_sentences(run: Run) -> FindingSentences:
+    """All findings of a run, for ``netlab check``."""
+    from netlab.compare.check import FindingSentence, FindingSentences
+    from netlab.findings.analysis import Analysis
+
+    in_words = in_english(run)
+    findings = run.findings if isinstance(run, Analysis) else Analysis(run.stored).findings
+    return FindingSentences(
+        expect_words(),
+        [
+            FindingSentence(
+                str(finding.kind),
+                finding.severity,
+                finding.cells,
+                in_words(finding),
+                words_of(finding.kind),
+            )
+            for finding in findings
+        ],
+    )
+
+
+def findings_json(run: Analysis) -> bytes:
+    """An array with one object for each finding, warnings first.
+
+    ``evidence`` maps names, which include the units, to numbers. A property that a finding does not
+    depend on is absent from ``about``. The text is ASCII and ends with a line feed.
+    """
+    in_words = in_english(run)
+    lines = (json.dumps(_plain(finding, in_words), allow_nan=False) for finding in run.findings)
+    text = ",\n".join(lines)
+    return (f"[\n{text}\n]\n" if text else "[]\n").encode("ascii")
+
+
+def _plain(finding: Finding, in_words: Callable[[Finding], str]) -> Mapping[str, Any]:
+    return {
+        "kind": finding.kind.name,
+        **({"value": finding.value} if finding.value else {}),
+        "severity": finding.severity,
+        "about": _about(finding),
+        "cells": [*finding.cells],
+        "trials": [{"cell": cell, "trial": trial} for cell, trial in finding.trials],
+        "evidence": {name: n for name, n in finding.evidence.items() if math.isfinite(n)},
+        "words": {name: str(text) for name, text in finding.words.items()},
+        "sentence": in_words(finding),
+        "advice": str(finding.advice),
+    }
+
+
+def _about(finding: Finding) -> Mapping[str, Any]:
+    """The group of cells that the finding is about: only the properties that define the group."""
+    group = finding.group
+    properties = {
+        "host": group.host or None,
+        "pairing": group.pairing or None,
+        "protocol": group.protocol or None,
+        "message_bytes": group.message_bytes,
+        "flow": group.flow or None,
+    }
+    bound = {name: value for name, value in properties.items() if value is not None}
+    return {**bound, **({"settings": dict(group.conditions)} if group.conditions else {})}
+
+
+@dataclass(frozen=True)
+class RunIndex:
+    """Look-ups of one run's cells, each computed once."""
+
+    run: Run
+
+    @cached_property
+    def cells(self) -> Mapping[str, PlannedCell]:
+        """Key → planned cell."""
+        return {cell.key: cell for cell in self.run.plan.cells}
+
+    @cached_property
+    def measured(self) -> frozenset[str]:
+        """Keys of the cells that have a result."""
+        latest = self.run.latest.items()
+        return frozenset(cell for (cell, _), record in latest if record.status is Status.OK)
+
+    @cached_property
+    def by_group(self) -> Mapping[tuple[object, ...], tuple[str, ...]]:
+        """Common settings of a group → its cells with a result, sorted by socket buffer size."""
+        groups: dict[tuple[object, ...], list[str]] = {}
+        for cell in self.run.plan.cells:
+            if cell.key in self.measured:
+                groups.setdefault(_common(cell), []).append(cell.key)
+        return {
+            key: tuple(sorted(cells, key=lambda cell: self.buffer_bytes(cell) or 2**62))
+            for key, cells in groups.items()
+        }
+
+    def buffer_bytes(self, cell: str) -> int | None:
+        """The socket buffer that a cell requests; ``None`` if the operating system chooses it."""
+        planned_cell = self.cells.get(cell)
+        size = None if planned_cell is None else planned_cell.settings.get(AXIS)
+        return size if isinstance(size, int) else None
+
+    def cells_of_group(self, cell: str) -> tuple[str, ...]:
+        """All cells with a result in the group of this cell, sorted by socket buffer size."""
+        return self.by_group.get(_common(self.cells[cell]), ())
+
+
+def _common(cell: PlannedCell) -> tuple[object, ...]:
+    settings = cell.settings
+    return cell.pairing, cell.test, settings.get("protocol"), settings.get("message_bytes")
+
+
+# ---- figures of the evidence ---
+
+
+CALLED: Mapping[Kind, Message] = {kind: kind.limit for kind in Kind if kind.limit is not None}
+"""Kind of limit → its name in words."""
+
+Figures = Mapping[str, float]
+
+
+def filled(templates: Templates, value_of: Callable[[str], str | None]) -> Message | None:
+    """The first template whose values are all known, filled in; ``None`` if there is none."""
+    for template in templates:
+        names = [name for field in Formatter().parse(template) if (name := field[1])]
+        values = {name: value_of(name) for name in names}
+        if None not in values.values():
+            return _(template.id, **values)
+    return None
+
+
+def shown_by(kind: Kind, evidence: Figures) -> str:
+    """The figures that show a limit, in words; empty if the kind of limit has no such text."""
+    return filled(kind.shown, lambda name: value_of(name, evidence)) or ""
+
+
+def value_of(name: str, evidence: Figures) -> str | None:
+    """A figure by its name in a template; ``None`` if it is not known."""
+    if name in _OF_SEVERAL:
+        return _OF_SEVERAL[name](evidence)
+    if name in _COUNTED:
+        of, words = _COUNTED[name]
+        return words(round(evidence[of])) if of in evidence else None
+    if name not in evidence:
+        return None
+    form = next(form for ending, form in _FORMS.items() if name.endswith(ending))
+    return form(evidence[name])
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share in per cent, such as ``8 %``."""
+    return f"{rounded(100 * share, digits)} %"
+
+
+def _ceiling_share(share: float) -> str:
+    """A share of the ceiling with three significant digits, or with two if it is below 10 %."""
+    return format_share(share, 3 if share >= 0.1 else 2)
+
+
+def _time(ns: float) -> str:
+    """A time with two significant digits."""
+    return format_seconds(float(f"{ns / 1e9:.2g}")).replace("us", "µs")
+
+
+def _thousands(count: float) -> str:
+    """A count with two significant digits, and with a comma for thousands."""
+    return f"{float(f'{count:.2g}'):,.0f}"
+
+
+def _whole(value: float) -> str:
+    return str(rounded(value, 0))
+
+
+_FORMS: Mapping[str, Callable[[float], str]] = {
+    "link_rate_bit_per_s": format_rate,
+    "interface_speed_bit_per_s": format_rate,
+    "offered_bit_per_s": format_rate,
+    "target_bit_per_s": format_rate,
+    "step_rate_bit_per_s": format_rate,
+    "rate_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
+    "window_limit_bit_per_s": lambda rate: format_rate(float(f"{rate:.3g}")),
+    "highest_ceiling_bit_per_s": throughput,
+    "_bit_per_s": throughput,
+    "found_frames_per_s": lambda rate: f"{rate:,.0f}",
+    "_per_s": _thousands,
+    "_drops": _thousands,
+    "ceiling_share": _ceiling_share,
+    "lost_share": lambda share: percent(share, 1),
+    "change_share": lambda share: ("+" if share > 0 else "") + format_share(share, 2),
+    "cost_share": lambda share: percent(share, 1),
+    "_share": percent,
+    "message_bytes": _whole,
+    "mtu_bytes": _whole,
+    "_bytes": lambda size: format_bytes(round(size)),
+    "trip_ns": lambda ns: format_seconds(float(f"{ns / 1e9:.3g}")).replace("us", "µs"),
+    "clock_step_ns": lambda step: f"{step / 1e9:+.1f} s",
+    "_ns": _time,
+    "_us": lambda time_us: _time(1000 * time_us),
+    "_s": format_seconds,
+    "_ppm": lambda ppm: f"{ppm:+.0f} ppm",
+    "packets": lambda count: f"{count:,.0f}",
+    "_messages": lambda count: f"{count:,.0f}",
+    "_frames": lambda count: f"{count:,.0f}",
+    "ratio": lambda ratio: plain_figures(ratio, 2),
+    "": _whole,
+}
+"""End of a figure's name → function that formats the figure; the first matching end is used."""
+
+
+def _segments(number: int) -> Message:
+    return counted("{number} segment", "{number} segments", number)
+
+
+def _frames(number: int) -> Message:
+    return counted("{number} frame", "{number} frames", number)
+
+
+def _few_frames(number: int) -> Message:
+    return counted(
+        "the {number} frame that they dropped may belong to another protocol",
+        "the {number} frames that they dropped may belong to other protocols",
+        number,
+    )
+
+
+def _never_sent(number: int) -> Message:
+    return counted("{number} message was never sent", "{number} messages were never sent", number)
+
+
+def _left_out(number: int) -> Message:
+    return counted("{number} message that was due", "{number} messages that were due", number)
+
+
+def _all_trials(number: int) -> Message:
+    return counted("{number} trial", "{number} trials", number)
+
+
+def _pairs(number: int) -> Message:
+    return counted("{number} pair of cells", "{number} pairs of cells", number)
+
+
+_COUNTED: Mapping[str, tuple[str, Callable[[int], Message]]] = {
+    "segments": ("sent_again", _segments),
+    "resent_segments": ("retransmissions", _segments),
+    "those_frames": ("dropped_frames", _frames),
+    "those_few": ("dropped_frames", _few_frames),
+    "frames_here": ("dropped_here", _frames),
+    "few_here": ("dropped_here", _few_frames),
+    "never_sent": ("dropped_frames", _never_sent),
+    "left_out": ("skipped_messages", _left_out),
+    "all_trials": ("of_trials", _all_trials),
+    "all_pairs": ("compared", _pairs),
+}
+"""Name in a template → (name of a count in the evidence, function that puts it in words)."""
+
+
+def _most(*names: str) -> Callable[[Figures], str | None]:
+    def most(figures: Figures) -> str | None:
+        shares = [figures[name] for name in names if name in figures]
+        return percent(max(shares)) if shares else None
+
+    return most
+
+
+def _starving(name: str) -> Callable[[Figures], str | None]:
+    return lambda figures: percent(figures[name]) if figures.get(name, 0) > STARVED else None
+
+
+def _uneven(figures: Figures) -> str | None:
+    half_ns, p90_ns = figures["send_call_median_ns"], figures["send_call_p90_ns"]
+    return _time(p90_ns) if p90_ns > 2 * half_ns else None
+
+
+_OF_SEVERAL: Mapping[str, Callable[[Figures], str | None]] = {
+    "of_ceiling": lambda figures: (
+        percent(figures["ceiling_share"], 1) if "ceiling_share" in figures else None
+    ),
+    "uneven_p90": _uneven,
+    "most_stolen": _most("sender_steal_share", "receiver_steal_share"),
+    "busiest_core": _most("sender_busiest_core_share", "receiver_busiest_core_share"),
+    "lost_in_socket": lambda figures: percent(
+        min(1.0, figures["receive_queue_drops"] / figures["lost_messages"])
+    ),
+    "excess": lambda figures: percent(
+        figures["throughput_bit_per_s"] / figures["highest_ceiling_bit_per_s"] - 1, 1
+    ),
+    "one_of": lambda figures: _thousands(1 / max(figures["p_value"], 1e-9)),
+    "waited": _starving("run_queue_share"),
+    "stolen": _starving("steal_share"),
+}
+"""Name in a template → its value, computed from several figures."""
+
+
+_PARTS: Mapping[str, Callable[[str], Message]] = {
+    "wire_trip_ns": lambda time: _("at least {time} on the wire", time=time),
+    "stack_trip_ns": lambda time: _("{time} in the server’s stack and program", time=time),
+    "hold_trip_ns": lambda time: _("{time} held back by the server", time=time),
+    "client_cpu_trip_ns": lambda time: _("{time} with the client’s thread on a CPU", time=time),
+    "server_cpu_trip_ns": lambda time: _("{time} with the server’s thread on a CPU", time=time),
+    "wait_trip_ns": lambda time: _("{time} of waiting for a CPU", time=time),
+}
+"""Name of a part → its words."""
+
+
+def parts(finding: Finding) -> Message:
+    """A text such as ``at least 12.1 µs on the wire, 25 µs with the client’s thread on a CPU``."""
+    times = ((name, value_of(name, finding.evidence)) for name in _PARTS)
+    return joined(", ", [_PARTS[name](time) for name, time in times if time is not None])
 
 
 # ---- values that depend on other cells of the run ------------------------------------------------

@@ -1,15 +1,14 @@
-"""Phrases that a terminal and the page share: share of the ceiling, percentiles, lists. No I/O.
-
-The wire ceiling is the highest payload rate that the link's framing allows.
-"""
+"""Phrases that a terminal and the page share: shares, percentiles, lists, latency under load."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from netlab.messages import Message, _, joined
+from netlab.experiment.records import FLOWS, Record
+from netlab.messages import Message, _, counted, joined
 from netlab.results.labels import figure
+from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
 from netlab.units import format_rate, format_seconds
 
@@ -90,3 +89,83 @@ def listed(words: Iterable[str]) -> str:
     """A list such as ``a``, ``a and b`` or ``a, b and c``."""
     *first, last = words
     return _("{several} and {last}", several=joined(", ", first), last=last) if first else last
+
+
+RISES = 1.1
+"""From this ratio of loaded to idle times upwards, the sentence says that round trips rise."""
+
+
+def rise_words(trials: Sequence[Record], load: str = "") -> Message:
+    """A text such as ``Under load round trips rise from 0.10 ms to 122 ms (LL, UDP up, …)``.
+
+    ``trials``: all trials of one cell that have a result. ``load``: the name of the cell.
+    """
+    idle_ms, load_ms = (mean_ms(trials, f"{phase}_rtt_p50_ns") for phase in ("idle", "loaded"))
+    conditions = joined(", ", [word for word in (load, *_carried(trials)) if word])
+    if load_ms is None:
+        loss_clause = _(
+            "Under load at least half of the requests are lost ({load})", load=conditions
+        )
+        idle_clause = (
+            [] if idle_ms is None else [_("{time} before the load", time=time_words(idle_ms))]
+        )
+        return joined("; ", [loss_clause, *idle_clause])
+    ends = {"loaded": time_words(load_ms), "load": conditions}
+    if idle_ms is None:
+        return _("Under load a round trip takes {loaded} ({load})", **ends)
+    ends["idle"] = time_words(idle_ms)
+    if load_ms < RISES * idle_ms:
+        return _(
+            "Under load round trips take no longer: {loaded}, before the load {idle} ({load})",
+            **ends,
+        )
+    rise = _("Under load round trips rise from {idle} to {loaded} ({load})", **ends)
+    if len(_numbers_ms(trials, "increase_ns")) < MIN_TRIALS:
+        return rise
+    number = counted("{number} trial", "{number} trials", len(trials))
+    by = _("by {increase} ({trials})", increase=increase_words(trials), trials=number)
+    return joined(", ", [rise, by])
+
+
+def increase_words(trials: Sequence[Record]) -> str:
+    """A text such as ``121.90 ± 0.31 ms``; the interval needs three trials."""
+    values = _numbers_ms(trials, "increase_ns")
+    if len(values) < MIN_TRIALS:
+        return time_words(mean(values))
+    half = interval(values).half_width
+    return joined(" ", [with_interval(mean(values), half), "ms"])
+
+
+def time_words(time_ms: float) -> Message:
+    """A time such as ``0.10 ms``, ``12.3 ms`` or ``123 ms``; below 0.1 ms in µs."""
+    if abs(time_ms) < 0.095:
+        return joined(" ", [figure(1e3 * time_ms, 1), "µs"])
+    decimals = 2 if abs(time_ms) < 9.95 else 1 if abs(time_ms) < 99.5 else 0
+    return joined(" ", [figure(round(time_ms, decimals), decimals), "ms"])
+
+
+def mean_ms(trials: Sequence[Record], name: str) -> float | None:
+    """The mean of a time over the trials; ``None`` if any trial lacks this time.
+
+    A mean of the other trials could mislead: the trial without a time may have been the slowest.
+    """
+    values = _numbers_ms(trials, name)
+    return mean(values) if values and len(values) == len(trials) else None
+
+
+def _numbers_ms(trials: Sequence[Record], name: str) -> list[float]:
+    times_ns = (trial.number(name) for trial in trials)
+    return [time_ns / 1e6 for time_ns in times_ns if time_ns is not None]
+
+
+def _carried(trials: Sequence[Record]) -> list[str]:
+    """The throughput of the load. If data went both ways, each direction has its own figure."""
+    carried = []
+    for flow in trials[0].flows:
+        rates = [
+            rate for trial in trials if (rate := trial.flow(flow).throughput_bit_per_s) is not None
+        ]
+        if rates:
+            words = [throughput(mean(rates)), *([FLOWS[flow]] if flow else [])]
+            carried.append(joined(" ", words))
+    return [listed(carried)] if carried else []

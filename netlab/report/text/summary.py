@@ -1,12 +1,4 @@
-"""Findings → the main sentences of a run, the sentences of each cell, and the full list. No I/O.
-
-The templates of the statements belong to the kinds of findings; findings.py fills them in.
-
-A finding is a statement about a run that is computed from its records (stored results of trials).
-It is about a group: cells that differ only in settings that the group does not name. A cell is one
-combination of test, pairing (server and client) and settings. The wire ceiling is the highest
-payload rate that the link's framing allows.
-"""
+"""Findings → the main sentences of a run, the sentences of each cell, and the full list."""
 
 from __future__ import annotations
 
@@ -17,8 +9,7 @@ from netlab.findings.finding import Finding, Kind
 from netlab.findings.importance import leading_kinds
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import Part, Table, TableCell, TableLine
-from netlab.report.text.findings import of_what, outlier_briefly, sentence, statement, why
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, of_what, outlier_briefly, sentence, statement, why
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis

@@ -17,8 +17,7 @@ from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.over_time import BlockTable, _residuals, drifts, first_trials, within_blocks
 from netlab.findings.series import series_of
-from netlab.report.text.findings import sentence, statement
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence, statement
 from netlab.store.plan import PlannedCell
 
 KINDS = {Kind.TREND_PROVED, Kind.TREND_POSSIBLE, Kind.FIRST_TRIAL_SLOWER}

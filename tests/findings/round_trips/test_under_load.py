@@ -14,8 +14,7 @@ from made_readings import failure, plan_of, planned, result
 from netlab.experiment.matrix import Link
 from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Kind
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 
 MS = 1_000_000
 LINK = Link(1e8, 1500)

@@ -11,8 +11,7 @@ from made_searches import Truth, cell_of, searched, seeded
 
 from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Kind
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 
 KINDS = {
     *(Kind.FRAME_LOSS_OVERLOAD, Kind.FRAME_LOSS_STEADY, Kind.FRAME_LOSS_OWN_HOSTS),

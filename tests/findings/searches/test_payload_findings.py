@@ -25,8 +25,7 @@ from netlab.findings.searches.payloads import (
     way_of,
 )
 from netlab.measurement.payload_search import sizes_around
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 
 KINDS = {
     *(

@@ -16,8 +16,7 @@ from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.searches.sample import groups_of
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 
 LIMIT_OF = {
     Kind.SEARCH_LIMIT_FRAME_RATE: {"frames"},

@@ -14,8 +14,7 @@ from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.stops import group_of
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder
 

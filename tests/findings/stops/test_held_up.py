@@ -13,8 +13,7 @@ from made_streams import run_of, stream, stream_values
 from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
 
 MS, SECOND = 1_000_000, 1_000_000_000

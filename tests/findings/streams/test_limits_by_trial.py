@@ -17,9 +17,8 @@ from netlab.findings.framing import Accounting, step_of
 from netlab.findings.sample import Losses
 from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.limits import limit_of
-from netlab.report.sections import stream_limits
-from netlab.report.text.findings import sentence, statement
-from netlab.report.text.run_index import RunIndex
+from netlab.report.sections import streams
+from netlab.report.text.findings import RunIndex, sentence, statement
 
 CEILING = 94.148e6
 WAITS = replace(IDLE, run_queue_delay_ns=370_000_000)
@@ -78,7 +77,9 @@ def test_a_limit_is_reported_in_every_cell_only_if_every_trial_shows_the_limit()
         run = measured({16 * KIB: [94.0, 94.0, last], 32 * KIB: [94.0, 94.0, 94.0]})
         (wire,) = of_kind(findings(run), Kind.WIRE_CEILING)
         sentences.append(sentence(wire, RunIndex(run)))
-        sheet = next(part for part in stream_limits.parts(run) if part.name == "limits").sheets[0]
+        sheet = next(
+            part for part in streams.findings_and_limits(run) if part.name == "limits"
+        ).sheets[0]
         first = sheet.lines[0].places[1].text
         assert first == ("2 of 2" if last == 94.0 else "2 of 2, in 5 of 6 trials")
         assert len(sheet.lines) == (1 if last == 94.0 else 2)

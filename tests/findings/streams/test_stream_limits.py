@@ -18,8 +18,7 @@ from netlab.findings.streams.by_trials import limits
 from netlab.findings.streams.figures import evidence
 from netlab.findings.streams.limits import limit_of
 from netlab.findings.streams.link_limits import OF_LINKS
-from netlab.report.text.findings import statement
-from netlab.report.text.stream_findings import CALLED, shown_by
+from netlab.report.text.findings import CALLED, shown_by, statement
 
 WINDOW = replace(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
 LOST_IN_SOCKET = Losses(sent=8_200, lost=4_200, receive_queue=4_200, local=0)

@@ -16,8 +16,7 @@ from netlab.ethernet import frames_per_s
 from netlab.findings.finding import Kind
 from netlab.lab import programs
 from netlab.lab.plan import LabOptions
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 
 pytestmark = [*needs_a_lab, pytest.mark.needs("nft"), pytest.mark.night]
 

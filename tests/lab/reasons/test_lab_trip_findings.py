@@ -10,8 +10,7 @@ from labs import needs_a_lab
 
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding
-from netlab.report.text.findings import sentence
-from netlab.report.text.run_index import RunIndex
+from netlab.report.text.findings import RunIndex, sentence
 
 pytestmark = needs_a_lab
 

@@ -26,8 +26,7 @@ from netlab.report.draw.plot import Picture, figure_of, style
 from netlab.report.draw.style import COLUMN_WIDE, MARKERS, PAGE_WIDE, Format
 from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
-from netlab.report.tables.chart_panels import in_panels, with_shares
-from netlab.report.tables.charts import charts
+from netlab.report.tables.charts import charts, in_panels, with_shares
 from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
 from netlab.results.layout import lay_out
 

@@ -8,12 +8,7 @@ from itertools import product
 import pytest
 
 from netlab.report.language import wording_in
-from netlab.report.tables.chart_panels import (
-    LEAST_PERCENT,
-    in_panels,
-    share_range,
-    with_shares,
-)
+from netlab.report.tables.charts import LEAST_PERCENT, in_panels, share_range, with_shares
 from netlab.report.tables.elements import Chart, Curve
 
 CEILING = Curve("wire ceiling", 0, ((1.0, 50.0), (2.0, 100.0)))

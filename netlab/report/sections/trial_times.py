@@ -1,12 +1,7 @@
-"""Records → the sum of flows that ran at the same time, in one common window. No I/O.
+"""When trials ran → sums of flows that ran at the same time, and drift over the run.
 
-A round consists of the trials that started together. The flows of one round are added up; rates of
-different windows are never added. There is no sum if a flow has no figure or did not send during
-the whole window, or if a host's clock drifted. Then the table gives the reason.
-
-A window is the time that is measured. The controller is the machine that runs netlab. A cell is one
-combination of test, pairing (server and client) and settings; a trial is one measurement of a cell,
-and a record is the data of one trial.
+The trials of a round started together. Their flows are added up if they sent during one common
+window; rates of different windows are never added. Otherwise the table gives the reason.
 """
 
 from __future__ import annotations
@@ -15,12 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.hosts import is_by_name
-from netlab.experiment.records import FlowValues, Record
+from netlab.experiment.records import FlowValues, Record, utc_of
 from netlab.messages import _, counted, joined
-from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
+from netlab.report.tables.elements import (
+    Curve,
+    Notes,
+    Panel,
+    Part,
+    Strip,
+    Table,
+    TableCell,
+    TableLine,
+)
 from netlab.results.labels import figure
-from netlab.results.quantities import names_of
-from netlab.stats import mean
+from netlab.results.quantities import Quantity, names_of, quantities_of
+from netlab.stats import mean, median
 
 MOST_DRIFT = 1e-3
 """Maximum drift of a host's clock from the controller's, as a share of the window. A drift changes
@@ -83,7 +87,7 @@ def concurrent_rounds(records: Sequence[Record]) -> tuple[ConcurrentTrials, ...]
     return tuple(round_ for round_ in every if _planned(round_) > 1 and not round_.inside)
 
 
-def part(records: Sequence[Record]) -> Part | None:
+def together(records: Sequence[Record]) -> Part | None:
     """A line for all rounds with the same label and number of flows; ``None`` without rounds."""
     rounds = concurrent_rounds(records)
     if not rounds:
@@ -194,3 +198,101 @@ def _drift_share(record: Record) -> float | None:
     if drift_ns is None or not isinstance(length_s, int | float) or not length_s:
         return None
     return drift_ns / 1e9 / length_s
+
+
+MAX_PANELS = 8
+"""Maximum number of panels of one picture."""
+MAX_STRIPS = 3
+_LEAST_POINTS = 3
+_MAX_JOINED = 4
+"""Maximum number of cells in a panel for which lines join the points of a cell. More lines would be
+illegible."""
+_MINUTES_FROM_S = 300.0
+
+_Point = tuple[float, float]
+
+
+def drift(records: Sequence[Record]) -> Part | None:
+    """A panel for each group of cells; ``None`` without repeated trials or without recorded times.
+
+    Without repeated trials a cell has one point, and a difference between cells would look like
+    drift.
+    """
+    if len({record.cell for record in records}) == len(records):
+        return None
+    begins = [at.timestamp() for record in records if (at := utc_of(record.started_at))]
+    if not begins:
+        return None
+    first, last = min(begins), max(begins)
+    scale, since = 1.0, _("seconds since the first trial began")
+    if last - first >= _MINUTES_FROM_S:
+        scale, since = 60.0, _("minutes since the first trial began")
+    panels = _drift_panels(records, first, scale)
+    if not panels:
+        return None
+    first_panels = panels[: MAX_PANELS * MAX_STRIPS]
+    strips = [
+        first_panels[start : start + MAX_PANELS]
+        for start in range(0, len(first_panels), MAX_PANELS)
+    ]
+    left_out = len(panels) - len(first_panels)
+    further = counted(
+        "{number} further panel is not drawn.", "{number} further panels are not drawn.", left_out
+    )
+    return Part(
+        name="over-time",
+        title=_("Over time"),
+        paragraphs=(joined(" ", [_DRIFT_MEANING, *([further] if left_out else [])]),),
+        charts=tuple(
+            Strip(
+                name=f"over-time-{index}",
+                title=_("Each trial at the time when it began"),
+                x_label=since,
+                panels=tuple(strip),
+            )
+            for index, strip in enumerate(strips, start=1)
+        ),
+    )
+
+
+def _drift_panels(records: Sequence[Record], first_s: float, scale: float) -> list[Panel]:
+    groups: dict[tuple[str, str, str, int | None], list[Record]] = {}
+    for record in records:
+        key = (record.test, record.pairing, record.protocol, record.message_bytes)
+        groups.setdefault(key, []).append(record)
+    panels = []
+    for (_test, pairing, protocol, size), group in groups.items():
+        for quantity in dict.fromkeys(q for record in group for q in quantities_of(record)):
+            lines = _drift_lines(group, quantity, first_s, scale)
+            if sum(len(line.points) for line in lines) >= _LEAST_POINTS:
+                words = [pairing, protocol, "" if size is None else str(size), quantity.name]
+                title = joined(" ", [word for word in words if word])
+                panels.append(Panel(title, _("% off the cell’s median"), lines))
+    return panels
+
+
+def _drift_lines(
+    group: Sequence[Record], quantity: Quantity, first_s: float, scale: float
+) -> tuple[Curve, ...]:
+    """A line for each cell: its trials over time, as deviations from their median in per cent."""
+    lines = []
+    cells: dict[str, list[_Point]] = {}
+    for record in group:
+        points = cells.setdefault(record.cell, [])
+        at, value = utc_of(record.started_at), quantity.in_unit(record)
+        if at is not None and value is not None:
+            points.append(((at.timestamp() - first_s) / scale, value))
+    has_lines = len(cells) <= _MAX_JOINED
+    for index, points in enumerate(cells.values()):
+        middle = median([value for _, value in points]) if len(points) > 1 else 0.0
+        if middle:
+            off = sorted((at, 100 * (value / middle - 1)) for at, value in points)
+            lines.append(Curve("", index, tuple(off), has_lines))
+    return tuple(lines)
+
+
+_DRIFT_MEANING = _(
+    "Every trial with a figure at the time when it began, in per cent off the median of its cell’s "
+    "trials; each cell has a mark of its own. If the marks of all cells rise or fall together, the "
+    "lab has drifted, and the trials of a cell were not measured under the same conditions."
+)
