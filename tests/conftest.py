@@ -16,9 +16,9 @@ pytest_plugins = ["kinds", "guard", "runners", "packages", "browsers", "lab_scen
 if TYPE_CHECKING:
     from made_parts import Make
 
-    from netlab.experiment.records import Record
     from netlab.findings.analysis import Analysis
     from netlab.store.plan import Plan
+    from netlab.trial.record import Record
 
 # Few cases, the same each time; at night many, others each night. A busy machine is no reason for a
 # property to fail.

@@ -16,11 +16,11 @@ import netlab
 from benchmarks.cost.speed import MEASURED, made_record
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.matrix import expand
-from netlab.experiment.records import Status, utc_text
 from netlab.runner.options import NOTE, Options, data_of
 from netlab.store.journal import encode_line
 from netlab.store.plan import PlannedCell, plan_of
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Status, utc_text
 
 TRIALS = 100
 BUFFERS = ("auto", "64KiB", "128KiB", "256KiB", "512KiB")

@@ -28,8 +28,8 @@ from pathlib import Path
 
 import netlab
 from benchmarks.stage import NETLAB, ROOT, Verdict, a_lab, finish, run_words, table
-from netlab.experiment.records import Record
 from netlab.lab import LabState
+from netlab.trial.record import Record
 
 MOST_MS = 2.0
 DURATION_S = 0.5

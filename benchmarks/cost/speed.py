@@ -24,9 +24,9 @@ from pathlib import Path
 
 import netlab
 from benchmarks.stage import NETLAB, ROOT, Verdict, finish, table
-from netlab.experiment.records import Record, Status, Value
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value
 
 MOST_HELP_S, MOST_REPORT_S, CELLS = 0.3, 2.0, 416
 MOST_LARGE_REPORT_S, MOST_LARGE_REPORT_BYTES, LARGE_CELLS = 15.0, 400e6, 10_000

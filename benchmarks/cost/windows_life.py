@@ -15,8 +15,8 @@ from pathlib import Path
 from benchmarks.faults.kill import ENDED, changed, record_lines, trial_begun
 from benchmarks.stage import LAB_REPORT, NETLAB, ROOT, Verdict, run_words
 from netlab import lab as labs
-from netlab.experiment.records import from_data
 from netlab.lab import LabState, programs
+from netlab.trial.record import from_data
 
 LEASE_S = 12.0
 GONE_S = LEASE_S + 8

@@ -18,7 +18,10 @@ from benchmarks.defects import c_sites, python_sites
 from benchmarks.defects.python_sites import Place
 
 LIST = Path(__file__).with_name("list.json")
-LEFT_OUT = re.compile(r"netlab/(testing|version|__main__)|/vendor/|/lab/.*\.c$|_kinds?/|/kinds/")
+LEFT_OUT = re.compile(
+    r"netlab/(testing|version|__main__)|/vendor/|/lab/.*\.c$|_kinds?/|findings/kinds/"
+    r"|netlab/kinds/(groups|\w+/(settings|columns))\.py"
+)
 
 
 @dataclass(frozen=True, slots=True)

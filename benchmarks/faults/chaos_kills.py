@@ -17,8 +17,8 @@ from fault_runs import IDLE_LEFT_S, LOCAL, Bench, at, bench_in
 from sshd import servers_in
 
 from benchmarks.stage import Verdict
-from netlab.experiment.records import from_data
 from netlab.store.journal import read_journal
+from netlab.trial.record import from_data
 
 MATRIX = """\
 title: small cells

@@ -18,8 +18,8 @@ from benchmarks.faults.chaos_faults import ChaosSite, LiveFault, chaos_site
 from benchmarks.faults.chaos_kills import shown
 from benchmarks.stage import Verdict
 from netlab.errors import NetlabError
-from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import Analysis
+from netlab.trial.record import Record, Status
 
 MATRIX = """\
 title: faults while it goes on

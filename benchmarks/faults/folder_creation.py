@@ -18,9 +18,9 @@ from typing import NoReturn
 
 from benchmarks.stage import Verdict, finish
 from netlab.errors import NetlabError
-from netlab.experiment.records import Record, Status
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder, read
+from netlab.trial.record import Record, Status
 
 CELL = PlannedCell("LL-stream-udp-64-auto-00000000", "LL", "stream", {"protocol": "UDP"})
 PLAN = Plan(

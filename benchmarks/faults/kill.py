@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.stage import LAB_REPORT, NETLAB, ROOT, Verdict, a_lab, finish, netlab, run_words
-from netlab.experiment.records import from_data
 from netlab.lab import LabState
 from netlab.store.journal import JournalLine, read_journal
+from netlab.trial.record import from_data
 
 KILLS, ACTIVE_KILLS, CELLS = 20, 10, 104
 GONE_S = 15.0

@@ -29,9 +29,9 @@ from typing import Any
 
 from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words, table
 from netlab import load
-from netlab.experiment.records import as_number
 from netlab.lab import LabState
 from netlab.lab.network import NAMESPACES
+from netlab.trial.record import as_number
 
 RATE_BIT_PER_S, QUEUE_FRAMES = 20e6, 200
 WITHIN_THROUGHPUT, WITHIN_INCREASE = 0.02, 0.10

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benchmarks.peers.ends import RECEIVER_CPU, SENDER_CPU
 from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words, table
-from netlab.experiment.records import Record, Status
 from netlab.store.reader import read
+from netlab.trial.record import Record, Status
 from netlab.units import format_rate, parse_rate
 
 MOST_ERROR = 0.005

@@ -25,13 +25,13 @@ from netlab.compare.runs import Compared, compare_runs
 from netlab.errors import IncompleteRun, Interrupted
 from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Matrix
-from netlab.experiment.records import by_cell
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import Analysis, load
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 from netlab.stats import mean
+from netlab.trial.record import by_cell
 
 BLOCKS = 5
 MORE_TURNS = 5

@@ -20,11 +20,11 @@ from benchmarks.stage import ROOT, Verdict, finish, netlab
 from netlab import lab
 from netlab.ethernet import ceiling_bit_per_s
 from netlab.experiment.hosts import every_pairing, role_of, roles_of
-from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part
 from netlab.report.write.text import plain
+from netlab.trial.record import Record
 
 MATRIX = ROOT / "matrices" / "connection-kinds.yaml"
 RATES_BIT_PER_S = {"test": 100e6, "second": 40e6}

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.stage import Verdict, a_lab, finish, netlab, run_words, table
-from netlab.experiment.records import Record, Status
 from netlab.store.reader import read
+from netlab.trial.record import Record, Status
 
 LINE_MBIT = 100
 PLANTED_MBIT = (40, 37, 61)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value
 
 FIRST_DAY = datetime(2025, 1, 1, 2, 30, tzinfo=UTC)
 LINK = Link(1e8, 1500)

@@ -21,12 +21,12 @@ from benchmarks.truths.plants import OnTrial
 from benchmarks.truths.site import Site
 from benchmarks.truths.tools import iperf3
 from netlab.errors import NetlabError
-from netlab.experiment.records import as_number
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
+from netlab.trial.record import as_number
 
 TRUTH = "truth.json"
 LEFT_OUT = "left-out"

@@ -23,9 +23,9 @@ JINJA = {"extensions": "jinja2.ext.i18n", "newstyle_gettext": "true", "trimmed":
 
 def collected() -> Catalog:
     """All messages: of the code, of the templates, and of tables."""
-    from netlab.experiment.kinds import ROWS
-    from netlab.experiment.records import REASONS
+    from netlab.kinds import ROWS
     from netlab.messages import Message
+    from netlab.trial.record import REASONS
 
     catalogue = Catalog(fuzzy=False)
     methods = [("**.py", "python"), ("**.j2", "jinja2")]

@@ -13,8 +13,6 @@ from itertools import islice
 from typing import Literal
 
 from netlab.experiment.cells import Comparison
-from netlab.experiment.records import Record, Status, by_cell
-from netlab.experiment.settings import Level
 from netlab.messages import _, joined
 from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
 from netlab.stats import (
@@ -26,6 +24,8 @@ from netlab.stats import (
     median,
     pairs_by_block,
 )
+from netlab.trial.record import Record, Status, by_cell
+from netlab.trial.settings import Level
 
 NO_RATIO = _("A figure of 0, or below it, has no ratio.")
 

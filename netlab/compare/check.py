@@ -28,7 +28,6 @@ from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
 from netlab.experiment.cells import Expectation
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, FlowValues, Record, Status, by_cell
 from netlab.messages import counted
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import setting_name, setting_value
@@ -36,6 +35,7 @@ from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import STACK
 from netlab.stats import compare
 from netlab.terminal import printable
+from netlab.trial.record import FLOWS, FlowValues, Record, Status, by_cell
 
 if TYPE_CHECKING:
     from pathlib import Path

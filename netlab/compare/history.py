@@ -16,7 +16,6 @@ from netlab.compare.align import WORST_FIRST, CheckVerdict, namer
 from netlab.compare.runs import identities, link_differences
 from netlab.errors import NetlabError, UsageError
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, counted, joined
 from netlab.results.labels import figure
 from netlab.results.quantities import STACK, Quantity, quantities_of
@@ -24,6 +23,7 @@ from netlab.results.run import Run, load
 from netlab.stats import median
 from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Course, Expected, course_of
 from netlab.store.reader import holder_of, is_run_folder
+from netlab.trial.record import Record, by_cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

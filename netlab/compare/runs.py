@@ -25,14 +25,14 @@ from netlab.compare.align import (
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.experiment.cells import OF_A_CELL, Comparison
-from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, by_cell
-from netlab.experiment.settings import Level, Scalar
+from netlab.kinds import DEFAULTS_OF, EXCLUSIVE
 from netlab.messages import counted
 from netlab.results.labels import as_words, setting, setting_name, setting_value
 from netlab.stats import MARGIN
 from netlab.store.plan import Plan, PlannedCell
+from netlab.trial.record import Record, by_cell
+from netlab.trial.settings import Level, Scalar
 from netlab.units import format_rate
 
 if TYPE_CHECKING:

@@ -31,10 +31,10 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Grid, Problem, Rule, expansion
 from netlab.experiment.feasibility import untold
 from netlab.experiment.hosts import LETTERS, Inventory, is_by_name
-from netlab.experiment.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
 from netlab.experiment.matrix import Matrix
-from netlab.experiment.settings import Level
 from netlab.experiment.variants import every_level, largest_mtu
+from netlab.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
+from netlab.trial.settings import Level
 
 FRAMING_BYTES = 18
 """Bytes of a frame besides its packet: header 14, FCS 4 (IEEE 802.3)."""

@@ -17,7 +17,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 from netlab.config.document import Section, did_you_mean
 from netlab.config.settings import WarmUp
 from netlab.experiment.cells import Expectation, Of, What, When
-from netlab.experiment.kinds.groups import WORD
 from netlab.experiment.variants import (
     CONGESTION_DEFAULT,
     KNOWN,
@@ -30,6 +29,7 @@ from netlab.experiment.variants import (
     recognized,
     states_of,
 )
+from netlab.kinds.groups import WORD
 from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_seconds, parse_share
 
 BoundOf = tuple[float, Of]

@@ -1,4 +1,4 @@
-"""The settings of tests as pydantic types, derived from the table rows in ``experiment/kinds/``.
+"""The settings of tests as pydantic types, derived from the table rows in ``kinds/``.
 
 A setting is one value, or an axis: a list, or evenly spaced steps ``{from: …, to: …, step: …}``.
 """
@@ -26,16 +26,8 @@ from pydantic_core import PydanticCustomError
 from netlab.config.document import Section
 from netlab.experiment import hosts
 from netlab.experiment.hosts import OS_NAMES
-from netlab.experiment.kinds import FIELDS, ROWS
-from netlab.experiment.settings import (
-    CpuList,
-    HostWord,
-    NumberWithUnit,
-    Or,
-    Reader,
-    SettingRow,
-    Whole,
-)
+from netlab.kinds import FIELDS, ROWS
+from netlab.trial.settings import CpuList, HostWord, NumberWithUnit, Or, Reader, SettingRow, Whole
 from netlab.units import (
     format_bytes,
     format_rate,

@@ -19,7 +19,7 @@ from typing import Literal
 
 from netlab.experiment.feasibility import faults_of
 from netlab.experiment.hosts import EndName
-from netlab.experiment.kinds import (
+from netlab.kinds import (
     DEFAULTS_OF,
     FIELDS,
     ONLY_OF_TCP,
@@ -31,7 +31,7 @@ from netlab.experiment.kinds import (
     TestSettings,
     ThroughputSearch,
 )
-from netlab.experiment.settings import Level, Scalar
+from netlab.trial.settings import Level, Scalar
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 

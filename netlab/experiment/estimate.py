@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from netlab import ethernet
-from netlab.experiment.kinds import (
+from netlab.experiment.matrix import Link
+from netlab.experiment.schedule import Round, is_together
+from netlab.kinds import (
     SEARCHES,
     Connect,
     LatencyUnderLoad,
@@ -31,9 +33,7 @@ from netlab.experiment.kinds import (
     TestSettings,
     ThroughputSearch,
 )
-from netlab.experiment.matrix import Link
-from netlab.experiment.rate_search import CONFIRMATIONS, FAILURES, RateGrid
-from netlab.experiment.schedule import Round, is_together
+from netlab.kinds.throughput_search.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 
 LEARN_S = 0.1
 """Time at the beginning of a try. The frames sent in this time do not count: from these frames, the

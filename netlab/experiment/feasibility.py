@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from netlab import ethernet
-from netlab.experiment.kinds import (
+from netlab.kinds import (
     Connect,
     LatencyUnderLoad,
     PayloadSearch,
@@ -19,8 +19,8 @@ from netlab.experiment.kinds import (
     TestSettings,
     ThroughputSearch,
 )
-from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
-from netlab.experiment.settings import Level
+from netlab.kinds.latency_under_load.settings import OUTSTANDING_MOST
+from netlab.trial.settings import Level
 
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
 """Maximum payload bytes of one UDP message, by IP version."""

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from netlab import stats
 from netlab.experiment.cells import Cell, Comparison, Expectation, Grid, expansion
-from netlab.experiment.interruptions import interruptions
-from netlab.experiment.records import Record, Status
 from netlab.experiment.variants import Variants
+from netlab.trial.interruptions import interruptions
+from netlab.trial.record import Record, Status
 from netlab.units import format_share, many, plain_figures
 
 JUDGED = (

@@ -15,7 +15,7 @@ from typing import Literal
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match, earliest_fit, is_by_name, rounds_of
-from netlab.experiment.kinds import TestSettings, ThroughputSearch
+from netlab.kinds import TestSettings, ThroughputSearch
 
 Order = Literal["as-written", "shuffled"]
 

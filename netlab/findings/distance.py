@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from netlab.ethernet import mss_of
 from netlab.experiment.matrix import Link, LongPath
-from netlab.experiment.records import PREFIXES, Record, as_whole
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.path_limits import placed
 from netlab.findings.trial_words import trials_of
 from netlab.messages import Message, _, joined
+from netlab.trial.record import PREFIXES, Record, as_whole
 from netlab.units import format_bytes, format_rate
 
 if TYPE_CHECKING:

@@ -18,9 +18,15 @@ from netlab.ethernet import (
     ip_version_of,
     mss_of,
 )
-from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import (
+from netlab.findings.finding import conditions_of
+from netlab.findings.framing import Framing
+from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.streams.plateau import plateau_bit_per_s
+from netlab.findings.traffic import likely_others, others_of, ways_of
+from netlab.results.tcp_series import tcp_series_of
+from netlab.trial.interruptions import interruptions
+from netlab.trial.record import (
     FLOWS,
     FlowValues,
     Record,
@@ -29,12 +35,6 @@ from netlab.experiment.records import (
     as_whole,
     server_sends,
 )
-from netlab.findings.finding import conditions_of
-from netlab.findings.framing import Framing
-from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
-from netlab.findings.streams.plateau import plateau_bit_per_s
-from netlab.findings.traffic import likely_others, others_of, ways_of
-from netlab.results.tcp_series import tcp_series_of
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from netlab.experiment.records import Value
 from netlab.findings.kinds.catalogue import Kind
 from netlab.findings.kinds.kind import Severity
 from netlab.messages import Message
+from netlab.trial.record import Value
 
 __all__ = ["Conditions", "Finding", "Group", "Kind", "conditions_of", "finding"]
 

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import as_number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.framing import step_of
 from netlab.findings.series import Point, Series
 from netlab.findings.traffic import LOOPBACK
+from netlab.trial.record import as_number
 
 FAR_BELOW = 0.11
 """A pairing is far below its link if it reaches at most this share of the ceiling. A link may

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name, labels_of, named
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import PREFIXES, Record, Status, as_number, server_sends
 from netlab.findings.finding import Conditions, Finding, Group, Kind, conditions_of, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS
@@ -18,6 +17,7 @@ from netlab.findings.trial_words import trials_of
 from netlab.messages import joined
 from netlab.stats import median
 from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay, host_effects, judge_mesh
+from netlab.trial.record import PREFIXES, Record, Status, as_number, server_sends
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from netlab.experiment.records import FLOWS, Record, Status, utc_of
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series
@@ -25,6 +24,7 @@ from netlab.stats.trends import (
     sign_p,
     theil_sen,
 )
+from netlab.trial.record import FLOWS, Record, Status, utc_of
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

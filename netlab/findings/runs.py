@@ -8,11 +8,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name, labels_of, named
-from netlab.experiment.records import Record, Status, as_number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import compare, mean, median
 from netlab.store.plan import StatedFacts
+from netlab.trial.record import Record, Status, as_number
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

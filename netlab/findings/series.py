@@ -14,10 +14,10 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status, Value, as_number
 from netlab.findings.evidence import ceiling_of
 from netlab.findings.finding import Group, conditions_of
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import FLOWS, Record, Status, Value, as_number
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.experiment.interruptions import Cause, Interruption, interruptions, least_ns
-from netlab.experiment.records import FLOWS, Record, Status, as_number
 from netlab.findings.evidence import ceiling_of, offered_bit_per_s
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import WINDOW_NS
@@ -16,6 +14,8 @@ from netlab.findings.streams.host_limits import STARVED
 from netlab.findings.streams.limits import FILLED, OFFERED
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
+from netlab.trial.interruptions import Cause, Interruption, interruptions, least_ns
+from netlab.trial.record import FLOWS, Record, Status, as_number
 
 if TYPE_CHECKING:
     from netlab.experiment.matrix import Link

@@ -22,13 +22,13 @@ from netlab.ethernet import (
     ip_version_of,
     packet_wire_bytes,
 )
-from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status, as_number, as_whole, server_sends
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import LINK_FULL, OtherTraffic, StreamSample
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
+from netlab.trial.interruptions import interruptions
+from netlab.trial.record import FLOWS, Record, Status, as_number, as_whole, server_sends
 
 _WAYS = {False: _("sending"), True: _("receiving")}
 

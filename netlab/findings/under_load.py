@@ -10,13 +10,13 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, Status
 from netlab.findings.evidence import ceiling_of
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import group_of, varying
 from netlab.findings.tcp_series import OF_BASE, STANDING_US
 from netlab.findings.trial_words import in_trials
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import FLOWS, Record, Status
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

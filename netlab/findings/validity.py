@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import Status
 from netlab.findings.ceilings import above_ceiling
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamEnd, StreamSample
 from netlab.findings.streams.host_limits import robbed, starved, throttled
 from netlab.findings.streams.limits import limit_of
 from netlab.findings.streams.majority import findings_of
+from netlab.trial.record import Status
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -30,11 +30,11 @@ from functools import partial
 from typing import Any
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value, utc_of, utc_text
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import text_of
 from netlab.imports.common.tool_results import TOOL_OPTIONS, ToolResult, bounded, import_results
 from netlab.stats.histogram import BITS, bucket_of
+from netlab.trial.record import Value, utc_of, utc_text
 
 MAX_TEXT_BYTES = 64 * 2**20
 """A longer text is an attack: an hour of rrul has less than 20 MB."""

@@ -27,7 +27,6 @@ from functools import partial
 from pathlib import Path
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS
 from netlab.imports.common.iperf2_lines import (
@@ -45,6 +44,7 @@ from netlab.imports.common.tool_results import (
     ip_version_of,
     reason_of_error,
 )
+from netlab.trial.record import Value
 
 _MISSING = "the line of the whole test is missing"
 _AT_ONCE = "the rows do not say whether the connections were at once: -i 1 at the server shows it"

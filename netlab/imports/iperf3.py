@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value, utc_text
 from netlab.imports import Importer
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
@@ -27,6 +26,7 @@ from netlab.imports.common.tool_results import (
     ip_version_of,
     reason_of_error,
 )
+from netlab.trial.record import Value, utc_text
 
 _KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
 NO_RATE = "iperf3 printed no rate of the receiver"

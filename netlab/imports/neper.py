@@ -27,7 +27,6 @@ from decimal import Decimal
 from functools import partial
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
@@ -36,6 +35,7 @@ from netlab.imports.common.tool_results import (
     import_results,
     ip_version_of,
 )
+from netlab.trial.record import Value
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")

@@ -25,7 +25,6 @@ from decimal import Decimal
 from functools import partial
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value, utc_text
 from netlab.imports import Importer
 from netlab.imports.common.tool_results import (
     TOOL_OPTIONS,
@@ -35,6 +34,7 @@ from netlab.imports.common.tool_results import (
     ip_version_of,
     reason_of_error,
 )
+from netlab.trial.record import Value, utc_text
 
 MAX_LINE_CHARACTERS = 2**16
 

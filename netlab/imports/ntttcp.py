@@ -21,10 +21,10 @@ from functools import partial
 from xml.parsers import expat
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import NOT_RECORDED
 from netlab.imports.common.tool_results import TOOL_OPTIONS, ToolResult, bounded, import_results
+from netlab.trial.record import Value
 
 _ROOT = "<netlab>"
 """Start tag of an element that is put around the whole text: if ntttcp appended to a file, the file

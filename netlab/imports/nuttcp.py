@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, throughput
 from netlab.imports.common.tool_results import (
@@ -32,6 +31,7 @@ from netlab.imports.common.tool_results import (
     import_results,
     reason_of_error,
 )
+from netlab.trial.record import Value
 
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
 _LINE = re.compile(

@@ -17,7 +17,6 @@ from typing import Unpack
 
 from netlab.errors import UsageError
 from netlab.experiment.hosts import named, role_of
-from netlab.experiment.records import Record, Value
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
     Form,
@@ -33,6 +32,7 @@ from netlab.imports.common.csv_table import (
     wrong_rate,
 )
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Value
 
 TEST = "stream"
 

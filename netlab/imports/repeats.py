@@ -19,7 +19,6 @@ from typing import Any, Unpack
 from netlab.errors import UsageError
 from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Value
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
     Form,
@@ -35,6 +34,7 @@ from netlab.imports.common.csv_table import (
     wrong_whole,
 )
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Value
 
 TESTS: Mapping[str, tuple[str, str]] = {
     "tcp_ping": ("round_trip", "TCP"),

@@ -27,7 +27,6 @@ from decimal import Decimal
 from functools import partial
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
 from netlab.imports import Importer
 from netlab.imports.common.csv_table import NOT_RECORDED
 from netlab.imports.common.tool_results import (
@@ -38,6 +37,7 @@ from netlab.imports.common.tool_results import (
     ip_version_of,
     reason_of_error,
 )
+from netlab.trial.record import Value
 
 _WHOLE = "([0-9]{1,12})"
 _THREE = r"([0-9]{1,12}\.[0-9]{3})"

@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Unpack
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import Stream
-from netlab.experiment.records import Value
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
     MAX_MESSAGE_BYTES,
@@ -38,7 +36,9 @@ from netlab.imports.common.csv_table import (
     wrong_rate,
     wrong_whole,
 )
+from netlab.kinds import Stream
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 TEST = "stream"
 

@@ -23,10 +23,10 @@ from pathlib import Path
 
 from netlab import clock
 from netlab.errors import HostError, HostGone
-from netlab.experiment.records import Value
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Process
 from netlab.store.files import write_private
+from netlab.trial.record import Value
 
 HEADER_BYTES = 24
 PACKET_HEADER_BYTES = 16

@@ -26,12 +26,12 @@ from typing import Any
 
 from netlab import clock
 from netlab.errors import HostGone, ProbeError
-from netlab.experiment.kinds import ROWS, Stream, TestSettings
-from netlab.experiment.records import REASONS, reason_of
-from netlab.experiment.settings import Ask, Level, SettingRow, Settings
+from netlab.kinds import ROWS, Stream, TestSettings
 from netlab.remote.agent import Agent
 from netlab.remote.pending import GONE, Inbox, Pending, fault_in
 from netlab.remote.protocol import BAD_ANSWER, decimal
+from netlab.trial.record import REASONS, reason_of
+from netlab.trial.settings import Ask, Level, SettingRow, Settings
 
 
 def can(agent: Agent, capability: str) -> bool:

@@ -34,9 +34,9 @@ from netlab import clock
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror, Service
-from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.experiment.matrix import NamedMirror
-from netlab.experiment.records import Value
+from netlab.kinds import RoundTrip, Stream, TestSettings
+from netlab.trial.record import Value
 
 if TYPE_CHECKING:
     from netlab.remote.agent import Agent

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import RoundTrip, Stream
-from netlab.experiment.records import REASONS, Record, Status, Value, reason_of, utc_now
 from netlab.experiment.schedule import Trial
+from netlab.kinds import RoundTrip, Stream
 from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.rfc2544 import throughput_search
@@ -23,6 +22,7 @@ from netlab.remote.pending import DETAIL_CHARACTERS
 from netlab.remote.protocol import BAD_ANSWER
 from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
+from netlab.trial.record import REASONS, Record, Status, Value, reason_of, utc_now
 
 if TYPE_CHECKING:
     from netlab.measurement.tool_engine import ToolEngine

@@ -16,7 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
-from netlab.experiment.host_counters import (
+from netlab.kinds import Stream, ThroughputSearch
+from netlab.measurement.conversation import can
+from netlab.measurement.ends import Ends
+from netlab.remote.agent import ANSWER_S, Agent
+from netlab.remote.pending import Pending
+from netlab.trial.host_counters import (
     Counters,
     Cpu,
     Watched,
@@ -27,12 +32,7 @@ from netlab.experiment.host_counters import (
     drops_in,
     paused_between,
 )
-from netlab.experiment.kinds import Stream, ThroughputSearch
-from netlab.experiment.records import Value
-from netlab.measurement.conversation import can
-from netlab.measurement.ends import Ends
-from netlab.remote.agent import ANSWER_S, Agent
-from netlab.remote.pending import Pending
+from netlab.trial.record import Value
 
 WHOSE = ("client", "server")
 SOCKET_DROPS = ("queue_drops", "udp_receive_buffer_errors")

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from netlab.errors import MatrixError
 from netlab.experiment.feasibility import SettingFault
-from netlab.experiment.kinds import Stream
 from netlab.imports.common.csv_table import NOT_RECORDED
 from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.iperf2 import parse_iperf2
 from netlab.imports.iperf3 import NO_RATE, parse_iperf3
+from netlab.kinds import Stream
 from netlab.measurement.tool import (
     MOST_STREAMS,
     OF_RATED_STREAMS,

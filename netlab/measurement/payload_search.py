@@ -35,15 +35,15 @@ from netlab.ethernet import (
 )
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import LEAST_MESSAGE_BYTES, SETTLE_TCP_S
-from netlab.experiment.kinds import PayloadSearch, RoundTrip, Stream
-from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
+from netlab.kinds import PayloadSearch, RoundTrip, Stream
 from netlab.measurement import stream
 from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.measurement.conversation import drive
 from netlab.measurement.ends import Ends, OnGoodput, of_connection
 from netlab.measurement.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.measurement.round_trips.round_trip import exchange_of
+from netlab.trial.record import Value
 
 TRIES = 3
 """Number of round trips that try a UDP size, all at the same time: one answer is enough."""

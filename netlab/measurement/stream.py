@@ -12,9 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
-from netlab.experiment.kinds import ROWS, Stream
-from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
+from netlab.kinds import ROWS, Stream
 from netlab.measurement.conversation import (
     ConversationEnd,
     Flow,
@@ -36,6 +35,7 @@ from netlab.measurement.ends import (
 )
 from netlab.measurement.host_watch import DropWatch
 from netlab.remote.agent import Agent
+from netlab.trial.record import Value
 
 HEADLINE_OF_RECEIVER = (
     "throughput_bit_per_s",

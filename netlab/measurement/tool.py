@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.feasibility import SettingFault
-from netlab.experiment.kinds import ROWS, RoundTrip, Stream
-from netlab.experiment.records import Value
 from netlab.imports.common.tool_results import Parse, ToolResult
+from netlab.kinds import ROWS, RoundTrip, Stream
+from netlab.trial.record import Value
 
 BY_NETLAB = frozenset({"engine", "network", "protocol", "ip_version"})
 """Settings that netlab itself follows, by the choice of the tool and of the addresses."""

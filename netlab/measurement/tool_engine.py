@@ -14,10 +14,9 @@ from typing import Any
 
 from netlab import clock
 from netlab.errors import HostGone, MatrixError, ProbeError
-from netlab.experiment.kinds import ROWS, RoundTrip, Stream
-from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_results import ToolResult
+from netlab.kinds import ROWS, RoundTrip, Stream
 from netlab.measurement.conversation import PROBE_SLACK_S
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.host_watch import DropWatch
@@ -37,6 +36,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.pending import Pending
 from netlab.remote.programs.program import STANDARD_ERROR, Program
 from netlab.terminal import excerpt
+from netlab.trial.record import Value
 
 FIRST_PORT, PORTS, PORTS_TRIED = 20_000, 12_000, 100
 """Ports that no system gives to a connection by itself (Linux: from 32768, RFC 6335: from 49152).

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from netlab.errors import MatrixError
 from netlab.experiment.feasibility import SettingFault
-from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.neper import parse_neper
 from netlab.imports.netperf import parse_netperf
 from netlab.imports.nuttcp import parse_nuttcp
 from netlab.imports.sockperf import parse_sockperf
+from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.iperf_tools import IPERF2, IPERF3
 from netlab.measurement.tool import (
     MOST_STREAMS,

@@ -21,13 +21,13 @@ from netlab import clock
 from netlab.errors import HostGone, ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import EndName
-from netlab.experiment.records import Value
 from netlab.experiment.variants import KNOWN, Change, Variants, Words, chosen, fill
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.programs.to_end import run_to_end
 from netlab.remote.programs.undo_log import guard, undo
 from netlab.terminal import excerpt
+from netlab.trial.record import Value
 
 NOT_REACHED = "state-not-reached"
 COMMAND_S = 10.0

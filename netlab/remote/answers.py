@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from netlab.experiment.records import LARGEST_FLOAT
 from netlab.remote.protocol import BAD_ANSWER
 from netlab.results.columns import describe
 from netlab.results.value_types import COUNTS_OF_AN_END, HEADLINES, TIMES_OF_AN_END
 from netlab.stats.histogram import from_pairs
 from netlab.terminal import excerpt
+from netlab.trial.record import LARGEST_FLOAT
 from netlab.units import plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})

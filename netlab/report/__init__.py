@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 from netlab.messages import _
 
 if TYPE_CHECKING:
-    from netlab.experiment.records import Record
     from netlab.findings.analysis import Analysis
     from netlab.report.answers.first_screen import FirstLines
     from netlab.report.language.wording import Wording
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
+    from netlab.trial.record import Record
 
 PAGE = "index.html"
 CHARTS = "charts"

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 
 from netlab.experiment.hosts import is_by_name, labels_of
-from netlab.experiment.records import STATUSES, Status, Value
 from netlab.findings.analysis import Analysis, load_cells
 from netlab.messages import _, counted, joined
 from netlab.report import CELLS, FIGURES, reloading
@@ -33,6 +32,7 @@ from netlab.results.labels import figure, setting, setting_name, setting_value
 from netlab.results.quantities import Quantity, figure_columns
 from netlab.store.plan import Plan, PlannedCell
 from netlab.terminal import printable
+from netlab.trial.record import STATUSES, Status, Value
 from netlab.units import format_share
 
 PAIRING, SERVER, CLIENT = "pairing", "server", "client"

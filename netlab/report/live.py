@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
@@ -26,6 +25,7 @@ from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error, read_inside, write_inside
 from netlab.store.reader import JOURNAL, StoredRun, holder_of, measures_here
 from netlab.store.status import status_of
+from netlab.trial.record import Status
 
 LOOKS_S = 0.5
 """Time between two checks of the journal."""

@@ -10,8 +10,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
 
-from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis
+from netlab.trial.record import Status
 from netlab.units import many
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from netlab.ethernet import (
     mss_of,
 )
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FlowValues, Record
 from netlab.results.layout import Bin, TableColumn
+from netlab.trial.record import FlowValues, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from netlab.results.column import Column
-from netlab.results.latency_columns import LATENCY_UNDER_LOAD
-from netlab.results.search_columns import HOST, THROUGHPUT_SEARCHES
-from netlab.results.setting_columns import UNITS, setting_columns
+from netlab.kinds.latency_under_load import columns as latency_under_load
+from netlab.kinds.payload_search import columns as payload_search
+from netlab.kinds.round_trip import columns as round_trip
+from netlab.kinds.stream.settings import Stream
+from netlab.kinds.throughput_search import columns as throughput_search
 from netlab.results.tcp_series import TCP_SERIES
+from netlab.trial.column import UNITS, Column, setting_columns
 
 COLUMNS: Mapping[str, Column] = {
     # The trial.
@@ -36,7 +38,7 @@ COLUMNS: Mapping[str, Column] = {
         "string", "", "start of the trial by the controller's clock, ISO 8601, UTC"
     ),
     # What was requested.
-    **setting_columns("stream"),
+    **setting_columns(Stream),
     # What was measured.
     "throughput_bit_per_s": Column("Float64", "bit/s", "received payload, by the receiver's clock"),
     "sent_bit_per_s": Column(
@@ -88,89 +90,12 @@ COLUMNS: Mapping[str, Column] = {
 }
 """The columns of every frame, in this order; others follow, sorted by name."""
 
-_PERCENTILES: Mapping[str, str] = {
-    "p50": "median",
-    "p90": "90th percentile",
-    "p99": "99th percentile",
-    "p99_9": "99.9th percentile",
-    "p99_99": "99.99th percentile",
-}
-
-_ROUND_TRIPS: Mapping[str, Column] = {
-    # What was requested.
-    **{**setting_columns("round_trip"), **setting_columns("connect")},
-    # What was measured.
-    "transactions_per_s": Column("Float64", "1/s", "answered requests, by the client's clock"),
-    "transactions": Column("Int64", "", "answered requests in the window"),
-    "stack_timed": Column("boolean", "", "whether the mirror's system can time its stack"),
-    "agentless": Column("boolean", "", "whether the server is a mirror without a probe"),
-    "rtt_count": Column("Int64", "", "round trips in the histogram"),
-    "rtt_mean_ns": Column("Float64", "ns", "mean round trip, from the exact sum"),
-    "rtt_min_ns": Column("Int64", "ns", "shortest round trip"),
-    "rtt_max_ns": Column("Int64", "ns", "longest round trip"),
-    "rtt_sum_ns": Column("Int64", "ns", "sum of all round trips"),
-    **{
-        f"rtt_{name}_ns": Column("Int64", "ns", f"{percentile} of the round trips")
-        for name, percentile in _PERCENTILES.items()
-    },
-    "rtt_histogram": Column(
-        "string", "", "bucket, count, bucket, count, …: see netlab.stats.histogram"
-    ),
-    "rtt_histogram_bits": Column("Int64", "", "the histogram has 2^bits buckets per doubling"),
-    "first_rtt_ns": Column("string", "ns", "the first round trips, as many as keep_first"),
-    "client_latency_from": Column(
-        "string", "", "start of a round trip: intended (when it was due) or sent (when it was sent)"
-    ),
-    **{
-        f"server_stack_{name}_ns": Column("Int64", "ns", f"{words} in the mirror's stack")
-        for name, words in (
-            ("mean", "mean time"),
-            ("min", "shortest time"),
-            ("max", "longest time"),
-            *((name, f"{percentile} of the times") for name, percentile in _PERCENTILES.items()),
-        )
-    },
-    "server_stack_stamps": Column(
-        "string", "", "source of the time stamps: hardware, software, or capture (tcpdump)"
-    ),
-}
-
-_CONNECTIONS: Mapping[str, Column] = {
-    "client_connect_mean_ns": Column("Float64", "ns", "mean duration of the handshake alone"),
-    "client_closed_by": Column("string", "", "side that closed the connections"),
-}
-
-_PAYLOAD_SEARCHES: Mapping[str, Column] = {
-    **setting_columns("payload_search"),
-    "payload_bytes": Column("Int64", "byte", "largest payload that fits into one frame"),
-    "path_mtu_bytes": Column("Int64", "byte", "largest IP packet that the path carries"),
-    "path_mtu_evidence": Column(
-        "string", "", "evidence of the limit: emsgsize, icmp, timeout, dropped, mss or protocol"
-    ),
-    "interface_mtu_bytes": Column("Int64", "byte", "MTU of the client's interface"),
-    "mss_told_by": Column("string", "", "name of the host that reported the segment size"),
-    "probed_message_bytes": Column("string", "byte", "tried sizes, in order"),
-    "probed_passed": Column("string", "", "whether each size passed: 1 or 0"),
-    "next_passed": Column("boolean", "", "whether a UDP message one byte longer came back"),
-    "sweep_message_bytes": Column("string", "byte", "message sizes of the sweep"),
-    "sweep_throughput_bit_per_s": Column("string", "bit/s", "throughput at each of these sizes"),
-    "sweep_failed_message_bytes": Column("string", "byte", "sizes of the sweep without a result"),
-    "captured": Column("boolean", "", "whether frames were captured; NA: not requested"),
-    "capture_reason": Column("string", "", "why no frames were captured"),
-    "captured_frame_bytes": Column(
-        "string", "byte", "lengths of the frames that carried the payload, without FCS"
-    ),
-    "captured_frames": Column("string", "", "number of frames of each of these lengths"),
-    "captured_next_frame_bytes": Column("string", "byte", "the same for a message one byte longer"),
-    "captured_next_frames": Column("string", "", "number of frames of each of these lengths"),
-}
-
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
-    "round_trip": _ROUND_TRIPS,
-    "connect": {**_ROUND_TRIPS, **_CONNECTIONS},
-    "payload_search": _PAYLOAD_SEARCHES,
-    "throughput_search": THROUGHPUT_SEARCHES,
-    "latency_under_load": LATENCY_UNDER_LOAD,
+    "round_trip": round_trip.OF_ROUND_TRIP,
+    "connect": round_trip.OF_CONNECT,
+    "payload_search": payload_search.COLUMNS,
+    "throughput_search": throughput_search.COLUMNS,
+    "latency_under_load": latency_under_load.COLUMNS,
 }
 """Test → the additional columns of every frame whose plan contains this test."""
 
@@ -189,7 +114,8 @@ SERIES = (
 """Values that are lists of numbers."""
 
 PERCENTILES: Mapping[str, Fraction] = {
-    name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in _PERCENTILES
+    name: Fraction(name.removeprefix("p").replace("_", ".")) / 100
+    for name in round_trip.PERCENTILES_OF
 }
 """Part of a percentile's column name → the share of the values up to the percentile."""
 
@@ -306,7 +232,7 @@ def describe(name: str) -> Column:
 def _of_a_host(name: str) -> Column | None:
     """A column that a search records about a host, once or per trial; ``None`` for other names."""
     match = _OF_A_HOST.fullmatch(name)
-    column = HOST.get(match[3]) if match else None
+    column = throughput_search.HOST.get(match[3]) if match else None
     if match is None or column is None:
         return None
     if match[1]:

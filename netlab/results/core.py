@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from netlab.experiment.records import Status
 from netlab.results.columns import describe
 from netlab.stats import MIN_TRIALS, interval
+from netlab.trial.record import Status
 
 Frame: TypeAlias = pd.DataFrame
 """Type of a table, for callers that do not import pandas."""

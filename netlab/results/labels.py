@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from netlab.experiment.hosts import OS_NAMES
-from netlab.experiment.kinds import ROWS
-from netlab.experiment.records import Value
-from netlab.experiment.settings import NOT_SET
+from netlab.kinds import ROWS
 from netlab.messages import _, joined
 from netlab.stats import rounded
+from netlab.trial.record import Value
+from netlab.trial.settings import NOT_SET
 from netlab.units import format_bytes, format_rate, format_seconds, plain_figures
 
 SYSTEMS: Mapping[str, str] = {**OS_NAMES, "O": "OpenBSD", "N": "NetBSD"}

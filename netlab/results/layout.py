@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from netlab.experiment.cells import DEFAULTS
-from netlab.experiment.records import FLOWS, FlowValues, Record, Value
 from netlab.messages import _, joined
 from netlab.results.labels import setting
+from netlab.trial.record import FLOWS, FlowValues, Record, Value
 
 ROWS = "socket_buffer_bytes"
 """The setting that forms the rows, unless only other settings vary."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.load_phases import EDGES, PHASES, Trip
-from netlab.experiment.records import FLOWS, Record, as_number
+from netlab.kinds.latency_under_load.phases import EDGES, PHASES, Trip
+from netlab.trial.record import FLOWS, Record, as_number
 
 RatePoints = tuple[tuple[float, float], ...]
 """(seconds, value) in the order of time."""

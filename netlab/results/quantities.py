@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
 
-from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.results.labels import setting
 from netlab.results.layout import LevelValue, level
+from netlab.trial.record import Record
 
 
 @dataclass(frozen=True, slots=True)

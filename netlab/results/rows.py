@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from netlab.experiment.records import Record, Status, Value, histogram_of
-from netlab.results.column import Dtype
 from netlab.results.columns import PERCENTILES, describe, is_documented
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun
+from netlab.trial.column import Dtype
+from netlab.trial.record import Record, Status, Value, histogram_of
 
 
 def rows_of(stored: StoredRun) -> list[dict[str, Any]]:

@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import Record, Value
 from netlab.results.rows import text_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import Damage
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.reader import Note, StoredRun, read
+from netlab.trial.record import Record, Value
 
 if TYPE_CHECKING:
     import pandas as pd

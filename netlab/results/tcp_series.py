@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import FLOWS
-from netlab.results.column import Column
 from netlab.store.journal import PackedValues
+from netlab.trial.column import Column
+from netlab.trial.record import FLOWS
 
 if TYPE_CHECKING:
     import pandas as pd

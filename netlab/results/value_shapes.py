@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from netlab.experiment.records import LARGEST_FLOAT, Value
 from netlab.store.journal import COUNTS, PackedValues
+from netlab.trial.record import LARGEST_FLOAT, Value
 
 ValueKind = Literal[
     "a truth value",

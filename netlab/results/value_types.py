@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from functools import lru_cache
 
-from netlab.experiment.kinds import SETUPS
-from netlab.experiment.records import HEADLINE_ENDINGS, LARGEST_FLOAT, Value
+from netlab.kinds import SETUPS
 from netlab.messages import _
 from netlab.results.columns import SERIES, describe, is_listed
 from netlab.results.tcp_series import TCP_SERIES
 from netlab.results.value_shapes import LARGEST, Shapes, ValueKind, list_fits
 from netlab.store.reader import RunCheck
+from netlab.trial.record import HEADLINE_ENDINGS, LARGEST_FLOAT, Value
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
 """Names of settings and values: each becomes a column."""

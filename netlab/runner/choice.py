@@ -19,7 +19,7 @@ from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, Inventory, is_by_name
-from netlab.experiment.records import Record, Status
+from netlab.trial.record import Record, Status
 from netlab.units import many
 
 FAILED = "failed"

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.interruptions import asks_again, interruptions
-from netlab.experiment.kinds import TestSettings
 from netlab.experiment.matrix import Matrix, StealRule
-from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial, is_together
+from netlab.kinds import TestSettings
 from netlab.measurement.ends import Participant, Rendezvous
 from netlab.runner.choice import redo_of
 from netlab.runner.ending import shielded
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.store.run_folder import RunFolder
+from netlab.trial.interruptions import asks_again, interruptions
+from netlab.trial.record import Record
 from netlab.units import format_share, many
 
 DISTURBED = "disturbed"

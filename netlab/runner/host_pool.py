@@ -11,7 +11,6 @@ from typing import Any, Self, TypeVar
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory, Match, kept_busy
-from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
@@ -40,6 +39,7 @@ from netlab.runner.trial_faults import (
 )
 from netlab.store.reader import machine_id
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value
 
 Pairs = Collection[tuple[Host, Host]]
 """Server and client of each pairing."""

@@ -12,12 +12,12 @@ from netlab import clock
 from netlab.errors import HostError, HostGone, ProbeError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, Match, earliest_fit, is_by_name, kept_busy, rounds_of
-from netlab.experiment.records import Status, reason_of
 from netlab.measurement.ends import address_of
 from netlab.runner.ending import DaemonExecutor
 from netlab.runner.host_agents import counted
 from netlab.runner.preflight import Preflight
 from netlab.runner.trial_faults import FIRST_PAUSE_S, Absence, KeepTraceback, Unmeasured, no_way
+from netlab.trial.record import Status, reason_of
 
 Check = Callable[[str], Preflight]
 """Checks the path between the hosts of a pairing with packets of each protocol each way; HostError

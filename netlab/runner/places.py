@@ -18,13 +18,13 @@ from typing import Any, Protocol, Self
 
 from netlab.errors import HostError
 from netlab.experiment.hosts import OS_OF_PROBE, Host
-from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
 from netlab.remote.connections import Connections
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
+from netlab.trial.record import Record
 
 
 class AgentGroup:

@@ -25,8 +25,8 @@ from netlab.units import (
 
 if TYPE_CHECKING:
     from netlab.experiment.cells import Cell
-    from netlab.experiment.kinds import TestSettings
     from netlab.experiment.matrix import Link, NamedMirror
+    from netlab.kinds import TestSettings
 
 
 MAX_TOGETHER = 12

@@ -32,11 +32,11 @@ from netlab.experiment.hosts import (
     match_of,
     role_of,
 )
-from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.experiment.variants import KNOWN, Change, Variants, Words
 from netlab.findings.kinds.catalogue import expect_words
+from netlab.kinds import RoundTrip, Stream, TestSettings
 from netlab.measurement.ends import address_of, is_common, lead_s
 from netlab.runner.choice import Possible, chosen_of, possible_of
 from netlab.runner.progress import OVERHEAD_S

@@ -36,7 +36,7 @@ from netlab.ethernet import (
 from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
 from netlab.experiment.feasibility import SentMessages
 from netlab.experiment.hosts import Host, Mirror
-from netlab.experiment.kinds import PayloadSearch
+from netlab.kinds import PayloadSearch
 from netlab.measurement.conversation import can, destination
 from netlab.measurement.ends import Ends
 from netlab.measurement.limit_search import Limit, SizeTry, find_limit

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import least_s, window_s
-from netlab.experiment.kinds import SEARCHES
-from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.kinds import SEARCHES
 from netlab.results.labels import setting
 from netlab.screen import draws, screen_of
 from netlab.terminal import printable
+from netlab.trial.record import Record, Status
 from netlab.units import format_rate, format_seconds, many, plain_figures
 
 if TYPE_CHECKING:

@@ -29,11 +29,10 @@ from netlab.errors import (
 )
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
-from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix
-from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial, rounds, with_partners
 from netlab.experiment.variants import Variants, changes_mtu, chosen
+from netlab.kinds import Stream
 from netlab.measurement.ends import CommonWindow, Participant, common_window, is_common
 from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.host_lock import LockOwner
@@ -62,6 +61,7 @@ from netlab.runner.trial_faults import (
 )
 from netlab.store.reader import IN_VAIN
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value
 from netlab.version import VERSION
 
 CAPTURES = "captures"

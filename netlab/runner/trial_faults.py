@@ -19,14 +19,14 @@ from netlab.errors import HostError, HostRefused, LockedError, ProbeError, Store
 from netlab.experiment.cells import Cell
 from netlab.experiment.feasibility import sent_by, untold
 from netlab.experiment.hosts import EndName, Host, HostPair
-from netlab.experiment.kinds import ROWS, Connect, RoundTrip
-from netlab.experiment.records import REASONS, Record, Status, Value, reason_of, utc_now
 from netlab.experiment.schedule import Trial
+from netlab.kinds import ROWS, Connect, RoundTrip
 from netlab.measurement.ends import address_of, connected_as_set
 from netlab.remote.pending import ADVICE
 from netlab.runner.preflight import Preflight
 from netlab.store.files import write_private
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import REASONS, Record, Status, Value, reason_of, utc_now
 
 SENDS: Mapping[str, tuple[EndName, ...]] = {
     "client-sends": ("client",),
@@ -144,7 +144,7 @@ class Absence:
     """One host that is away, or one pairing whose hosts no longer reach each other."""
 
     reason: str
-    """A key of ``netlab.experiment.records.REASONS``."""
+    """A key of ``netlab.trial.record.REASONS``."""
     sentence: str
     since_s: float
     """Start of the absence. All points in time in this file are seconds of the monotonic clock."""

@@ -33,10 +33,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from netlab.errors import StoreError
-from netlab.experiment.records import Record, Value, check_text, from_data, refuse_constant
 from netlab.messages import _, counted
 from netlab.store.files import disk_error, open_file, open_inside, read_at, sync_folder, write_all
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Value, check_text, from_data, refuse_constant
 
 
 class BackgroundSync:

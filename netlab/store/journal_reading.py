@@ -18,7 +18,6 @@ from pathlib import Path
 
 from netlab.errors import LockedError, StoreError
 from netlab.experiment.matrix import outline
-from netlab.experiment.records import Record, Status, utc_now
 from netlab.messages import _
 from netlab.store.files import (
     NO_WAITING,
@@ -44,6 +43,7 @@ from netlab.store.journal import (
 )
 from netlab.store.plan import Plan, PlannedTrials
 from netlab.store.segments import DamagedSegment, SegmentChain, TrialIndex
+from netlab.trial.record import Record, Status, utc_now
 
 _MORE_ATTEMPTS = 1000
 """An attempt number in a note is ignored if fewer attempts than this could follow it."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import Link, LongPath, Matrix, StopRule
-from netlab.experiment.records import SCHEMA, Value, check_schema, check_text, refuse_constant
+from netlab.trial.record import SCHEMA, Value, check_schema, check_text, refuse_constant
 from netlab.version import VERSION
 
 _FORMAT = "netlab-run"

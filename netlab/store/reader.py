@@ -16,13 +16,13 @@ from typing import Any, overload
 
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import CellProgress, progress_of
-from netlab.experiment.records import Record
 from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, as_it_is, scan_journal
 from netlab.store.journal_reading import IN_VAIN, Gathered, JournalReading, holder
 from netlab.store.plan import Plan, PlannedCell, from_text, stated_facts_of
 from netlab.store.segments import SegmentChain, chain_of, index_of
+from netlab.trial.record import Record
 
 __all__ = [
     "HEADER",

@@ -18,7 +18,6 @@ from types import MappingProxyType
 
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import CellProgress, Link, outline
-from netlab.experiment.records import Record, Status, to_json, utc_now
 from netlab.store.files import disk_error, exists, make_folder, write_file
 from netlab.store.journal import Damage, Journal, read_journal
 from netlab.store.journal_reading import WriterLock
@@ -40,6 +39,7 @@ from netlab.store.reader import (
     read,
     read_plan,
 )
+from netlab.trial.record import Record, Status, to_json, utc_now
 
 __all__ = [
     "Damage",

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import JUDGED, STEAL
-from netlab.experiment.records import REASONS, Record, Status
 from netlab.messages import _
 from netlab.store.files import disk_error, names_below, open_below, open_inside, read_at
 from netlab.store.journal import Damage, JournalLine, TrialKey, items_of
 from netlab.store.plan import Plan
+from netlab.trial.record import REASONS, Record, Status
 
 if TYPE_CHECKING:
     import numpy as np

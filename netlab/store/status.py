@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from netlab.experiment.matrix import StealRule, StopRule, outline
-from netlab.experiment.records import Record, Status
 from netlab.store.journal import Damage
 from netlab.store.reader import Note, RunCheck, gather, holder_of, progress_in, read_plan
+from netlab.trial.record import Record, Status
 from netlab.units import format_share, many
 
 _SHOWN = 5

@@ -9,7 +9,7 @@ from made_matrices import SMALL, load, streams
 
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import Stream, ThroughputSearch
+from netlab.kinds import Stream, ThroughputSearch
 
 __all__ = ["load"]
 

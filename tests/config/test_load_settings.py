@@ -9,8 +9,8 @@ from made_matrices import faults, load
 
 from netlab.config.settings import LOAD_KEYS, SETTINGS_OF
 from netlab.errors import UsageError
-from netlab.experiment.kinds import LatencyUnderLoad, Stream
 from netlab.experiment.matrix import Matrix, expand
+from netlab.kinds import LatencyUnderLoad, Stream
 
 __all__ = ["faults", "load"]
 

@@ -17,8 +17,8 @@ from netlab.config.matrix_file import load_matrix
 from netlab.config.schema import SCHEMA_FILE, schema_text
 from netlab.config.settings import FIELD_OF, SETTINGS_OF
 from netlab.experiment.estimate import window_s
-from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import expand
+from netlab.kinds import Stream
 
 __all__ = ["load"]
 

@@ -11,8 +11,8 @@ from made_matrices import load
 
 from netlab.config.models import MatrixFile
 from netlab.config.settings import SETTINGS
-from netlab.experiment.kinds import FIELDS
 from netlab.experiment.matrix import expand
+from netlab.kinds import FIELDS
 
 __all__ = ["load"]
 

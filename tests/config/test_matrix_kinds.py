@@ -15,8 +15,8 @@ from netlab.config.matrix_file import comparisons_in, load_matrix
 from netlab.config.settings import SETTINGS_OF
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
-from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
 from netlab.experiment.matrix import expand
+from netlab.kinds import Connect, PayloadSearch, RoundTrip, Stream
 
 __all__ = ["load"]
 

@@ -11,11 +11,11 @@ from folders import MATRICES
 from netlab.config.matrix_file import load_matrix, matrix_file, names
 from netlab.errors import UsageError
 from netlab.experiment.matrix import expand
-from netlab.experiment.records import Record
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 from netlab.store.reader import read
+from netlab.trial.record import Record
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 HOSTS = """\

@@ -11,9 +11,9 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.kinds import ThroughputSearch
 from netlab.experiment.matrix import Link, expand
 from netlab.experiment.schedule import is_together
+from netlab.kinds import ThroughputSearch
 
 HEAD = "title: t\npairings: [LL]\ntests:\n  - test: throughput_search\n"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from folders import ROOT
 
 from netlab.config.matrix_file import load_matrix
-from netlab.experiment.kinds import ROWS
 from netlab.experiment.matrix import expand
+from netlab.kinds import ROWS
 from netlab.measurement.tool import OTHERWISE
 from netlab.measurement.tools import TOOLS
 from netlab.runner.planning import cannot

@@ -11,9 +11,9 @@ from reference_pages import CAPTURE, PAGES, example, page, section
 
 from netlab.cli import cli
 from netlab.config.matrix_file import load_matrix
-from netlab.experiment.kinds import FIELDS, NEEDED, ROWS, SETUPS
-from netlab.experiment.records import REASONS
 from netlab.findings.finding import Kind
+from netlab.kinds import FIELDS, NEEDED, ROWS, SETUPS
+from netlab.trial.record import REASONS
 
 
 def keys_of(fields: frozenset[str]) -> set[str]:

@@ -8,7 +8,7 @@ from functools import cache
 from folders import DOCS
 from source_files import source_files
 
-from netlab.experiment.records import REASONS
+from netlab.trial.record import REASONS
 
 TEXT = (DOCS / "how-to" / "troubleshooting.md").read_text("utf-8")
 REASONS_BEGIN = TEXT.index("## Why a cell has no figure")

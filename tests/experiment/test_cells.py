@@ -16,7 +16,8 @@ from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell, Expansion, Grid, Rule, expansion
 from netlab.experiment.estimate import window_s
 from netlab.experiment.feasibility import faults_of
-from netlab.experiment.kinds import (
+from netlab.experiment.matrix import expand
+from netlab.kinds import (
     DEFAULTS_OF,
     Connect,
     PayloadSearch,
@@ -25,8 +26,7 @@ from netlab.experiment.kinds import (
     TestSettings,
     ThroughputSearch,
 )
-from netlab.experiment.matrix import expand
-from netlab.experiment.settings import Level
+from netlab.trial.settings import Level
 
 BOTH: dict[str, tuple[Level, ...]] = {"protocol": ("TCP", "UDP")}
 
@@ -342,7 +342,7 @@ def test_an_unpickled_cell_is_found_in_a_set_of_equal_cells_in_another_process()
     code = (
         "import pickle, sys\n"
         "from netlab.experiment.cells import Cell\n"
-        "from netlab.experiment.kinds import Stream\n"
+        "from netlab.kinds import Stream\n"
         "here = Cell(pairing='LL', test='stream', setup=Stream(protocol='TCP', message_bytes=64))\n"
         "there = pickle.load(sys.stdin.buffer)\n"
         "print(there in {here}, there.key == here.key)"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.cells import Comparison
-from netlab.experiment.settings import Level
+from netlab.trial.settings import Level
 
 Plain = dict[str, Level]
 

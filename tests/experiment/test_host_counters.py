@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.host_counters import (
+from netlab.trial.host_counters import (
     Counters,
     Cpu,
     Watched,

@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from netlab.experiment.interruptions import (
-    Cause,
-    Interruption,
-    asks_again,
-    interruptions,
-    least_ns,
-)
-from netlab.experiment.records import Record, Status, Value
+from netlab.trial.interruptions import Cause, Interruption, asks_again, interruptions, least_ns
+from netlab.trial.record import Record, Status, Value
 
 MS, SECOND = 1_000_000, 1_000_000_000
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from netlab.experiment.cells import Cell, demands, lacking
 from netlab.experiment.estimate import estimate, least_s, same_setups, window_s
 from netlab.experiment.feasibility import SentMessages, faults_of, sent_by
-from netlab.experiment.kinds import FIELDS, Connect, LatencyUnderLoad, RoundTrip, Stream
-from netlab.experiment.kinds.latency_under_load import OUTSTANDING_MOST
 from netlab.experiment.matrix import Link
 from netlab.experiment.schedule import Round, Trial
+from netlab.kinds import FIELDS, Connect, LatencyUnderLoad, RoundTrip, Stream
+from netlab.kinds.latency_under_load.settings import OUTSTANDING_MOST
 
 LINK = Link(1e8, 1500)
 EVERYTHING = ["stream", "tcp", "udp", "ipv4", "ipv6", "round_trip", "connect", "poll"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.load_phases import (
+from netlab.kinds.latency_under_load.phases import (
     PERCENTILES,
     PHASES,
     Phases,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from netlab.experiment.rate_search import (
+from netlab.kinds.throughput_search.rate_search import (
     NextRate,
     RateGrid,
     RateTry,

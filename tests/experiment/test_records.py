@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_record
 
-from netlab.experiment.records import (
+from netlab.trial.record import (
     REASONS,
     SCHEMA,
     Record,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match, rounds_of
-from netlab.experiment.kinds import Stream
 from netlab.experiment.schedule import Round, Trial, rounds
+from netlab.kinds import Stream
 from netlab.runner.plan_text import plan_text
 from netlab.runner.planning import plan_of
 

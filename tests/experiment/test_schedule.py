@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match
-from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.schedule import Order, Round, Trial, rounds, with_partners
+from netlab.kinds import Stream, ThroughputSearch
 
 PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}
 

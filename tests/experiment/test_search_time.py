@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.estimate import Bounds, bounds_of, rate_tries
-from netlab.experiment.kinds import PayloadSearch, ThroughputSearch
-from netlab.experiment.rate_search import NextRate, RateGrid, RateTry, Search, TryVerdict
+from netlab.kinds import PayloadSearch, ThroughputSearch
+from netlab.kinds.throughput_search.rate_search import (
+    NextRate,
+    RateGrid,
+    RateTry,
+    Search,
+    TryVerdict,
+)
 from netlab.measurement.limit_search import SizeTry, find_limit
 from netlab.measurement.payload_search import sizes_around
 

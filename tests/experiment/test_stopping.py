@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from made_runs import made_record
 
 from netlab.experiment.matrix import CellProgress, Link, StealRule, StopRule, progress_of
-from netlab.experiment.records import Record, Status, Value
 from netlab.stats import precise
 from netlab.store.reader import read
+from netlab.trial.record import Record, Status, Value
 
 UNTIL = StopRule(within=0.025, confidence=0.95, at_least=5, at_most=8)
 STEADY = [100.0, 100.1, 99.9, 100.0, 100.1, 99.9, 100.0, 100.1]

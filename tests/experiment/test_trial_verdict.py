@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.experiment.rate_search import (
+from netlab.kinds.throughput_search.rate_search import (
     Counts,
     Criteria,
     TryVerdict,

@@ -13,7 +13,6 @@ from made_histograms import of_values
 from made_reports import overview_text
 from made_runs import made_cell, made_plan, made_record
 
-from netlab.experiment.records import Value
 from netlab.findings.analysis import load, load_cells
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Kind
@@ -24,6 +23,7 @@ from netlab.report.sections import streams
 from netlab.report.tables.elements import Part
 from netlab.stats.histogram import Histogram
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Value
 
 SECOND_NS = 1_000_000_000
 CEILING = 94_148_244.0

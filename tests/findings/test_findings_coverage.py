@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from made_findings import BUFFERS, plan_of, run_of
 
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind
 from netlab.findings.runs import fewer_cells, missing, off_time
 from netlab.findings.series import series_of
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell, StatedDuration, StatedFacts
+from netlab.trial.record import Record, Status, Value
 
 
 def cell(

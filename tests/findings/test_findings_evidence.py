@@ -11,12 +11,12 @@ from made_findings import LINK, plan_of, run_of
 from made_histograms import of_values, to_pairs
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.evidence import samples
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Status, Value
 
 CALLS = of_values([100, 200, 300])
 SAID: Mapping[str, Value] = {

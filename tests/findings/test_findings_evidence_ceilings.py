@@ -10,12 +10,12 @@ import pytest
 from made_findings import LINK, plan_of, run_of
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.evidence import ceiling_of, samples
 from netlab.findings.framing import Accounting, Framing
 from netlab.findings.sample import StreamSample
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 
 def only(

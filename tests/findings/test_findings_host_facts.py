@@ -9,9 +9,9 @@ import pytest
 from made_findings import LINK
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.link_checks import hosts
+from netlab.trial.record import Value
 
 GOOD: Mapping[str, Value] = {
     "governor": "performance",

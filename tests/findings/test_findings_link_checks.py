@@ -9,13 +9,13 @@ import pytest
 from made_findings import LINK, plan_of, run_of
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.link_checks import links
 from netlab.findings.runs import one_way
 from netlab.findings.series import Series, series_of
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 CEILING = 1e8 * 1448 / 1538
 """TCP with timestamps on 100 Mbit/s."""

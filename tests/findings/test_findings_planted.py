@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_findings import BUFFERS, KIB, LINK, clean, kinds_of, measured, of_kind, run_of, stream
 
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis, findings
 from netlab.findings.finding import Kind
 from netlab.findings.link_checks import hosts
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.report.text.summary import leading
 from netlab.store.reader import Note
+from netlab.trial.record import Value
 
 
 def test_a_clean_run_has_no_warning() -> None:

@@ -10,7 +10,6 @@ import pytest
 from made_findings import BUFFERS, CLEAN_MBIT, LINK, measured, of_kind, plan_of, run_of, stream
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis, RunEvidence, findings
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.runs import unrepeated
@@ -18,6 +17,7 @@ from netlab.findings.series import series_of
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import Note
+from netlab.trial.record import Value
 
 # ---- one trial per cell --------------------------------------------------------------------------
 

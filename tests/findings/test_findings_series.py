@@ -10,12 +10,12 @@ import pytest
 from made_findings import LINK, plan_of, run_of
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group
 from netlab.findings.series import Point, series_of
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Status, Value
 
 
 def cell(key: str, test: str = "stream", pairing: str = "LL", **settings: Any) -> PlannedCell:

@@ -6,7 +6,6 @@ request it is an answer to.
 
 from __future__ import annotations
 
-from netlab.experiment.records import Record, Status, Value, from_json, to_json
 from netlab.measurement.ends import prefixed
 from netlab.remote.answers import Answers
 from netlab.remote.pending import fault_in
@@ -15,6 +14,7 @@ from netlab.remote.protocol import RecordReader
 from netlab.results.value_types import misfit
 from netlab.runner.leftovers import _warning
 from netlab.terminal import printable
+from netlab.trial.record import Record, Status, Value, from_json, to_json
 
 TESTS = ("receive", "send", "ask", "mirror")
 VERBS = (*TESTS, "hello", "clock", "facts", "lock", "run", "undo", "guard", "leftovers")

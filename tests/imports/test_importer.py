@@ -13,9 +13,9 @@ from folders import FIXTURES
 from made_tables import TABLE
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.table import import_table
+from netlab.trial.record import Status
 
 AVERAGES = FIXTURES / "lab-report-averages.csv"
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.records import Status
 from netlab.findings.analysis import load
 from netlab.imports.common.mapped import ColumnMap, parse_mapped_table, read_column_map
 from netlab.imports.table import import_mapped_table
+from netlab.trial.record import Status
 
 STREAMS = """\
 separator: ";"

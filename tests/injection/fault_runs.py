@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from netlab.experiment.hosts import local_os
-from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import Analysis, load
 from netlab.stats import MIN_TRIALS, interval
+from netlab.trial.record import Record, Status
 
 if TYPE_CHECKING:
     from sshd import Sshd

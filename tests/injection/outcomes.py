@@ -23,10 +23,10 @@ import pytest
 from fault_runs import FIGURES
 from folders import FIXTURES, ROOT
 
-from netlab.experiment.records import Record, from_json, to_json
 from netlab.findings.analysis import Analysis, load
 from netlab.store.journal import decode, encode_line
 from netlab.store.plan import _checksum, from_text, to_text
+from netlab.trial.record import Record, from_json, to_json
 
 STORED = FIXTURES / "faults"
 RECORDING = os.environ.get("NETLAB_RECORD_FAULTS") == "1"

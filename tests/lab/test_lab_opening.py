@@ -10,9 +10,9 @@ from labs import needs_a_lab, standing, typed
 from paths import needs_nft
 
 from netlab import lab
-from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.lab import programs
+from netlab.trial.record import Record
 
 pytestmark = [*needs_a_lab, needs_nft, pytest.mark.beside]
 

@@ -15,9 +15,9 @@ import pytest
 from labs import needs_a_lab
 
 from netlab import lab
-from netlab.experiment.records import Record
 from netlab.lab.plan import LabOptions
 from netlab.store.reader import read
+from netlab.trial.record import Record
 
 pytestmark = needs_a_lab
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from labs import needs_a_lab
 
-from netlab.experiment.records import Record, Status
 from netlab.store.reader import read
+from netlab.trial.record import Record, Status
 
 pytestmark = needs_a_lab
 

@@ -19,11 +19,11 @@ from made_parts import made_run
 from made_runs import made_plan
 from paths import ADDRESSES, Path, hosts_on, inside, ip, record_of
 
-from netlab.experiment.kinds import Stream
-from netlab.experiment.records import Record, Status
 from netlab.findings.finding import Kind
+from netlab.kinds import Stream
 from netlab.measurement.ends import Ends
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Status
 
 CAUSES = (
     *("none", "socket", "sender-queue", "sender-interface", "receiver-interface"),

@@ -11,7 +11,6 @@ from typing import Any
 from folders import REPORTS
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.series import Series, series_of
@@ -19,6 +18,7 @@ from netlab.imports.common.csv_table import record_of
 from netlab.imports.table import parse_table
 from netlab.store.plan import Plan, PlannedCell, StatedFacts
 from netlab.store.reader import Note, StoredRun
+from netlab.trial.record import Record, Status, Value
 
 FOLDER = REPORTS / "lab-report"
 TABLE = FOLDER / "lab-report.csv"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status
 from netlab.report.tables.elements import GridTable, TableLine
 from netlab.report.tables.tables import sections
 from netlab.results.layout import lay_out
+from netlab.trial.record import Record, Status
 
 LINK = Link(1e8, 1500)
 

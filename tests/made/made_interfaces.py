@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Status
 
 FAMILY = {4: 20, 6: 40}
 

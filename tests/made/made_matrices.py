@@ -10,8 +10,8 @@ import pytest
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import Stream
 from netlab.experiment.matrix import Matrix, expand
+from netlab.kinds import Stream
 
 SMALL = """\
 title: small

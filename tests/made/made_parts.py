@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Part, Table, TableCell
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record
 
 LINK = Link(1e8, 1500)
 

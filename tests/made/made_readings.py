@@ -9,10 +9,10 @@ from typing import Any
 
 from made_histograms import of_values, to_pairs
 
-from netlab.experiment.kinds import FIELDS, SETUPS
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
+from netlab.kinds import FIELDS, SETUPS
 from netlab.store.plan import Plan, PlannedCell
+from netlab.trial.record import Record, Status, Value
 
 MATRIX = """\
 title: made up

@@ -20,7 +20,6 @@ import pytest
 from folders import REPORTS
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.report import Report, write_report
 from netlab.report.draw.parallel import Drawers
@@ -28,6 +27,7 @@ from netlab.report.draw.plot import Picture
 from netlab.report.language.wording import Wording
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value
 
 RECORDED = sorted(path.parent for path in REPORTS.glob("*/run.json"))
 """The folders of all recorded runs."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value
 
 CONTENT: Mapping[str, Any] = {
     "link": {"rate_bit_per_s": 1e8, "mtu_bytes": 1500, "vlan": False},

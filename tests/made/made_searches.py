@@ -13,11 +13,18 @@ from made_readings import result
 
 from netlab.ethernet import frames_per_s
 from netlab.experiment.matrix import Link
-from netlab.experiment.rate_search import VERDICTS, NextRate, RateGrid, RateTry, Search, TryVerdict
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.searches.sample import RateSample
+from netlab.kinds.throughput_search.rate_search import (
+    VERDICTS,
+    NextRate,
+    RateGrid,
+    RateTry,
+    Search,
+    TryVerdict,
+)
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Status, Value
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 ACCOUNTED = {"wire": 20, "frames": 0, "frames-without-fcs": -4, "packets": -18}

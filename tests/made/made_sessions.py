@@ -15,7 +15,6 @@ from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match
 from netlab.experiment.matrix import Matrix, expand
-from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
@@ -30,6 +29,7 @@ from netlab.runner.session import Session
 from netlab.runner.trial_faults import Unmeasured
 from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder, read
+from netlab.trial.record import Record, Status, Value
 
 MATRIX = """\
 title: made up

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from netlab import experiment
+from netlab import trial
 
 ROW = """
     gap_bytes: int | None = setting(
@@ -34,8 +34,8 @@ tests:
 
 def add_row() -> None:
     """Load the kinds of test with the row in them."""
-    name = "netlab.experiment.kinds.groups"
-    file = Path(experiment.__path__[0]) / "kinds" / "groups.py"
+    name = "netlab.kinds.groups"
+    file = Path(trial.__path__[0]).parent / "kinds" / "groups.py"
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.origin is not None
     head, _, tail = file.read_text(encoding="utf-8").partition(CLASS)
@@ -50,8 +50,8 @@ def asked_by_searches() -> dict[str, object]:
     from scripted_agent import Fake
 
     from netlab.experiment.cells import Cell
-    from netlab.experiment.kinds import PayloadSearch, ThroughputSearch
     from netlab.experiment.schedule import Trial
+    from netlab.kinds import PayloadSearch, ThroughputSearch
     from netlab.measurement.ends import Ends
     from netlab.measurement.payload_search import Direction, sweep
     from netlab.measurement.rfc2544 import throughput_search

@@ -15,10 +15,10 @@ from netlab import cli
 from netlab.compare.align import Judged
 from netlab.compare.runs import Compared
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Value
 
 LINK = Link(1e8, 1500)
 Mbit = float | None

@@ -9,12 +9,12 @@ from typing import Any
 from made_readings import of_round_trips, plan_of, planned, result
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Value
 
 LINK = Link(1e8, 1500)
 Trials = Sequence[Mapping[str, Value]]

@@ -7,9 +7,9 @@ from typing import Any
 
 from made_readings import planned, result
 
-from netlab.experiment.load_phases import Phases, Trip, connection_figures, phase_figures
-from netlab.experiment.records import Record, Value
+from netlab.kinds.latency_under_load.phases import Phases, Trip, connection_figures, phase_figures
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Value
 
 RATE_PER_S = 100
 PHASES = Phases(

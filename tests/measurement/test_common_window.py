@@ -10,12 +10,12 @@ from scripted_agent import Fake
 
 from netlab import clock
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import RoundTrip, Stream
-from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
+from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.ends import START_AHEAD_S, CommonWindow, Ends, common_window, is_common
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
+from netlab.trial.record import Record
 
 __all__ = ["passing_clock"]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from made_histograms import of_values, to_pairs
 
 from netlab.errors import ProbeError
-from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import Counts
+from netlab.kinds import ThroughputSearch
+from netlab.kinds.throughput_search.rate_search import Counts
 from netlab.measurement.rfc2544 import throughput_search as room
 from netlab.measurement.rfc2544.throughput_search import (
     INVALID,

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from netlab.errors import HostGone
-from netlab.experiment.host_counters import drops_in
-from netlab.experiment.kinds import Stream
+from netlab.kinds import Stream
 from netlab.measurement.ends import Ends
 from netlab.measurement.host_watch import DropWatch
+from netlab.trial.host_counters import drops_in
 
 pytestmark = pytest.mark.agents
 

@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 from paths import Path, hosts_on, needs_namespaces, search, shape_client
 
-from netlab.experiment.records import Record, Status
+from netlab.trial.record import Record, Status
 
 pytestmark = [*needs_namespaces, pytest.mark.night]
 

@@ -10,7 +10,7 @@ from loaded_hosts import MS, S, World
 
 from netlab.errors import HostGone
 from netlab.experiment.hosts import Mirror
-from netlab.experiment.records import Status, to_json
+from netlab.trial.record import Status, to_json
 
 pytestmark = pytest.mark.agents
 

@@ -11,8 +11,8 @@ from advanced_clock import passing_clock
 from scripted_agent import Fake
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import ROWS, PayloadSearch, ThroughputSearch
 from netlab.experiment.schedule import Trial
+from netlab.kinds import ROWS, PayloadSearch, ThroughputSearch
 from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends
 from netlab.measurement.rfc2544 import throughput_search

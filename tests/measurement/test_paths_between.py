@@ -21,8 +21,8 @@ from paths import (
 )
 
 from netlab.errors import HostError
-from netlab.experiment.records import Record
 from netlab.measurement.ends import Ends
+from netlab.trial.record import Record
 
 __all__ = ["loopback"]
 

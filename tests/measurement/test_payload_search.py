@@ -13,12 +13,12 @@ from scripted_agent import RESULT, Asked, run_with
 from netlab.ethernet import fragments
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Mirror
-from netlab.experiment.kinds import PayloadSearch
-from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.kinds import PayloadSearch
 from netlab.measurement.ends import SoFar
 from netlab.measurement.engines import measure
 from netlab.measurement.payload_search import sizes_around
+from netlab.trial.record import Record, Status, to_json
 
 pytestmark = pytest.mark.agents
 

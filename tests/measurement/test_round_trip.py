@@ -11,13 +11,13 @@ from scripted_agent import Asked, Fake, run_with
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Mirror
-from netlab.experiment.kinds import Connect, RoundTrip
-from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.kinds import Connect, RoundTrip
 from netlab.measurement.ends import Ends, SoFar
 from netlab.measurement.engines import measure
 from netlab.measurement.round_trips.round_trip import deadline_s, exchange_of
 from netlab.remote.agent import Agent
+from netlab.trial.record import Record, Status, to_json
 
 __all__ = ["passing_clock"]
 

@@ -20,9 +20,9 @@ from paths import (
 
 from netlab.errors import HostGone
 from netlab.experiment.hosts import Mirror
-from netlab.experiment.kinds import Connect, RoundTrip
-from netlab.experiment.records import Record, Status
+from netlab.kinds import Connect, RoundTrip
 from netlab.measurement.ends import Ends
+from netlab.trial.record import Record, Status
 
 __all__ = ["loopback", "shared_loopback"]
 

@@ -12,13 +12,13 @@ from netlab import clock
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Mirror
-from netlab.experiment.kinds import Stream
-from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
+from netlab.kinds import Stream
 from netlab.measurement.conversation import ENDS_S, ConversationEnd, Flow
 from netlab.measurement.ends import SoFar
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
+from netlab.trial.record import Record, Status
 
 __all__ = ["passing_clock"]
 

@@ -15,16 +15,16 @@ from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Cell
 from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.hosts import Service
-from netlab.experiment.kinds import RoundTrip, Stream
-from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_results import ToolResult
+from netlab.kinds import RoundTrip, Stream
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends
 from netlab.measurement.iperf_tools import IPERF2, IPERF3
 from netlab.measurement.tool import Tool, ToolTrial, refusal_of_running_server
 from netlab.measurement.tool_engine import ToolEngine
 from netlab.measurement.tools import NUTTCP
+from netlab.trial.record import Record, Status, to_json
 
 __all__ = ["shared_loopback"]
 

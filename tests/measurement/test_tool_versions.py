@@ -16,9 +16,8 @@ import pytest
 from paths import on_loopback, shared_loopback
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import SETUPS, RoundTrip, Stream
-from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.kinds import SETUPS, RoundTrip, Stream
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends
 from netlab.measurement.tool import (
@@ -29,6 +28,7 @@ from netlab.measurement.tool import (
 )
 from netlab.measurement.tool_engine import ToolEngine
 from netlab.measurement.tools import TOOLS
+from netlab.trial.record import Record, Status, to_json
 
 __all__ = ["shared_loopback"]
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.errors import MatrixError
-from netlab.experiment.kinds import ONLY_OF_TCP, ONLY_OF_UDP, ROWS, RoundTrip, Stream
 from netlab.imports.common.tool_results import ToolResult
+from netlab.kinds import ONLY_OF_TCP, ONLY_OF_UDP, ROWS, RoundTrip, Stream
 from netlab.measurement.tool import Tool, ToolTrial, changed_settings, refusal, remarks_of
 from netlab.measurement.tools import ROUND_TRIP_KEYS, STREAM_KEYS, TOOLS
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from netlab.experiment.records import Record, Status
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 from netlab.store.reader import read
+from netlab.trial.record import Record, Status
 
 MATRIX = """\
 title: four hosts, four clocks

@@ -11,10 +11,10 @@ from typing import Any, cast
 from advanced_clock import call_later, passing
 
 from netlab.experiment.hosts import Host, Mirror
-from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, SoFar
 from netlab.remote.agent import Agent
+from netlab.trial.record import Record
 
 RESULT: dict[str, dict[str, Any]] = {
     "receive": {

@@ -12,7 +12,7 @@ from wires import TEST_CLIENT, TEST_SERVER, Wires, wired
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.kinds import Stream
+from netlab.kinds import Stream
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner
 from netlab.runner.host_pool import HostPool

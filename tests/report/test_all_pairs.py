@@ -10,12 +10,12 @@ from made_grids import trial_of
 from matplotlib.image import imread
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Value
 from netlab.report import in_tables
 from netlab.report.draw.plot import drawn_each
 from netlab.report.draw.style import PAGE_WIDE
 from netlab.report.sections.pairs import INSIDE, NOT_REQUESTED, ONE_EACH, part
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
+from netlab.trial.record import Record, Value
 
 LINK = Link(1e8, 1500)
 

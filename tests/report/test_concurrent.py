@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from made_grids import trial_of
 
 from netlab.build.binaries import local_probe
-from netlab.experiment.records import Record
 from netlab.findings.analysis import load
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
@@ -32,6 +31,7 @@ from netlab.report.tables.elements import Part, TableCell
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
+from netlab.trial.record import Record
 
 FAKE_CLOCK = PLAYED / "fake_clock.py"
 

@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_reports import copied, write_undrawn
 
-from netlab.experiment.kinds import ROWS
-from netlab.experiment.records import REASONS
 from netlab.findings.analysis import load
+from netlab.kinds import ROWS
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report import language
 from netlab.report.language import FOLDER, languages, wording_in
 from netlab.report.language.wording import Wording
 from netlab.report.sections import parts_of
+from netlab.trial.record import REASONS
 
 OTHERS = [language for language in languages() if language != "en"]
 

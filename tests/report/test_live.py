@@ -19,7 +19,6 @@ import pytest
 from made_runs import made_plan, made_record
 
 from netlab.errors import UsageError
-from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis
 from netlab.report import reloading
 from netlab.report.live import LEAST_PAUSE_S, LOOKS_S, SHARE, watch
@@ -27,6 +26,7 @@ from netlab.results.run import read_checked
 from netlab.store.files import write_file
 from netlab.store.reader import StoredRun, machine_id
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Status
 
 RELOADS = re.compile(r'<meta http-equiv="refresh" content="(\d+)">')
 TRIALS = [(cell, trial) for trial in (1, 2) for cell in made_plan().cells]

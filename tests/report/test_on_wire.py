@@ -9,9 +9,9 @@ from made_grids import trial_of
 
 from netlab.ethernet import packets
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
 from netlab.messages import Message
 from netlab.report.sections.round_trips import packets_of
+from netlab.trial.record import Record
 
 
 def reading(protocol: str, mss_bytes: int | None, **settings: Any) -> Record:

@@ -10,11 +10,11 @@ from made_parts import Make, part_of, place, why
 from made_readings import MATRIX, failure, of_round_trips, plan_of, planned, result, round_trip_run
 
 from netlab.experiment.cells import Comparison
-from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import comparisons, parts_of
 from netlab.report.tables.elements import Part
 from netlab.store.plan import Plan
+from netlab.trial.record import Record
 
 
 def compare(run: Analysis, **sides: Any) -> Part:

@@ -11,12 +11,12 @@ from made_readings import failure, plan_of, planned, result
 from made_reports import write_undrawn
 
 from netlab.ethernet import frames_per_s
-from netlab.experiment.records import HEADLINE_ENDINGS, Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import throughput_search
 from netlab.report.tables.elements import Chart, Part, Table, TableCell, blank
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import HEADLINE_ENDINGS, Record, Status, Value
 
 
 def of_search(frame_bytes: int, share: float | None, limit: str, **more: Value) -> dict[str, Value]:

@@ -15,10 +15,10 @@ from folders import FIXTURES, ROOT
 from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import UsageError
-from netlab.experiment.records import Status
 from netlab.findings.analysis import load
 from netlab.results.export import export
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Status
 
 FIXTURE = FIXTURES / "run-v1"
 LL, LL_LARGE, WL, WL_LARGE = made_plan().cells

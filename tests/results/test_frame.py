@@ -19,15 +19,15 @@ from made_runs import made_plan, made_record, ticking
 
 import netlab
 from netlab.errors import UsageError
-from netlab.experiment.kinds import FIELDS, SETUPS
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
-from netlab.results.column import Column
+from netlab.kinds import FIELDS, SETUPS
 from netlab.results.columns import COLUMNS, COLUMNS_OF, columns_of, describe
 from netlab.results.frame import make_frame
 from netlab.stats.histogram import from_pairs
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import Plan, RunFolder
+from netlab.trial.column import Column
+from netlab.trial.record import Record, Status, Value
 
 LL, LL_LARGE, WL, WL_LARGE = made_plan().cells
 

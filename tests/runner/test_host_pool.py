@@ -11,15 +11,15 @@ from wires import TEST_CLIENT, Wires, ip
 from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror
-from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream
-from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
+from netlab.kinds import Connect, PayloadSearch, RoundTrip, Stream
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 from netlab.runner import host_pool as room
 from netlab.runner.host_pool import HostPool
 from netlab.runner.preflight import Preflight, preflight
 from netlab.runner.trial_faults import beyond_server
+from netlab.trial.record import Status
 
 __all__ = ["pool", "wires"]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import Stream
+from netlab.kinds import Stream
 from netlab.runner.trial_faults import HostValues, wrong_values
 
 ENDS = {"server": Host(name="s", os="L"), "client": Host(name="c", os="L")}

@@ -20,15 +20,15 @@ from netlab.build.binaries import local_probe
 from netlab.errors import HostError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror
-from netlab.experiment.kinds import RoundTrip
-from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
+from netlab.kinds import RoundTrip
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 from netlab.runner.preflight import preflight_service
 from netlab.runner.survey import survey
+from netlab.trial.record import Status
 
 MATRIX = """\
 title: an echo

@@ -12,14 +12,7 @@ from paths import Path, hosts_on, ip
 from netlab.errors import ProbeError
 from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
 from netlab.experiment.feasibility import sent_by
-from netlab.experiment.kinds import (
-    Connect,
-    PayloadSearch,
-    RoundTrip,
-    Stream,
-    TestSettings,
-    ThroughputSearch,
-)
+from netlab.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings, ThroughputSearch
 from netlab.measurement.payload_search import Direction
 from netlab.runner import preflight
 from netlab.runner.preflight import NarrowPath, narrow_ways

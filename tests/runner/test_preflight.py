@@ -14,9 +14,8 @@ from wires import OTHER_SERVER, TEST_CLIENT, TEST_SERVER, Wires, ip, wired
 from netlab.errors import HostError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import RoundTrip, Stream
-from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
+from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.remote import routes
@@ -25,6 +24,7 @@ from netlab.remote.routes import RouteEnd
 from netlab.runner.preflight import common_addresses, preflight
 from netlab.runner.survey import survey
 from netlab.runner.trial_faults import no_way
+from netlab.trial.record import Status
 
 __all__ = ["passing_clock"]
 

@@ -12,7 +12,7 @@ from command_line import Ended, netlab_with_screen
 import netlab.runner.host_pool as room
 from netlab.build.binaries import local_probe
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import Stream
+from netlab.kinds import Stream
 from netlab.measurement.ends import SoFar
 from netlab.runner.host_pool import HostPool
 from netlab.runner.progress import Progress

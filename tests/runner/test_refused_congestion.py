@@ -23,13 +23,13 @@ from scripted_agent import run_with
 from netlab.build.binaries import local_probe
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings
-from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
+from netlab.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings
 from netlab.measurement.engines import measure
 from netlab.runner.trial_faults import HostValues, Unmeasured, beyond_account
 from netlab.store.reader import read
+from netlab.trial.record import Record, Status
 
 __all__ = ["bench", "lied_to", "netprobe"]
 

@@ -20,9 +20,9 @@ from fault_runs import bench_in, probes_of
 
 from netlab.build.binaries import local_probe
 from netlab.experiment.matrix import StopRule, progress_of
-from netlab.experiment.records import REASONS, Record
 from netlab.findings.analysis import load
 from netlab.store.reader import read
+from netlab.trial.record import REASONS, Record
 
 HOSTS = """\
 hosts: {server: {local: true}, client: {local: true}}

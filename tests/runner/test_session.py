@@ -16,11 +16,11 @@ from made_sessions import MATRIX, Bench, FakePool, bench, scattered
 from netlab import clock
 from netlab.errors import StoreError
 from netlab.experiment.cells import Cell
-from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.runner import session as room
 from netlab.runner.progress import Progress
 from netlab.store.run_folder import read
+from netlab.trial.record import Record, Status
 
 __all__ = ["bench", "passing_clock"]
 

@@ -10,12 +10,12 @@ from made_sessions import Bench, FakePool, bench
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match
-from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import OF_PROBE, ValuesOf
 from netlab.measurement.tool_engine import ToolEngine
 from netlab.remote.agent import Agent
+from netlab.trial.record import Record, Status, Value
 
 __all__ = ["bench"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import pytest
 from made_sessions import MATRIX, Bench, FakePool, bench
 
-from netlab.experiment.records import Record, Status, Value
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind
 from netlab.runner.trial_faults import Unmeasured
 from netlab.store.run_folder import read
+from netlab.trial.record import Record, Status, Value
 
 __all__ = ["bench"]
 

@@ -18,10 +18,10 @@ from netlab.errors import (
     StoreError,
     UsageError,
 )
-from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.runner.trial_faults import Unmeasured, keep_traceback
 from netlab.store.run_folder import read
+from netlab.trial.record import Record, Status
 
 __all__ = ["bench"]
 

@@ -11,12 +11,12 @@ import pytest
 from made_runs import LL, made_plan, made_record, open_folder
 
 from netlab.errors import StoreError
-from netlab.experiment.records import to_json
 from netlab.findings.analysis import load
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import make_folder
 from netlab.store.journal import MAX_NUMBER, encode_line
 from netlab.store.run_folder import RunFolder, read
+from netlab.trial.record import to_json
 
 NOW = "2026-01-31T12:00:00Z"
 PARTS = {"settings", "values", "data"}

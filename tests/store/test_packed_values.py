@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_plan, made_record
 
-from netlab.experiment.records import Value, to_json
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import PackedValues, encode_line, packed_values
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import read
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Value, to_json
 
 MEASURED = REPORTS / "lab-report-lab"
 _WHOLE = st.integers(-(2**70), 2**70)

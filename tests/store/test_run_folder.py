@@ -22,8 +22,8 @@ from made_runs import (
 
 from netlab.errors import UsageError
 from netlab.experiment.matrix import Link, StopRule
-from netlab.experiment.records import Status, Value
 from netlab.store.run_folder import read
+from netlab.trial.record import Status, Value
 
 # A folder and its plan
 

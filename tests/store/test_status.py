@@ -13,9 +13,9 @@ from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import UsageError
 from netlab.experiment.matrix import StopRule, outline
-from netlab.experiment.records import Status
 from netlab.store.run_folder import RunFolder
 from netlab.store.status import status_of
+from netlab.trial.record import Status
 
 FIXTURE = FIXTURES / "run-v1"
 LL, LL_LARGE, WL, WL_LARGE = made_plan().cells

@@ -17,7 +17,7 @@ from benchmarks.faults import chaos_faults
 from benchmarks.faults.chaos_kills import Toll, changes, judge
 from benchmarks.faults.chaos_runs import Done
 from benchmarks.faults.interrupts import NEVER, draw
-from netlab.experiment.records import REASONS, Record, Status, to_json
+from netlab.trial.record import REASONS, Record, Status, to_json
 
 
 def journal(folder: Path, *lines: dict[str, Any]) -> Path:

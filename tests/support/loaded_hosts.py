@@ -10,10 +10,10 @@ from typing import Any
 from scripted_agent import RESULT, Asked, run_with
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import LatencyUnderLoad
-from netlab.experiment.records import Record
 from netlab.experiment.schedule import Trial
+from netlab.kinds import LatencyUnderLoad
 from netlab.measurement.engines import measure
+from netlab.trial.record import Record
 
 MS, S = 1_000_000, 1_000_000_000
 

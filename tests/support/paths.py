@@ -16,14 +16,14 @@ import pytest
 from netlab.build.binaries import local_probe
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import PayloadSearch, TestSettings
-from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.kinds import PayloadSearch, TestSettings
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.remote.transport import Process
+from netlab.trial.record import Record, Status, to_json
 
 needs_namespaces = [pytest.mark.needs("namespaces")]
 needs_nft = pytest.mark.needs("nft")

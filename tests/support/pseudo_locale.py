@@ -19,12 +19,12 @@ from folders import FIXTURES, REPORTS
 from netlab.config.matrix_file import comparisons_in
 from netlab.errors import MatrixError
 from netlab.experiment.hosts import is_by_name, labels_of
-from netlab.experiment.records import REASONS
 from netlab.findings.analysis import Analysis
 from netlab.report.language import FOLDER
 from netlab.results.labels import NAMING
 from netlab.results.run import Run
 from netlab.store.plan import stated_facts_of
+from netlab.trial.record import REASONS
 from netlab.version import VERSION
 
 RUNS = sorted(path.parent for folder in (FIXTURES, REPORTS) for path in folder.glob("*/run.json"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import RoundTrip, Stream
+from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.conversation import drive
 from netlab.measurement.ends import Ends, common_window
 from netlab.measurement.round_trips.round_trip import exchange_of

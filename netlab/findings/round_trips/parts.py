@@ -9,7 +9,6 @@ from statistics import median
 from typing import Literal
 
 from netlab.ethernet import IP_BYTES, TCP_BYTES, ip_version_of, packets, transfer_floor_bytes
-from netlab.experiment.interruptions import Cause
 from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.trips import ENDS, WHAT, TripCell, TripTrial, median_of, trip_cells
@@ -19,6 +18,7 @@ from netlab.findings.stops import CAUSES
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
+from netlab.trial.interruptions import Cause
 from netlab.units import format_rate
 
 TOLERANCE = 0.01

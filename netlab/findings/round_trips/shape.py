@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from netlab.experiment.records import as_number
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.link_checks import Facts
 from netlab.findings.round_trips.parts import waiting, waiting_of
@@ -16,6 +15,7 @@ from netlab.findings.series import Series
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
 from netlab.stats.histogram import Modes, middle_of, two_modes
+from netlab.trial.record import as_number
 from netlab.units import format_seconds
 
 TIMEOUTS_S = (1, 2, 3, 4, 5, 7)

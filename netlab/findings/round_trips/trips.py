@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from netlab.experiment.interruptions import interruptions
-from netlab.experiment.records import MeasuredValues, Record, Status, as_number
 from netlab.findings.finding import Group
 from netlab.findings.series import Series
 from netlab.findings.stops import STALLED
 from netlab.messages import Message, _
+from netlab.trial.interruptions import interruptions
+from netlab.trial.record import MeasuredValues, Record, Status, as_number
 
 WHAT: Mapping[str, Message] = {
     "round_trip": _("round trips"),

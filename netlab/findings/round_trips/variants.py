@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.cells import Comparison
-from netlab.experiment.kinds import DEFAULTS_OF
-from netlab.experiment.records import Value
-from netlab.experiment.settings import Level
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.trips import TripCell, trip_cells
 from netlab.findings.series import Series
+from netlab.kinds import DEFAULTS_OF
 from netlab.messages import _
 from netlab.results.labels import setting
 from netlab.stats import ComparisonResult, compare, judged_together, mean, pairs_by_block
+from netlab.trial.record import Value
+from netlab.trial.settings import Level
 
 AXES = (
     *("protocol", "ip_version", "server_receive", "client_receive", "nodelay", "udp_checksum"),

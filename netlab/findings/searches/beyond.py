@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.experiment.host_counters import HOSTS, WAYS
-from netlab.experiment.records import Value, as_number
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.searches.limits import of_searches
 from netlab.findings.searches.sample import RateSample, SizeGroup, SizeSample, groups_of
 from netlab.messages import Message, _, joined
+from netlab.trial.host_counters import HOSTS, WAYS
+from netlab.trial.record import Value, as_number
 from netlab.units import format_share
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value, as_number
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
+from netlab.trial.record import Record, Status, Value, as_number
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

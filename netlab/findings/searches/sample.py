@@ -13,10 +13,10 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.experiment.host_counters import HOSTS, PLACES
-from netlab.experiment.rate_search import VERDICTS
-from netlab.experiment.records import NUMBER, Record, Recorded, Status, as_number
 from netlab.findings.finding import Group, conditions_of
+from netlab.kinds.throughput_search.rate_search import VERDICTS
+from netlab.trial.host_counters import HOSTS, PLACES
+from netlab.trial.record import NUMBER, Record, Recorded, Status, as_number
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

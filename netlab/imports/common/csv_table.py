@@ -21,11 +21,11 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.hosts import LETTERS
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status, Value, utc_now
 from netlab.results.columns import columns_of
 from netlab.store.files import read_file
 from netlab.store.plan import KEY, STATED, Plan, PlannedCell, StatedFacts
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value, utc_now
 
 NOT_RECORDED = "not-recorded"
 """Reason of a result for which the output has a place but no figure."""

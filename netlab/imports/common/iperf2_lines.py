@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value, utc_text
 from netlab.imports.common.tool_results import bounded
+from netlab.trial.record import Value, utc_text
 
 PORT = 5001
 """The port of a server, unless another is requested."""

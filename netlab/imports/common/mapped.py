@@ -11,7 +11,6 @@ from pydantic import BeforeValidator, Field
 
 from netlab.config.document import Document, Section, did_you_mean, read_document, validate
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.records import Value
 from netlab.imports.common.csv_table import (
     NOT_RECORDED,
     collect_rows,
@@ -33,6 +32,7 @@ from netlab.imports.common.mapped_values import (
     text_reader,
 )
 from netlab.imports.common.tool_results import ToolResult
+from netlab.trial.record import Value
 
 TESTS = Literal["stream", "round_trip", "connect"]
 

@@ -10,12 +10,12 @@ from functools import cache
 from typing import get_args
 
 from netlab.experiment.hosts import role_of
-from netlab.experiment.kinds import ROWS, SETUPS
-from netlab.experiment.records import Value, utc_of, utc_text
-from netlab.experiment.settings import NumberWithUnit, Or, Whole
 from netlab.imports.common.csv_table import plain_number, shown, wrong_pairing
-from netlab.results.column import Column
+from netlab.kinds import ROWS, SETUPS
 from netlab.results.columns import columns_of, describe
+from netlab.trial.column import Column
+from netlab.trial.record import Value, utc_of, utc_text
+from netlab.trial.settings import NumberWithUnit, Or, Whole
 
 HOSTS = ("pairing", "server", "client")
 TIME = "started_at"

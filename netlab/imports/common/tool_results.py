@@ -15,8 +15,6 @@ from typing import Any, Unpack
 
 from netlab.errors import UsageError
 from netlab.experiment.hosts import ROLE, named, role_of
-from netlab.experiment.kinds import SETUPS
-from netlab.experiment.records import Record, Status, Value
 from netlab.imports import CommandOption
 from netlab.imports.common.csv_table import (
     NOT_RECORDED,
@@ -28,7 +26,9 @@ from netlab.imports.common.csv_table import (
     write_run,
 )
 from netlab.imports.common.mapped_values import columns_of_test, constant_value
+from netlab.kinds import SETUPS
 from netlab.store.plan import PlannedCell, Remark
+from netlab.trial.record import Record, Status, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

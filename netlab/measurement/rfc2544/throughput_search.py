@@ -39,9 +39,9 @@ from netlab.experiment.estimate import (
     LONGEST_BURST_S,
     LOSS_STEPS,
 )
-from netlab.experiment.host_counters import PLACES, WAYS, Watched, busiest
-from netlab.experiment.kinds import RoundTrip, ThroughputSearch
-from netlab.experiment.rate_search import (
+from netlab.experiment.schedule import Trial
+from netlab.kinds import RoundTrip, ThroughputSearch
+from netlab.kinds.throughput_search.rate_search import (
     VERDICTS,
     Counts,
     NextRate,
@@ -50,8 +50,6 @@ from netlab.experiment.rate_search import (
     SearchResult,
     TryVerdict,
 )
-from netlab.experiment.records import Value
-from netlab.experiment.schedule import Trial
 from netlab.measurement.conversation import Conversation, drive
 from netlab.measurement.ends import PAIR_GONE, Ends, OnGoodput, alone
 from netlab.measurement.host_watch import WHOSE, share_a_machine
@@ -69,6 +67,8 @@ from netlab.measurement.rfc2544.trial import (
 from netlab.measurement.round_trips.round_trip import Exchange, exchange_of
 from netlab.stats import mean
 from netlab.stats.histogram import from_pairs
+from netlab.trial.host_counters import PLACES, WAYS, Watched, busiest
+from netlab.trial.record import Value
 from netlab.units import format_share
 
 AT_LINE_RATE = 0.99

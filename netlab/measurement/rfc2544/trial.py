@@ -24,9 +24,8 @@ from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import LEARN_S
-from netlab.experiment.host_counters import Watched
-from netlab.experiment.kinds import Stream, ThroughputSearch
-from netlab.experiment.rate_search import (
+from netlab.kinds import Stream, ThroughputSearch
+from netlab.kinds.throughput_search.rate_search import (
     Counts,
     Criteria,
     NextRate,
@@ -38,7 +37,6 @@ from netlab.experiment.rate_search import (
     shared_drops,
     worst,
 )
-from netlab.experiment.records import REASONS, Value, reason_of
 from netlab.measurement.conversation import (
     Conversation,
     ConversationEnd,
@@ -62,6 +60,8 @@ from netlab.measurement.ends import (
 )
 from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
 from netlab.remote.protocol import decimal
+from netlab.trial.host_counters import Watched
+from netlab.trial.record import REASONS, Value, reason_of
 
 LEARN_SHARE = 0.5
 """Rate of the frames for learning, as a share of the rate of the load."""

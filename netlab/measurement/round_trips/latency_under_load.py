@@ -14,8 +14,9 @@ from typing import Any
 
 from netlab import clock
 from netlab.errors import ProbeError
-from netlab.experiment.kinds import LatencyUnderLoad
-from netlab.experiment.load_phases import (
+from netlab.experiment.schedule import Trial
+from netlab.kinds import LatencyUnderLoad
+from netlab.kinds.latency_under_load.phases import (
     Phases,
     Trip,
     connection_figures,
@@ -24,8 +25,6 @@ from netlab.experiment.load_phases import (
     responsiveness_per_minute,
     settled_s,
 )
-from netlab.experiment.records import Value
-from netlab.experiment.schedule import Trial
 from netlab.measurement.conversation import (
     PROBE_SLACK_S,
     Conversation,
@@ -38,6 +37,7 @@ from netlab.measurement.round_trips.round_trip import Exchange, exchange_of
 from netlab.measurement.stream import flow_values, flows_of
 from netlab.remote.protocol import decimal
 from netlab.remote.upkeep.clock import ClockOffset
+from netlab.trial.record import Value
 
 AHEAD_S = 0.5
 """Time until the round trips begin, if the hosts answer without delay."""

@@ -30,10 +30,9 @@ from typing import Any
 from netlab import clock
 from netlab.errors import ProbeError
 from netlab.experiment.hosts import Service
-from netlab.experiment.kinds import ROWS, Connect, RoundTrip
 from netlab.experiment.matrix import NamedMirror
-from netlab.experiment.records import Value
 from netlab.experiment.schedule import Trial
+from netlab.kinds import ROWS, Connect, RoundTrip
 from netlab.measurement.capture import Capture, NoCapture, captured_frames, interface_to, started
 from netlab.measurement.conversation import (
     COUNT_DEADLINE_S,
@@ -55,6 +54,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.programs.program import Program
 from netlab.remote.protocol import decimal
 from netlab.terminal import excerpt
+from netlab.trial.record import Value
 
 A_TRANSACTION_S = 0.01
 """Assumed time per round trip of a trial with a number of requests and without a rate. The deadline

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netlab.experiment.records import Value
 from netlab.measurement.capture import CapturedFrame, ip_packet
 from netlab.stats.histogram import BITS, bucket_of
+from netlab.trial.record import Value
 
 PAYLOAD_BYTES = 16
 """Number of first bytes of the payload that are compared. The probes write the number of the

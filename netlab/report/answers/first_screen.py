@@ -15,9 +15,9 @@ from netlab.report.text import summary
 if TYPE_CHECKING:
     from netlab.compare.align import Judged
     from netlab.experiment.cells import Comparison
-    from netlab.experiment.records import Record
     from netlab.findings.analysis import Analysis
     from netlab.results.layout import Layout
+    from netlab.trial.record import Record
 
 MOST_WARNINGS = 3
 MOST_BESIDE = 4

@@ -8,7 +8,6 @@ from netlab.compare.align import Judged
 from netlab.ethernet import ip_version_of
 from netlab.experiment.cells import Comparison
 from netlab.experiment.hosts import is_by_name, labels_of
-from netlab.experiment.records import Record, by_cell
 from netlab.findings.finding import Finding, Kind
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.sections import search_hosts
@@ -30,6 +29,7 @@ from netlab.report.text.phrases import (
 from netlab.results.labels import figure
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.trial.record import Record, by_cell
 
 _PAYLOAD = "payload"
 

@@ -9,7 +9,6 @@ from netlab.compare.align import Judged
 from netlab.experiment.cells import Comparison
 from netlab.experiment.hosts import is_by_name
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, by_cell
 from netlab.messages import Message, _, joined
 from netlab.report.first_picture.scenes import (
     Axis,
@@ -33,6 +32,7 @@ from netlab.results.labels import figure, setting_value
 from netlab.results.layout import BinGrid, Layout, LevelValue, TableColumn
 from netlab.results.quantities import names_of
 from netlab.stats import MARGIN, mean
+from netlab.trial.record import Record, by_cell
 
 MOST = 2
 """Maximum number of pictures at the top of the page."""

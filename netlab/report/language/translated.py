@@ -14,7 +14,6 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from netlab.experiment.records import FLOWS
 from netlab.messages import Message
 from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import (
@@ -29,6 +28,7 @@ from netlab.report.tables.elements import (
 )
 from netlab.report.tables.tables import TableSection
 from netlab.results.layout import TableColumn
+from netlab.trial.record import FLOWS
 
 _FIGURE = re.compile(r"([-−+±]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)((?:/s)?(?: [^\W\d]\S*| %)?)")
 """A figure, with its unit or without one."""

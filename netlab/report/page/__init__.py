@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import STATUSES, Record, Status
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
@@ -30,6 +29,7 @@ from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
 from netlab.results.load_timeline import short
 from netlab.results.run import Run
+from netlab.trial.record import STATUSES, Record, Status
 from netlab.units import format_rate
 from netlab.version import VERSION
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, STATUSES, Record, Status, Value, by_cell, server_sends
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page.small_charts import (
@@ -31,6 +30,7 @@ from netlab.results.labels import figure, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
 from netlab.terminal import printable
+from netlab.trial.record import FLOWS, STATUSES, Record, Status, Value, by_cell, server_sends
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

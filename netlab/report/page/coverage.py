@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import STATUSES, Record, Status
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.language.wording import Wording
 from netlab.report.tables.elements import Chart, Table, TableLine
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
 from netlab.terminal import printable
+from netlab.trial.record import STATUSES, Record, Status
 from netlab.units import plain_figures
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import STATUSES, Record, Status, utc_of
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.first_screen import FirstLines
 from netlab.report.draw.plot import Picture
@@ -22,6 +21,7 @@ from netlab.report.text.phrases import listed
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, Layout, level, levels_of
 from netlab.store.plan import Plan
+from netlab.trial.record import STATUSES, Record, Status, utc_of
 from netlab.units import format_rate
 
 if TYPE_CHECKING:

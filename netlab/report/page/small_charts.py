@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.interruptions import interruptions
-from netlab.experiment.records import FLOWS, Record
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.tcp_series import recoveries_of
 from netlab.messages import Message, _, sentence_case
@@ -24,6 +22,8 @@ from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats import mean
 from netlab.stats.histogram import Histogram, middle_of
 from netlab.stats.summary import MIN_TRIALS, interval
+from netlab.trial.interruptions import interruptions
+from netlab.trial.record import FLOWS, Record
 from netlab.units import format_rate, format_seconds
 
 if TYPE_CHECKING:

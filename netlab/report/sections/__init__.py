@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netlab.errors import MatrixError
-from netlab.experiment.records import Record
 from netlab.messages import _
 from netlab.report.sections import (
     comparisons,
@@ -20,6 +19,7 @@ from netlab.report.sections import (
     trial_times,
 )
 from netlab.report.tables.elements import Part
+from netlab.trial.record import Record
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
-from netlab.experiment.records import Record
-from netlab.experiment.settings import Level
 from netlab.messages import Message, _, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.report.text.phrases import spanned
 from netlab.results.labels import figure, setting
 from netlab.results.quantities import Quantity
 from netlab.stats import ComparisonResult as Verdict
+from netlab.trial.record import Record
+from netlab.trial.settings import Level
 from netlab.units import format_share
 
 NAME = "comparisons"

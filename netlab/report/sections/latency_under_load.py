@@ -11,9 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from netlab.experiment.load_phases import PHASES, RPM_INTERVAL_NS, RPM_INTERVALS, Trip, trips_within
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS, Record, by_cell
+from netlab.kinds.latency_under_load.phases import (
+    PHASES,
+    RPM_INTERVAL_NS,
+    RPM_INTERVALS,
+    Trip,
+    trips_within,
+)
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import MOST_PANELS
 from netlab.report.tables.columns import (
@@ -48,6 +53,7 @@ from netlab.results.layout import Bin, TableColumn, of_pairing
 from netlab.results.load_timeline import LoadTimeline, short, thinned, timeline_of
 from netlab.results.quantities import words_of
 from netlab.stats import median
+from netlab.trial.record import FLOWS, Record, by_cell
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -14,7 +14,6 @@ from functools import cached_property
 from netlab.ethernet import best_udp_message, ip_version_of
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, counted, joined
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.tables.elements import HeatMap, Notes, Part, Table, TableCell, TableLine
@@ -25,6 +24,7 @@ from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 from netlab.stats.mesh import judge_mesh, round_trip_deviations
+from netlab.trial.record import Record, by_cell
 from netlab.units import format_rate
 
 MAX_SHOWN_ROLES = 20

@@ -11,12 +11,12 @@ from functools import reduce
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, ip_version_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.tables.charts import WIRE_CEILING, curve_sizes, in_panels, with_shares
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
 from netlab.results.quantities import names_of, words_of
 from netlab.stats import mean
+from netlab.trial.record import Record
 
 _FOUND = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
 _COLUMNS = (

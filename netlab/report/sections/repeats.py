@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from netlab.ethernet import GAP_BYTES, packet_wire_bytes
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, counted, joined
 from netlab.report.sections.round_trips import NO_LINK, SAME_HOST, packets_of
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
+from netlab.trial.record import Record, by_cell
 
 MAX_SHOWN = 6
 """If more cells than this have repeats, the tables are folded."""

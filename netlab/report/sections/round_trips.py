@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from netlab.ethernet import ip_version_of, packets, transfer_wire_bytes
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, by_cell
 from netlab.messages import _, joined
 from netlab.report.tables.charts import MOST_LINES, in_panels
 from netlab.report.tables.columns import (
@@ -35,6 +34,7 @@ from netlab.results.layout import of_pairing
 from netlab.results.quantities import names_of, words_of
 from netlab.stats import MIN_TRIALS, interval
 from netlab.stats.histogram import Histogram
+from netlab.trial.record import Record, by_cell
 
 SAME_HOST = _("server and client are one host: no cable was touched.")
 NO_LINK = _("the link was not stated.")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from netlab.experiment.host_counters import HOSTS, PLACES
-from netlab.experiment.records import Record
 from netlab.messages import _, joined
 from netlab.report.tables.charts import in_panels
 from netlab.report.tables.columns import (
@@ -24,6 +22,8 @@ from netlab.report.tables.columns import (
 )
 from netlab.report.tables.elements import Chart, Curve, Notes, Table
 from netlab.stats import mean
+from netlab.trial.host_counters import HOSTS, PLACES
+from netlab.trial.record import Record
 
 _LIMITS = {
     "line rate": _("line rate"),

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name
-from netlab.experiment.records import FLOWS, Record, server_sends
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.host_limits import DELIVERED
@@ -25,6 +24,7 @@ from netlab.report.text.findings import CALLED, shown_by
 from netlab.results.labels import figure
 from netlab.results.layout import BinGrid, TableColumn, lay_out
 from netlab.stats import mean, rounded
+from netlab.trial.record import FLOWS, Record, server_sends
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
-from netlab.experiment.rate_search import VERDICTS
-from netlab.experiment.records import Record
+from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined, sentence_case
 from netlab.report.sections import search_hosts
 from netlab.report.tables.columns import (
@@ -28,6 +27,7 @@ from netlab.report.tables.columns import (
 from netlab.report.tables.elements import Chart, Curve, Part, Table
 from netlab.results.quantities import names_of
 from netlab.stats import mean
+from netlab.trial.record import Record
 from netlab.units import format_rate, format_share, plain_figures
 
 _THOUSAND = 1000

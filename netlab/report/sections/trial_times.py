@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab.experiment.hosts import is_by_name
-from netlab.experiment.records import FlowValues, Record, utc_of
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import (
     Curve,
@@ -25,6 +24,7 @@ from netlab.report.tables.elements import (
 from netlab.results.labels import figure
 from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.stats import mean, median
+from netlab.trial.record import FlowValues, Record, utc_of
 
 MOST_DRIFT = 1e-3
 """Maximum drift of a host's clock from the controller's, as a share of the window. A drift changes

@@ -14,13 +14,13 @@ from itertools import combinations, pairwise
 
 from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import FLOWS
 from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import setting_name, setting_value
 from netlab.results.layout import Bin, BinGrid, Layout, LevelValue, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.trial.record import FLOWS
 
 WIRE_CEILING = _("wire ceiling")
 

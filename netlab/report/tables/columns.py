@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from netlab.experiment.records import Record
 from netlab.messages import _
 from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
 from netlab.report.tables.tables import FEW_TRIALS
 from netlab.results.labels import figure
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram, merge
+from netlab.trial.record import Record
 
 WHOLE = -1
 """Instead of a number of decimals: a whole number such as ``1,488,095``."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from netlab.experiment.records import FLOWS, Status
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.importance import leading_kinds
 from netlab.findings.round_trips.trips import TripTrial
@@ -14,6 +13,7 @@ from netlab.findings.sample import StreamSample
 from netlab.report.text.findings import in_english
 from netlab.report.text.phrases import percentile_words, rise_words, share_words
 from netlab.results.load_timeline import LoadTimeline, timeline_of
+from netlab.trial.record import FLOWS, Status
 from netlab.units import format_rate, format_seconds, plain_figures
 
 UNDER_LOAD = "latency_under_load"

@@ -13,7 +13,6 @@ from functools import cached_property
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.records import REASONS, Status
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.kinds.catalogue import expect_words, words_of
 from netlab.findings.kinds.kind import Templates
@@ -23,6 +22,7 @@ from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.text.phrases import spanned, throughput
 from netlab.results.labels import setting
 from netlab.stats import rounded
+from netlab.trial.record import REASONS, Status
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from netlab.experiment.records import FLOWS, Record
 from netlab.messages import Message, _, counted, joined
 from netlab.results.labels import figure
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
+from netlab.trial.record import FLOWS, Record
 from netlab.units import format_rate, format_seconds
 
 TRIP_SHARES = (0.5, 0.9, 0.99)

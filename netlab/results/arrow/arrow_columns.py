@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from netlab.results.column import Dtype
 from netlab.results.rows import column_of, text_of
+from netlab.trial.column import Dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netlab.experiment.records import Status
 from netlab.results.arrow.part_tables import rest_of, tables_of, tests_in
 from netlab.results.arrow.run_parts import RunParts, parts_of
 from netlab.results.quantities import figure_columns
 from netlab.store.plan import Plan
 from netlab.store.reader import JOURNAL
 from netlab.store.segments import chain_of
+from netlab.trial.record import Status
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netlab.experiment.records import Record
 from netlab.results.rows import percentiles, row_of
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
@@ -17,6 +16,7 @@ from netlab.store.journal_reading import Gathered, LatestRecords
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.reader import JOURNAL, gather, progress_in, read_plan
 from netlab.store.segments import Segment, SegmentChain, chain_of
+from netlab.trial.record import Record
 
 TrialRow = Mapping[str, Any]
 

@@ -15,11 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from netlab.errors import LockedError
-from netlab.experiment.interruptions import interruptions
 from netlab.experiment.matrix import STEAL
-from netlab.experiment.records import Record, as_number
 from netlab.results.arrow.arrow_columns import Columns
-from netlab.results.column import Dtype
 from netlab.results.columns import columns_of
 from netlab.results.rows import percentiles, row_of
 from netlab.results.value_types import RUN_CHECK
@@ -47,6 +44,9 @@ from netlab.store.segments import (
     index_of,
     range_of,
 )
+from netlab.trial.column import Dtype
+from netlab.trial.interruptions import interruptions
+from netlab.trial.record import Record, as_number
 
 SEGMENT_BYTES = 256 << 20
 """A segment is closed when it covers so many bytes of the journal, or so many lines."""

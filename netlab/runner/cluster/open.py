@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING, Any
 from netlab import errors
 from netlab.errors import ClusterLost, HostError, HostGone, NetlabError, UsageError
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import PayloadSearch
-from netlab.experiment.records import Record, from_json
 from netlab.experiment.schedule import Trial
+from netlab.kinds import PayloadSearch
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput, SoFar
 from netlab.remote.agent import SILENCE_S, Agent
@@ -46,6 +45,7 @@ from netlab.runner.cluster.relay import (
 )
 from netlab.runner.cluster.worker import SPINE, WorkerCalls, measure, open_host
 from netlab.runner.ending import DaemonExecutor
+from netlab.trial.record import Record, from_json
 from netlab.version import VERSION
 
 if TYPE_CHECKING:

@@ -34,7 +34,6 @@ from uuid import uuid4
 from netlab.errors import HostGone, NetlabError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
-from netlab.experiment.records import to_json
 from netlab.measurement import engines
 from netlab.measurement.ends import SoFar
 from netlab.remote.agent import Agent
@@ -52,6 +51,7 @@ from netlab.runner.cluster.relay import (
     Totals,
     TrialOrder,
 )
+from netlab.trial.record import to_json
 from netlab.version import VERSION
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from netlab.errors import IncompleteRun, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import LOOPBACK, Host, local_os, parse_ssh
 from netlab.experiment.matrix import Link, Matrix
-from netlab.experiment.records import FLOWS, Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import SoFar
 from netlab.runner.options import Options, resume_command
@@ -36,6 +35,7 @@ from netlab.runner.start.question import (
     matrix_text,
     routed,
 )
+from netlab.trial.record import FLOWS, Record, Status
 
 HERE = "here"
 """Name of the host that stands for this machine."""

@@ -12,9 +12,9 @@ from outcomes import OutcomeOf, Seen, injects, outcome_of
 from scripted_agent import Fake
 
 from netlab.errors import ProbeError
-from netlab.experiment.records import Status
 from netlab.measurement.conversation import ConversationEnd, Flow, drive
 from netlab.remote.agent import Agent
+from netlab.trial.record import Status
 
 __all__ = ["bench", "lied_to", "outcome_of", "passing_clock"]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from liars import COUNTED, PACED, LiedTo, lied_to
 from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-from netlab.experiment.records import Status
 from netlab.remote.protocol import RecordReader
+from netlab.trial.record import Status
 
 __all__ = ["bench", "lied_to", "outcome_of"]
 

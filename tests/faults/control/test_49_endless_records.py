@@ -7,7 +7,7 @@ from fault_runs import Bench, bench
 from liars import LiedTo, lied_to
 from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-from netlab.experiment.records import Status
+from netlab.trial.record import Status
 
 __all__ = ["bench", "lied_to", "outcome_of"]
 

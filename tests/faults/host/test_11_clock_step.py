@@ -17,14 +17,14 @@ from paths import record_of
 from stops import meanwhile, stop_process
 
 from netlab.experiment.hosts import Host
-from netlab.experiment.interruptions import Cause, interruptions
-from netlab.experiment.kinds import RoundTrip, Stream, TestSettings
-from netlab.experiment.records import Record, Status
 from netlab.findings.finding import Kind
+from netlab.kinds import RoundTrip, Stream, TestSettings
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.local import LocalTransport
 from netlab.store.plan import PlannedCell
+from netlab.trial.interruptions import Cause, interruptions
+from netlab.trial.record import Record, Status
 
 __all__ = ["outcome_of"]
 

@@ -12,9 +12,9 @@ from netprobe_agents import Agent, agents, netprobe, trial
 from outcomes import OutcomeOf, Seen, injects, outcome_of, record_text
 from stops import meanwhile, stop_process, stopped
 
-from netlab.experiment.interruptions import Cause, interruptions
-from netlab.experiment.records import Record, Status, Value, from_json
 from netlab.findings.finding import Kind
+from netlab.trial.interruptions import Cause, interruptions
+from netlab.trial.record import Record, Status, Value, from_json
 
 __all__ = ["agents", "bench", "netprobe", "outcome_of"]
 

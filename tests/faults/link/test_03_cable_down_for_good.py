@@ -10,9 +10,9 @@ from fault_runs import Bench, bench, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
 from stops import meanwhile, take_down
 
-from netlab.experiment.interruptions import Cause, interruptions
-from netlab.experiment.records import Status
 from netlab.findings.finding import Kind
+from netlab.trial.interruptions import Cause, interruptions
+from netlab.trial.record import Status
 
 __all__ = ["bench", "outcome_of"]
 

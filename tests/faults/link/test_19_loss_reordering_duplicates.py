@@ -17,12 +17,12 @@ from paths import Path as Between
 from paths import hosts_on, record_of
 from relay import relaying
 
-from netlab.experiment.kinds import Stream
-from netlab.experiment.records import Record, Status, from_json
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
+from netlab.kinds import Stream
 from netlab.measurement.ends import Ends
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Status, from_json
 
 __all__ = ["outcome_of"]
 

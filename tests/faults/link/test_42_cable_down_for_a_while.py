@@ -14,10 +14,10 @@ from outcomes import OutcomeOf, Seen, injects, outcome_of, record_text
 from paths import Path, hosts_on, record_of
 from stops import cable_down, meanwhile, take_down
 
-from netlab.experiment.interruptions import Cause, interruptions
-from netlab.experiment.kinds import Stream
-from netlab.experiment.records import Status, from_json
 from netlab.findings.finding import Kind
+from netlab.kinds import Stream
+from netlab.trial.interruptions import Cause, interruptions
+from netlab.trial.record import Status, from_json
 
 __all__ = ["bench", "outcome_of"]
 

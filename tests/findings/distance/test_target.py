@@ -11,10 +11,10 @@ from made_readings import planned
 from made_streams import run_of, stream_values
 
 from netlab.experiment.matrix import Link, LongPath
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.distance import at_a_distance
 from netlab.findings.finding import Finding, Kind
+from netlab.trial.record import Value
 
 LAB: dict[str, Any] = {
     "tcp_rmem": "4096 131072 33554432",

@@ -10,13 +10,13 @@ from made_findings import LINK, plan_of, run_of
 from made_interfaces import cell_of_wire, drawn_wire, record_of_wire
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.evidence import ceiling_of, framing_of, samples
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamSample, TcpAccount
 from netlab.imports.common.csv_table import record_of
 from netlab.results.tcp_series import TcpSeries
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 RATE: dict[str, Any] = {"throughput_bit_per_s": 9e6}
 TIMES_US = tuple(range(0, 260_000, 20_000))

@@ -13,13 +13,13 @@ from made_findings import plan_of, run_of
 from made_meshes import HOSTS
 from made_runs import made_record
 
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind
 from netlab.findings.mesh import far_hosts
 from netlab.report.text.findings import statement
 from netlab.stats.mesh import host_effects
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 
 def run(

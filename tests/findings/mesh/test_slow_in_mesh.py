@@ -15,13 +15,13 @@ from made_meshes import HOSTS, MadeMesh
 from made_runs import made_record
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.analysis import RunEvidence
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.mesh import slow_in_mesh
 from netlab.findings.sample import StreamSample
 from netlab.report.text.findings import statement
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 LINK = Link(1e8, 1500)
 THREE = HOSTS[:3]

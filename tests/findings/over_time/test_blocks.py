@@ -8,7 +8,6 @@ from dataclasses import replace
 from made_findings import plan_of, run_of
 from made_runs import LL, made_record
 
-from netlab.experiment.records import Record, Value
 from netlab.findings.finding import Group
 from netlab.findings.over_time import (
     BlockTable,
@@ -18,6 +17,7 @@ from netlab.findings.over_time import (
     within_blocks,
 )
 from netlab.findings.series import Point, Series
+from netlab.trial.record import Record, Value
 
 PACED: dict[str, Value] = {"rate_bit_per_s": 1e6}
 

@@ -12,13 +12,13 @@ from draws import chance, drawn
 from made_findings import plan_of, run_of
 from made_runs import made_cell, made_record
 
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.over_time import dips
 from netlab.findings.trial_words import in_trials
 from netlab.report.text.findings import statement
 from netlab.stats.trends import periodic_dips
+from netlab.trial.record import Record, Status, Value
 
 KINDS = {Kind.DIPS_UNEXPLAINED, Kind.DIPS_CONGESTION}
 USUAL = 1_176_000

@@ -12,13 +12,13 @@ from draws import chance, drawn
 from made_findings import plan_of, run_of
 from made_runs import made_record, ticking
 
-from netlab.experiment.records import Record, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.over_time import BlockTable, _residuals, drifts, first_trials, within_blocks
 from netlab.findings.series import series_of
 from netlab.report.text.findings import RunIndex, sentence, statement
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record, Value
 
 KINDS = {Kind.TREND_PROVED, Kind.TREND_POSSIBLE, Kind.FIRST_TRIAL_SLOWER}
 

@@ -11,7 +11,6 @@ from made_histograms import of_values, to_pairs
 from made_readings import failure, of_round_trips, plan_of, planned, result
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.finding import Kind
 from netlab.findings.round_trips.parts import below_floor, waited
 from netlab.findings.round_trips.shape import first_packet_lost, outliers, two_groups
@@ -19,6 +18,7 @@ from netlab.findings.round_trips.trips import trip_cells
 from netlab.findings.round_trips.variants import variants
 from netlab.findings.series import Series, series_of
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 Trials = list[dict[str, Value]]
 FIRST, SECOND = (planned("round_trip", message_bytes=size) for size in (18, 1472))

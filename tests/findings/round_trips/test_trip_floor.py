@@ -9,13 +9,13 @@ from made_findings import run_of
 from made_readings import of_round_trips, plan_of, planned, result
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.parts import below_floor, floor_ns, is_below
 from netlab.findings.round_trips.trips import TripTrial
 from netlab.findings.series import series_of
 from netlab.findings.trial_words import in_trials
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 BYTE_PER_NS = Link(8e9, 1500)
 """On this link, a floor in ns is its number of bytes."""

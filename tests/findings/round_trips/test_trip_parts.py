@@ -9,12 +9,12 @@ from made_findings import run_of
 from made_readings import plan_of, planned, result
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.parts import TICK_NS, made_of, parts_ns
 from netlab.findings.round_trips.trips import TripCell, TripTrial
 from netlab.findings.sample import WINDOW_NS
 from netlab.findings.series import series_of
+from netlab.trial.record import Value
 
 CELL = planned("round_trip")
 BOTH: dict[str, int] = {"client_thread_ns": 25_001, "server_thread_ns": 20_001}

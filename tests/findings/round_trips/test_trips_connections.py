@@ -11,7 +11,6 @@ from made_histograms import of_values, to_pairs
 from made_readings import plan_of, planned, result
 from made_trips import found, said, timed, trips_run
 
-from netlab.experiment.records import Value
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.round_trips.shape import (
     LostFirst,
@@ -22,6 +21,7 @@ from netlab.findings.round_trips.shape import (
 from netlab.findings.round_trips.trips import TripCell, TripTrial
 from netlab.findings.series import series_of
 from netlab.findings.trial_words import in_trials
+from netlab.trial.record import Value
 
 KIND = "first-packet-lost"
 CELL = planned("connect", protocol="TCP", message_bytes=64)

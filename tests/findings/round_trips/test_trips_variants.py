@@ -10,7 +10,7 @@ import pytest
 from draws import chance, drawn
 from made_trips import found, said, trip_cell, trips_run
 
-from netlab.experiment.records import Value
+from netlab.trial.record import Value
 
 KIND = "comparison/differs"
 WINDOW_NS = 1_000_000_000

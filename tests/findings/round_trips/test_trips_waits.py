@@ -10,10 +10,10 @@ from draws import chance, drawn
 from made_readings import result
 from made_trips import found, said, trip_cell, trips_run
 
-from netlab.experiment.records import Value
 from netlab.findings.finding import Group
 from netlab.findings.round_trips.parts import waiting_of
 from netlab.findings.round_trips.trips import TripCell, TripTrial
+from netlab.trial.record import Value
 
 KIND = "trip-waited-for-cpu"
 WINDOW_NS = 1_000_000_000

@@ -12,9 +12,9 @@ from made_findings import run_of
 from made_readings import failure, plan_of, planned, result
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Kind
 from netlab.report.text.findings import RunIndex, sentence
+from netlab.trial.record import Value
 
 MS = 1_000_000
 LINK = Link(1e8, 1500)

@@ -9,9 +9,9 @@ import pytest
 from made_findings import plan_of, run_of
 from made_searches import Truth, cell_of, searched, seeded
 
-from netlab.experiment.records import Value
 from netlab.findings.finding import Finding, Kind
 from netlab.report.text.findings import RunIndex, sentence
+from netlab.trial.record import Value
 
 KINDS = {
     *(Kind.FRAME_LOSS_OVERLOAD, Kind.FRAME_LOSS_STEADY, Kind.FRAME_LOSS_OWN_HOSTS),

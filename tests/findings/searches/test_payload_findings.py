@@ -14,7 +14,6 @@ from made_searches import seeded
 
 from netlab.ethernet import MAX_DATAGRAM_BYTES, ceiling_bit_per_s
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.searches.payloads import (
@@ -26,6 +25,7 @@ from netlab.findings.searches.payloads import (
 )
 from netlab.measurement.payload_search import sizes_around
 from netlab.report.text.findings import RunIndex, sentence
+from netlab.trial.record import Value
 
 KINDS = {
     *(

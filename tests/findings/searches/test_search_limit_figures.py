@@ -10,13 +10,13 @@ from made_findings import plan_of, run_of
 from made_readings import result
 from made_searches import cell_of, one_trial
 
-from netlab.experiment.records import Status, Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.searches.beyond import beyond, doubts
 from netlab.findings.searches.limits import of_sizes, rates_of, search_limits
 from netlab.findings.searches.sample import SizeGroup, sample_of
 from netlab.findings.streams.host_limits import SATURATED
+from netlab.trial.record import Status, Value
 
 LL = Group("LL")
 CELL = {size: cell_of(size).key for size in (64, 128, 256, 512)}

@@ -12,11 +12,11 @@ from made_findings import plan_of, run_of
 from made_searches import SIZES, Truth, cell_of, run_of_searches, searched, seeded
 
 from netlab.ethernet import frames_per_s
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.searches.sample import groups_of
 from netlab.report.text.findings import RunIndex, sentence
+from netlab.trial.record import Value
 
 LIMIT_OF = {
     Kind.SEARCH_LIMIT_FRAME_RATE: {"frames"},

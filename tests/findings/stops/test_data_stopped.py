@@ -10,13 +10,13 @@ import pytest
 from made_readings import plan_of, planned, result
 from made_streams import LINK, stream, stream_values
 
-from netlab.experiment.records import Record, Status, Value
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.stops import group_of
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Record, Status, Value
 
 MS, SECOND = 1_000_000, 1_000_000_000
 

@@ -10,11 +10,11 @@ import pytest
 from made_readings import planned
 from made_streams import run_of, stream, stream_values
 
-from netlab.experiment.records import Value
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Value
 
 MS, SECOND = 1_000_000, 1_000_000_000
 KINDS = {

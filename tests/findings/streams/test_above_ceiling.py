@@ -12,10 +12,10 @@ import draws
 import pytest
 from made_samples import CEILING, tcp, udp
 
-from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.findings.ceilings import WAYS, above_ceiling
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.sample import StreamSample
+from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.tool import remarks_of
 from netlab.measurement.tools import NETPERF, TOOLS
 from netlab.report.text.findings import statement

@@ -12,7 +12,6 @@ from made_interfaces import FAMILY, Wire, cell_of_wire, drawn_wire, record_of_wi
 from made_samples import udp
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import findings
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Group, Kind, finding
@@ -20,6 +19,7 @@ from netlab.findings.sample import OtherTraffic, StreamSample
 from netlab.findings.streams.limits import limit_of
 from netlab.findings.traffic import filled_by_others, others_of, partial_traffic
 from netlab.report.text.findings import statement
+from netlab.trial.record import Record, Status
 
 PLACES = [(host, way) for host in ("linux-a", "linux-b") for way in (False, True)]
 LINK = Link(1e8, 1500)

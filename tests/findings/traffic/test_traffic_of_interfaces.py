@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from netlab.experiment.matrix import Link
-from netlab.experiment.records import Record, Status
 from netlab.findings.traffic import CountedWays, OwnBytes, likely_others, others_of, ways_of
+from netlab.trial.record import Record, Status
 
 LINK = Link(1e8, 1500)
 

@@ -7,11 +7,11 @@ from typing import Any
 from made_findings import LINK, plan_of, run_of
 from made_samples import tcp, udp
 
-from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import RunEvidence
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.validity import doubts
 from netlab.store.reader import Note
+from netlab.trial.record import Record, Status
 
 FACTS = ({"ecn": 2, "interface_mtu_bytes": 9000}, {"ecn": 1, "interface_mtu_bytes": 1400})
 RECORD = Record(

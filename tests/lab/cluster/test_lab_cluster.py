@@ -15,9 +15,9 @@ from cluster_site import ClusterSite, cluster_site
 from labs import needs_a_lab
 
 from netlab import lab
-from netlab.experiment.records import Record, Status
 from netlab.findings.analysis import load
 from netlab.lab.plan import LabOptions
+from netlab.trial.record import Record, Status
 
 pytestmark = [*needs_a_lab, pytest.mark.needs("distributed", "openssl"), pytest.mark.night]
 

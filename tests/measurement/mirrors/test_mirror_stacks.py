@@ -13,11 +13,11 @@ from pathlib import Path as File
 import pytest
 from paths import Path, hosts_on, inside, ip, needs_namespaces, record_of
 
-from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.matrix import NamedMirror
-from netlab.experiment.records import Record, Status
+from netlab.kinds import RoundTrip
 from netlab.measurement.ends import Ends
 from netlab.stats.histogram import from_pairs
+from netlab.trial.record import Record, Status
 
 pytestmark = [*needs_namespaces, pytest.mark.needs("tcpdump", "tun", "cc")]
 

@@ -14,11 +14,11 @@ from typing import Literal
 import pytest
 from paths import record_of, shared_loopback
 
-from netlab.experiment.kinds import RoundTrip
 from netlab.experiment.matrix import NamedMirror
-from netlab.experiment.records import Record, Status
+from netlab.kinds import RoundTrip
 from netlab.measurement.ends import Ends
 from netlab.measurement.round_trips import round_trip
+from netlab.trial.record import Record, Status
 
 __all__ = ["shared_loopback"]
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import Counts
+from netlab.kinds import ThroughputSearch
+from netlab.kinds.throughput_search.rate_search import Counts
 from netlab.measurement.rfc2544.trial import LineRate, OfferedLoad, PairResult, TrialRunner
 
 

@@ -12,14 +12,14 @@ from scripted_agent import RESULT, Asked, Fake
 
 from netlab.ethernet import frames_per_s
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import VERDICTS
-from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.kinds import ThroughputSearch
+from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.measurement.ends import Ends, Rendezvous
 from netlab.measurement.engines import measure
 from netlab.measurement.rfc2544.trial import OfferedLoad, flows_of
 from netlab.remote.agent import Agent
+from netlab.trial.record import Record, Status, to_json
 
 __all__ = ["passing_clock"]
 

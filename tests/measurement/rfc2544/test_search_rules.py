@@ -14,9 +14,8 @@ from scripted_agent import Fake, run_with
 from netlab.errors import ProbeError
 from netlab.ethernet import frames_per_s
 from netlab.experiment.cells import Cell
-from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
+from netlab.kinds import ThroughputSearch
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.measurement.rfc2544 import throughput_search
@@ -24,6 +23,7 @@ from netlab.measurement.rfc2544 import trial as trial_room
 from netlab.measurement.rfc2544.trial import TrialResult, TrialRunner, line_of
 from netlab.remote.agent import Agent
 from netlab.remote.upkeep.clock import ClockOffset
+from netlab.trial.record import Status
 
 
 def setup_of(**settings: Any) -> ThroughputSearch:

@@ -16,16 +16,16 @@ from netlab.build.binaries import local_probe
 from netlab.ethernet import frames_per_s
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import ThroughputSearch
-from netlab.experiment.rate_search import VERDICTS
-from netlab.experiment.records import Record, Status, to_json
 from netlab.experiment.schedule import Trial
+from netlab.kinds import ThroughputSearch
+from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.lab import network
 from netlab.lab.plan import LabOptions, make_plan
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.measurement.rfc2544.trial import OfferedLoad, offer
 from netlab.remote.agent import Agent
+from netlab.trial.record import Record, Status, to_json
 
 LINE_BIT_PER_S = 10e6
 """So slow that what holds this machine up for two milliseconds costs none of it: the bucket of a

@@ -13,7 +13,6 @@ from made_under_load import (
     under_load_values,
 )
 
-from netlab.experiment.records import Record
 from netlab.findings.analysis import Analysis
 from netlab.report import Report
 from netlab.report.answers import results
@@ -23,6 +22,7 @@ from netlab.report.page.first import first_of, opening
 from netlab.report.page.small_charts import small_charts
 from netlab.report.text.answer import answer_of
 from netlab.store.plan import PlannedCell
+from netlab.trial.record import Record
 
 COMPARED = """\
 title: made up

@@ -7,8 +7,8 @@ from typing import Any
 
 from made_reports import failure, make, planned, read_page, result, several_cells
 
-from netlab.experiment.records import Status
 from netlab.findings.analysis import Analysis, load
+from netlab.trial.record import Status
 
 __all__ = ["make"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from made_grids import LINK, blank, reading, row_of, table_of, tables_of, texts
 
-from netlab.experiment.records import Record
 from netlab.report.tables.tables import overviews
 from netlab.report.write.text import plain
 from netlab.results.labels import figure
 from netlab.results.layout import lay_out
+from netlab.trial.record import Record
 
 
 def test_each_blank_has_a_footnote_letter_and_equal_reasons_share_a_letter() -> None:

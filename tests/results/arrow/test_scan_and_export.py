@@ -15,13 +15,13 @@ from made_runs import made_plan, made_record, ticking
 import netlab
 from netlab.cli import cli
 from netlab.errors import UsageError
-from netlab.experiment.records import Status
 from netlab.results.arrow import segment_writer
 from netlab.results.arrow.parquet_export import parquet_export
 from netlab.results.arrow.segment_writer import compact
 from netlab.results.run import load
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.run_folder import RunFolder
+from netlab.trial.record import Status
 
 RECORDED = (
     FIXTURES / "run-v1",

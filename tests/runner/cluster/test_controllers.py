@@ -12,12 +12,12 @@ from loop_worker import LoopWorker
 from netlab.errors import ClusterLost, HostError, HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import LOOPBACK, Host
-from netlab.experiment.kinds import RoundTrip
-from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
+from netlab.kinds import RoundTrip
 from netlab.measurement.ends import Ends
 from netlab.runner.cluster import worker as worker_room
 from netlab.runner.ending import DaemonExecutor
+from netlab.trial.record import Status
 
 pytestmark = pytest.mark.needs("distributed", "cc", "linux")
 

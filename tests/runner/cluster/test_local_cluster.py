@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from netlab.experiment.records import Status
 from netlab.findings.analysis import load
+from netlab.trial.record import Status
 
 pytestmark = [pytest.mark.needs("distributed", "cc", "linux")]
 

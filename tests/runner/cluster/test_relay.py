@@ -12,9 +12,8 @@ from loop_worker import LoopWorker
 from netlab.errors import HostGone, ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import LOOPBACK, Host
-from netlab.experiment.kinds import RoundTrip
-from netlab.experiment.records import Status
 from netlab.experiment.schedule import Trial
+from netlab.kinds import RoundTrip
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
@@ -22,6 +21,7 @@ from netlab.runner.cluster import relay as relay_room
 from netlab.runner.cluster import worker as worker_room
 from netlab.runner.cluster.relay import Relay, RelayedTransport
 from netlab.runner.cluster.worker import SPINE
+from netlab.trial.record import Status
 from netlab.version import VERSION
 
 pytestmark = [pytest.mark.needs("cc", "linux"), pytest.mark.lab]

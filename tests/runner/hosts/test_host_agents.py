@@ -13,7 +13,7 @@ from netlab import clock
 from netlab.errors import HostError, HostGone, HostRefused, LockedError, ProbeError, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.kinds import Stream
+from netlab.kinds import Stream
 from netlab.remote import deploy
 from netlab.remote.agent import Agent
 from netlab.remote.host_lock import LockOwner

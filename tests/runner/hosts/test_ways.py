@@ -8,10 +8,10 @@ import pytest
 from wired_pools import CELL, pool, wires
 from wires import Wires, ip
 
-from netlab.experiment.records import Record, Status
 from netlab.experiment.schedule import Trial
 from netlab.measurement.engines import measure
 from netlab.runner.host_pool import HostPool
+from netlab.trial.record import Record, Status
 
 __all__ = ["pool", "wires"]
 

@@ -17,8 +17,8 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell, demands, lacking
 from netlab.experiment.hosts import Host
-from netlab.experiment.kinds import Stream, ThroughputSearch
 from netlab.experiment.matrix import expand
+from netlab.kinds import Stream, ThroughputSearch
 from netlab.runner.ask_hosts import HostAnswer, asking, beyond_hosts
 from netlab.runner.plan_text import plan_text
 from netlab.runner.planning import plan_of

@@ -11,8 +11,8 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import expand
-from netlab.experiment.records import Record, Status, utc_now
 from netlab.runner.choice import chosen_of, redo_of
+from netlab.trial.record import Record, Status, utc_now
 
 TEXT = """
 title: t

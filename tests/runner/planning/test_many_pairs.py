@@ -10,7 +10,7 @@ import pytest
 
 from netlab.config import document
 from netlab.experiment import hosts
-from netlab.experiment.kinds import Stream
+from netlab.kinds import Stream
 from netlab.runner.plan_text import plan_text
 from netlab.runner.planning import plan_of
 

@@ -11,8 +11,8 @@ from draws import seeds
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.hosts import Host, Mirror, SshTarget
-from netlab.experiment.kinds import RoundTrip, Stream
 from netlab.experiment.matrix import Link, expand
+from netlab.kinds import RoundTrip, Stream
 from netlab.runner.start.question import Question, matrix_text
 
 SERVER = Host(

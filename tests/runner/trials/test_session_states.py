@@ -8,9 +8,9 @@ import pytest
 
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.matrix import expand
-from netlab.experiment.records import Status
 from netlab.runner.session import obstacle_left
 from netlab.runner.trial_faults import PATH_MTU, Unmeasured
+from netlab.trial.record import Status
 
 MATRIX = """\
 pairings: [LL]

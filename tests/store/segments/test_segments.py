@@ -11,7 +11,6 @@ from folders import FIXTURES, REPORTS
 from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import StoreError
-from netlab.experiment.records import Status
 from netlab.results.arrow import segment_writer
 from netlab.results.arrow.segment_writer import compact
 from netlab.results.run import read_checked
@@ -20,6 +19,7 @@ from netlab.store.journal import encode_line
 from netlab.store.reader import StoredRun
 from netlab.store.run_folder import RunFolder
 from netlab.store.status import status_of
+from netlab.trial.record import Status
 
 pytestmark = pytest.mark.needs("pyarrow")
 
@@ -70,7 +70,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def text_of(record: object) -> str:
-    from netlab.experiment.records import Record, to_json
+    from netlab.trial.record import Record, to_json
 
     assert isinstance(record, Record)
     return to_json(record)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from netlab.experiment.kinds.groups import SIZE, AtRate, Directed, MessageTest
-from netlab.experiment.kinds.requests import Connect, RoundTrip
-from netlab.experiment.kinds.stream import Stream
-from netlab.experiment.settings import NumberWithUnit, Or, of_settings, setting
+from netlab.kinds.groups import SIZE, AtRate, Directed, MessageTest
+from netlab.kinds.round_trip.settings import Connect, RoundTrip
+from netlab.kinds.stream.settings import Stream
 from netlab.messages import _
+from netlab.trial.settings import NumberWithUnit, Or, of_settings, setting
 
 OUTSTANDING_MOST = 1024
 """Maximum number of requests under way that a probe can distinguish."""

@@ -1,12 +1,12 @@
-"""The settings of ``round_trip`` and ``connect`` tests: requests and their answers. No I/O."""
+"""The settings of ``round_trip`` and ``connect`` tests: requests and their answers."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from netlab.experiment.kinds.groups import SIZE, WORD, Answered, Counted, Talk
-from netlab.experiment.settings import Ask, Need, NumberWithUnit, Or, Whole, of_settings, setting
+from netlab.kinds.groups import SIZE, WORD, Answered, Counted, Talk
 from netlab.messages import _
+from netlab.trial.settings import Ask, Need, NumberWithUnit, Or, Whole, of_settings, setting
 
 # A table: each row takes as few lines as possible.
 # fmt: off

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from netlab.experiment.settings import (
+from netlab.messages import _
+from netlab.trial.settings import (
     Ask,
     CpuList,
     HostWord,
@@ -16,7 +17,6 @@ from netlab.experiment.settings import (
     of_settings,
     setting,
 )
-from netlab.messages import _
 
 SIZE = NumberWithUnit("bytes", 1, 1 << 24, "64KiB")
 BUFFER = NumberWithUnit("bytes", 1, 1 << 30, "64KiB")

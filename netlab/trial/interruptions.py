@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from netlab.experiment.records import FLOWS, FlowValues, Record, Status, as_number
+from netlab.trial.record import FLOWS, FlowValues, Record, Status, as_number
 
 LONG_NS = 500_000_000
 SHORT_NS = 250_000_000

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from netlab.results.column import Column
-from netlab.results.setting_columns import setting_columns
+from netlab.kinds.stream.settings import Stream
+from netlab.kinds.throughput_search.settings import ThroughputSearch
+from netlab.trial.column import Column, setting_columns
 
 HOST: Mapping[str, Column] = {
     "busy_share": Column("Float64", "", "load of all CPUs at the resulting rate"),
@@ -32,9 +33,9 @@ HOST: Mapping[str, Column] = {
 """Columns of a search about each host. Only hosts that are observed besides server and client
 have ``host``: the names of the ends are in the columns ``server`` and ``client``."""
 
-THROUGHPUT_SEARCHES: Mapping[str, Column] = {
+COLUMNS: Mapping[str, Column] = {
     # What was requested.
-    **setting_columns("throughput_search"),
+    **setting_columns(ThroughputSearch, but=Stream.names()),
     # What was measured.
     "line_rate_bit_per_s": Column("Float64", "bit/s", "line rate to which the shares refer"),
     "line_rate_from": Column(

@@ -1,7 +1,6 @@
-"""The kinds of test, each with its settings. No I/O.
+"""The kinds of test, each with its settings.
 
-To add a setting, add a row to the class of the tests that take the setting. To add a kind of test,
-add a file here, its name to ``SETUPS``, and the checks of its settings to ``feasibility.py``.
+To add a setting, add a row to the class of the tests that take the setting.
 """
 
 from __future__ import annotations
@@ -9,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING
 
-from netlab.experiment.kinds.latency_under_load import LatencyUnderLoad
-from netlab.experiment.kinds.requests import Connect, RoundTrip
-from netlab.experiment.kinds.searches import PayloadSearch, ThroughputSearch
-from netlab.experiment.kinds.stream import Stream
-from netlab.experiment.settings import Level, rows_of
+from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
+from netlab.kinds.payload_search.settings import PayloadSearch
+from netlab.kinds.round_trip.settings import Connect, RoundTrip
+from netlab.kinds.stream.settings import Stream
+from netlab.kinds.throughput_search.settings import ThroughputSearch
+from netlab.trial.settings import Level, rows_of
 
 __all__ = [
     "Connect",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from netlab.experiment.kinds.groups import AtRate, Counted, Directed, Talk
-from netlab.experiment.settings import Ask, Need, Or, of_settings, setting
+from netlab.kinds.groups import AtRate, Counted, Directed, Talk
 from netlab.messages import _
+from netlab.trial.settings import Ask, Need, Or, of_settings, setting
 
 # A table: each row takes as few lines as possible.
 # fmt: off

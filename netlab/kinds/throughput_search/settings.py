@@ -1,41 +1,15 @@
-"""The settings of ``payload_search`` and ``throughput_search`` tests. No I/O."""
+"""The settings of a ``throughput_search``: the highest rate without loss (RFC 2544)."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from netlab.experiment.kinds.groups import (
-    PAUSE,
-    RATE,
-    WINDOW,
-    Answered,
-    CongestedTest,
-    Directed,
-    EveryTest,
-)
-from netlab.experiment.settings import Need, NumberWithUnit, Whole, of_settings, setting
+from netlab.kinds.groups import PAUSE, RATE, WINDOW, Directed, EveryTest
 from netlab.messages import _
+from netlab.trial.settings import Need, NumberWithUnit, Whole, of_settings, setting
 
 # A table: each row takes as few lines as possible.
 # fmt: off
-
-
-@of_settings
-class PayloadSearch(Answered, CongestedTest):
-    """A ``payload_search``: the most payload that travels in one frame."""
-
-    in_files = (
-        "protocol ip_version network sweep capture timeout_s duration_s socket_buffer_bytes "
-        "congestion dscp interface"
-    )
-
-    duration_s: float = 1.0
-    sweep: bool = setting(
-        "sweep", default=False, about="Measure throughput at message sizes around the result.",
-        column="whether throughput at message sizes around the result was requested")
-    capture: bool = setting(
-        "capture", default=False, about="Capture frames on the way, if the hosts allow it.",
-        column="whether a capture of frames was requested")
 
 
 @of_settings

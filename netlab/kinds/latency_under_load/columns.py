@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from netlab.results.column import Column, Dtype
-from netlab.results.setting_columns import setting_columns
+from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
+from netlab.kinds.stream.settings import Stream
+from netlab.trial.column import Column, Dtype, setting_columns
 
 _PHASES: Mapping[str, str] = {
     "idle": "before the load",
@@ -28,9 +29,9 @@ _OF_A_PHASE: tuple[tuple[str, Dtype, str, str], ...] = (
     ("connect_max_ns", "Int64", "ns", f"longest {_CONNECT},"),
 )
 
-LATENCY_UNDER_LOAD: Mapping[str, Column] = {
+COLUMNS: Mapping[str, Column] = {
     # What was requested.
-    **setting_columns("latency_under_load"),
+    **setting_columns(LatencyUnderLoad, but=Stream.names()),
     # What was measured.
     "increase_ns": Column(
         "Int64", "ns", "median round trip under load minus the median idle round trip"

@@ -1,0 +1,1 @@
+"""What a trial is: its record, the rows of its settings, its columns, its interruptions."""
