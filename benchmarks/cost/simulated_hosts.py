@@ -194,7 +194,14 @@ def main() -> int:
         "streams_wall_s": round(streams.wall_s["measure"], 2),
         "requests": dict(farm.requests),
     }
-    return finish(verdicts, json.dumps(figures))
+    print(json.dumps(figures))
+    return finish(
+        verdicts,
+        f"{asked.hosts} hosts, {asked.pairs} pairs: planned in {plan_s:.2f} s, "
+        f"run in {trips.wall_s['run']:.2f} s, {trips.cpu_s['run']:.2f} s of CPU time; "
+        f"{figures['records_per_s']} records/s, {memory / 1e6:.0f} MB, "
+        f"at most {trips.threads_most} threads",
+    )
 
 
 def verdicts_of_round_trips(trips: Times, pairs: int) -> list[Verdict]:

@@ -27,6 +27,8 @@ OUTPUT = ROOT / "build" / "night"
 TABLES = {"night": NIGHT, "week": WEEK}
 HEAD = "| what | result | minutes | date | commit | files |\n|---|---|---|---|---|---|\n"
 PASSED = "passed: "
+MOST_WORDS = 36
+"""Of what a row printed. Verdict and seed make it a cell of at most 40."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ def is_valid(outcome: Outcome | None, row: Row) -> bool:
     return passed and outcome is not None and outcome.digest == digest(row.files)
 
 
+def short(line: str) -> str:
+    """A line as it fits into a cell; build/night has it whole."""
+    words = line.split()
+    return line if len(words) <= MOST_WORDS else " ".join([*words[: MOST_WORDS - 1], "…"])
+
+
 def run(row: Row) -> Outcome:
     """Run one row to its end."""
     seed = secrets.token_hex(4)
@@ -108,7 +116,7 @@ def run(row: Row) -> Outcome:
             ).returncode  # fmt: skip
             lines = file.read_text("utf-8").splitlines()
             told = [line for line in lines if line and not line.startswith("make")]
-            last = told[-1].strip("= ") if told else "no output"
+            last = short(told[-1].strip("= ")) if told else "no output"
         except subprocess.TimeoutExpired:
             status, last = 1, f"not over in {row.most_min} min"
     seeded = f" (seed {seed})" if "{seed}" in row.command else ""

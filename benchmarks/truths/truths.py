@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import secrets
 import sys
 from collections.abc import Mapping
@@ -110,9 +111,13 @@ def score(
         old_rows = json.loads(figures.read_text()) if figures.exists() else {}
         rows = old_rows | rows_of(judgements, CAUSES, shared=shared)
         write(figures, dict(sorted(rows.items())))
-    return finish(
-        criteria, json.dumps({verdict.criterion: verdict.measured for verdict in criteria})
-    )
+    shares = [
+        f"{re.split('[,:]', verdict.criterion)[0]} {verdict.measured.partition(' (')[0]}"
+        for verdict in criteria
+        if "/" in verdict.measured
+    ]
+    met_count = sum(verdict.met for verdict in criteria)
+    return finish(criteria, f"{met_count} of {len(criteria)} met: {'; '.join(shares)}")
 
 
 def held_back_seed(into: Path) -> str:

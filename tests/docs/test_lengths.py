@@ -15,8 +15,6 @@ DOCS_WORDS = 53_500
 """Of all texts below docs/ together: what was reached. A change may lower it."""
 PARAGRAPH_WORDS = 90
 CELL_WORDS = 40
-LONGER = {"docs/night.md"}
-"""Pages that still have longer paragraphs or cells. None is ever added."""
 
 _FENCED = re.compile(r"^( *)```.*?^\1```[^\n]*$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -71,11 +69,7 @@ def test_the_documentation_has_no_more_words_than_were_reached() -> None:
     "page", sorted(DOCS.rglob("*.md")), ids=lambda path: path.relative_to(ROOT).as_posix()
 )
 def test_no_paragraph_and_no_cell_of_a_page_is_too_long(page: Path) -> None:
-    long_parts = too_long(page.read_text("utf-8"))
-    if page.relative_to(ROOT).as_posix() in LONGER:
-        assert long_parts, f"{page.name} is short enough: take it out of LONGER"
-    else:
-        assert long_parts == []
+    assert too_long(page.read_text("utf-8")) == []
 
 
 def test_the_search_for_long_parts_counts_list_items_apart_and_no_code() -> None:

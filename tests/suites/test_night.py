@@ -62,6 +62,16 @@ def test_a_passed_nightly_check_is_valid_until_one_of_its_files_changes(
     assert not night.is_valid(passed, PRINTS)
 
 
+def test_a_cell_of_the_nightly_table_has_at_most_40_words_of_what_a_check_printed() -> None:
+    assert night.short("passed  all = 7") == "passed  all = 7"
+    most = "word " * 36
+    assert night.short(most) == most
+    cut = night.short(most + "more")
+    assert (len(cut.split()), cut[-6:]) == (36, "word …")
+    result = f"{night.PASSED}{cut} (seed 4e139a53)"
+    assert len(result.split()) <= 40
+
+
 def test_a_digest_of_files_is_repeatable_and_differs_between_files() -> None:
     assert night.digest(["README.md"]) == night.digest(["README.md"])
     assert night.digest(["README.md"]) != night.digest(["LICENSE"])
