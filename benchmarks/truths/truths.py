@@ -143,13 +143,15 @@ def _parser() -> argparse.ArgumentParser:
         "--strengths",
         type=_strengths,
         default=[*STRENGTHS],
-        help="of just,plain,gross",
+        help="one or more of just,plain,gross",
     )
-    words.add_argument("--runs", type=int, default=10, help="a cause and strength (10)")
+    words.add_argument("--runs", type=int, default=10, help="runs of each cause and strength (10)")
     words.add_argument("--clean", type=int, default=100, help="runs with nothing planted (100)")
     words.add_argument("--mixtures", type=int, default=60, help="runs with two causes (60)")
     words.add_argument("--seed", default="1", help="draws the numbers of all runs (1)")
-    words.add_argument("--into", type=Path, default=DEFAULT_INTO, help=f"({DEFAULT_INTO})")
+    words.add_argument(
+        "--into", type=Path, default=DEFAULT_INTO, help=f"folder of the runs ({DEFAULT_INTO})"
+    )
     words.add_argument("--score", action="store_true", help="measure nothing, score what is there")
     words.add_argument(
         "--at-once", type=int, default=1, help="workers, for causes that are not of CPUs (1)"

@@ -1,4 +1,4 @@
-"""Makes the lists of the documentation: packages, files, commands, columns, faults, findings.
+"""Makes the lists of the documentation: packages, files, commands, columns, faults, causes.
 
 ``python docs/scripts/code_map.py`` (``make docs``) updates ARCHITECTURE.md and the drawing of
 docs/scripts/storeys.py; a test checks that they are current. ``make site`` puts the longer lists
@@ -110,6 +110,22 @@ def faults() -> str:
     return str(suite["table"](suite["measured"]()))
 
 
+def causes() -> str:
+    """Tables of the causes that the benchmark of findings plants, and of those that it cannot."""
+    sys.path.append(str(ROOT))
+    from benchmarks.truths.causes import UNPLANTABLE
+    from benchmarks.truths.rows import CAUSES
+
+    lines = ["| cause | what it is | expected findings |", "|---|---|---|"]
+    for cause in CAUSES.values():
+        expected = ", ".join(f"`{kind}`" for kind in cause.expected) or "nothing"
+        lines.append(f"| `{cause.name}` | {cause.what} | {expected} |")
+    lines += ["", "A lab of namespaces cannot have these causes:", ""]
+    lines += ["| cause | why not |", "|---|---|"]
+    lines += [f"| {cause} | {reason} |" for cause, reason in UNPLANTABLE.items()]
+    return "\n".join(lines)
+
+
 def findings() -> str:
     """A part for each kind of finding: its whole rule, what to do, and how often it was right."""
     return str(runpy.run_path(str(ROOT / "docs" / "scripts" / "findings_list.py"))["listed"]())
@@ -121,6 +137,7 @@ LISTS: Mapping[str, Callable[[], str]] = {
     "files": files,
     "commands": commands,
     "faults": faults,
+    "causes": causes,
     "findings": findings,
     "columns": columns,
     **{f"columns of {test}": functools.partial(columns, test) for test in TESTS},
