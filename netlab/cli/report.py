@@ -99,7 +99,7 @@ def _write_findings(
         raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
     from netlab.findings.analysis import load, load_cells
     from netlab.report.text.findings import findings_json
-    from netlab.results.arrow.large_run import is_large
+    from netlab.results.arrow.run_parts import is_large
 
     if cells:
         analysis = load_cells(folder, cells)
@@ -144,7 +144,7 @@ def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
 
         write_output(output, export_run(folder, form, core=core))
         return
-    from netlab.results.arrow.parquet_export import parquet_export
+    from netlab.results.arrow.run_parts import parquet_export
 
     if output is None or output == Path("-"):
         raise UsageError("parquet is binary: name a file with --output FILE")

@@ -28,8 +28,7 @@ from netlab import clock
 from netlab.errors import HostGone, ProbeError
 from netlab.kinds import ROWS, Stream, TestSettings
 from netlab.remote.agent import Agent
-from netlab.remote.pending import GONE, Inbox, Pending, fault_in
-from netlab.remote.protocol import BAD_ANSWER, decimal
+from netlab.remote.answers import BAD_ANSWER, GONE, Inbox, Pending, decimal, fault_in
 from netlab.trial.record import REASONS, reason_of
 from netlab.trial.settings import Ask, Level, SettingRow, Settings
 

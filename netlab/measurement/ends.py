@@ -40,7 +40,7 @@ from netlab.trial.record import Value
 
 if TYPE_CHECKING:
     from netlab.remote.agent import Agent
-    from netlab.remote.upkeep.clock import ClockOffset
+    from netlab.remote.answers import ClockOffset
 
 
 START_AHEAD_S = 0.3

@@ -18,8 +18,7 @@ from netlab.measurement import payload_search, stream
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.rfc2544 import throughput_search
 from netlab.measurement.round_trips import latency_under_load, round_trip
-from netlab.remote.pending import DETAIL_CHARACTERS
-from netlab.remote.protocol import BAD_ANSWER
+from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS
 from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
 from netlab.trial.record import REASONS, Record, Status, Value, reason_of, utc_now

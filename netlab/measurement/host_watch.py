@@ -20,7 +20,7 @@ from netlab.kinds import Stream, ThroughputSearch
 from netlab.measurement.conversation import can
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import ANSWER_S, Agent
-from netlab.remote.pending import Pending
+from netlab.remote.answers import Pending
 from netlab.trial.host_counters import (
     Counters,
     Cpu,

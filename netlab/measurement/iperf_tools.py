@@ -35,7 +35,7 @@ from netlab.measurement.tool import (
     traffic_class,
     without,
 )
-from netlab.remote.protocol import decimal
+from netlab.remote.answers import decimal
 
 # ---- iperf3 ----
 

@@ -33,8 +33,8 @@ from netlab.measurement.tool import (
     version_line,
 )
 from netlab.remote.agent import Agent
-from netlab.remote.pending import Pending
-from netlab.remote.programs.program import STANDARD_ERROR, Program
+from netlab.remote.answers import Pending
+from netlab.remote.programs import STANDARD_ERROR, Program
 from netlab.terminal import excerpt
 from netlab.trial.record import Value
 

@@ -24,8 +24,7 @@ from netlab.experiment.hosts import EndName
 from netlab.experiment.variants import KNOWN, Change, Variants, Words, chosen, fill
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
-from netlab.remote.programs.to_end import run_to_end
-from netlab.remote.programs.undo_log import guard, undo
+from netlab.remote.programs import guard, run_to_end, undo
 from netlab.terminal import excerpt
 from netlab.trial.record import Value
 

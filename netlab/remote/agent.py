@@ -1,24 +1,157 @@
-"""Controls the agent, a netprobe process on a host: start, requests, records (docs/protocol.md)."""
+"""Controls the agent, a netprobe process on a host: connection, start, requests, heartbeats."""
 
 from __future__ import annotations
 
+import importlib
+import logging
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Self
 
 from netlab import clock
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.hosts import Host
-from netlab.remote.answers import Allowance, Answers, bad_answer
-from netlab.remote.connect import connect
-from netlab.remote.connections import Connections
-from netlab.remote.pending import GONE, STREAMING, Inbox, Pending
-from netlab.remote.protocol import RecordReader, request_line
-from netlab.remote.transport import Process, Transport
-from netlab.remote.upkeep.clock import ClockOffset, fastest
-from netlab.remote.upkeep.heartbeats import HEARTBEATS
+from netlab.remote.answers import (
+    GONE,
+    STREAMING,
+    Allowance,
+    Answers,
+    ClockOffset,
+    Inbox,
+    Pending,
+    RecordReader,
+    bad_answer,
+    fastest,
+    request_line,
+)
+from netlab.remote.transport import Connections, LocalTransport, Process, Transport
 from netlab.terminal import excerpt
 from netlab.version import VERSION
+
+NAME = "invoke"
+
+_turn = threading.Lock()
+
+
+class _Late(ModuleType):
+    """A stand-in for a package that is imported at its first use; ImportError if it is missing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(NAME), name)
+
+
+def import_paramiko() -> None:
+    """Import paramiko. Any thread may call it; only the first call has an effect."""
+    with _turn:
+        if "paramiko" in sys.modules:
+            return
+        late_module = None if NAME in sys.modules else _Late(NAME)
+        if late_module is not None:
+            sys.modules[NAME] = late_module
+        try:
+            import paramiko  # noqa: F401
+        finally:
+            if late_module is not None and sys.modules.get(NAME) is late_module:
+                del sys.modules[NAME]
+
+
+def connect(
+    host: Host,
+    on_event: Callable[[str], None] | None = None,
+    connections: Connections | None = None,
+) -> Transport:
+    """Connect to ``host``; HostError or a subclass if that fails.
+
+    The connection is registered with ``connections`` before its login begins, so that closing
+    ``connections`` also ends the login. Another thread calls ``on_event`` with messages about slow
+    steps.
+    """
+    if host.local:
+        local = LocalTransport(host)
+        if connections is not None:
+            connections.add(local)
+        return local
+    import_paramiko()
+    from netlab.remote.ssh import SshTransport
+
+    remote = SshTransport(host)
+    if connections is not None:
+        connections.add(remote)
+    remote.log_in(on_event)
+    return remote
+
+
+_LOG = logging.getLogger(__name__)
+
+THREAD = "heartbeats"
+"""Name of the thread."""
+
+TICK_S = 0.25
+"""Time between two looks at the agents."""
+
+Beat = Callable[[float], float | None]
+"""Sends a heartbeat if one is due, without waiting for the host. Gets the time of the monotonic
+clock; returns the seconds until the next call, or ``None`` if there is nothing left to do."""
+
+
+class Heartbeats:
+    """Calls the ``Beat`` of each agent when it is due, in a daemon thread that ends with the last
+    agent.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._due_s: dict[Beat, float] = {}
+        """Beat → time of the monotonic clock at which it is called."""
+        self._is_running = False
+
+    def add(self, beat: Beat, after_s: float) -> None:
+        """Call ``beat`` for the first time after ``after_s``."""
+        with self._lock:
+            self._due_s[beat] = clock.monotonic() + after_s
+            begins = not self._is_running
+            self._is_running = True
+        if begins:
+            threading.Thread(target=self._run, name=THREAD, daemon=True).start()
+
+    def _run(self) -> None:
+        while self._beat_all():
+            clock.sleep(TICK_S)
+
+    def _beat_all(self) -> bool:
+        """Make the calls that are due; returns whether any agent is left."""
+        now_s = clock.monotonic()
+        with self._lock:
+            due = [beat for beat, at_s in self._due_s.items() if at_s <= now_s]
+        nexts = {beat: _kept(beat, now_s) for beat in due}
+        with self._lock:
+            for beat, after_s in nexts.items():
+                if after_s is None:
+                    del self._due_s[beat]
+                else:
+                    self._due_s[beat] = now_s + after_s
+            self._is_running = bool(self._due_s)
+            return self._is_running
+
+
+def _kept(beat: Beat, now_s: float) -> float | None:
+    """The result of a beat. An agent whose beat raises an exception gets no more heartbeats; the
+    others go on.
+    """
+    try:
+        return beat(now_s)
+    except Exception:
+        _LOG.exception("a heartbeat failed")
+        return None
+
+
+HEARTBEATS = Heartbeats()
+"""The heartbeats of this process."""
+
 
 PROTOCOL = 1
 HEARTBEAT_S = 2.0

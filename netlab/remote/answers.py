@@ -1,29 +1,31 @@
-"""Validation of a probe's records: keys, types, ranges, and number of records. No I/O.
+"""The control protocol (docs/protocol.md): encodes requests, and decodes and validates records.
 
-    a host's record → the same record, or an ``error`` record (``bad-answer``) instead
-
-A probe is netlab's program on a host. A record is one JSON object with which it answers a request.
 A value has the type of the column that its key names (netlab/results/columns.py), except for the
-keys in ``_KINDS`` and ``_BY_PATTERN``. docs/protocol.md lists the keys. The value of an unknown key
-must be a text, a finite number or a list of finite numbers; if the key ends in a unit, it must be a
-number or a list of numbers.
+keys in ``_KINDS`` and ``_BY_PATTERN``. The value of an unknown key must be a text, a finite number
+or a list of finite numbers; if the key ends in a unit, it must be a number or a list of numbers.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import math
+import queue
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
-from netlab.remote.protocol import BAD_ANSWER
+from netlab import clock
+from netlab.errors import HostGone, ProbeError
 from netlab.results.columns import describe
 from netlab.results.value_types import COUNTS_OF_AN_END, HEADLINES, TIMES_OF_AN_END
 from netlab.stats.histogram import from_pairs
 from netlab.terminal import excerpt
 from netlab.trial.record import LARGEST_FLOAT
-from netlab.units import plain_figures
+from netlab.units import format_seconds, plain_figures
 
 TESTS = frozenset({"receive", "send", "ask", "mirror"})
 """Verbs that begin a test. A test is answered with several records."""
@@ -374,3 +376,211 @@ _WANTED: Mapping[str, tuple[str, ...]] = {
     "error": ("error",),
 }
 """Type of a record other than `result` → keys that the record must have."""
+
+
+STREAMING = frozenset(
+    {"ready", "progress", "window", "trips", "started", "output", "leftover"},
+)
+"""Types of records that are followed by further records of the same request."""
+GONE = "gone"
+"""Type of the record that an inbox gets if the host is lost."""
+
+ADVICE = {
+    ("capability-missing", "congestion"): (
+        "or set another `congestion` in the matrix, or none to use the host's default"
+    ),
+}
+"""(reason, key of the request) → what a person can change in the matrix. The probe itself reports
+what can be changed at the host."""
+
+LOGGED = frozenset({"hello", "facts", "lock", "unlock"})
+"""Requests whose answers are logged. The other requests belong to a trial (a measurement), whose
+result is stored, or are sent again and again."""
+_LOG = logging.getLogger(__name__)
+
+DETAIL_CHARACTERS = 500
+"""Length to which a host's own sentence about a fault is cut."""
+
+Inbox = Callable[["Pending", Mapping[str, Any]], None]
+
+
+class Pending:
+    """A request and its records; ``answers`` validates and limits them."""
+
+    def __init__(self, host: str, request_id: str, inbox: Inbox | None, answers: Answers) -> None:
+        self.id = request_id
+        self.answers = answers
+        self._host = host
+        self._inbox = inbox
+        self._asked_at = clock.monotonic()
+        self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+
+    def record(self, timeout_s: float) -> Mapping[str, Any]:
+        """The next record; ProbeError for an error record or a timeout, HostGone if the host is
+        lost.
+        """
+        try:
+            record = clock.get(self._records, timeout_s)
+        except queue.Empty:
+            detail = f"nothing in {timeout_s:g} s"
+            raise ProbeError(self._host, "no-answer", detail=detail) from None
+        if record["type"] == GONE:
+            raise HostGone(str(record["detail"]))
+        if record["type"] == "error":
+            raise fault_in(self._host, record)
+        return record
+
+    def deliver(self, record: Mapping[str, Any]) -> None:
+        """Pass on a record; the reading thread calls it."""
+        if self.answers.verb in LOGGED and _LOG.isEnabledFor(logging.DEBUG):
+            took = format_seconds(clock.monotonic() - self._asked_at)
+            summary = "an error" if record["type"] == "error" else f"{len(record)} keys"
+            _LOG.debug("%s: asked %s: %s after %s", self._host, self.answers.asked, summary, took)
+        if self._inbox is not None:
+            self._inbox(self, record)
+        else:
+            self._records.put(record)
+
+
+def fault_in(host: str, record: Mapping[str, Any]) -> ProbeError:
+    """The ProbeError that reports the fault in an ``error`` record."""
+    path_mtu_bytes = record.get("path_mtu_bytes")
+    word, key = str(record.get("error", "unknown-error")), str(record.get("key") or "")
+    detail = excerpt(str(record.get("detail") or key), DETAIL_CHARACTERS)
+    return ProbeError(
+        host,
+        word,
+        errno=record.get("errno"),
+        detail="; ".join(filter(None, (detail, ADVICE.get((word, key))))),
+        path_mtu_bytes=path_mtu_bytes if isinstance(path_mtu_bytes, int) else None,
+    )
+
+
+BAD_ANSWER = "bad-answer"
+"""Reason of a failed trial whose probe sent invalid records."""
+LINE_MOST_BYTES = 1 << 16
+"""Maximum length of a record; a longer line is dropped."""
+
+
+def request_line(request_id: str, verb: str, keys: Mapping[str, Any]) -> bytes:
+    """``ID VERB key=value …`` with its line feed, as in docs/protocol.md."""
+    words = [request_id, verb, *(f"{key}={_encoded(value)}" for key, value in keys.items())]
+    return " ".join(words).encode("ascii") + b"\n"
+
+
+def decimal(number: float) -> str:
+    """A number in the protocol's form: at most nine decimals, no exponent, no trailing zeros."""
+    return f"{number:.9f}".rstrip("0").rstrip(".")
+
+
+class RecordReader:
+    """Splits the output of a probe into records, in bounded memory for any input."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._dropping = False
+
+    def feed(self, part: bytes) -> Iterator[dict[str, Any] | bytes]:
+        """Yields each record that ``part`` completes.
+
+        A line that is not a record, such as a login's banner, is yielded as bytes. A record that is
+        incomplete or too long becomes an ``error`` with the same id.
+        """
+        *ends, rest = part.split(b"\n")
+        for end in ends:
+            self._rest += end
+            line = bytes(self._rest)
+            self._rest.clear()
+            yield line if self._dropping else record_in(line)
+            self._dropping = False
+        self._rest += rest
+        if len(self._rest) > LINE_MOST_BYTES:
+            fragment = bytes(self._rest)
+            self._rest.clear()
+            yield fragment if self._dropping else _broken(fragment, fragment)
+            self._dropping = True
+
+
+def record_in(line: bytes) -> dict[str, Any] | bytes:
+    """The record that a line consists of or ends with; the line itself if it has no record.
+
+    A prompt or a colour code may precede the record. A host may write its own names in another
+    encoding, or the whole line in a 16-bit encoding.
+    """
+    if len(line) > LINE_MOST_BYTES:
+        return _broken(line, line)
+    narrow = line if _BEGINNING in line else line.replace(b"\0", b"")
+    start = narrow.find(_BEGINNING)
+    for text in (line, narrow[start:]) if start >= 0 else (line,):
+        try:
+            record = json.loads(text.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and isinstance(record.get("type"), str):
+            return record
+    return line if start < 0 else _broken(narrow[start:], line)
+
+
+_BEGINNING = b'{"type":'
+_NAMED = re.compile(rb'\{"type":"[a-z]{1,20}","id":"([A-Za-z0-9._-]{1,32})"')
+_BEFORE_BYTES = 256
+"""The id of a broken record is looked for in this many bytes."""
+
+
+def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
+    """An ``error`` record with the id that the broken record in ``text`` has; ``line`` if it has no
+    id.
+    """
+    match = _NAMED.search(text, 0, _BEFORE_BYTES)
+    if match is None:
+        return line
+    beginning = excerpt(text[match.start() :].decode("utf-8", "replace"))
+    detail = f"an incomplete record, or one of more than {LINE_MOST_BYTES} bytes: {beginning}"
+    return {"type": "error", "id": match[1].decode("ascii"), "error": BAD_ANSWER, "detail": detail}
+
+
+_SAFE = "/:,.[]@+~=-_"
+_PLAIN = re.compile(r"[A-Za-z0-9/:,.\[\]@+~=_-]+", re.ASCII)
+
+
+def _encoded(value: Any) -> str:
+    """A value as text, with spaces and control characters written as ``%XX``."""
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else quote(text, safe=_SAFE) or "%00"
+
+
+EXCHANGES = 16
+"""Maximum number of exchanges, of which the fastest counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOffset:
+    """The offset between an agent's monotonic clock and that of the controller (this machine)."""
+
+    offset_ns: int
+    """Add this to a time of the controller's clock to get the time of the agent's clock."""
+    bound_ns: int
+    """Largest possible error of the offset: half of the round trip."""
+
+
+def fastest(
+    exchange: Callable[[float], ClockOffset], *, first_s: float, all_s: float, enough_ns: int
+) -> ClockOffset:
+    """The offset with the smallest bound, from at most 16 exchanges.
+
+    ``exchange`` has a time limit in seconds: ``first_s`` for the first exchange; the others end
+    after ``all_s`` together. A bound of ``enough_ns`` or less ends the exchanges. Raises ProbeError
+    if the first exchange has no answer.
+    """
+    give_up = clock.monotonic() + all_s
+    best = exchange(first_s)
+    for _ in range(EXCHANGES - 1):
+        left_s = give_up - clock.monotonic()
+        if left_s <= 0 or best.bound_ns <= enough_ns:
+            break
+        try:
+            best = min(best, exchange(left_s), key=lambda offset: offset.bound_ns)
+        except ProbeError as error:
+            if error.word != "no-answer":
+                raise
+    return best

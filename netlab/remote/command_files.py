@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netlab.errors import HostError
-from netlab.remote.host_files import FileSeen
+from netlab.remote.transport import FileSeen
 from netlab.terminal import excerpt
 
 if TYPE_CHECKING:

@@ -1,4 +1,9 @@
-"""Installs the right netprobe on a host: named by its hash, verified, kept for later runs."""
+"""Installs the right netprobe on a host: named by its hash, verified, kept for later runs.
+
+A first look asks a POSIX host everything by one command, ``sh``, which reads a script from its
+standard input, so no word of a command needs quoting for the login's own shell. A host that does
+not answer as expected is asked step by step instead.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,256 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netlab.build.binaries import OnEvent, local_probe, probe_for
+from netlab.build.compiling import machine
 from netlab.errors import HostError, HostGone, HostRefused, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
-from netlab.remote.command_files import CommandFiles
-from netlab.remote.first_look import FirstLook, first_look
-from netlab.remote.host_files import HostFiles
-from netlab.remote.system import Platform, Shell, ask, user_id
-from netlab.remote.transport import Process, Transport
+from netlab.remote.command_files import CommandFiles, files_listed
+from netlab.remote.transport import FileSeen, HostFiles, Process, Transport
 
 if TYPE_CHECKING:
-    from netlab.remote.sftp import Sftp
-    from netlab.remote.ssh import SshTransport
+    from netlab.remote.ssh import Sftp, SshProcess, SshTransport
+
+COMMAND_S = 20.0
+"""Time limit of a simple command, from its start to its end."""
+ANSWER_MOST_BYTES = 1 << 20
+
+UNAME = ("uname", "-s", "-m")
+"""Command that every POSIX system answers in any shell."""
+
+ID = ("id", "-u")
+
+ECHO = (
+    "echo",
+    *("%OS%", "%PROCESSOR_ARCHITECTURE%"),
+    *("$env:OS", "$env:PROCESSOR_ARCHITECTURE"),
+    *("$OS", "$PROCESSOR_ARCHITECTURE"),
+)
+"""Command for Windows: each shell replaces only the words in its own syntax by their values.
+
+uname cannot identify the shell: cmd.exe runs it, too, if Git's or Cygwin's programs are installed.
+"""
+
+SYSTEMS = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}
+"""Output of `uname -s` → letter of the system."""
+
+
+class Shell(StrEnum):
+    """The shell that runs the commands of a login."""
+
+    POSIX = "a POSIX shell"
+    CMD = "cmd.exe"
+    POWERSHELL = "PowerShell"
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """System, architecture and shell of a host."""
+
+    os: str
+    """Letter of the operating system, as in the inventory, such as ``L`` for Linux."""
+    architecture: str
+    """As in `hello`: x86_64, aarch64, …"""
+    shell: Shell = Shell.POSIX
+
+
+# A login may print something before an answer or after it. The last line that is exactly an answer
+# is taken; without one, the last line that ends with an answer, because a prompt may precede it.
+_POSIX = tuple(
+    re.compile(start + r"(Linux|Darwin|FreeBSD) ([A-Za-z]\w*)[ \t\r]*$", re.MULTILINE)
+    for start in ("^", "")
+)
+_NUMBER = re.compile(r"^(\d{1,10})[ \t\r]*$", re.MULTILINE)
+# PowerShell prints one word per line. Words in the syntax of other shells stay as they are, become
+# empty, or are changed in part.
+_WINDOWS = {
+    Shell.CMD: re.compile(r"Windows_NT\s+(\w+)\s+\$env:OS\s+\$env:PROCESSOR_ARCHITECTURE\b"),
+    Shell.POWERSHELL: re.compile(
+        r"%OS%\s+%PROCESSOR_ARCHITECTURE%\s+Windows_NT\s+(\w+)[ \t\r]*$", re.MULTILINE
+    ),
+    Shell.POSIX: re.compile(
+        r"%OS%\s+%PROCESSOR_ARCHITECTURE%\s+\S*:OS\s+\S*:PROCESSOR_ARCHITECTURE"
+        r"\s+Windows_NT\s+(\w+)[ \t\r]*$",
+        re.MULTILINE,
+    ),
+}
+
+
+def ask(host: Host, transport: SshTransport) -> Platform:
+    """The host's platform, in one round trip if the inventory has the right system.
+
+    HostError if nothing answers, or if the answers are of no known system.
+    """
+    answers = {}
+    for command in (ECHO, UNAME) if host.os == "W" else (UNAME, ECHO):
+        try:
+            answer = transport.answer(command, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
+        except TimeoutError as error:
+            so_far = f" (output so far: {str(error)!r})" if str(error) else ""
+            raise HostError(
+                f"{host.name}: the login works, but no command ends in {COMMAND_S:g} s{so_far}; "
+                "does its shell wait for something (.bashrc, ForceCommand)?"
+            ) from None
+        text = answer.text
+        read = posix_platform if command == UNAME else windows_platform
+        platform = read(text)
+        if platform is not None:
+            return platform
+        answers[command] = text[-200:] or answer.stderr[-200:]
+    uname_words = repr(answers[UNAME]) if answers[UNAME] else "nothing"
+    raise HostError(f"{host.name}: unknown system: `uname -s -m` printed {uname_words}")
+
+
+def user_id(transport: SshTransport) -> int | None:
+    """The user id of the login; ``None`` if the host does not report it."""
+    try:
+        answer = transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
+    except TimeoutError:
+        return None
+    return user_in(answer.text)
+
+
+def user_in(answer: str) -> int | None:
+    """The number in the output of `id -u`, which may contain other lines."""
+    numbers = _NUMBER.findall(answer)
+    return int(numbers[-1]) if numbers else None
+
+
+def posix_platform(answer: str) -> Platform | None:
+    """The platform in the output of `uname -s -m`, which may contain other lines."""
+    matches = next((lines for pattern in _POSIX if (lines := pattern.findall(answer))), None)
+    return None if matches is None else Platform(SYSTEMS[matches[-1][0]], machine(matches[-1][1]))
+
+
+def windows_platform(answer: str) -> Platform | None:
+    """The platform in the output of ``ECHO``, which may contain other lines."""
+    for shell, pattern in _WINDOWS.items():
+        architectures = pattern.findall(answer)
+        if architectures:
+            return Platform("W", machine(architectures[-1]), shell)
+    return None
+
+
+LOOK_S = 3.0
+"""Time limit of a look; a slower host is asked step by step."""
+
+# The script contains the mark and the word after it in different places (``m=MARK``, ``$m:begin``),
+# so a login that only echoes its input never prints ``MARK:begin``.
+_SCRIPT = """\
+m={mark}
+echo "$m:begin"
+uname -s -m
+id -u
+LC_ALL=C ls -ldn {folder} {folder}/netprobe-????????????????
+find {folder} -type f -mtime +{days}
+echo "$m:sums"
+sha256sum {folder}/netprobe-???????????????? || shasum -a 256 {folder}/netprobe-????????????????
+echo "$m:end"
+"""
+_BECOME = 'echo "$m:agent"; exec {path} agent\n'
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """The facts of a first look, and the host's ``sh``, which waits for its script's last line."""
+
+    platform: Platform
+    user_id: int
+    folder: str
+    files: Mapping[str, FileSeen]
+    """Path of the folder and of each probe in it → the file."""
+    sums: Mapping[str, str]
+    """Path of each probe → SHA-256 of its content."""
+    old: frozenset[str]
+    """Paths of the files whose last change is more than the given days ago."""
+    mark: str
+    process: SshProcess
+
+    def holds(self, path: str, size_bytes: int, digest: str) -> bool:
+        """Whether the probe is installed as ``places`` would install it, and was used recently.
+        ``digest``: SHA-256 of its content, in hex.
+        """
+        folder, file = self.files.get(self.folder), self.files.get(path)
+        if folder is None or file is None or path in self.old:
+            return False
+        return (
+            stat.S_ISDIR(folder.mode)
+            and folder.uid == self.user_id
+            and not folder.mode & 0o022
+            and stat.S_ISREG(file.mode)
+            and bool(file.mode & 0o100)
+            and file.size_bytes == size_bytes
+            and self.sums.get(path) == digest
+        )
+
+    def become_agent(self, path: str) -> SshProcess | None:
+        """Let the host's shell execute the agent; returns its process, ``None`` if that fails."""
+        try:
+            self.process.write(_BECOME.format(path=path).encode("ascii"), LOOK_S)
+            # Wait for the agent: the shell would read whatever is sent before the agent starts.
+            self.process.read_until(f"{self.mark}:agent", ANSWER_MOST_BYTES, LOOK_S)
+        except OSError:
+            self.end()
+            return None
+        return self.process
+
+    def end(self) -> None:
+        """End the shell."""
+        self.process.kill()
+
+
+def first_look(host: Host, transport: SshTransport, folder: str, days: int) -> FirstLook | None:
+    """The facts from one command; ``None`` for a Windows host, if the command cannot be started, or
+    if the host does not answer as expected and in time.
+
+    ``folder``: the folder in which a probe would be. Files in it whose last change is more than
+    ``days`` ago count as old. Raises HostGone if the connection ends.
+    """
+    if host.os == "W":
+        return None
+    try:
+        process = transport.start(("sh",))
+    except HostGone:
+        raise
+    except HostError:
+        return None
+    mark = secrets.token_hex(8)
+    script = _SCRIPT.format(mark=mark, folder=folder, days=days).encode("ascii")
+    within_s = min(LOOK_S, COMMAND_S)
+    try:
+        process.write(script, within_s)
+        output = process.read_until(f"{mark}:end", ANSWER_MOST_BYTES, within_s)
+    except OSError:
+        process.kill()
+        return None
+    text = output.decode("utf-8", "replace").partition(f"{mark}:begin")[2]
+    about, _, sums = text.partition(f"{mark}:sums")
+    platform, uid = posix_platform(about), user_in(about)
+    if platform is None or uid is None:
+        process.kill()
+        return None
+    return FirstLook(
+        platform=platform,
+        user_id=uid,
+        folder=folder,
+        files=dict(files_listed(about)),
+        # Each line is ``DIGEST  PATH``.
+        sums={
+            path: digest
+            for digest, _, path in (line.strip().partition("  ") for line in sums.splitlines())
+            if path
+        },
+        old=frozenset(line.strip() for line in about.splitlines() if line.startswith(f"{folder}/")),
+        mark=mark,
+        process=process,
+    )
+
 
 CACHE = ".cache/netlab"
 """Folder of the probe, relative to the home directory, in which a login starts."""
@@ -116,7 +354,7 @@ class _Files:
 
     def use(self, work: Callable[[HostFiles], None]) -> None:
         """Do ``work`` over SFTP; if SFTP fails meanwhile, repeat ``work`` by commands."""
-        from netlab.remote.sftp import SftpBroken
+        from netlab.remote.ssh import SftpBroken
 
         left_s = max(0.0, self._give_up - time.monotonic())
         with self._transport.deadline(left_s, _too_long()):

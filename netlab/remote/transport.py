@@ -1,11 +1,18 @@
-"""The interface of a connection to a host and its programs: local (local.py) or SSH (ssh.py)."""
+"""What a connection to a host can do, with its programs and files; this machine as such a host."""
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import threading
+import weakref
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
+
+from netlab.errors import HostError, HostGone
+from netlab.experiment.hosts import Host
 
 STDERR_KEPT_BYTES = 65536
 """Number of bytes at the end of standard error that are kept."""
@@ -76,3 +83,202 @@ class Tail:
         with self._lock:
             tail = b"".join(self._parts)[-STDERR_KEPT_BYTES:]
         return tail.decode("utf-8", "replace").strip()
+
+
+KILLED_S = 5.0
+"""Time for a killed process to end."""
+
+
+class LocalTransport:
+    """Programs on this machine, without a shell."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._lock = threading.Lock()
+        self._started: weakref.WeakSet[LocalProcess] = weakref.WeakSet()
+        self._closed = False
+
+    def start(self, argv: Sequence[str]) -> Process:
+        """Start a program in its own session, so that Ctrl-C in the terminal does not reach it."""
+        with self._lock:
+            if self._closed:
+                raise HostGone(f"{self._host.name}: the connection was closed")
+            try:
+                process = LocalProcess(argv)
+            except OSError as error:
+                raise HostError(
+                    f"{self._host.name}: cannot start {argv[0]}: {error.strerror}"
+                ) from None
+            self._started.add(process)
+        return process
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    def close(self) -> None:
+        """End all programs and thus every wait for them; afterwards no program can be started."""
+        with self._lock:
+            self._closed = True
+            processes = list(self._started)
+        for process in processes:
+            process.end()
+
+
+class LocalProcess:
+    """A child of this process."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(
+            argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+        self._tail = Tail()
+        self._reading = threading.Lock()
+        self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
+        self._drain.start()
+
+    def write(self, data: bytes) -> None:
+        """Write all of ``data`` to its standard input."""
+        assert self._child.stdin is not None  # noqa: S101
+        view = memoryview(data)
+        while view:
+            view = view[self._child.stdin.write(view) :]
+
+    def read(self) -> bytes:
+        """The next bytes of its standard output; ``b""`` at its end."""
+        assert self._child.stdout is not None  # noqa: S101
+        with self._reading:
+            return b"" if self._child.stdout.closed else self._child.stdout.read(65536)
+
+    def stderr_tail(self) -> str:
+        """The end of its standard error."""
+        return self._tail.text()
+
+    def close_input(self) -> None:
+        """Close its standard input."""
+        assert self._child.stdin is not None  # noqa: S101
+        try:
+            self._child.stdin.close()
+        except OSError:
+            return
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Its exit status, or ``None`` if it still runs."""
+        try:
+            status = self._child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        self._drain.join(LAST_WORDS_S)
+        return status
+
+    def is_connected(self) -> bool:
+        """Always true: a local program needs no connection."""
+        return True
+
+    def end(self) -> None:
+        """Kill it without waiting for its end."""
+        if self._child.poll() is None:
+            self._child.kill()
+
+    def kill(self) -> None:
+        """End it and close its pipes."""
+        self.close_input()
+        self.end()
+        # A process that waits in the kernel for a dead disk ends only later.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(KILLED_S)
+        # The end of the process also ends both readers. A pipe is closed only after its reader has
+        # ended; if a child of the process still holds the pipes, they stay open.
+        self._drain.join(1.0)
+        if self._child.stderr is not None and not self._drain.is_alive():
+            self._child.stderr.close()
+        if self._child.stdout is not None and self._reading.acquire(timeout=1.0):
+            self._child.stdout.close()
+            self._reading.release()
+
+    def _drain_stderr(self) -> None:
+        assert self._child.stderr is not None  # noqa: S101
+        while part := self._child.stderr.read(4096):
+            self._tail.add(part)
+
+
+class Connections:
+    """The connections of one netlab process to its hosts, each registered before it is used.
+
+    Pass the same object to every ``Agent.open(…, connections=…)``. ``close()`` then ends every wait
+    on a host, in any thread and at any stage: the lookup of a name, a login, an ssh-agent, a file
+    transfer, a greeting, a request to an agent. Each call that waits raises ``HostGone`` within a
+    fraction of a second. A connection that is registered later is closed at once, and ``add``
+    raises ``HostGone``.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._transports: weakref.WeakSet[Transport] = weakref.WeakSet()
+        self._closed = False
+
+    def add(self, transport: Transport) -> None:
+        """Register a connection before its first use; HostGone after ``close``."""
+        with self._lock:
+            if not self._closed:
+                self._transports.add(transport)
+                return
+        transport.close()
+        raise HostGone("the run is ending")
+
+    def close(self) -> None:
+        """Close all connections without waiting for a host. Any thread may call it repeatedly."""
+        with self._lock:
+            self._closed = True
+            transports = list(self._transports)
+        for transport in transports:
+            transport.close()
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeen:
+    """Attributes of a file on a host, without following a link."""
+
+    mode: int
+    """Type and permissions, as in stat(2); 0 if the host does not report them."""
+    uid: int | None
+    """Its owner; ``None`` if the host does not report it."""
+    size_bytes: int
+    changed_s: int | None = None
+    """Time of the last change in seconds since 1970; ``None`` if it is not reported."""
+
+
+class HostFiles(Protocol):
+    """Files of a host. OSError if the host refuses an operation, HostError if the access fails."""
+
+    def seen(self, path: str) -> FileSeen:
+        """A file's type, owner and size; OSError if it does not exist."""
+
+    def make_folder(self, path: str) -> None:
+        """Create one folder, mode 0700; OSError if the path exists."""
+
+    def remove_folder(self, path: str) -> None:
+        """Remove an empty folder."""
+
+    def read(self, path: str, size_bytes: int) -> bytes:
+        """Content of a file of ``size_bytes``; a login's output may precede and follow it."""
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a new file."""
+
+    def allow_start(self, path: str) -> None:
+        """Set mode 0700."""
+
+    def rename(self, path: str, new: str) -> None:
+        """Rename, replacing an existing file; in one step if the host can."""
+
+    def remove(self, path: str) -> None:
+        """Remove one file."""
+
+    def touch(self, path: str) -> None:
+        """Set the time of the last change to now, which marks the file as in use."""
+
+    def older(self, folder: str, days: int) -> list[str]:
+        """Names of the files that were not changed for this number of days."""

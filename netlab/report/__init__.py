@@ -288,7 +288,7 @@ def report_of(
     """
     from netlab.findings.analysis import load, load_cells
     from netlab.report.language import wording_in
-    from netlab.results.arrow.large_run import is_large
+    from netlab.results.arrow.run_parts import is_large
 
     wording = wording_in(language)
     if not cells and is_large(folder):

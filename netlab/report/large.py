@@ -27,7 +27,7 @@ from netlab.report.page.plain import large_page
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell, TableLine
 from netlab.report.text.summary import all_findings, leading
 from netlab.report.write import latex, text, utf8, write_files
-from netlab.results.arrow.large_run import LARGE_TRIALS, CellFigures, LargeRun, large_run
+from netlab.results.arrow.run_parts import LARGE_TRIALS, CellFigures, LargeRun, large_run
 from netlab.results.labels import figure, setting, setting_name, setting_value
 from netlab.results.quantities import Quantity, figure_columns
 from netlab.store.plan import Plan, PlannedCell

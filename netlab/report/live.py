@@ -19,7 +19,7 @@ from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
 from netlab.report.language import wording_in
-from netlab.results.arrow.large_run import is_large
+from netlab.results.arrow.run_parts import is_large
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error, read_inside, write_inside

@@ -25,7 +25,7 @@ from netlab.errors import (
 )
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import LockOwner, lock_host
+from netlab.remote.routes import LockOwner, lock_host
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.runner.places import ThisProcess, TrialPlace
 from netlab.runner.trial_faults import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence, KeepTraceback

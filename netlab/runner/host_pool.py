@@ -14,7 +14,7 @@ from netlab.experiment.hosts import Host, Inventory, Match, kept_busy
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import LockOwner, same_host
+from netlab.remote.routes import LockOwner, same_host
 from netlab.runner.ending import AT_ONCE, DaemonExecutor, shielded
 from netlab.runner.host_agents import HostAgents
 from netlab.runner.leftovers import HostLeftovers, leftovers_of

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from netlab.errors import HostError, ProbeError
 from netlab.remote.agent import Agent
-from netlab.remote.programs.undo_log import Leftover, Leftovers, leftovers
+from netlab.remote.programs import Leftover, Leftovers, leftovers
 from netlab.runner.ending import AT_ONCE, DaemonExecutor, shielded
 from netlab.store.run_folder import RunFolder
 from netlab.terminal import excerpt

@@ -22,7 +22,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
-from netlab.remote.connections import Connections
+from netlab.remote.transport import Connections
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.trial.record import Record
 

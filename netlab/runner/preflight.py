@@ -42,9 +42,15 @@ from netlab.measurement.ends import Ends
 from netlab.measurement.limit_search import Limit, SizeTry, find_limit
 from netlab.measurement.payload_search import DOUBTS, Direction, whole_messages
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import same_host
-from netlab.remote.pending import Pending
-from netlab.remote.routes import PACKETS, RouteEnd, check_counters, check_route, interface_of
+from netlab.remote.answers import Pending
+from netlab.remote.routes import (
+    PACKETS,
+    RouteEnd,
+    check_counters,
+    check_route,
+    interface_of,
+    same_host,
+)
 
 USUAL_MTU_BYTES = (1500, 1504, 1450, 1400, 1492, 1420, 1476, 1480, 1280, 4470, 9000)
 """MTUs that are tried first, such as those of Ethernet (also with a tag), VXLAN, PPPoE, WireGuard

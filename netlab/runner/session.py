@@ -35,8 +35,8 @@ from netlab.experiment.variants import Variants, changes_mtu, chosen
 from netlab.kinds import Stream
 from netlab.measurement.ends import CommonWindow, Participant, common_window, is_common
 from netlab.measurement.variants import NOT_REACHED, HostStates
-from netlab.remote.host_lock import LockOwner
-from netlab.results.arrow.background import BackgroundSegments, segments_made
+from netlab.remote.routes import LockOwner
+from netlab.results.arrow.segment_writer import BackgroundSegments, segments_made
 from netlab.runner.due_trials import (
     RepeatRule,
     Work,

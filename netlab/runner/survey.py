@@ -27,9 +27,8 @@ from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import LockOwner, lock_host
-from netlab.remote.programs.undo_log import Leftover, Undone, leftovers, undo
-from netlab.remote.routes import interface_of, plain_addresses, prefix_of
+from netlab.remote.programs import Leftover, Undone, leftovers, undo
+from netlab.remote.routes import LockOwner, interface_of, lock_host, plain_addresses, prefix_of
 from netlab.runner.ask_hosts import in_a_sentence
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.runner.leftovers import command_of, is_reachable, since

@@ -22,7 +22,7 @@ from netlab.experiment.hosts import EndName, Host, HostPair
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ROWS, Connect, RoundTrip
 from netlab.measurement.ends import address_of, connected_as_set
-from netlab.remote.pending import ADVICE
+from netlab.remote.answers import ADVICE
 from netlab.runner.preflight import Preflight
 from netlab.store.files import write_private
 from netlab.store.run_folder import RunFolder

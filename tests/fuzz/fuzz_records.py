@@ -7,10 +7,8 @@ request it is an answer to.
 from __future__ import annotations
 
 from netlab.measurement.ends import prefixed
-from netlab.remote.answers import Answers
-from netlab.remote.pending import fault_in
-from netlab.remote.programs.undo_log import _leftover, in_order
-from netlab.remote.protocol import RecordReader
+from netlab.remote.answers import Answers, RecordReader, fault_in
+from netlab.remote.programs import _leftover, in_order
 from netlab.results.value_types import misfit
 from netlab.runner.leftovers import _warning
 from netlab.terminal import printable

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netlab.remote.local import LocalTransport
-from netlab.remote.transport import Process
+from netlab.remote.transport import LocalTransport, Process
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run

@@ -18,8 +18,7 @@ from fake_agent import Ended, FakeAgent
 from netlab import clock
 from netlab.experiment.hosts import Host
 from netlab.remote import agent as room
-from netlab.remote.agent import Agent
-from netlab.remote.upkeep.heartbeats import Beat
+from netlab.remote.agent import Agent, Beat
 from netlab.version import VERSION
 
 

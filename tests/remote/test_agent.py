@@ -21,9 +21,9 @@ from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import LockOwner, lock_host, same_host
-from netlab.remote.local import LocalTransport
-from netlab.remote.pending import Pending
+from netlab.remote.answers import Pending
+from netlab.remote.routes import LockOwner, lock_host, same_host
+from netlab.remote.transport import LocalTransport
 from netlab.version import VERSION
 
 __all__ = ["played"]

@@ -21,11 +21,9 @@ from sshd import Site, host_at, needs_sshd, site, until
 
 from netlab.errors import HostGone
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.remote import deploy
-from netlab.remote.agent import Agent
-from netlab.remote.connect import connect
-from netlab.remote.connections import Connections
-from netlab.remote.login import login
+from netlab.remote import deploy, login
+from netlab.remote.agent import Agent, connect
+from netlab.remote.transport import Connections
 
 __all__ = ["site"]
 

@@ -9,9 +9,9 @@ import pytest
 
 from netlab.errors import HostError
 from netlab.experiment.hosts import Host
-from netlab.remote import deploy, system
+from netlab.remote import deploy
+from netlab.remote.deploy import Platform
 from netlab.remote.ssh import Answer, SshTransport
-from netlab.remote.system import Platform
 
 
 def host(os: str = "L") -> Host:
@@ -45,8 +45,8 @@ def test_the_system_of_a_host_is_recognised_by_its_answer_to_uname(
     output: bytes, platform: Platform
 ) -> None:
     transport, commands = answering(output)
-    assert system.ask(host(), transport) == platform
-    assert commands == [system.UNAME]
+    assert deploy.ask(host(), transport) == platform
+    assert commands == [deploy.UNAME]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_an_unknown_system_is_refused_with_a_quote_of_its_answer(
 ) -> None:
     transport, _ = answering(output, stderr)
     with pytest.raises(HostError, match=r"^far: unknown system") as raised:
-        system.ask(host(), transport)
+        deploy.ask(host(), transport)
     assert quote in str(raised.value)
 
 

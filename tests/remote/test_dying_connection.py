@@ -17,10 +17,8 @@ from stalling_ssh_server import StallingServer
 
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.remote import ssh
-from netlab.remote.login import reach
-from netlab.remote.login.chain import Chain
-from netlab.remote.login.ssh_config import endpoint
+from netlab.remote import login, ssh
+from netlab.remote.keys import Chain, endpoint
 from netlab.remote.ssh import SshTransport
 from netlab.runner.ask_hosts import asking
 from netlab.runner.survey import inspect
@@ -83,7 +81,7 @@ def test_a_jump_host_that_refuses_with_invalid_text_is_named(refusing: StallingS
     place = endpoint("last", SshTarget("192.0.2.1", "ada", 22))
     jump = "the jump host gate", transport._chain.connections[-1]
     with pytest.raises(HostError, match=r"^last: the jump host gate does not forward to 192\.0"):
-        reach.way_to(place, jump, Chain("last"))
+        login.way_to(place, jump, Chain("last"))
     transport.close()
 
 

@@ -15,10 +15,10 @@ import sshd
 from sshd import Site, Sshd, cached, host_at, site
 
 from netlab.build.binaries import local_probe
-from netlab.remote import deploy, first_look, system
+from netlab.remote import deploy
 from netlab.remote.agent import Agent
-from netlab.remote.first_look import FirstLook
-from netlab.remote.host_files import FileSeen
+from netlab.remote.deploy import FirstLook
+from netlab.remote.transport import FileSeen
 
 __all__ = ["site"]
 
@@ -36,7 +36,7 @@ PATH = f"{FOLDER}/netprobe-{'0' * 16}"
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commands and subsystems that begin on channels, in their order; a busy machine is waited
     for."""
-    monkeypatch.setattr(first_look, "LOOK_S", 60.0)
+    monkeypatch.setattr(deploy, "LOOK_S", 60.0)
     requests: list[str] = []
     command, subsystem = paramiko.Channel.exec_command, paramiko.Channel.invoke_subsystem
 
@@ -109,7 +109,7 @@ def test_every_posix_shell_opens_the_agent_with_one_command(
 def test_a_host_that_does_not_answer_the_combined_first_command_is_asked_step_by_step(
     site: Site, asked: list[str], monkeypatch: pytest.MonkeyPatch, login: str
 ) -> None:
-    monkeypatch.setattr(first_look, "LOOK_S", 0.5)
+    monkeypatch.setattr(deploy, "LOOK_S", 0.5)
     server = site.server()
     server.says(at_first=f'case "$SSH_ORIGINAL_COMMAND" in sh) {login};; esac')
     opened(server)
@@ -142,7 +142,7 @@ def test_the_combined_first_command_is_not_sent_to_a_windows_host(
 ) -> None:
     host = host_at(site.server())
     object.__setattr__(host, "os", "W")
-    assert first_look.first_look(host, None, FOLDER, 1) is None  # type: ignore[arg-type]
+    assert deploy.first_look(host, None, FOLDER, 1) is None  # type: ignore[arg-type]
     assert asked == []
 
 
@@ -157,7 +157,7 @@ def seen(
     folder = folder or FileSeen(0o040700, 7, 4096)
     file = file or FileSeen(0o100700, 7, len(BINARY))
     return FirstLook(
-        platform=system.Platform("L", "x86_64"),
+        platform=deploy.Platform("L", "x86_64"),
         user_id=7,
         folder=FOLDER,
         files={FOLDER: folder, PATH: file},

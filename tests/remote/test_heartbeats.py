@@ -10,8 +10,8 @@ import pytest
 from advanced_clock import AdvancedClock, clock_by_hand
 
 from netlab import clock
-from netlab.remote.upkeep import heartbeats
-from netlab.remote.upkeep.heartbeats import TICK_S, Heartbeats
+from netlab.remote import agent
+from netlab.remote.agent import TICK_S, Heartbeats
 
 __all__ = ["clock_by_hand"]
 
@@ -25,7 +25,7 @@ def beating_threads() -> int:
 @pytest.fixture(autouse=True)
 def own_thread(clock_by_hand: AdvancedClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The thread has a name of its own, and ends with the test."""
-    monkeypatch.setattr(heartbeats, "THREAD", "heartbeats-test")
+    monkeypatch.setattr(agent, "THREAD", "heartbeats-test")
     yield
     assert beating_threads() == 0
 

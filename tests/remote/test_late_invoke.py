@@ -11,7 +11,7 @@ pytestmark = pytest.mark.lab
 
 BEGIN = """\
 import sys
-from netlab.remote.late_invoke import import_paramiko
+from netlab.remote.agent import import_paramiko
 import_paramiko()
 import paramiko
 """

@@ -13,10 +13,9 @@ import pytest
 
 from netlab.errors import HostError, HostKeyError
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.remote.connect import connect
-from netlab.remote.login import login, reach
-from netlab.remote.login.host_keys import HostKeys
-from netlab.remote.login.ssh_config import Endpoint, endpoint
+from netlab.remote import login
+from netlab.remote.agent import connect
+from netlab.remote.keys import Endpoint, HostKeys, endpoint
 
 
 @pytest.fixture
@@ -242,7 +241,7 @@ def test_a_server_that_does_not_speak_ssh_is_named(
 def test_a_server_that_sends_no_ssh_greeting_is_given_up(
     ssh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "CONNECT_S", 1.0)
+    monkeypatch.setattr(login, "CONNECT_S", 1.0)
     with server(None) as port, pytest.raises(HostError, match=r"sends no SSH greeting for 1 s"):
         connect(at(port))
 

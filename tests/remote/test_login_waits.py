@@ -16,11 +16,8 @@ from sshd import make_key
 
 from netlab.errors import HostError
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.remote import ssh
-from netlab.remote.login import login, reach
-from netlab.remote.login.chain import Chain, in_words
-from netlab.remote.login.ssh_config import Endpoint, endpoint
-from netlab.remote.login.user_keys import KeyAgent
+from netlab.remote import login, ssh
+from netlab.remote.keys import Chain, Endpoint, KeyAgent, endpoint, in_words
 from netlab.remote.ssh import SshTransport
 
 pytestmark = pytest.mark.lab
@@ -128,10 +125,10 @@ def test_an_address_of_an_unsupported_family_is_skipped(
     for order in (1, -1):
         addresses = [(UNKNOWN_FAMILY, address), (socket.AF_INET, address)][::order]
         monkeypatch.setattr(socket, "getaddrinfo", ways(*addresses))
-        assert reach.way_to(place, None, chain).getpeername() == address
+        assert login.way_to(place, None, chain).getpeername() == address
     monkeypatch.setattr(socket, "getaddrinfo", ways((UNKNOWN_FAMILY, address)))
     with pytest.raises(HostError, match=r"cannot reach 127\.0\.0\.1 port \d+: Address family not"):
-        reach.way_to(place, None, chain)
+        login.way_to(place, None, chain)
     chain.close()
 
 
@@ -144,7 +141,7 @@ def test_addresses_of_a_host_are_tried_in_the_order_of_the_system(
         monkeypatch.setattr(
             socket, "getaddrinfo", ways((socket.AF_INET, best), (socket.AF_INET, second_address))
         )
-        assert reach.way_to(place, None, chain).getpeername() == best
+        assert login.way_to(place, None, chain).getpeername() == best
     chain.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.remote.protocol import LINE_MOST_BYTES, RecordReader, decimal, request_line
+from netlab.remote.answers import LINE_MOST_BYTES, RecordReader, decimal, request_line
 
 RECORD: dict[str, Any] = {"type": "hello", "id": "1", "os": "linux"}
 LINE = json.dumps(RECORD, separators=(",", ":")).encode()

@@ -18,9 +18,8 @@ from netlab.errors import HostGone, ProbeError
 from netlab.experiment.hosts import Host
 from netlab.remote.agent import Agent
 from netlab.remote.answers import TEST_RECORDS_AT_ONCE, Answers
-from netlab.remote.local import LocalTransport
-from netlab.remote.programs.to_end import run_to_end
-from netlab.remote.programs.undo_log import Leftover, guard, in_order, leftovers, undo
+from netlab.remote.programs import Leftover, guard, in_order, leftovers, run_to_end, undo
+from netlab.remote.transport import LocalTransport
 
 __all__ = ["netprobe", "notes", "played"]
 
@@ -129,7 +128,7 @@ def test_an_undo_command_that_fails_stays_in_the_undo_log(
 def test_an_undo_command_without_an_answer_in_time_is_ended_and_can_be_tried_again(
     opened: Opener, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netlab.remote.programs.program.ENDS_S", 0.2)
+    monkeypatch.setattr("netlab.remote.programs.ENDS_S", 0.2)
     agent = opened()
     entry = guard(agent, ("sh", "-c", f"[ -e '{notes.state}/go' ] || sleep 60"), 20.0)
     with pytest.raises(ProbeError) as caught:

@@ -17,11 +17,11 @@ from sshd import Sshd, make_key, needs_sshd, public
 
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import agent as probe
-from netlab.remote import deploy, system
+from netlab.remote import deploy
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import same_host
+from netlab.remote.deploy import Platform, Shell
+from netlab.remote.routes import same_host
 from netlab.remote.ssh import Answer, SshTransport
-from netlab.remote.system import Platform, Shell
 from netlab.runner.survey import inspect
 from netlab.version import VERSION
 
@@ -99,30 +99,30 @@ def answering(answers: dict[tuple[str, ...], bytes]) -> tuple[SshTransport, list
 @pytest.mark.parametrize("shell", list(Shell))
 @pytest.mark.parametrize("banner", [b"", b"Unauthorised use of %OS% is forbidden\r\n"])
 def test_windows_and_its_shell_are_recognised_by_one_answer(shell: Shell, banner: bytes) -> None:
-    transport, commands = answering({system.ECHO: banner + SAID[shell]})
-    assert system.ask(host(), transport) == Platform("W", "x86_64", shell)
-    assert commands == [system.ECHO]
+    transport, commands = answering({deploy.ECHO: banner + SAID[shell]})
+    assert deploy.ask(host(), transport) == Platform("W", "x86_64", shell)
+    assert commands == [deploy.ECHO]
 
 
 def test_a_windows_host_on_arm_is_recognised() -> None:
-    transport, _ = answering({system.ECHO: SAID[Shell.CMD].replace(b"AMD64", b"ARM64", 1)})
-    assert system.ask(host(), transport) == Platform("W", "aarch64", Shell.CMD)
+    transport, _ = answering({deploy.ECHO: SAID[Shell.CMD].replace(b"AMD64", b"ARM64", 1)})
+    assert deploy.ask(host(), transport) == Platform("W", "aarch64", Shell.CMD)
 
 
 def test_the_operating_system_of_a_host_is_recognised_although_the_inventory_is_wrong() -> None:
     posix = SAID[Shell.POSIX].replace(b"Windows_NT AMD64", b"")
-    transport, commands = answering({system.ECHO: posix, system.UNAME: b"Linux x86_64\n"})
-    assert system.ask(host(), transport) == Platform("L", "x86_64")
-    assert commands == [system.ECHO, system.UNAME]
-    transport, commands = answering({system.ECHO: SAID[Shell.CMD]})
-    assert system.ask(host("L"), transport).os == "W"
-    assert commands == [system.UNAME, system.ECHO]
+    transport, commands = answering({deploy.ECHO: posix, deploy.UNAME: b"Linux x86_64\n"})
+    assert deploy.ask(host(), transport) == Platform("L", "x86_64")
+    assert commands == [deploy.ECHO, deploy.UNAME]
+    transport, commands = answering({deploy.ECHO: SAID[Shell.CMD]})
+    assert deploy.ask(host("L"), transport).os == "W"
+    assert commands == [deploy.UNAME, deploy.ECHO]
 
 
 def test_programs_of_git_on_windows_are_not_taken_for_a_posix_shell() -> None:
     uname = b"MINGW64_NT-10.0-19045 x86_64\n"
-    transport, _ = answering({system.ECHO: SAID[Shell.CMD], system.UNAME: uname})
-    assert system.ask(host("L"), transport) == Platform("W", "x86_64", Shell.CMD)
+    transport, _ = answering({deploy.ECHO: SAID[Shell.CMD], deploy.UNAME: uname})
+    assert deploy.ask(host("L"), transport) == Platform("W", "x86_64", Shell.CMD)
 
 
 @pytest.mark.parametrize(

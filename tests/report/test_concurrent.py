@@ -16,8 +16,7 @@ from made_grids import trial_of
 
 from netlab.build.binaries import local_probe
 from netlab.findings.analysis import load
-from netlab.remote.local import LocalTransport
-from netlab.remote.transport import Process
+from netlab.remote.transport import LocalTransport, Process
 from netlab.report.sections import parts_of
 from netlab.report.sections.trial_times import (
     DRIFTED,

@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 from folders import ROOT
 
-from netlab.remote.local import LocalProcess
+from netlab.remote.transport import LocalProcess
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run

@@ -23,7 +23,7 @@ from netlab.experiment.hosts import Inventory
 from netlab.findings.analysis import Analysis, load
 from netlab.lab import network, programs, state
 from netlab.lab.plan import LabOptions, LabPlan
-from netlab.remote.connect import connect
+from netlab.remote.agent import connect
 from netlab.remote.ssh import SshTransport
 
 needs_a_lab = [pytest.mark.needs("lab")]

@@ -21,8 +21,7 @@ from netlab.kinds import PayloadSearch, TestSettings
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
-from netlab.remote.local import LocalTransport
-from netlab.remote.transport import Process
+from netlab.remote.transport import LocalTransport, Process
 from netlab.trial.record import Record, Status, to_json
 
 needs_namespaces = [pytest.mark.needs("namespaces")]

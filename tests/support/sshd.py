@@ -21,7 +21,7 @@ from ports import own_port
 
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import deploy
-from netlab.remote.connect import connect
+from netlab.remote.agent import connect
 
 SSHD = shutil.which("sshd", path=SYSTEM_PATH)
 KEYGEN = shutil.which("ssh-keygen", path=SYSTEM_PATH)

@@ -16,8 +16,7 @@ from netlab.build.binaries import local_probe
 from netlab.experiment.hosts import Host
 from netlab.remote import routes
 from netlab.remote.agent import Agent
-from netlab.remote.local import LocalTransport
-from netlab.remote.transport import Process
+from netlab.remote.transport import LocalTransport, Process
 from netlab.runner import preflight
 from netlab.runner.survey import InspectedHost, inspect
 

@@ -161,7 +161,7 @@ class Farm:
         yield ProbePlace(ARGV, self.binary, ARGV[0])
 
     def connect(self, host: Host, *_: object) -> SimulatedTransport:
-        """A connection to a host, in the place of ``netlab.remote.connect.connect``."""
+        """A connection to a host, in the place of ``netlab.remote.agent.connect``."""
         number = sum(host.name.encode()) % len(self.sockets)
         return SimulatedTransport(self.sockets[number], host)
 

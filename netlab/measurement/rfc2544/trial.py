@@ -59,7 +59,7 @@ from netlab.measurement.ends import (
     so_far,
 )
 from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
-from netlab.remote.protocol import decimal
+from netlab.remote.answers import decimal
 from netlab.trial.host_counters import Watched
 from netlab.trial.record import REASONS, Value, reason_of
 

@@ -35,8 +35,7 @@ from netlab.measurement.conversation import (
 from netlab.measurement.ends import CommonWindow, Ends, OnGoodput, prefixed, so_far
 from netlab.measurement.round_trips.round_trip import Exchange, exchange_of
 from netlab.measurement.stream import flow_values, flows_of
-from netlab.remote.protocol import decimal
-from netlab.remote.upkeep.clock import ClockOffset
+from netlab.remote.answers import ClockOffset, decimal
 from netlab.trial.record import Value
 
 AHEAD_S = 0.5

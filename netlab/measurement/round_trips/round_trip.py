@@ -51,8 +51,8 @@ from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so
 from netlab.measurement.round_trips.stack_times import stack_times_ns, stack_values
 from netlab.measurement.tool_engine import free_ports
 from netlab.remote.agent import Agent
-from netlab.remote.programs.program import Program
-from netlab.remote.protocol import decimal
+from netlab.remote.answers import decimal
+from netlab.remote.programs import Program
 from netlab.terminal import excerpt
 from netlab.trial.record import Value
 

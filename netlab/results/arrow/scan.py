@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.errors import UsageError
 from netlab.interpreter import without_collector
-from netlab.results.arrow.part_tables import RUN, rest_of, tests_in
-from netlab.results.arrow.run_parts import RunParts, parts_of
+from netlab.results.arrow.run_parts import RUN, RunParts, parts_of, rest_of, tests_in
 from netlab.results.columns import columns_of
 from netlab.store.reader import is_run_folder
 from netlab.store.segments import FOLDER, Private

@@ -1,24 +1,31 @@
-"""Compaction: closed parts of a run's journal become segments, which are read faster.
+"""Compaction: closed parts of a run's journal become segments, Parquet files that are read faster.
 
-A segment is a Parquet file beside the journal (``netlab.store.segments``); it has the columns of
-the run's table. The journal stays as it is. Without pyarrow, nothing is written.
+A process of its own makes them, with the lowest priority; it may outlast the command that started
+it, and nothing waits for it. It has a lock of its own: segments cover only whole lines of the
+journal, which nobody changes.
 """
 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from netlab.errors import LockedError
 from netlab.experiment.matrix import STEAL
-from netlab.results.arrow.arrow_columns import Columns
+from netlab.interpreter import with_this_netlab
 from netlab.results.columns import columns_of
-from netlab.results.rows import percentiles, row_of
+from netlab.results.rows import column_of, percentiles, row_of, text_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import names_below, remove_below, write_private
 from netlab.store.journal import (
@@ -47,6 +54,150 @@ from netlab.store.segments import (
 from netlab.trial.column import Dtype
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import Record, as_number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Columns:
+    """Rows that are collected column by column, which takes less memory than row by row."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._columns: dict[str, list[Any]] = {}
+        self._of_names: dict[tuple[str, ...], list[list[Any]]] = {}
+        """The columns of rows with these names, because many rows have the same names."""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row; absent names are NULL."""
+        names = tuple(row)
+        columns = self._of_names.get(names)
+        if columns is None:
+            columns = [self._columns.setdefault(name, []) for name in names]
+            self._of_names[names] = columns
+        for column, value in zip(columns, row.values(), strict=True):
+            if len(column) < self.rows:
+                column.extend([None] * (self.rows - len(column)))
+            # A series becomes text now, because its numbers take more memory.
+            column.append(text_of(value) if type(value) is list else value)
+        self.rows += 1
+
+    def table(self, always: Collection[str], own: Mapping[str, Dtype]) -> pa.Table:
+        """The rows as a table: the columns ``always``, the others, sorted by name, and ``own``.
+
+        ``own``: columns that the run's table does not have, and their types.
+        """
+        import pyarrow as pa
+
+        extra = sorted(self._columns.keys() - {*always, *own})
+        for column in self._columns.values():
+            column.extend([None] * (self.rows - len(column)))
+        nothing = [None] * self.rows
+        arrays = {}
+        for name in (*always, *extra):
+            dtype, values = column_of(self._columns.get(name, nothing), name)
+            arrays[name] = pa.array(values, arrow_type(dtype))
+        for name, dtype in own.items():
+            arrays[name] = pa.array(self._columns.get(name, nothing), arrow_type(dtype))
+        return pa.table(arrays)
+
+
+def arrow_type(dtype: Dtype) -> pa.DataType:
+    """The type of a column in Arrow."""
+    import pyarrow as pa
+
+    types = {
+        "boolean": pa.bool_(),
+        "Int64": pa.int64(),
+        "Float64": pa.float64(),
+        "string": pa.string(),
+    }
+    return types[dtype]
+
+
+LOOK_AFTER = 500
+"""Records after which the size of the journal is looked at again."""
+PATIENCE_S = 3600.0
+"""Time that the process waits for another one that makes segments of the same run."""
+
+
+def segments_made(folder: Path) -> list[str]:
+    """Start the process if the journal of a run has enough lines without a segment.
+
+    Returns a sentence if that fails. The run has ended by then, and its journal is complete.
+    """
+    try:
+        if is_due(folder):
+            _started(folder, LEAST_BYTES, LEAST_LINES)
+    except Exception as error:
+        return [f"{folder}: no segments were made of the journal, which is complete: {error}"]
+    return []
+
+
+class BackgroundSegments:
+    """Starts the process for the run of a session whenever it has written enough for a whole
+    segment.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._records = 0
+        self._journal_bytes = self._size_bytes()
+
+    def on_record(self) -> None:
+        """Count a record that was written; start the process if a segment can be closed."""
+        self._records += 1
+        if self._records % LOOK_AFTER:
+            return
+        size_bytes = self._size_bytes()
+        if size_bytes - self._journal_bytes >= SEGMENT_BYTES or self._records >= SEGMENT_LINES:
+            self._records, self._journal_bytes = 0, size_bytes
+            if self._process is None or self._process.poll() is not None:
+                self._process = _started(self._folder, SEGMENT_BYTES, SEGMENT_LINES)
+
+    def _size_bytes(self) -> int:
+        try:
+            return (self._folder / JOURNAL).stat().st_size
+        except OSError:
+            return 0
+
+
+def _started(folder: Path, least_bytes: int, least_lines: int) -> subprocess.Popen[bytes]:
+    run = folder.resolve()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__, str(run), str(least_bytes), str(least_lines)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=with_this_netlab(),
+        cwd=run.anchor,  # no other folder is kept in use
+        # It lives on when the terminal closes.
+        start_new_session=True,
+        creationflags=getattr(subprocess, "DETACHED_PROCESS", 0)
+        | getattr(subprocess, "IDLE_PRIORITY_CLASS", 0),
+    )
+    # Whoever started a process has to take in its end; this command may end before it.
+    threading.Thread(target=process.wait, daemon=True).start()
+    return process
+
+
+def main() -> None:
+    """Make the segments of the run that the arguments name."""
+    folder, least_bytes, least_lines = sys.argv[1:]
+    with suppress(AttributeError, OSError):  # Windows: the priority is given at the start
+        os.nice(19)
+    compact(
+        Path(folder),
+        least_bytes=int(least_bytes),
+        least_lines=int(least_lines),
+        patience_s=PATIENCE_S,
+    )
+
+
+if __name__ == "__main__":
+    main()
+
 
 SEGMENT_BYTES = 256 << 20
 """A segment is closed when it covers so many bytes of the journal, or so many lines."""

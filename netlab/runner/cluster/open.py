@@ -32,7 +32,7 @@ from netlab.kinds import PayloadSearch
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput, SoFar
 from netlab.remote.agent import SILENCE_S, Agent
-from netlab.remote.connections import Connections
+from netlab.remote.transport import Connections
 from netlab.runner.cluster.relay import (
     Done,
     Opened,

@@ -36,10 +36,8 @@ from netlab.experiment.matrix import NamedMirror
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import CommonWindow, Ends
 from netlab.remote.agent import Agent
-from netlab.remote.answers import PROGRAMS, TESTS
-from netlab.remote.pending import GONE, STREAMING, Pending
+from netlab.remote.answers import GONE, PROGRAMS, STREAMING, TESTS, ClockOffset, Pending
 from netlab.remote.transport import Process
-from netlab.remote.upkeep.clock import ClockOffset
 from netlab.terminal import excerpt
 
 MAILBOX_MOST_BYTES = 8 << 20

@@ -37,8 +37,7 @@ from netlab.experiment.hosts import Host
 from netlab.measurement import engines
 from netlab.measurement.ends import SoFar
 from netlab.remote.agent import Agent
-from netlab.remote.connections import Connections
-from netlab.remote.transport import Process
+from netlab.remote.transport import Connections, Process
 from netlab.runner.cluster.relay import (
     AgentChannel,
     Delivery,

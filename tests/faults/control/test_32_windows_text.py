@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from liars import COUNTED, PACED, LiedTo, lied_to
 from outcomes import OutcomeOf, Seen, injects, outcome_of
 
-from netlab.remote.protocol import RecordReader
+from netlab.remote.answers import RecordReader
 from netlab.trial.record import Status
 
 __all__ = ["bench", "lied_to", "outcome_of"]

@@ -21,7 +21,7 @@ from netlab.findings.finding import Kind
 from netlab.kinds import RoundTrip, Stream, TestSettings
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
-from netlab.remote.local import LocalTransport
+from netlab.remote.transport import LocalTransport
 from netlab.store.plan import PlannedCell
 from netlab.trial.interruptions import Cause, interruptions
 from netlab.trial.record import Record, Status

@@ -16,10 +16,8 @@ from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, host_at, needs_sshd, site, until
 
 from netlab.errors import HostError, HostGone
-from netlab.remote import ssh
-from netlab.remote.agent import Agent
-from netlab.remote.connect import connect
-from netlab.remote.login import reach
+from netlab.remote import login, ssh
+from netlab.remote.agent import Agent, connect
 
 __all__ = ["outcome_of", "site"]
 
@@ -28,7 +26,7 @@ __all__ = ["outcome_of", "site"]
 def test_a_server_that_sends_no_greeting_is_given_up_by_a_deadline(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "CONNECT_S", 0.5)
+    monkeypatch.setattr(login, "CONNECT_S", 0.5)
     server = site.server()
     assert server.process is not None
     server.process.send_signal(signal.SIGSTOP)
@@ -135,7 +133,7 @@ def test_keepalives_notice_a_cable_that_is_pulled_under_an_idle_connection(
     outcome = outcome_of(pull_the_cable)
     # Both waits, once more for the retransmission that finds the end.
     assert outcome["noticed_s"] < 3 * (1 + 1.5)
-    limit_s = reach.KEEPALIVE_S + reach.USER_TIMEOUT_MS / 1000
+    limit_s = login.KEEPALIVE_S + login.USER_TIMEOUT_MS / 1000
     assert limit_s <= 45
     noticed = f"noticed {outcome['noticed_s']:g} s after it, with waits of 1 s and 1.5 s"
     outcome.figure(noticed, n=1)

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sshd import Site, host_at, needs_sshd, site
 
-from netlab.remote.connect import connect
-from netlab.remote.login import login
+from netlab.remote import login
+from netlab.remote.agent import connect
 
 __all__ = ["site"]
 

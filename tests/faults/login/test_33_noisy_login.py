@@ -8,7 +8,7 @@ from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, host_at, needs_sshd, site
 
 from netlab.errors import HostError
-from netlab.remote import system
+from netlab.remote import deploy
 from netlab.remote.agent import Agent
 
 __all__ = ["bench", "outcome_of", "site"]
@@ -63,7 +63,7 @@ def test_lines_that_a_login_prints_are_skipped_and_counted(site: Site) -> None:
 def test_a_login_that_runs_no_commands_is_named(
     site: Site, monkeypatch: pytest.MonkeyPatch, login: str, sentence: str
 ) -> None:
-    monkeypatch.setattr(system, "COMMAND_S", 3.0)
+    monkeypatch.setattr(deploy, "COMMAND_S", 3.0)
     server = site.server()
     (server.folder / "login").write_text(f"#!/bin/sh\n{login}\n")
     with pytest.raises(HostError, match=f"^far: .*{sentence}"):

@@ -10,7 +10,7 @@ from sshd import Site, cached, host_at, needs_sshd, site
 
 from netlab.build.binaries import local_probe
 from netlab.cli import cli
-from netlab.remote import sftp
+from netlab.remote import ssh
 from netlab.remote.agent import Agent
 
 __all__ = ["bench", "outcome_of", "site"]
@@ -28,7 +28,7 @@ exec sleep 60"""
 def test_the_probe_is_copied_once_by_shell_commands_if_the_sftp_server_does_not_answer(
     site: Site, monkeypatch: pytest.MonkeyPatch, to_sftp: str
 ) -> None:
-    monkeypatch.setattr(sftp, "REPLY_S", 0.5)
+    monkeypatch.setattr(ssh, "REPLY_S", 0.5)
     server = site.server()
     server.says(to_sftp=to_sftp)
     messages: list[str] = []
@@ -53,7 +53,7 @@ REPLY_S = 0.5
 
 
 def measure_with_mute_sftp(bench: Bench, site: Site, monkeypatch: pytest.MonkeyPatch) -> Seen:
-    monkeypatch.setattr(sftp, "REPLY_S", REPLY_S)
+    monkeypatch.setattr(ssh, "REPLY_S", REPLY_S)
     server = site.server()
     matrix = str(bench.matrix(PACED, client=at(server), repeats="2", defaults="{duration: 600ms}"))
     stderr: list[str] = []

@@ -15,9 +15,9 @@ from fault_runs import Bench, at, bench, by_status
 from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, cached, host_at, needs_sshd, site
 
-from netlab.remote import sftp
+from netlab.remote import ssh
 from netlab.remote.agent import Agent
-from netlab.remote.sftp import Sftp, SftpBroken
+from netlab.remote.ssh import Sftp, SftpBroken
 
 __all__ = ["bench", "outcome_of", "site"]
 
@@ -102,7 +102,7 @@ def test_random_answers_of_an_sftp_server_raise_only_sftpbroken_or_oserror(
 def test_a_folder_that_an_sftp_server_lists_without_end_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sftp, "ENTRIES_MOST", 50)
+    monkeypatch.setattr(ssh, "ENTRIES_MOST", 50)
     answer = packet(2, struct.pack(">I", 3)) + packet(102, struct.pack(">II", 1, 1) + b"h")
     name = struct.pack(">I", 1) + b"x" + struct.pack(">I", 0) + struct.pack(">I", 0)
     for request in range(2, 100):

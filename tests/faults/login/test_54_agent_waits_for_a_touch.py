@@ -9,8 +9,8 @@ from key_agents import LIST, SIGN, key_agent
 from sshd import Site, host_at, make_key, needs_sshd, public, site
 
 from netlab.errors import HostError
-from netlab.remote.connect import connect
-from netlab.remote.login import login, user_keys
+from netlab.remote import keys, login
+from netlab.remote.agent import connect
 
 __all__ = ["site"]
 
@@ -19,8 +19,8 @@ pytestmark = needs_sshd
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
-    monkeypatch.setattr(user_keys, "AGENT_S", 2.0)
-    monkeypatch.setattr(user_keys, "TOUCH_S", 6.0)
+    monkeypatch.setattr(keys, "AGENT_S", 2.0)
+    monkeypatch.setattr(keys, "TOUCH_S", 6.0)
     monkeypatch.setattr(login, "SAY_S", 1.0)
     monkeypatch.setenv("SSH_AUTH_SOCK", str(site.folder / "agent"))
 

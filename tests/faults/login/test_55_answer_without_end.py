@@ -6,7 +6,7 @@ import pytest
 from sshd import Site, host_at, needs_sshd, site, until
 
 from netlab.errors import HostError
-from netlab.remote import system
+from netlab.remote import deploy
 from netlab.remote.agent import Agent
 
 __all__ = ["site"]
@@ -17,7 +17,7 @@ pytestmark = needs_sshd
 def test_a_command_that_answers_without_end_is_given_up_by_a_deadline_and_quoted(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system, "COMMAND_S", 2.0)
+    monkeypatch.setattr(deploy, "COMMAND_S", 2.0)
     server = site.server()
     server.says(at_first="while :; do echo still here; sleep 0.1; done")
     with pytest.raises(

@@ -15,7 +15,7 @@ from netlab.errors import HostError
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import deploy
 from netlab.remote.agent import Agent
-from netlab.remote.host_files import FileSeen
+from netlab.remote.transport import FileSeen
 
 needs_accounts = pytest.mark.needs("sshd", "root")
 

@@ -10,8 +10,8 @@ from key_agents import SIGN, key_agent
 from sshd import Site, Sshd, host_at, make_key, needs_sshd, site
 
 from netlab.errors import HostError, HostRefused
-from netlab.remote.connect import connect
-from netlab.remote.login import login
+from netlab.remote import login
+from netlab.remote.agent import connect
 
 __all__ = ["site"]
 

@@ -7,7 +7,7 @@ import sshd
 from sshd import Site, alias, needs_sshd, site
 
 from netlab.errors import HostError, HostRefused
-from netlab.remote.connect import connect
+from netlab.remote.agent import connect
 
 __all__ = ["site"]
 

@@ -22,7 +22,7 @@ from netlab.measurement.rfc2544 import throughput_search
 from netlab.measurement.rfc2544 import trial as trial_room
 from netlab.measurement.rfc2544.trial import TrialResult, TrialRunner, line_of
 from netlab.remote.agent import Agent
-from netlab.remote.upkeep.clock import ClockOffset
+from netlab.remote.answers import ClockOffset
 from netlab.trial.record import Status
 
 

@@ -25,7 +25,7 @@ from netlab.experiment.matrix import expand
 from netlab.measurement.ends import Ends
 from netlab.measurement.variants import HostStates
 from netlab.remote.agent import Agent
-from netlab.remote.programs.undo_log import leftovers
+from netlab.remote.programs import leftovers
 
 __all__ = ["load", "notes", "wires"]
 

@@ -28,7 +28,7 @@ from netlab.report.language.wording import Wording
 from netlab.report.large import LargeReport, report_of
 from netlab.report.live import watch
 from netlab.report.text.findings import findings_json
-from netlab.results.arrow import large_run as large_runs
+from netlab.results.arrow import run_parts as large_runs
 from netlab.results.arrow.segment_writer import compact
 from netlab.store.journal_reading import WriterLock
 from netlab.store.status import status_of

@@ -16,7 +16,7 @@ import netlab
 from netlab.cli import cli
 from netlab.errors import UsageError
 from netlab.results.arrow import segment_writer
-from netlab.results.arrow.parquet_export import parquet_export
+from netlab.results.arrow.run_parts import parquet_export
 from netlab.results.arrow.segment_writer import compact
 from netlab.results.run import load
 from netlab.results.value_types import RUN_CHECK

@@ -16,8 +16,8 @@ from netlab.experiment.hosts import Host, Inventory
 from netlab.kinds import Stream
 from netlab.remote import deploy
 from netlab.remote.agent import Agent
-from netlab.remote.host_lock import LockOwner
-from netlab.remote.system import Platform, Shell
+from netlab.remote.deploy import Platform, Shell
+from netlab.remote.routes import LockOwner
 from netlab.runner import host_pool as room
 from netlab.runner.host_agents import HARVEST_S, RETURN_S, HostAgents
 from netlab.runner.host_pool import HostPool

@@ -16,8 +16,7 @@ import sshd
 from sshd import Site, host_at, is_alive, site, until
 
 from netlab.errors import HostError
-from netlab.remote.agent import Agent
-from netlab.remote.connect import connect
+from netlab.remote.agent import Agent, connect
 from netlab.remote.transport import Transport
 from netlab.runner import host_agents
 from netlab.runner.host_agents import Orphans

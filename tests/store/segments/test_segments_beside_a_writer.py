@@ -13,9 +13,13 @@ import pytest
 from draws import chance, drawn
 from made_runs import made_plan, made_record, ticking
 
-from netlab.results.arrow import background, segment_writer
-from netlab.results.arrow.background import BackgroundSegments, segments_made
-from netlab.results.arrow.segment_writer import SEGMENTS_LOCK, compact
+from netlab.results.arrow import segment_writer
+from netlab.results.arrow.segment_writer import (
+    SEGMENTS_LOCK,
+    BackgroundSegments,
+    compact,
+    segments_made,
+)
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal_reading import WriterLock
@@ -103,7 +107,7 @@ def test_journal_segments_are_made_at_the_end_of_a_session_if_the_journal_is_lon
         folder.append(made_record(LL, 1))
     assert segments_made(path) == []
     assert not (path / SEGMENTS_LOCK).exists()  # the journal is short
-    for module in (background, segment_writer):
+    for module in (segment_writer, segment_writer):
         monkeypatch.setattr(module, "LEAST_LINES", 1)
     assert segments_made(path) == []
     wait_until(lambda: covered_bytes(path) == (path / "journal.jsonl").stat().st_size)
@@ -125,8 +129,8 @@ def test_a_long_session_makes_journal_segments_while_the_run_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run"
-    monkeypatch.setattr(background, "LOOK_AFTER", 2)
-    monkeypatch.setattr(background, "SEGMENT_BYTES", 1)
+    monkeypatch.setattr(segment_writer, "LOOK_AFTER", 2)
+    monkeypatch.setattr(segment_writer, "SEGMENT_BYTES", 1)
     with open_run(path) as folder:
         segments = BackgroundSegments(path)
         folder.append(made_record(LL, 1))
@@ -147,7 +151,7 @@ def test_killing_the_process_for_journal_segments_does_not_change_what_is_read_o
         for attempt in range(1, 200):
             folder.append(made_record(LL, 1, attempt=attempt), durable=False)
     before = told(read_checked(path))
-    argv = [sys.executable, "-m", "netlab.results.arrow.background", str(path), "1", "1"]
+    argv = [sys.executable, "-m", "netlab.results.arrow.segment_writer", str(path), "1", "1"]
     for number in range(drawn(few=3, many=30)):
         process = subprocess.Popen(argv)
         time.sleep(chance(number).uniform(0.1, 1.2))

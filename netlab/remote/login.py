@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from paramiko.packet import Packetizer
 from paramiko.ssh_exception import (
     AuthenticationException,
     BadAuthenticationType,
+    ChannelException,
     IncompatiblePeer,
     PartialAuthentication,
 )
@@ -21,14 +23,136 @@ from paramiko.ssh_exception import (
 from netlab.build.binaries import OnEvent
 from netlab.errors import HostError, HostKeyError, HostRefused
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.remote.login import reach, user_keys
-from netlab.remote.login.chain import Chain, Closable, in_words
-from netlab.remote.login.host_keys import HostKeys
-from netlab.remote.login.in_time import in_time
-from netlab.remote.login.reach import way_to, where
-from netlab.remote.login.ssh_config import Endpoint, endpoint
-from netlab.remote.login.user_keys import AgentSilent, KeyAgent, KeyFile, UserKeys
+from netlab.remote import keys
+from netlab.remote.keys import (
+    AgentSilent,
+    Chain,
+    Closable,
+    Endpoint,
+    HostKeys,
+    KeyAgent,
+    KeyFile,
+    UserKeys,
+    endpoint,
+    in_time,
+    in_words,
+)
 from netlab.terminal import excerpt
+
+CONNECT_S = 10.0
+"""Time limit for each of: the lookup of a name, a TCP connection, a server's SSH greeting."""
+USER_TIMEOUT_MS = 30_000
+"""If sent data are not acknowledged for this long, the connection ends (RFC 5482)."""
+KEEPALIVE_S = 5
+"""A keep-alive is sent after the connection was idle for this long."""
+
+FORBIDDEN = 1
+"""SSH_OPEN_ADMINISTRATIVELY_PROHIBITED of RFC 4254."""
+
+Address = tuple[int, int, int, str, Any]
+"""An address as socket.getaddrinfo returns it."""
+
+
+def where(place: Endpoint) -> str:
+    """The place's host and port for sentences."""
+    return f"{place.host} port {place.port}"
+
+
+def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chain: Chain) -> Any:
+    """Open a socket or channel and register it with the chain.
+
+    ``through``: name (for messages) and connection of the last jump host on the way to the place.
+    Raises ConnectionRefusedError, or HostError with a sentence.
+    """
+    if through is not None:
+        return _channel(place, *through, chain)
+    addresses = _addresses(place)
+    give_up = time.monotonic() + CONNECT_S
+    cause: OSError | None = None
+    for number, (family, kind, protocol, _, address) in enumerate(addresses):
+        # The time that is left is divided among the remaining addresses, so that each is tried.
+        share_s = (give_up - time.monotonic()) / (len(addresses) - number)
+        try:
+            connection = socket.socket(family, kind, protocol)
+        except OSError as error:
+            # This machine may lack an address family, such as IPv6 with ipv6.disable=1.
+            cause = cause or error
+            continue
+        chain.hold(connection)
+        try:
+            _tune(connection)
+            connection.settimeout(max(0.001, share_s))
+            connection.connect(address)
+        except OSError as error:
+            chain.drop(connection)
+            chain.check()
+            if not isinstance(cause, ConnectionRefusedError):
+                cause = error
+        else:
+            return connection
+    raise _not_reached(place, cause or OSError("no address"))
+
+
+def _not_reached(place: Endpoint, error: OSError) -> OSError | HostError:
+    if isinstance(error, ConnectionRefusedError):
+        return error
+    if isinstance(error, TimeoutError):
+        return HostError(f"{place.shown}: {where(place)} did not answer in {CONNECT_S:g} s")
+    return HostError(f"{place.shown}: cannot reach {where(place)}: {in_words(error)}")
+
+
+def _tune(connection: socket.socket) -> None:
+    """Set the options of a socket before it connects."""
+    # A request is one small segment: Nagle's algorithm would delay it by 40 ms and more.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name in ("TCP_KEEPIDLE", "TCP_KEEPINTVL"):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), KEEPALIVE_S)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+
+
+def _addresses(place: Endpoint) -> list[Address]:
+    """The addresses of the place's name in the order to try; HostError if there are none."""
+    try:
+        addresses = in_time(
+            lambda: socket.getaddrinfo(place.host, place.port, 0, socket.SOCK_STREAM), CONNECT_S
+        )
+    except TimeoutError:
+        raise HostError(
+            f"{place.shown}: the address of {place.host!r} was not found in {CONNECT_S:g} s"
+        ) from None
+    except (socket.gaierror, UnicodeError) as error:
+        raise HostError(
+            f"{place.shown}: no address for {place.host!r} ({in_words(error)})"
+        ) from None
+    return list(addresses)
+
+
+def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Chain) -> Any:
+    """A channel of a jump host to the place; HostError with the jump host's reason."""
+    address = (place.host, place.port)
+    try:
+        channel = through.open_channel("direct-tcpip", address, ("", 0), timeout=CONNECT_S)
+    except ChannelException as error:
+        if error.code == FORBIDDEN:
+            raise HostRefused(
+                f"{place.shown}: {jump} does not allow forwarding to {where(place)} "
+                f"({error.text}): check AllowTcpForwarding, DisableForwarding and PermitOpen of "
+                "its sshd, and the options of your key in its authorized_keys"
+            ) from None
+        raise HostError(
+            f"{place.shown}: {jump} cannot reach {where(place)} ({error.text})"
+        ) from None
+    except Exception as error:  # any error of paramiko's thread arrives here
+        chain.check()
+        raise HostError(
+            f"{place.shown}: {jump} does not forward to {where(place)}: {in_words(error)}"
+        ) from None
+    chain.hold(channel)
+    return channel
+
 
 LOGIN_S = 20.0
 """Time limit of a key exchange."""
@@ -86,7 +210,7 @@ def log_in(
         name = f"jump host {jump.host}"
         log_in(f"{host_label} ({name})", jump, None, chain, on_event, hop, depth + 1)
         hop = (f"the {name}", chain.connections[-1])
-    keys = _read(
+    host_keys = _read(
         host_label,
         "known_hosts",
         lambda: HostKeys(host_label, place.key_names, host_key, place.known_hosts),
@@ -96,7 +220,7 @@ def log_in(
     files = _read(
         host_label, "its key files", lambda: [KeyFile.read(path) for path in place.identities]
     )
-    chain.connections.append(_Login(place, keys, files, hop, chain, on_event).connection())
+    chain.connections.append(_Login(place, host_keys, files, hop, chain, on_event).connection())
 
 
 def _read(host_label: str, source: str, work: Callable[[], T]) -> T:
@@ -227,10 +351,10 @@ class _Login:
         began = time.monotonic()
         connection = _Connection(way, packetizer_class=_Handshake)
         self._chain.hold(connection)
-        connection.banner_timeout = reach.CONNECT_S
+        connection.banner_timeout = CONNECT_S
         connection.handshake_timeout = LOGIN_S
         # Every server ignores this message (SSH_MSG_IGNORE) after the first key exchange.
-        connection.packetizer.set_keepalive(reach.KEEPALIVE_S, connection.send_ignore)
+        connection.packetizer.set_keepalive(KEEPALIVE_S, connection.send_ignore)
         try:
             options = connection.get_security_options()
             options.key_types = self._keys.algorithms(options.key_types, without=self._wrong)
@@ -253,10 +377,9 @@ class _Login:
         self._chain.check()
         subject = f"{self._place.shown}: {where(self._place)}"
         greeting = connection.remote_version
-        if took_s >= reach.CONNECT_S and not greeting:
+        if took_s >= CONNECT_S and not greeting:
             return HostError(
-                f"{subject} accepts the connection, but sends no SSH greeting for "
-                f"{reach.CONNECT_S:g} s"
+                f"{subject} accepts the connection, but sends no SSH greeting for {CONNECT_S:g} s"
             )
         if took_s >= LOGIN_S:
             return HostError(
@@ -269,13 +392,13 @@ class _Login:
         """Log in with the agent's keys and the key files; HostRefused if none is accepted."""
         place = self._place
         key_names: list[str] = []
-        keys = UserKeys(place, self._files, self._chain)
-        hints = keys.hints
+        user_keys = UserKeys(place, self._files, self._chain)
+        hints = user_keys.hints
         try:
-            for name, key in keys:
+            for name, key in user_keys:
                 key_names.append(name)
                 try:
-                    self._offer(connection, key, keys.agent)
+                    self._offer(connection, key, user_keys.agent)
                     return connection
                 except PartialAuthentication:
                     hints.append("it requires more than a key")
@@ -302,7 +425,7 @@ class _Login:
             self._chain.drop(connection)
             raise
         finally:
-            keys.agent.close()
+            user_keys.agent.close()
         self._chain.drop(connection)
         self._chain.check()
         raise HostRefused(
@@ -336,9 +459,9 @@ class _Login:
                 has_notified = True
                 self._on_event(
                     f"{place.shown}: ssh-agent has not signed yet; its key may wait for a touch, "
-                    f"or for an answer to a dialog ({user_keys.TOUCH_S:g} s at most)"
+                    f"or for an answer to a dialog ({keys.TOUCH_S:g} s at most)"
                 )
-            if now - asked_at > user_keys.TOUCH_S:
+            if now - asked_at > keys.TOUCH_S:
                 raise _not_signed(place)
         if connection.is_authenticated():
             return
@@ -358,7 +481,7 @@ def _ended(place: Endpoint, cause: Exception) -> str:
 
 def _not_signed(place: Endpoint) -> HostError:
     return HostError(
-        f"{place.shown}: ssh-agent did not sign the login in {user_keys.TOUCH_S:g} s; "
+        f"{place.shown}: ssh-agent did not sign the login in {keys.TOUCH_S:g} s; "
         "does its key wait for a touch, or for a dialog? Answer it, or name another key "
         "with `identity:`"
     )

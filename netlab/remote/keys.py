@@ -1,0 +1,609 @@
+"""What a login needs: its endpoint in ~/.ssh/config, the host's known keys, and the user's keys."""
+
+from __future__ import annotations
+
+import base64
+import getpass
+import hashlib
+import os
+import queue
+import re
+import shlex
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import paramiko
+from paramiko.agent import AgentSSH, get_agent_connection
+from paramiko.ssh_exception import PasswordRequiredException, SSHException
+
+from netlab.errors import HostError, HostGone, HostKeyError, UnknownHostKey
+from netlab.experiment.hosts import SshTarget, parse_ssh
+from netlab.terminal import excerpt
+
+T = TypeVar("T")
+
+
+def in_time(work: Callable[[], T], seconds: float) -> T:
+    """Call ``work``; returns its result or raises its error. TimeoutError if it takes longer.
+
+    ``work`` runs in its own daemon thread, which does not delay the end of the program.
+    """
+    outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            outcome.put((work(), None))
+        except BaseException as error:
+            outcome.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        value, error = outcome.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]
+
+
+WORDS_CHARACTERS = 200
+"""Length to which the text of an error is cut in a sentence."""
+
+
+class Closable(Protocol):
+    """A socket, a channel, an SSH connection."""
+
+    def close(self) -> object:
+        """Close it."""
+
+
+class Chain:
+    """Connections through jump hosts to a host, and everything that is open while they are made.
+
+    Each item is registered before its use, so that ``close``, from any thread, ends every wait.
+    """
+
+    def __init__(self, host_label: str) -> None:
+        self._shown = host_label
+        self._lock = threading.Lock()
+        self._held: list[Closable] = []
+        self._closed = threading.Event()
+        self.connections: list[paramiko.Transport] = []
+        """Logged-in connections in their order; the last one is to the host itself."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed.is_set()
+
+    def hold(self, item: Closable) -> None:
+        """Register an item before its use; HostGone if the chain is closed."""
+        with self._lock:
+            if not self.closed:
+                self._held.append(item)
+                return
+        end(item)
+        self.check()
+
+    def drop(self, item: Closable) -> None:
+        """Close an item that is no longer needed."""
+        with self._lock:
+            self._held = [member for member in self._held if member is not item]
+        end(item)
+
+    def pause(self, seconds: float) -> None:
+        """Sleep; HostGone if the chain is closed meanwhile."""
+        self._closed.wait(seconds)
+        self.check()
+
+    def check(self) -> None:
+        """Raise HostGone if the chain is closed."""
+        if self.closed:
+            raise HostGone(f"{self._shown}: the connection was closed")
+
+    def close(self) -> None:
+        """Close everything without waiting for any host. Safe to call again."""
+        with self._lock:
+            self._closed.set()
+            items, self._held = self._held, []
+        # Close the first socket first, so that closing the rest does not wait until data are sent.
+        for item in items:
+            end(item)
+
+
+def end(item: Closable) -> None:
+    """Close an item and wake the threads that wait on it."""
+    if isinstance(item, socket.socket):
+        # Closing alone does not wake a thread that reads.
+        with suppress(OSError):
+            item.shutdown(socket.SHUT_RDWR)
+    with suppress(paramiko.SSHException, EOFError, OSError):
+        item.close()
+
+
+def in_words(error: BaseException) -> str:
+    """An error as one line: the system's text, else the exception's text, else its type."""
+    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return excerpt(words, WORDS_CHARACTERS)
+
+
+DEFAULT_IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa")
+SYSTEM_KNOWN_HOSTS = (Path("/etc/ssh/ssh_known_hosts"), Path("/etc/ssh/ssh_known_hosts2"))
+MAX_INCLUDES = 16
+"""Maximum depth of nested `Include` lines, as in OpenSSH."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A place to log in, with its settings in ~/.ssh/config."""
+
+    shown: str
+    """Its name in sentences."""
+    host: str
+    port: int
+    user: str
+    key_names: tuple[str, ...]
+    """Its possible names in known_hosts, the exact name first."""
+    identities: tuple[Path, ...]
+    """Key files in the order to try."""
+    named: bool
+    """Whether the key files are configured; else they are OpenSSH's defaults."""
+    only_named: bool
+    """Whether only these key files may be tried, and no other key of ssh-agent."""
+    known_hosts: tuple[Path, ...]
+    jumps: tuple[SshTarget, ...]
+    """Hosts to pass through, the nearest first."""
+
+
+def endpoint(host_label: str, target: SshTarget, identity: str | None = None) -> Endpoint:
+    """The endpoint of ``target``, with HostName, User, Port and so on from ~/.ssh/config.
+
+    The inventory takes precedence. HostError if the file cannot be read, or if it requires
+    something that netlab does not do.
+    """
+    home = Path.home() / ".ssh"
+    config = _lookup(host_label, home / "config", target.host)
+    host = str(config.get("hostname", target.host))
+    identity_files = [identity] if identity else list(config.get("identityfile", ()))
+    identities = identity_files or [str(home / name) for name in DEFAULT_IDENTITIES]
+    try:
+        port = target.port or int(config.get("port", 22))
+        jumps = _jumps(str(config.get("proxyjump", "none")))
+    except ValueError as error:
+        raise HostError(f"{host_label}: {home / 'config'}, host {target.host}: {error}") from None
+    if config.get("proxycommand") and not jumps:
+        raise HostError(
+            f"{host_label}: {home / 'config'} has a ProxyCommand for {target.host}, which netlab "
+            "does not run; use ProxyJump"
+        )
+    alias = str(config.get("hostkeyalias", ""))
+    user = target.user or str(config.get("user", "")) or getpass.getuser()
+    tokens = {"h": host, "k": alias or host, "n": target.host, "p": str(port), "r": user}
+    tokens |= {"%": "%", "d": str(Path.home()), "u": getpass.getuser()}
+    files = _known_hosts(str(config.get("userknownhostsfile", "")), tokens)
+    return Endpoint(
+        shown=host_label,
+        host=host,
+        port=port,
+        user=user,
+        key_names=(alias,) if alias else entry_names(host, port),
+        identities=tuple(Path(name).expanduser() for name in identities),
+        named=bool(identity_files),
+        only_named=identity is not None or str(config.get("identitiesonly", "no")) == "yes",
+        known_hosts=(
+            *(files or (home / "known_hosts", home / "known_hosts2")),
+            *SYSTEM_KNOWN_HOSTS,
+        ),
+        jumps=jumps,
+    )
+
+
+def entry_names(host: str, port: int) -> tuple[str, ...]:
+    """A host's names in known_hosts: ``host`` for port 22, else ``[host]:port`` and ``host``."""
+    return (host,) if port == 22 else (f"[{host}]:{port}", host)
+
+
+def _known_hosts(setting: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files that a UserKnownHostsFile line names, as ``_lines`` writes the line; may be empty.
+
+    ``none`` becomes the null device, which has no keys.
+    """
+    names = [name for name in setting.split(_BETWEEN) if name]
+    paths = [
+        re.sub("%(.)", lambda match: tokens.get(match[1], match[0]), name)
+        if name.lower() != "none"
+        else os.devnull
+        for name in names
+    ]
+    return tuple(Path(os.path.expandvars(name)).expanduser() for name in paths)
+
+
+def _jumps(text: str) -> tuple[SshTarget, ...]:
+    if text.lower() == "none":
+        return ()
+    return tuple(parse_ssh(jump.strip().removeprefix("ssh://")) for jump in text.split(","))
+
+
+def _lookup(host_label: str, config: Path, name: str) -> dict[str, Any]:
+    """The settings of a name in the file; empty if the file does not exist."""
+    if not config.is_file():
+        return {}
+    try:
+        lines = _lines(config, config.parent, MAX_INCLUDES)
+        return dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(name))
+    except (SSHException, OSError, ValueError, ImportError) as error:
+        # ImportError: `Match exec` needs the package invoke, which may be missing.
+        raise HostError(f"{host_label}: {config} cannot be understood: {error}") from None
+
+
+_INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
+_FILES = re.compile(r"\s*userknownhostsfile(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
+_BETWEEN = "\x1f"
+"""Separator of the files of one line; without it, paramiko would read them as one value."""
+_BLOCK = re.compile(r"\s*(?:host|match)(?:\s*=\s*|\s+).+", re.IGNORECASE)
+
+
+def _lines(file: Path, home: Path, depth: int) -> Iterator[str]:
+    """The lines of a configuration and of the files that it includes (ssh_config(5))."""
+    block = "Host *"
+    for line in file.read_text(encoding="utf-8").splitlines():
+        include, files = _INCLUDE.fullmatch(line), _FILES.fullmatch(line)
+        if files is not None:
+            yield f"UserKnownHostsFile {_BETWEEN.join(shlex.split(files[1]))}"
+            continue
+        if include is None:
+            block = line if _BLOCK.fullmatch(line) else block
+            yield line
+            continue
+        for pattern in include[1].replace('"', "").split():
+            path = Path(pattern).expanduser()
+            base, glob_pattern = (path.parent, path.name) if path.is_absolute() else (home, pattern)
+            for included in sorted(base.glob(glob_pattern)) if depth else ():
+                if included.is_file():
+                    yield from _lines(included, home, depth - 1)
+        # The next lines belong to the block of the Include line.
+        yield block
+
+
+RSA = ("rsa-sha2-512", "rsa-sha2-256")
+"""Signature algorithms that an ``ssh-rsa`` key uses today (RFC 8332)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """A key of a host in a known_hosts file."""
+
+    kind: str
+    blob: str
+    """The key in Base64."""
+    where: str
+    """``file:line``."""
+    name: str
+    """The name of the host that the line matched."""
+    revoked: bool
+
+
+def fingerprint(blob: bytes) -> str:
+    """``SHA256:…`` as OpenSSH prints it."""
+    digest = base64.b64encode(hashlib.sha256(blob).digest()).decode("ascii")
+    return "SHA256:" + digest.rstrip("=")
+
+
+class HostKeys:
+    """The known keys of one host, and the check of its key.
+
+    ``names``: the host's names in known_hosts, the exact one first. As in OpenSSH, an entry under a
+    further name (the host without its port) can confirm a key, but never refute one.
+    """
+
+    def __init__(
+        self, host_label: str, names: tuple[str, ...], pinned: str | None, files: Iterable[Path]
+    ) -> None:
+        self._shown = host_label
+        """The host in sentences."""
+        self._names = names
+        self._pinned = pinned
+        self._files = tuple(files)
+        read = tuple(self._read())
+        self._revoked = tuple(known_key for known_key in read if known_key.revoked)
+        self._known = tuple(known_key for known_key in read if not known_key.revoked)
+
+    @property
+    def pinned_by_fingerprint(self) -> bool:
+        """Whether only a fingerprint is pinned: then the kind of the key is not known."""
+        return self._pinned is not None and self._pinned.startswith("SHA256:")
+
+    def algorithms(self, offer: Iterable[str], without: Collection[str] = ()) -> tuple[str, ...]:
+        """The algorithms to offer: those of known keys first, as only known keys can be checked.
+
+        ``without``: kinds of keys (``ssh-ed25519``) that did not match the fingerprint.
+        """
+        kinds = dict.fromkeys(known_key.kind for known_key in self._known)
+        if self._pinned is not None:
+            kinds = {} if self.pinned_by_fingerprint else {self._pinned.split()[0]: None}
+        first = [name for kind in kinds for name in _signatures(kind)]
+        exclusions = {name for kind in without for name in _signatures(kind)}
+        candidates = [name for name in offer if name not in exclusions]
+        known_names = [name for name in first if name in candidates]
+        return (*known_names, *(name for name in candidates if name not in known_names))
+
+    def check(self, key: paramiko.PKey) -> None:
+        """Raise HostKeyError for a wrong or unknown key, with its fingerprint and what to do."""
+        blob = base64.b64encode(key.asbytes()).decode("ascii")
+        key_label = f"{key.get_name()} {fingerprint(key.asbytes())}"
+        for known_key in self._revoked:
+            if known_key.blob == blob:
+                raise HostKeyError(
+                    f"{self._shown}: its key {key_label} is revoked in {known_key.where}"
+                )
+        if self._pinned is not None:
+            self._check_pinned(self._pinned, key, blob, key_label)
+            return
+        if any(known_key.blob == blob for known_key in self._known):
+            return
+        same = [known_key for known_key in self._known if known_key.name == self._names[0]]
+        if same:
+            raise HostKeyError(
+                f"{self._shown}: its key has CHANGED: it is {key_label}, and {same[0].where} has "
+                f"{same[0].kind} {fingerprint(base64.b64decode(same[0].blob))}. Somebody may "
+                "intercept the connection. If the host was reinstalled, remove the old key "
+                f"(ssh-keygen -R '{self._names[0]}'); then netlab says how to add the new one"
+            )
+        key_text = f"{key.get_name()} {blob}"
+        raise UnknownHostKey(
+            self._shown,
+            key_text,
+            key_label,
+            f"{self._shown}: unknown host key {key_label}. Compare it with the key on the host "
+            "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub there). If both are the same, pin it in "
+            f"the inventory (host_key: {key_text}), or add it for every SSH program: "
+            f"{_add(self._files[0], f'{self._names[0]} {key_text}')}",
+        )
+
+    def _check_pinned(self, pinned: str, key: paramiko.PKey, blob: str, key_label: str) -> None:
+        if self.pinned_by_fingerprint:
+            right = pinned.rstrip("=") == fingerprint(key.asbytes())
+        else:
+            right = pinned.split()[1] == blob
+        if not right:
+            raise HostKeyError(
+                f"{self._shown}: its key is {key_label}, not the one that the inventory pins "
+                "(host_key:)"
+            )
+
+    def _read(self) -> Iterator[KnownKey]:
+        for file in self._files:
+            try:
+                lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError:
+                continue
+            for number, line in enumerate(lines, 1):
+                words = line.split()
+                marker = words.pop(0) if words and words[0].startswith("@") else ""
+                if len(words) < 3 or words[0].startswith("#") or marker == "@cert-authority":
+                    continue
+                name = next((name for name in self._names if _means(words[0], name)), None)
+                if name is not None and _is_base64(words[2]):
+                    position = f"{file}:{number}"
+                    yield KnownKey(words[1], words[2], position, name, marker == "@revoked")
+
+
+def _add(file: Path, line: str) -> str:
+    """A POSIX shell command that appends the line, even if the file's folder does not exist yet."""
+    folder = shlex.quote(str(file.parent))
+    return f"mkdir -p -m 700 {folder} && echo {shlex.quote(line)} >> {shlex.quote(str(file))}"
+
+
+def _signatures(kind: str) -> tuple[str, ...]:
+    """The signature algorithms of a kind of key."""
+    return RSA if kind == "ssh-rsa" else (kind,)
+
+
+def _means(patterns: str, name: str) -> bool:
+    """Whether the first field of a line matches the host ``name`` (sshd(8), SSH_KNOWN_HOSTS)."""
+    name = name.lower()
+    if patterns.startswith("|1|"):
+        try:
+            return paramiko.HostKeys.hash_host(name, patterns) == patterns
+        except (ValueError, IndexError, AssertionError):
+            return False
+    matches = False
+    for pattern in patterns.lower().split(","):
+        # known_hosts has the wildcards * and ?; brackets belong to the port and are no pattern.
+        text = pattern.removeprefix("!").replace("[", "[[]")
+        if fnmatchcase(name, text):
+            if pattern.startswith("!"):
+                return False
+            matches = True
+    return matches
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+AGENT_S = 5.0
+"""Time for ssh-agent to list its keys."""
+TOUCH_S = 30.0
+"""Time for ssh-agent to sign: a person may have to touch a key or to answer a dialog."""
+
+
+class AgentSilent(SSHException):
+    """ssh-agent does not answer in time."""
+
+
+class KeyAgent(AgentSSH):
+    """The keys of ssh-agent, if one runs; each whole answer has a time limit."""
+
+    _conn: Any
+    _connect: Callable[[Any], None]
+    _close: Callable[[], None]
+
+    def __init__(self, chain: Chain) -> None:
+        super().__init__()
+        self._chain = chain
+        self._answer_s = AGENT_S
+        self._give_up = 0.0
+        self.asked_at: float | None = None
+        """Start (monotonic, s) of the current wait for an answer; ``None``: there is no wait."""
+
+    def open(self) -> None:
+        """Connect and list the agent's keys.
+
+        Raises AgentSilent if it does not answer in time, or any error if the peer is not an agent.
+        """
+        path = os.environ.get("SSH_AUTH_SOCK")
+        if sys.platform == "win32":
+            connection = get_agent_connection()
+        elif path:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._chain.hold(connection)
+            connection.settimeout(AGENT_S)
+            try:
+                connection.connect(path)
+            except (FileNotFoundError, ConnectionRefusedError):
+                # The variable names an agent that has ended.
+                self._chain.drop(connection)
+                return
+        else:
+            return
+        if connection is not None:
+            self._connect(connection)
+            self._answer_s = TOUCH_S
+
+    def close(self) -> None:
+        """Close the connection to it."""
+        if self._conn is not None:
+            self._chain.drop(self._conn)
+        self._close()
+
+    def _send_message(self, msg: Any) -> tuple[int, paramiko.Message]:
+        self.asked_at = time.monotonic()
+        self._give_up = self.asked_at + self._answer_s
+        try:
+            kind, answer = super()._send_message(msg)  # type: ignore[misc]
+            return int(kind), answer
+        except OSError as error:
+            # A broken connection to the agent must not look like a broken connection to the host.
+            raise SSHException(f"ssh-agent: {in_words(error)}") from None
+        finally:
+            self.asked_at = None
+
+    def _read_all(self, byte_count: int) -> bytes:
+        read = b""
+        while len(read) < byte_count:
+            if hasattr(self._conn, "settimeout"):
+                self._conn.settimeout(max(0.001, self._give_up - time.monotonic()))
+            try:
+                part = self._conn.recv(byte_count - len(read))
+            except TimeoutError:
+                # Paramiko's own thread, which signs, cannot handle a TimeoutError.
+                raise AgentSilent(f"no answer in {self._answer_s:g} s") from None
+            if not part:
+                raise SSHException("it ended the connection")
+            read += part
+        return read
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """The content of a key file, or why it has no key."""
+
+    path: Path
+    is_there: bool
+    public: bytes | None
+    """The public key in the file next to it."""
+    key: paramiko.PKey | None
+    fault: str = ""
+    """Why there is no key, as a sentence."""
+
+    @classmethod
+    def read(cls, path: Path) -> KeyFile:
+        """Read a key file; on a network drive that does not answer this may never end."""
+        is_there, public = path.is_file(), None
+        if not is_there:
+            return cls(path, is_there, public, None, f"{path} does not exist")
+        public = _public(path)
+        try:
+            return cls(path, is_there, public, paramiko.PKey.from_path(str(path)))
+        except (PasswordRequiredException, TypeError):
+            # The cryptography package raises TypeError for a missing passphrase.
+            fault = f"{path} has a passphrase: add it to ssh-agent"
+        except (SSHException, paramiko.pkey.UnknownKeyType, OSError, ValueError) as error:
+            fault = f"{path} cannot be read: {error}"
+        return cls(path, is_there, public, None, fault)
+
+
+class UserKeys:
+    """Keys to try at a host, each once, in OpenSSH's order: configured key files, the agent's keys,
+    default key files.
+
+    If the agent holds the key of a file, the agent's key is used: the file may have a passphrase.
+    """
+
+    def __init__(self, place: Endpoint, files: Sequence[KeyFile], chain: Chain) -> None:
+        """``files``: the key files of ``place.identities``."""
+        self._place = place
+        self._files = files
+        self.agent = KeyAgent(chain)
+        self.hints: list[str] = []
+        """Hints for a person if no key is accepted."""
+        self._held: dict[bytes, paramiko.AgentKey] = {}
+        self._done: set[bytes] = set()
+
+    def __iter__(self) -> Iterator[tuple[str, paramiko.PKey]]:
+        """Yields (name for messages, key) of each key to try."""
+        place = self._place
+        self._ask_agent()
+        files = [file for file in self._files if file.is_there]
+        if place.named:
+            self.hints += [file.fault for file in self._files if not file.is_there]
+            yield from self._of_files(files)
+        if not place.only_named:
+            for blob, key in self._held.items():
+                if blob not in self._done:
+                    self._done.add(blob)
+                    yield f"{key.get_name()} of the agent", key
+        if not place.named:
+            yield from self._of_files(files)
+
+    def _ask_agent(self) -> None:
+        try:
+            self.agent.open()
+            self._held = {key.asbytes(): key for key in self.agent.get_keys()}
+        except HostGone:
+            raise
+        except (AgentSilent, TimeoutError):
+            self.hints.append(f"ssh-agent did not list its keys in {AGENT_S:g} s")
+        except Exception as error:  # a fault of an agent is never more than a hint
+            self.hints.append(f"ssh-agent does not answer ({in_words(error)})")
+
+    def _of_files(self, files: Sequence[KeyFile]) -> Iterator[tuple[str, paramiko.PKey]]:
+        for file in files:
+            key = file.key if file.public is None else self._held.get(file.public, file.key)
+            if key is None:
+                self.hints.append(file.fault)
+            elif key.asbytes() not in self._done:
+                self._done.add(key.asbytes())
+                yield str(file.path), key
+
+
+def _public(path: Path) -> bytes | None:
+    """The public key in the file next to a key file."""
+    try:
+        words = path.with_name(path.name + ".pub").read_text(encoding="utf-8").split()
+        return base64.b64decode(words[1], validate=True)
+    except (OSError, ValueError, IndexError):
+        return None

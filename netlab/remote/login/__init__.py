@@ -1,1 +1,0 @@
-"""A login over SSH: the configuration, the byte stream, the keys of hosts and of users."""

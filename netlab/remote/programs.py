@@ -1,0 +1,382 @@
+"""Programs that an agent runs on its host, and its undo log (docs/protocol.md, "The undo log")."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from netlab import clock
+from netlab.errors import ProbeError
+from netlab.remote.agent import Agent
+from netlab.remote.answers import BAD_ANSWER, Pending, decimal
+
+STARTS_S = 10.0
+"""Time limit for a host to start a program."""
+
+ENDS_S = 5.0
+"""Time after a program's deadline in which the agent must report the program's end."""
+
+STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
+
+
+def keys_of(words: Sequence[str], deadline_s: float) -> dict[str, Any]:
+    """The keys of a request: program and arguments (``words``), and its deadline in seconds."""
+    keys: dict[str, Any] = {"program": words[0]}
+    if len(words) > 1:
+        keys["arguments"] = "\n".join(words[1:])
+    return keys | {"deadline": decimal(deadline_s)}
+
+
+@dataclass(slots=True)
+class Program:
+    """A program on a host. The agent ends it at its deadline, or when the agent itself ends."""
+
+    agent: Agent
+    words: Sequence[str]
+    pending: Pending
+    deadline_at: float
+    """Time of the controller's monotonic clock by which the agent must report the program's end."""
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    result: Mapping[str, Any] | None = None
+    """The agent's last record about it; ``None`` as long as it runs."""
+
+    @classmethod
+    def start(cls, agent: Agent, words: Sequence[str], deadline_s: float) -> Program:
+        """Start a program and wait until it runs.
+
+        Raises ProbeError, for example ``program-missing``, and HostGone.
+        """
+        return cls.start_by(agent, "run", keys_of(words, deadline_s), words, deadline_s)
+
+    @classmethod
+    def start_by(
+        cls,
+        agent: Agent,
+        verb: str,
+        keys: Mapping[str, Any],
+        words: Sequence[str],
+        deadline_s: float,
+    ) -> Program:
+        """Send a request that starts a program, and wait until the program runs.
+
+        ``words``: the words of the program; the first one names it in an error. Raises as
+        ``start``.
+        """
+        pending = agent.start(verb, **keys)
+        program = cls(agent, words, pending, clock.monotonic() + deadline_s + ENDS_S)
+        try:
+            pending.record(STARTS_S)
+        except ProbeError as error:
+            program.abort()
+            detail = f"{words[0]}: {error.detail or error.word}"
+            raise ProbeError(error.host, error.word, errno=error.errno, detail=detail) from None
+        return program
+
+    def wait(self) -> Mapping[str, Any]:
+        """Wait for the program's end. Returns the agent's last record about it.
+
+        Raises ProbeError if its deadline or its agent ended it, HostGone if the host is lost.
+        """
+        self._wait_until(self.deadline_at)
+        assert self.result is not None  # noqa: S101  (for the type checker)
+        return self.result
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait at most ``seconds``. Returns whether it has ended by itself. Raises as ``wait``."""
+        try:
+            self._wait_until(clock.monotonic() + seconds)
+        except ProbeError as error:
+            if error.word != "no-answer":
+                raise
+        return self.result is not None
+
+    def _wait_until(self, until: float) -> None:
+        while self.result is None:
+            record = self.pending.record(max(0.0, until - clock.monotonic()))
+            if record["type"] == "output":
+                self.texts.setdefault(record["descriptor"], []).append(record["text"])
+            elif record["type"] == "result":
+                self.result = record
+
+    def end(self, within_s: float) -> None:
+        """Wait until it ends by itself; after ``within_s``, let the agent end it and wait again."""
+        self.deadline_at = min(self.deadline_at, clock.monotonic() + within_s)
+        try:
+            self.wait()
+        except ProbeError as error:
+            if error.word != "no-answer":
+                raise
+            self._stop()
+            self.deadline_at = clock.monotonic() + ENDS_S
+            self.wait()
+
+    def has_ended(self) -> bool:
+        """Whether its last record has arrived; does not wait for the record. Raises as ``wait``."""
+        try:
+            self._wait_until(clock.monotonic())
+        except ProbeError as error:
+            if error.word != "no-answer":
+                raise
+        return self.result is not None
+
+    def abort(self) -> None:
+        """End it at once, without a result."""
+        if self.result is None:
+            self._stop(abort=1)
+
+    def _stop(self, **keys: Any) -> None:
+        self.agent.start("stop", test=self.pending.id, **keys)
+
+    def text(self, descriptor: int = STANDARD_OUTPUT) -> str:
+        """What it has printed so far."""
+        return "".join(self.texts.get(descriptor, ()))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a part of its output was discarded, because it was too long."""
+        return self.result is not None and bool(self.result["discarded_bytes"])
+
+    @property
+    def cpu_ns(self) -> int | None:
+        """CPU time of the ended program; ``None`` if its system does not report it."""
+        if self.result is None or "user_ns" not in self.result:
+            return None
+        return int(self.result["user_ns"]) + int(self.result.get("system_ns", 0))
+
+    @property
+    def last_words(self) -> str:
+        """The last line of its standard error, or else of its standard output; empty if none."""
+        for descriptor in (STANDARD_ERROR, STANDARD_OUTPUT):
+            lines = [line.strip() for line in self.text(descriptor).splitlines() if line.strip()]
+            if lines:
+                return lines[-1]
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended, and what it printed."""
+
+    exit_code: int | None
+    """``None`` if a signal or its deadline ended it, or if its system does not report it."""
+    signal: int | None
+    """The signal that ended it, unless its deadline did."""
+    killed: bool
+    """Whether its deadline ended it."""
+    text: str
+    """What it printed to its standard output."""
+    errors: str
+    """What it printed to its standard error."""
+    is_cut: bool
+    """Whether a part of the output was discarded; always false for a killed program (unknown)."""
+
+
+def run_to_end(agent: Agent, words: Sequence[str], deadline_s: float) -> Ended:
+    """Run a program on a host and wait for its end; its agent kills it at its deadline.
+
+    Raises ProbeError, for example ``program-missing``, and HostGone.
+    """
+    program = Program.start(agent, words, deadline_s)
+    killed = ended_by_deadline(program)
+    result = program.result or {}
+    return Ended(
+        exit_code=result.get("exit_code"),
+        signal=result.get("signal"),
+        killed=killed,
+        text=program.text(),
+        errors=program.text(STANDARD_ERROR),
+        is_cut=program.is_cut,
+    )
+
+
+def ended_by_deadline(program: Program) -> bool:
+    """Wait for its end. Returns whether its deadline ended it. Raises as ``Program.wait``."""
+    try:
+        program.wait()
+    except ProbeError as error:
+        if error.word == "deadline":
+            return True
+        program.abort()
+        raise
+    except BaseException:
+        program.abort()
+        raise
+    return False
+
+
+GUARD_S = 30.0
+"""Time limit for a host to register a command: it syncs a file, and its disk may be slow."""
+
+LIST_S = 30.0
+"""Time limit for a host to list its leftovers."""
+
+LINES_MOST = 10
+"""Of each output stream of a command that undoes a change, this many last lines are kept."""
+
+NOT_STARTED = 127
+"""Exit code of a command whose program the host does not have; the agent uses the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """How the command of an entry ended."""
+
+    entry: str
+    left: bool
+    """Whether the entry is still in the undo log, because its command failed."""
+    exit_code: int | None
+    signal: int | None
+    """The signal that ended it, unless its deadline did."""
+    killed: bool
+    """Whether its deadline ended it."""
+    output: str
+    """The last lines that it printed: those of its standard output, then of its standard error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """An entry of an agent that no longer runs. Its command was not run, or the command failed."""
+
+    entry: str
+    """Its id; empty if it is damaged."""
+    file: str
+    """The path of its file on the host."""
+    words: tuple[str, ...] = ()
+    """Its command; empty if it is damaged."""
+    deadline_s: float = 0.0
+    written_wall_ns: int = 0
+    """When it was registered, by the host's clock."""
+    network_id: int | None = None
+    """The network namespace of the agent that registered it."""
+    tried_wall_ns: int | None = None
+    """When its command was last run, by the host's clock; ``None`` if it never was."""
+    exit_code: int | None = None
+    """Exit code of the last try; ``signal`` and ``killed`` are of the last try, too."""
+    signal: int | None = None
+    killed: bool = False
+    damaged: bool = False
+    """Whether its file is unsafe, or the entry was changed or is incomplete. It is never run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """The entries that earlier agents left on a host."""
+
+    entries: tuple[Leftover, ...] = ()
+    """In the order in which they must be undone; damaged ones last."""
+    left_out: int = 0
+    """Number of further entries, which the host did not list."""
+    elsewhere: int = 0
+    """Number of entries that were registered on another machine that shares the folder."""
+
+
+def keeps_undo_log(agent: Agent) -> bool:
+    """Whether the probe of a host has an undo log."""
+    return "undo" in str(agent.hello.get("capabilities", "")).split(",")
+
+
+def guard(agent: Agent, words: Sequence[str], deadline_s: float) -> str:
+    """Register a command that undoes a change, before the change; returns the id of its entry.
+
+    Raises ProbeError if it is not registered, HostGone if the host is lost.
+    """
+    _check(agent)
+    keys = keys_of(words, deadline_s)
+    return str(agent.ask("guard", timeout_s=GUARD_S, **keys)["entry"])
+
+
+def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
+    """Run the command of an entry now, and wait for its end. ``deadline_s``: the entry's deadline.
+
+    Raises ProbeError if it cannot be run, for example ``unknown-entry`` and ``entry-in-use``. If
+    the host does not have the program, the exit code is ``NOT_STARTED``, as from a shell. Raises
+    HostGone if the host is lost.
+    """
+    _check(agent)
+    words = (f"entry {entry}",)
+    try:
+        program = Program.start_by(agent, "undo", {"entry": entry}, words, deadline_s)
+    except ProbeError as error:
+        if error.word != "program-missing":
+            raise
+        return Undone(entry, True, NOT_STARTED, None, False, error.detail)
+    killed = ended_by_deadline(program)
+    result = program.result or {}
+    return Undone(
+        entry=entry,
+        # If the deadline ended the command, its entry always stays.
+        left=killed or bool(result.get("left")),
+        exit_code=result.get("exit_code"),
+        signal=result.get("signal"),
+        killed=killed,
+        output="\n".join(
+            line
+            for descriptor in (STANDARD_OUTPUT, STANDARD_ERROR)
+            for line in program.text(descriptor).splitlines()[-LINES_MOST:]
+        ),
+    )
+
+
+def leftovers(agent: Agent) -> Leftovers:
+    """The entries of agents that no longer run; no entries if the probe has no undo log.
+
+    Raises ProbeError if they cannot be read, HostGone if the host is lost.
+    """
+    if not keeps_undo_log(agent):
+        return Leftovers()
+    until = clock.monotonic() + LIST_S
+    pending = agent.start("leftovers")
+    entries: list[Leftover] = []
+    while (record := pending.record(max(0.0, until - clock.monotonic())))["type"] == "leftover":
+        entries.append(_leftover(record))
+    if record["count"] != len(entries):
+        detail = (
+            f"its record leftovers has count {record['count']}, but {len(entries)} came before it"
+        )
+        raise ProbeError(agent.host.name, BAD_ANSWER, detail=detail)
+    return Leftovers(in_order(entries), record["left_out"], record["elsewhere"])
+
+
+def in_order(found: Sequence[Leftover]) -> tuple[Leftover, ...]:
+    """Entries in the order in which they must be undone.
+
+    Entries of one file keep their order, whatever their times: a host may set its clock. If there
+    are several files, their next entries are compared, and the latest of these comes first.
+    """
+    files: defaultdict[str, list[Leftover]] = defaultdict(list)
+    for leftover in found:
+        if not leftover.damaged:
+            files[leftover.file].append(leftover)
+    ordered: list[Leftover] = []
+    while files:
+        latest = max(files, key=lambda file: files[file][0].written_wall_ns)
+        ordered.append(files[latest].pop(0))
+        if not files[latest]:
+            del files[latest]
+    return (*ordered, *(leftover for leftover in found if leftover.damaged))
+
+
+def _leftover(record: Mapping[str, Any]) -> Leftover:
+    if record.get("damaged"):
+        return Leftover("", record["file"], damaged=True)
+    arguments = record.get("arguments")
+    return Leftover(
+        entry=record["entry"],
+        file=record["file"],
+        words=(record["program"], *(() if arguments is None else arguments.split("\n"))),
+        deadline_s=record["deadline_ns"] / 1e9,
+        written_wall_ns=record["written_wall_ns"],
+        network_id=record.get("network_id"),
+        tried_wall_ns=record.get("tried_wall_ns"),
+        exit_code=record.get("exit_code"),
+        signal=record.get("signal"),
+        killed=bool(record.get("killed")),
+    )
+
+
+def _check(agent: Agent) -> None:
+    if not keeps_undo_log(agent):
+        detail = "its probe has no undo log, so a changed setting might never be put back"
+        raise ProbeError(agent.host.name, "capability-missing", detail=detail)

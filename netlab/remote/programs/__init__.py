@@ -1,1 +1,0 @@
-"""Programs that an agent runs on its host, and its undo log."""
