@@ -18,8 +18,7 @@ from netlab.units import parse_bytes, parse_rate
 if TYPE_CHECKING:
     from netlab.report.notebook import LoadedRun
     from netlab.results.arrow.scan import Scan
-    from netlab.runner.start.ask import Between
-    from netlab.runner.start.question import Common, Question
+    from netlab.runner.two_hosts import Between, Common, Question
 
     File = str | PathLike[str]
 N = TypeVar("N", int, float)
@@ -87,8 +86,7 @@ def measure(
     several common networks), ``HostError`` if a host cannot be reached, ``LockedError`` if another
     run uses a host, ``IncompleteRun`` if there is no result.
     """
-    from netlab.runner.start.ask import Between
-    from netlab.runner.start.question import Question
+    from netlab.runner.two_hosts import Between, Question
 
     question = Question(
         protocol=protocol,
@@ -110,7 +108,7 @@ def measure(
 
 
 def _answer(question: Question, between: Between, into: File | None, *, quiet: bool) -> LoadedRun:
-    from netlab.runner.start.ask import LiveFigures, measurable_hosts, without_result
+    from netlab.runner.two_hosts import LiveFigures, measurable_hosts, without_result
 
     progress = LiveFigures(quiet=quiet)
     with measurable_hosts(question, between, _choose, progress.notify) as measurable:
@@ -175,6 +173,6 @@ def run(
 
 
 def _choose(commons: Sequence[Common]) -> NoReturn:
-    from netlab.runner.start.question import several
+    from netlab.runner.two_hosts import several
 
     raise several(commons)

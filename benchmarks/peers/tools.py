@@ -32,7 +32,7 @@ from benchmarks.peers.ends import (
     start,
 )
 from netlab.build.binaries import local_probe
-from netlab.runner.start.question import WARM_UP_S
+from netlab.runner.two_hosts import WARM_UP_S
 
 
 @dataclass(frozen=True, slots=True)

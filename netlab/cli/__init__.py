@@ -53,8 +53,8 @@ from netlab.runner.ending import interruptible, raise_swallowed
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
-    from netlab.runner.ask_hosts import AskHosts
     from netlab.runner.options import Options
+    from netlab.runner.places import AskHosts
 
 EXIT_CODES = """\b
 Exit codes
@@ -278,12 +278,11 @@ def plan(
 
     With --hosts, netlab asks each host what it can do, and names the cells that cannot be measured.
     """
-    from netlab.runner.plan_text import plan_text
-    from netlab.runner.planning import plan_of
+    from netlab.runner.planning import plan_of, plan_text
 
     ask: AskHosts | None = None
     if hosts is not None and not offline:
-        from netlab.runner.ask_hosts import asking
+        from netlab.runner.places import asking
 
         ask = asking(notify)
     with without_collector():

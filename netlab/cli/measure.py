@@ -35,9 +35,8 @@ from netlab.cli.output import (
 from netlab.errors import UnknownHostKey, UsageError
 
 if TYPE_CHECKING:
-    from netlab.runner.start.ask import Between
-    from netlab.runner.start.look import FoundHost, SharedNetwork
-    from netlab.runner.start.question import Common, Question
+    from netlab.runner.new_hosts import FoundHost, SharedNetwork
+    from netlab.runner.two_hosts import Between, Common, Question
 
 
 WINDOW_S, LOAD_S = 5.0, 20.0
@@ -93,8 +92,7 @@ def measure(
     """
     from netlab.report.text.answer import answer_of
     from netlab.runner.ending import interruptible
-    from netlab.runner.start.ask import LiveFigures, measurable_hosts, without_result
-    from netlab.runner.start.question import IDLE_S
+    from netlab.runner.two_hosts import IDLE_S, LiveFigures, measurable_hosts, without_result
 
     names = [name for name in (server, client) if name is not None]
     inventory = hosts or (INVENTORY if INVENTORY.exists() else None)
@@ -131,7 +129,7 @@ def _question(
     rate: str | None,
     **_between: object,
 ) -> Question:
-    from netlab.runner.start.question import Question
+    from netlab.runner.two_hosts import Question
 
     for option, flag in {"--both": both, "--reverse": reverse}.items():
         if latency and flag:
@@ -163,7 +161,7 @@ def _between(
     **_question: object,
 ) -> Between:
     from netlab.experiment.matrix import Link
-    from netlab.runner.start.ask import Between
+    from netlab.runner.two_hosts import Between
 
     if mtu is not None and link is None:
         raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
@@ -187,7 +185,7 @@ def _bytes_of(text: str) -> int:
 
 def _choose(commons: Sequence[Common]) -> Common:
     """Let the user choose a network; without a terminal, raise an error that names the options."""
-    from netlab.runner.start.question import several
+    from netlab.runner.two_hosts import several
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise several(commons)
@@ -233,8 +231,7 @@ def init(
     measurement of all pairings. With one HOST, this machine is the other host. An unknown host key
     is shown, and it is pinned only after you confirm it.
     """
-    from netlab.runner.places import AgentGroup
-    from netlab.runner.start.look import (
+    from netlab.runner.new_hosts import (
         hosts_to_ask,
         inventory_text,
         link_within,
@@ -243,6 +240,7 @@ def init(
         with_addresses,
         with_keys,
     )
+    from netlab.runner.places import AgentGroup
     from netlab.units import many
 
     if not names:
@@ -280,7 +278,7 @@ def init(
 
 def _networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
     """The networks that two or more of the hosts share; UsageError if there is none."""
-    from netlab.runner.start.look import shared_networks
+    from netlab.runner.new_hosts import shared_networks
 
     networks = shared_networks(hosts)
     if networks:

@@ -14,9 +14,8 @@ from netlab.experiment.matrix import Matrix, StealRule
 from netlab.experiment.schedule import Trial, is_together
 from netlab.kinds import TestSettings
 from netlab.measurement.ends import Participant, Rendezvous
-from netlab.runner.choice import redo_of
 from netlab.runner.ending import shielded
-from netlab.runner.options import Options
+from netlab.runner.options import Options, redo_of
 from netlab.runner.progress import Progress
 from netlab.store.run_folder import RunFolder
 from netlab.trial.interruptions import asks_again, interruptions

@@ -1,15 +1,8 @@
-"""How signals end the process: the first with a limited time to clean up, the second at once.
+"""The end of the process after a signal, and the threads of a run, which never delay this end.
 
 The first signal raises ``Interrupted`` in the main thread, but never during a write that must be
-complete. The system writes the number of each signal into a socket, and a separate thread reads the
-socket. So the time limit and the second signal work even if the main thread is stuck in a call.
-
-An executor for calls that wait on hosts: daemon threads, one for each call that runs.
-
-Python's ``ThreadPoolExecutor`` joins its threads when the interpreter ends. With it, a host that
-does not answer would delay the end of a run.
-
-How often Python switches between the threads of a run with many hosts.
+complete; a second one ends the process at once. The system writes the number of each signal into a
+socket that a thread reads, so the time limit holds even if the main thread is stuck in a call.
 """
 
 from __future__ import annotations
@@ -23,14 +16,14 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from netlab.errors import Interrupted
+from netlab.errors import HostError, Interrupted, ProbeError
 
 SAME_WISH_S = 0.3
 """If the same signal arrives again within this time, the two count as one. Some senders signal
@@ -231,14 +224,17 @@ def _leave(number: int) -> NoReturn:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Key = TypeVar("Key")
 
 AT_ONCE = 32
 """Maximum number of hosts to which netlab connects at the same time."""
 
 
 class DaemonExecutor(Executor):
-    """Runs each call in a daemon thread, which does not keep the process alive. A call begins at
-    once, unless ``most`` calls run; then it begins as soon as one of them has ended.
+    """Runs each call in a daemon thread, which does not keep the process alive: Python's own
+    ``ThreadPoolExecutor`` would wait for a host that does not answer when the interpreter ends.
+
+    A call begins at once, unless ``most`` calls run; then it begins as soon as one has ended.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -292,15 +288,24 @@ class DaemonExecutor(Executor):
                     self._threads -= 1
                     return
                 future, call = self._calls.popleft()
-            _run(future, call)
+            try:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
 
 
-def _run(future: Future[T], call: Callable[[], T]) -> None:
-    try:
-        if future.set_running_or_notify_cancel():
-            future.set_result(call())
-    except BaseException as error:
-        future.set_exception(error)
+def ask_all(requests: Mapping[Key, Callable[[], T]]) -> dict[Key, T | HostError | ProbeError]:
+    """Key → the answer to its request, or the error of the host. All hosts are asked at once."""
+
+    def answer_to(ask: Callable[[], T]) -> T | HostError | ProbeError:
+        try:
+            return ask()
+        except (HostError, ProbeError) as error:
+            return error
+
+    answers = DaemonExecutor(AT_ONCE).map(answer_to, requests.values())
+    return dict(zip(requests, answers, strict=True))
 
 
 A_HOST_S = 0.0001
@@ -312,9 +317,8 @@ def switching_seldom(hosts: int) -> Iterator[None]:
     """Within this context, threads that wait for the interpreter ask for it less often, in
     proportion to the number of hosts. Up to 50 hosts, Python's own interval of 5 ms stays.
 
-    Each host and each pair of a round has a thread, and one thread runs at a time. Each of the
-    others wakes once in an interval to ask for its turn. With the threads of 1000 hosts and 5 ms,
-    the kernel would spend more time on these wake-ups than the threads need for their work. A
+    Each host and each pair of a round has a thread; each waiting thread wakes once in an interval
+    to ask for its turn. With 1000 hosts and 5 ms, these wake-ups would cost more than the work. A
     thread that waits for a host gives up its turn at once, whatever the interval.
     """
     earlier_s = sys.getswitchinterval()

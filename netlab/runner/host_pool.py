@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.cells import Cell
@@ -15,9 +16,8 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
 from netlab.remote.routes import LockOwner, same_host
-from netlab.runner.ending import AT_ONCE, DaemonExecutor, shielded
+from netlab.runner.ending import ask_all, shielded
 from netlab.runner.host_agents import HostAgents
-from netlab.runner.leftovers import HostLeftovers, leftovers_of
 from netlab.runner.path_checks import PathChecks, groups_without_overlap
 from netlab.runner.places import TrialPlace
 from netlab.runner.preflight import (
@@ -27,6 +27,7 @@ from netlab.runner.preflight import (
     preflight,
     preflight_service,
 )
+from netlab.runner.survey import HostLeftovers, leftovers_of
 from netlab.runner.trial_faults import (
     Absence,
     HostValues,
@@ -136,7 +137,9 @@ class FactNotes:
 
         ``peers``: host → address of its peer. ``moment``: when this is, such as ``before`` the run.
         """
-        answers = _facts_of({host: (agent, peers[host]) for host, agent in agents.items()})
+        answers = ask_all(
+            {host: partial(agent.facts, to=peers[host]) for host, agent in agents.items()}
+        )
         for host, agent in agents.items():
             facts = answers[host]
             if isinstance(facts, Exception):
@@ -169,12 +172,12 @@ class FactNotes:
         ``routes``: host → address → name and address of a peer. An interface is noted once.
         """
         requests = {
-            (host, address, peer): (agent, peer_address)
+            (host, address, peer): partial(agent.facts, to=peer_address)
             for host, agent in agents.items()
             for address, (peer, peer_address) in routes.get(host, {}).items()
             if peer_address != peers.get(host)
         }
-        for (host, address, peer), answer in _facts_of(requests).items():
+        for (host, address, peer), answer in ask_all(requests).items():
             try:
                 if isinstance(answer, Exception):
                     raise answer
@@ -188,25 +191,6 @@ class FactNotes:
             except (HostError, ProbeError, ValueError) as error:
                 words = f"the facts of its route to {peer} are not noted: {error}"
                 self._notify(f"warning: {host}: {words}")
-
-
-Key = TypeVar("Key")
-
-
-def _facts_of(
-    requests: Mapping[Key, tuple[Agent, str]],
-) -> dict[Key, Mapping[str, Any] | HostError | ProbeError]:
-    """Key → the facts of the agent's host with its route to the address, or the error."""
-
-    def ask(agent: Agent, to: str) -> Mapping[str, Any] | HostError | ProbeError:
-        try:
-            return agent.facts(to=to)
-        except (HostError, ProbeError) as error:
-            return error
-
-    executor = DaemonExecutor(AT_ONCE)
-    futures = {key: executor.submit(ask, *request) for key, request in requests.items()}
-    return {key: future.result() for key, future in futures.items()}
 
 
 CLOSE_S = 3.0

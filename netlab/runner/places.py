@@ -1,29 +1,26 @@
 """Where agents are opened and trials are measured: in this process, or at the workers of a cluster.
 
-An agent is the running probe on a host. A trial is one execution of a cell. The workers of a
-cluster are in ``netlab.runner.cluster``.
-
-Agents of hosts that are asked before a measurement: opened at the same time, without a lock.
-
-An agent is a running probe, the program of netlab on a host. Facts are what a probe reports about
-its host.
+Agents of hosts that are asked before a measurement (`netlab plan`, `measure`, `init`) take no lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
-from netlab.errors import HostError
-from netlab.experiment.hosts import OS_OF_PROBE, Host
+from netlab.errors import HostError, NetlabError, UsageError
+from netlab.experiment.cells import Cell, lacking
+from netlab.experiment.hosts import OS_OF_PROBE, EndName, Host, Inventory
 from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Connections
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
+from netlab.runner.trial_faults import HostValues, wrong_values
+from netlab.terminal import printable
 from netlab.trial.record import Record
 
 
@@ -170,3 +167,92 @@ def trial_place(
 
     with controllers_at(cluster_address(cluster, insecure=insecure)) as controllers:
         yield controllers
+
+
+@dataclass(frozen=True, slots=True)
+class HostAnswer:
+    """The capabilities and values of one host, or why it could not be asked."""
+
+    capabilities: frozenset[str] | None
+    """Words for capabilities from docs/protocol.md; ``None``: unknown."""
+    fault: str | None = None
+    """A sentence with the reason why the host could not be asked."""
+    values: HostValues = field(default_factory=HostValues)
+
+
+AskHosts = Callable[[Sequence[Host]], Mapping[str, HostAnswer]]
+"""Asks hosts; returns host name → answer."""
+
+
+def asking(notify: Callable[[str], None]) -> AskHosts:
+    """A function that asks all hosts at the same time; a fault of one does not stop the others.
+
+    ``notify`` gets messages about slow steps; several threads call it.
+    """
+
+    def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
+        with AgentGroup(notify) as agents, DaemonExecutor(AT_ONCE) as executor:
+            failed = agents.log_in(hosts)
+
+            def answer(host: Host) -> HostAnswer:
+                failure = failed.get(host.name)
+                if isinstance(failure, UsageError):
+                    raise failure
+                if failure is not None:
+                    return HostAnswer(None, in_a_sentence(host, failure))
+                if not host.has_agent:
+                    return HostAnswer(None)
+                try:
+                    hello = agents.hello(host)
+                    capabilities = frozenset(str(hello.get("capabilities", "")).split(","))
+                    return HostAnswer(capabilities, values=HostValues.of(agents.facts(host), hello))
+                except NetlabError as error:
+                    return HostAnswer(None, in_a_sentence(host, error))
+
+            answers = executor.map(answer, hosts)
+            return {host.name: it for host, it in zip(hosts, answers, strict=True)}
+
+    return ask
+
+
+def in_a_sentence(host: Host, error: Exception) -> str:
+    """The error of a host on one line. An error that netlab does not expect is shown with the type
+    of its exception.
+    """
+    if isinstance(error, NetlabError):
+        return printable(str(error))
+    return printable(f"{host.name}: {type(error).__name__}: {error}")
+
+
+def beyond_hosts(
+    cells: Collection[Cell], inventory: Inventory, answers: Mapping[str, HostAnswer]
+) -> tuple[dict[Cell, str], tuple[str, ...]]:
+    """Cells that a host cannot run, each with a sentence; and notes about the other cells."""
+    refusals: dict[Cell, str] = {}
+    notes = dict.fromkeys(
+        f"capabilities unknown: {answer.fault}" for answer in answers.values() if answer.fault
+    )
+    values = {name: answer.values for name, answer in answers.items()}
+    for cell in cells:
+        server, client = inventory.pair(cell.pairing)
+        ends: Mapping[EndName, Host] = {"server": server, "client": client}
+        capabilities = {role: answers[host.name].capabilities for role, host in ends.items()}
+        lacks = lacking(cell, capabilities)
+        needed = [demand for demand in lacks if demand.needed]
+        wrong = [*wrong_values(cell, ends, values)]
+        if wrong:
+            refusals[cell] = "; ".join(dict.fromkeys(wrong))
+        elif needed:
+            by_what: dict[str, list[str]] = {}
+            for demand in needed:
+                by_what.setdefault(demand.what, []).append(ends[demand.role].name)
+            refusals[cell] = "; ".join(
+                f"not supported by {' and '.join(dict.fromkeys(names))} ({setting_words})"
+                for setting_words, names in by_what.items()
+            )
+        else:
+            for demand in lacks:
+                name, what = ends[demand.role].name, demand.what
+                note = f"{name} is measured without `{what}`: its system does not support it"
+                notes[note] = None
+    return refusals, tuple(notes)

@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,6 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import Estimate, Setups, estimate, same_setups
 from netlab.experiment.hosts import (
     EndName,
-    Host,
     HostPair,
     Inventory,
     Match,
@@ -34,15 +33,24 @@ from netlab.experiment.hosts import (
 )
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Round, Trial, rounds
-from netlab.experiment.variants import KNOWN, Change, Variants, Words
+from netlab.experiment.variants import KNOWN, Variants, Words
 from netlab.findings.kinds.catalogue import expect_words
 from netlab.kinds import RoundTrip, Stream, TestSettings
 from netlab.measurement.ends import address_of, is_common, lead_s
-from netlab.runner.choice import Possible, chosen_of, possible_of
+from netlab.runner.options import Possible, chosen_of, possible_of
 from netlab.runner.progress import OVERHEAD_S
+from netlab.terminal import table_lines
+from netlab.units import (
+    format_bytes,
+    format_rate,
+    format_seconds,
+    format_share,
+    many,
+    plain_figures,
+)
 
 if TYPE_CHECKING:
-    from netlab.runner.ask_hosts import AskHosts
+    from netlab.runner.places import AskHosts
 
 _ENDS: tuple[EndName, ...] = ("server", "client")
 
@@ -67,31 +75,18 @@ def commands_of(variants: Variants) -> Iterator[VariantCommands]:
         for name, state in states.items():
             for end in _ENDS:
                 for change in state.changes(end):
-                    restore = tuple(map(_shown, _restoring(change)))
-                    words = _shown(change.enter), _shown(change.check)
-                    yield VariantCommands(f"{group}={name}", end, *words, restore)
-
-
-def _restoring(change: Change) -> Iterator[Words]:
-    if change.restore:
-        yield from change.restore
-        return
-    for words in KNOWN[change.known].foreseen(dict(change.wanted)):
-        yield (*change.prefix, *words)
+                    undoing = change.restore
+                    if not undoing:
+                        foreseen = KNOWN[change.known].foreseen(dict(change.wanted))
+                        undoing = tuple((*change.prefix, *words) for words in foreseen)
+                    made, checked = _shown(change.enter), _shown(change.check)
+                    restore = tuple(map(_shown, undoing))
+                    yield VariantCommands(f"{group}={name}", end, made, checked, restore)
 
 
 def _shown(words: Words) -> str:
     """A command as text, without quotes around a placeholder, which stands for a plain word."""
     return re.sub(r"'(\{[a-z_]+\})'", r"\1", shlex.join(words))
-
-
-def lines_of(variants: Variants) -> Iterator[str]:
-    """The lines of a plan about its variants."""
-    for commands in commands_of(variants):
-        yield f"Variant {commands.variant}, on the {commands.end}: {commands.enter}"
-        yield f"  checked before each trial: {commands.check}"
-        for words in commands.restore:
-            yield f"  put back: {words}"
 
 
 MachinesByPairing = Mapping[str, tuple[str, str]]
@@ -158,9 +153,15 @@ class Planned:
     def _estimate(self, groups: Mapping[Setups, int], *, at_least: bool = False) -> Estimate:
         link, pause_s = self.matrix.link, self.matrix.pause_s
         trials = estimate(groups, link, overhead_s=OVERHEAD_S, pause_s=pause_s, at_least=at_least)
-        common = self.matrix.common_window
-        leads_s = (same * _lead_s(setups, common=common) for setups, same in groups.items())
-        return replace(trials, time_s=trials.time_s + sum(leads_s))
+        time_s = trials.time_s
+        for setups, same in groups.items():
+            # A common window (one measured time for all trials of a round) begins later.
+            streams = [setup for setup in setups if isinstance(setup, Stream)]
+            several = self.matrix.common_window and len(setups) > 1
+            several = several or any(stream.direction == "both" for stream in streams)
+            if several and is_common(setups):
+                time_s += same * lead_s(streams)
+        return replace(trials, time_s=time_s)
 
     @property
     def together(self) -> list[tuple[str, ...]]:
@@ -237,6 +238,17 @@ def plan_of(
     )
 
 
+def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
+    """Every trial, block by block: a block has the trials with the same number."""
+    counts = [times(cell) for cell in cells]
+    return [
+        Trial(cell, number)
+        for number in range(1, max(counts, default=0) + 1)
+        for cell, count in zip(cells, counts, strict=True)
+        if number <= count
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Feasible:
     """The part of a matrix that an inventory and its hosts can measure."""
@@ -260,7 +272,7 @@ def _feasible(
     if ask is None:
         return _Feasible(refusals, possible.sentence, ())
 
-    from netlab.runner.ask_hosts import beyond_hosts  # a plan alone needs no code that asks hosts
+    from netlab.runner.places import beyond_hosts  # a plan alone needs no code that asks hosts
 
     answers = ask(inventory.needed(possible.pairs))
     other_cells = [cell for cell in cells if cell not in refusals]
@@ -285,8 +297,7 @@ def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
     """Cells that the engine they name cannot measure on any host, each with a sentence."""
     refusals: dict[Cell, str] = {}
     for same in _by_setup(cells):
-        sentence = cannot(same[0])
-        if sentence is not None:
+        if (sentence := cannot(same[0])) is not None:
             refusals |= dict.fromkeys(same, sentence)
     return refusals
 
@@ -299,15 +310,6 @@ def _by_setup(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
     return groups.values()
 
 
-def _lead_s(setups: Sequence[TestSettings], *, common: bool) -> float:
-    """Time in seconds that a common window (one measured time for all trials of a round) adds to a
-    round with these settings; 0 if the round has no common window.
-    """
-    streams = [setup for setup in setups if isinstance(setup, Stream)]
-    several = (common and len(setups) > 1) or any(s.direction == "both" for s in streams)
-    return lead_s(streams) if several and is_common(setups) else 0.0
-
-
 def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
     """Cells that are impossible by the inventory: a host has no agent, or no address for the cell.
 
@@ -317,46 +319,25 @@ def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cel
     # A host has many peers, but few settings that decide about its address.
     hosts = {(host.name, host.only_network): host for pair in pairs.values() for host in pair}
     for same in _by_setup(cells):
-        faults = {place: _address_fault(host, same[0]) for place, host in hosts.items()}
-        if not any(faults.values()) and all(host.has_agent for host in hosts.values()):
+        faults: dict[tuple[str, str | None], str] = {}
+        for place, host in hosts.items():
+            try:
+                address_of(host, same[0])
+            except UsageError as error:
+                faults[place] = str(error)
+        if not faults and all(host.has_agent for host in hosts.values()):
             continue
         for cell in same:
             server, client = pairs[cell.pairing]
             for host in (client, server):
-                if (fault := faults[host.name, host.only_network]) is not None:
-                    refusals[cell] = fault
-            if not server.has_agent and (detail := _beyond_server(cell, (server, client))):
-                refusals[cell] = detail
+                if (place := (host.name, host.only_network)) in faults:
+                    refusals[cell] = faults[place]
+            if not server.has_agent:
+                from netlab.runner.trial_faults import beyond_server  # it loads what asks hosts
+
+                if (beyond := beyond_server(cell, (server, client))) is not None:
+                    refusals[cell] = beyond.detail
     return refusals
-
-
-def _beyond_server(cell: Cell, pair: HostPair) -> str | None:
-    """Why a server without an agent cannot serve a cell; ``None`` if it can."""
-    from netlab.runner.trial_faults import beyond_server
-
-    beyond = beyond_server(cell, pair)
-    return None if beyond is None else beyond.detail
-
-
-def _address_fault(host: Host, cell: Cell) -> str | None:
-    """Why a host has no address for a cell; ``None`` if it has one."""
-    try:
-        address_of(host, cell)
-    except UsageError as error:
-        return str(error)
-    return None
-
-
-def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
-    """Every trial, block by block: a block has the trials with the same number."""
-    counts = [times(cell) for cell in cells]
-    blocks = range(1, max(counts, default=0) + 1)
-    return [
-        Trial(cell, number)
-        for number in blocks
-        for cell, count in zip(cells, counts, strict=True)
-        if number <= count
-    ]
 
 
 def plan_json(plan: Planned) -> dict[str, Any]:
@@ -425,3 +406,213 @@ def _ends(pairings: Collection[str], matches: Mapping[str, Match]) -> dict[str, 
         else:
             ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
     return ends
+
+
+MAX_TOGETHER = 12
+"""Maximum number of combinations of pairings that are listed; `--json` has all combinations."""
+
+
+def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = None) -> str:
+    """The plan as text: a line for each pairing and protocol, then the totals. The table is no
+    wider than ``width``.
+    """
+    matrix, link, until, quiet = plan.matrix, plan.matrix.link, plan.matrix.until, plan.matrix.quiet
+    lines = [matrix.title, f"{matrix.file}, content {matrix.content_hash[:8]}", ""]
+    lines += _table(plan, width)
+    if with_cells:
+        lines.append("")
+        for cell in plan.cells:
+            settings = (f"{name}={value}" for name, value in cell.settings.items())
+            lines.append(f"{cell.key}  {' '.join(settings)}")
+    if matrix.scale != 1:
+        scale = plain_figures(matrix.scale)
+        lines += ["", f"Scaled: every `count` is multiplied by {scale} (at least 1)"]
+    if link is not None:
+        tag = ", 802.1Q tag" if link.vlan else ""
+        hops = f", {many(link.hops, 'router')} between the hosts" if link.hops else ""
+        rate = format_rate(link.rate_bit_per_s)
+        lines += ["", f"Link: {rate}, MTU {link.mtu_bytes}{tag}{hops}"]
+    lines.append("")
+    if plan.shortfall:
+        lines += [f"{plan.shortfall}; their cells stay pending (--strict refuses the run)", ""]
+    lines += [*_refusals(plan), _sum(plan)]
+    if until is not None:
+        lines.append(
+            f"A cell is repeated until its mean is within ± {format_share(until.within)} at "
+            f"{format_share(until.confidence)} confidence: {until.at_least} to {until.at_most} "
+            "trials"
+        )
+    if quiet is not None:
+        lines.append(
+            f"If a hypervisor takes more than {format_share(quiet.steal)} of a host's CPU time, "
+            f"the trial is repeated at the end, up to {quiet.tries} attempts in all"
+        )
+    if plan.rounds:
+        lines += [_time(plan), *_simultaneity(plan)]
+    for mirror in matrix.mirrors.values():
+        if mirror.start:
+            how = f"started on the server: {shlex.join(mirror.start)}"
+        else:
+            address = mirror.address or "the server's test address"
+            how = f"runs already at {address}, port {mirror.port}"
+        lines.append(f"Mirror {mirror.name}: {how}")
+    for commands in commands_of(matrix.variants):
+        lines.append(f"Variant {commands.variant}, on the {commands.end}: {commands.enter}")
+        lines.append(f"  checked before each trial: {commands.check}")
+        lines += [f"  put back: {words}" for words in commands.restore]
+    lines += [f"Compared: {comparison.name}" for comparison in matrix.comparisons]
+    return "\n".join(lines)
+
+
+def _table(plan: Planned, width: int | None) -> list[str]:
+    """One line for each pairing and protocol, columns aligned."""
+    groups: dict[tuple[str, str, str], Counter[TestSettings]] = {}
+    labels, ends = _pairings(plan)
+    for (label, test, setup), cells in Counter(
+        (labels[cell.pairing], cell.test, cell.setup) for cell in plan.cells
+    ).items():
+        groups.setdefault((label, test, setup.protocol), Counter())[setup] += cells
+    rows = [("pairing", "server, client", "test", "cells", "message sizes", "socket buffers")]
+    for (pairing, test, protocol), setups in groups.items():
+        sizes = dict.fromkeys(setup.settings().get("message_bytes") for setup in setups)
+        sizes.pop(None, None)
+        buffers = dict.fromkeys(setup.socket_buffer_bytes for setup in setups)
+        rows.append(
+            (
+                pairing,
+                ends[pairing],
+                f"{test} {protocol}",
+                str(setups.total()),
+                _listed(list(map(str, sizes))) if sizes else "searched",
+                _listed(["auto" if size is None else format_bytes(size) for size in buffers]),
+            )
+        )
+    return table_lines(rows, width)
+
+
+def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
+    """Pairing → label of its line in the table, and label → the two ends.
+
+    Pairings that name their two hosts share one line if there are more than ``MAX_TOGETHER``.
+    """
+    by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
+    shared: dict[str, str] = {}
+    own_ends: dict[str, str] = {}
+    if len(by_name) > MAX_TOGETHER:
+        label = f"{len(by_name)} by name"
+        roles = {role for pairing in by_name for role in labels_of(pairing)}
+        shared = dict.fromkeys(by_name, label)
+        own_ends[label] = f"{len({role_of(role).host for role in roles})} hosts"
+    own = [pairing for pairing in plan.ends if pairing not in shared]
+    own_ends |= {pairing: ", ".join(plan.ends[pairing]) for pairing in own}
+    return shared | dict(zip(own, own, strict=True)), own_ends
+
+
+def _listed(words: list[str]) -> str:
+    """All words if there are at most 5, else the first two, the last one and their number."""
+    if len(words) <= 5:
+        return ", ".join(words)
+    return f"{words[0]}, {words[1]}, … {words[-1]} ({len(words)})"
+
+
+def _refusals(plan: Planned) -> list[str]:
+    """A line for each reason why cells cannot be measured, and for each note."""
+    reasons: dict[str, list[Cell]] = {}
+    for cell, sentence in plan.refused.items():
+        if plan.shortfall and cell.pairing not in plan.paired:
+            continue  # the line about the shortfall reports this cell
+        reasons.setdefault(sentence, []).append(cell)
+    lines = [
+        f"Cannot be measured: {many(len(cells), 'cell')} of "
+        f"{', '.join(dict.fromkeys(cell.pairing for cell in cells))}: {sentence}"
+        for sentence, cells in reasons.items()
+    ]
+    lines += [f"Note: {note}" for note in plan.notes]
+    return [*lines, ""] if lines else []
+
+
+def _sum(plan: Planned) -> str:
+    """The numbers of cells and trials: ``416 cells x 1 trial = 416 trials in 416 rounds``."""
+    matrix = plan.matrix
+    cells = (
+        [cell for cell in plan.cells if cell not in plan.refused] if plan.refused else plan.cells
+    )
+    differing = cells if matrix.own_repeats else cells[:1]
+    numbers = dict.fromkeys((matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in differing)
+    fewest, most = plan.trials_at_least, plan.trials
+    per_cell = " or ".join(f"{low} to {high}" if low < high else str(high) for low, high in numbers)
+    trials = f"{fewest} to {most} trials" if fewest < most else many(most, "trial")
+    rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
+    if len(plan.fewest) == len(plan.rounds):
+        rounds_ = many(len(plan.rounds), "round")
+    blocks = f", in shuffled order (seed {matrix.seed})" if matrix.order == "shuffled" else ""
+    word = "trial" if per_cell == "1" else "trials"
+    if not cells:
+        return "No cell can be measured"
+    return f"{many(len(cells), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
+
+
+def _time(plan: Planned) -> str:
+    """The duration, and the part of it that cannot be predicted."""
+    most, fewest = plan.time, plan.time_at_least
+    sentences: list[str] = []
+    if most.longest_s:
+        least = "At least" if most.at_link_rate or most.searching else "About"
+        text = f"{least} {format_seconds(fewest.time_s)}"
+        if most.searching and most.time_s > fewest.time_s:
+            text += f", at most {format_seconds(most.time_s)}"
+        elif most.time_s > fewest.time_s:
+            text += f", {format_seconds(most.time_s)} if every trial is needed"
+        text += f"; the longest trial {format_seconds(most.longest_s)}"
+        if plan.matrix.pause_s:
+            text += f"; a pause of {format_seconds(plan.matrix.pause_s)} between two rounds"
+        sentences.append(text)
+    if most.at_link_rate:
+        sentences.append(
+            f"{_are(most.at_link_rate)} limited by `count` and not by time: their time is "
+            "calculated from the link's rate, and hosts may take longer"
+        )
+    if most.counted:
+        sentences.append(
+            f"{_are(most.counted)} limited by `count` and not by time: their time cannot be "
+            "predicted"
+        )
+    if most.searching:
+        verb = "searches" if most.searching == 1 else "search"
+        sentences.append(
+            f"{many(most.searching, 'trial')} {verb} the path: the maximum holds for a path with "
+            "one fixed limit; a path with random loss takes longer"
+        )
+    if most.unbounded:
+        sentences.append(
+            f"The time of {many(most.unbounded, 'trial')} is not known: set the line rate with "
+            "`link`"
+        )
+    return ". ".join(sentences)
+
+
+def _are(trials: int) -> str:
+    return f"{many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
+
+
+def _simultaneity(plan: Planned) -> list[str]:
+    if not plan.matrix.parallel:
+        return ["One trial at a time"]
+    if not plan.together:
+        return ["One trial at a time: any two pairings share a host"]
+    words: list[str] = []
+    for pairings in plan.together:
+        others = len(pairings) - MAX_TOGETHER
+        with_others = f" and {others} more" if others > 0 else ""
+        words.append(" with ".join(pairings[:MAX_TOGETHER]) + with_others)
+    note = "" if plan.inventory else " (if each system has two hosts; --hosts FILE names them)"
+    more = f"; and {len(words) - MAX_TOGETHER} more" if len(words) > MAX_TOGETHER else ""
+    lines = [f"At the same time: {'; '.join(words[:MAX_TOGETHER])}{more}{note}"]
+    apart, time = plan.time_one_by_one, plan.time
+    if apart.longest_s:  # else the time is not known
+        most = max(len(round_.trials) for round_ in plan.rounds)
+        lines.append(
+            f"Up to {most} trials at once: {format_seconds(time.time_s)} instead of "
+            f"{format_seconds(apart.time_s)} one by one"
+        )
+    return lines

@@ -1,17 +1,8 @@
-"""The check before a run: whether two hosts reach each other over the test network.
+"""The check before a run: whether two hosts reach each other, and the path MTU between them.
 
-An agent is a running probe, the program with which netlab sends and receives on a host.
-
-The path MTU from one host to another, measured before a run instead of assumed.
-
-    send the longest packet that the sender's interface takes → if this packet is lost, search for
-    the longest packet that arrives
-
-The path MTU may be below the MTU of the interfaces at both ends, because of a switch without jumbo
-frames, a tunnel, or a router that drops long packets. If a router reports the path MTU to the
-sender's system (ICMP), TCP and messages that may be fragmented continue in shorter packets. If no
-router reports it, netlab tries each way to send a message separately: in one packet, in fragments,
-and over TCP.
+The path MTU may be below the MTU of both interfaces (a switch without jumbo frames, a tunnel). If a
+router reports it to the sender's system (ICMP), TCP and messages that may be fragmented continue in
+shorter packets. If none does, each way to send a message is tried: whole, in fragments, over TCP.
 """
 
 from __future__ import annotations
@@ -98,11 +89,8 @@ class NarrowPath:
     @property
     def sentence(self) -> str:
         """The path MTU, and whether the sender's system knows it."""
-        knowledge = (
-            "the sender's system knows this limit"
-            if self.is_reported
-            else "no router reports this limit"
-        )
+        unknown, known = "no router reports this limit", "the sender's system knows this limit"
+        knowledge = known if self.is_reported else unknown
         return (
             f"{self.sender}→{self.receiver}: packets of up to {self.mtu_bytes} bytes pass "
             f"({self.sender_address} to {self.receiver_address}), but the sender's interface has "
@@ -187,20 +175,21 @@ def _limit_of(path: Direction, interface_mtu_bytes: int, most_bytes: int) -> Lim
     rtt_ns = path.results[LEAST_MESSAGE_BYTES["UDP"]][0].get("rtt_max_ns", 0)
     timeout_s = min(FIRST_TIMEOUT_S, max(LEAST_TIMEOUT_S, ROUND_TRIPS * rtt_ns / 1e9))
     path.setup = replace(path.setup, timeout_s=timeout_s)
+    headers_bytes = IP_BYTES[path.setup.ip_version] + UDP_BYTES
     limit = find_limit(
         _within(WITHIN_S, most_bytes, attempt),
         least_bytes=LEAST_MESSAGE_BYTES["UDP"],
         most_bytes=most_bytes,
-        guesses=[most_bytes, *_usual_bytes(IP_BYTES[path.setup.ip_version] + UDP_BYTES)],
+        guesses=[
+            most_bytes,
+            *(mtu - headers_bytes + more for mtu in USUAL_MTU_BYTES for more in (0, 1)),
+        ],
     )
-    if limit.message_bytes == most_bytes or not _is_still(limit.message_bytes, attempt):
-        return None
-    return limit
-
-
-def _usual_bytes(headers_bytes: int) -> list[int]:
-    """Message sizes of the usual MTUs, each followed by the size one byte larger."""
-    return [mtu - headers_bytes + more for mtu in USUAL_MTU_BYTES for more in (0, 1)]
+    # The limit is checked again: a short outage, such as of a loose cable, must not make each cell
+    # with longer messages impossible.
+    longest_bytes = limit.message_bytes
+    lasts = longest_bytes < most_bytes and attempt(longest_bytes).passed
+    return limit if lasts and not attempt(longest_bytes + 1).passed else None
 
 
 def _within(
@@ -223,13 +212,6 @@ def _within(
         return attempt(message_bytes)
 
     return limited
-
-
-def _is_still(limit_bytes: int, attempt: Callable[[int], SizeTry]) -> bool:
-    """Whether ``limit_bytes`` is still the largest size that passes. A short outage, such as of a
-    loose cable, must not make each cell with longer messages impossible.
-    """
-    return attempt(limit_bytes).passed and not attempt(limit_bytes + 1).passed
 
 
 def _passes(path: Direction, message_bytes: int) -> bool:
@@ -273,53 +255,37 @@ NOT_THROUGH = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
-    """A protocol that does not pass between two test addresses."""
+class PathFault:
+    """A fault between two test addresses."""
 
     protocol: str
+    """Empty if a host does not have its address, so that no protocol passes."""
     server_address: str
     client_address: str
     sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReversedProtocol:
-    """A protocol that passes between two test addresses only if the server connects."""
-
-    protocol: str
-    server_address: str
-    client_address: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class MissingAddress:
-    """A pair of test addresses that cannot be used, because a host does not have its address."""
-
-    server_address: str
-    client_address: str
-    sentence: str
+    is_turned: bool = False
+    """Whether the protocol passes if the server connects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
     """The result of the check: protocols that do not pass, and paths that drop long packets."""
 
-    blocked: tuple[Blocked, ...]
+    blocked: tuple[PathFault, ...]
     warnings: tuple[str, ...]
-    turned: tuple[ReversedProtocol, ...] = ()
+    turned: tuple[PathFault, ...] = ()
+    """Protocols that pass only if the server connects."""
     narrow: tuple[NarrowPath, ...] = ()
-    missing: tuple[MissingAddress, ...] = ()
+    missing: tuple[PathFault, ...] = ()
+    """Pairs of addresses of which a host does not have its own."""
 
     def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
         """Protocol → ``client`` or ``server``: the side that connects between two addresses."""
-        protocols = {
-            reversal.protocol
-            for reversal in self.turned
-            if (reversal.server_address, reversal.client_address)
-            == (server_address, client_address)
-        }
-        return {name: "server" if name in protocols else "client" for name in PACKETS}
+        connects = dict.fromkeys(PACKETS, "client")
+        for fault in self.turned:
+            if (fault.server_address, fault.client_address) == (server_address, client_address):
+                connects[fault.protocol] = "server"
+        return connects
 
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
@@ -331,9 +297,9 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     Raises HostError if the traffic would not take the test network, or if no pair of addresses
     exists. A missing address does not affect cells that use another address.
     """
-    faults: list[Blocked | ReversedProtocol] = []
+    faults: list[PathFault] = []
     narrow: list[NarrowPath] = []
-    missing_addresses: list[MissingAddress] = []
+    missing_addresses: list[PathFault] = []
     # Interfaces by host and device; ``unproved``: those whose counters do not show the packets.
     unproved: list[tuple[str, str | None, str]] = []
     proved: set[tuple[str, str | None]] = set()
@@ -348,13 +314,11 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
         except HostError as error:
             if len(missing_addresses) + 1 == len(addresses) or not any(map(_lacks_address, ends)):
                 raise
-            missing_addresses.append(MissingAddress(server_address, client_address, str(error)))
+            missing_addresses.append(PathFault("", server_address, client_address, str(error)))
             continue
         these_faults = _check_both(*ends)
         faults += these_faults
-        passed = set(PACKETS) - {
-            fault.protocol for fault in these_faults if isinstance(fault, Blocked)
-        }
+        passed = set(PACKETS) - {it.protocol for it in these_faults if not it.is_turned}
         for (end, peer), facts in zip((ends, ends[::-1]), counters, strict=True):
             device = interface_of(facts, end.address)
             sentence = check_counters(end, peer, facts, passed)
@@ -368,16 +332,19 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     # that the other version uses the test network, if both addresses are on the same device.
     warnings = [sentence for host, device, sentence in unproved if (host, device) not in proved]
     return Preflight(
-        blocked=tuple(fault for fault in faults if isinstance(fault, Blocked)),
-        warnings=(*(item.sentence for item in (*faults, *missing_addresses, *narrow)), *warnings),
-        turned=tuple(fault for fault in faults if isinstance(fault, ReversedProtocol)),
+        blocked=tuple(fault for fault in faults if not fault.is_turned),
+        warnings=(
+            *(fault.sentence for fault in (*faults, *missing_addresses)),
+            *(way.sentence for way in narrow),
+            *warnings,
+        ),
+        turned=tuple(fault for fault in faults if fault.is_turned),
         narrow=tuple(narrow),
         missing=tuple(missing_addresses),
     )
 
 
 def _lacks_address(end: RouteEnd) -> bool:
-    """Whether the host reports its addresses, but the address of this end is not among them."""
     facts = end.agent.facts()
     return "addresses" in facts and interface_of(facts, end.address) is None
 
@@ -385,27 +352,22 @@ def _lacks_address(end: RouteEnd) -> bool:
 def _narrow_between(
     server: RouteEnd,
     client: RouteEnd,
-    faults: list[Blocked | ReversedProtocol],
+    faults: list[PathFault],
     facts: list[Mapping[str, Any]],
 ) -> tuple[NarrowPath, ...]:
     """The directions with a path MTU below the sender's interface MTU. ``facts``: of both ends."""
-    connectors = {
-        fault.protocol: "server" for fault in faults if isinstance(fault, ReversedProtocol)
-    }
+    networks: dict[str, str] = {}
+    for role, end in (("server", server), ("client", client)):
+        names = end.agent.host.addresses.items()
+        networks[role] = next((name for name, listed in names if end.address in listed), "")
     ends = Ends(
         server=server.agent,
         client=client.agent,
         same_host=False,
-        connected_by=connectors,
-        networks={"server": _network_of(server), "client": _network_of(client)},
+        connected_by={fault.protocol: "server" for fault in faults if fault.is_turned},
+        networks=networks,
     )
     return narrow_ways(ends, _version_of(server.address), facts)
-
-
-def _network_of(end: RouteEnd) -> str:
-    """Name of the network of an address in the inventory."""
-    networks = end.agent.host.addresses
-    return next((name for name, listed in networks.items() if end.address in listed), "")
 
 
 def preflight_service(client: Agent, server: Host) -> Preflight:
@@ -430,7 +392,7 @@ def preflight_service(client: Agent, server: Host) -> Preflight:
         fault = _check_echo(protocol, end, echo)
         if fault is not None:
             sentence = f"{protocol}: {server.name} does not echo at port {echo.port} ({fault})"
-            blocked.append(Blocked(protocol, echo.address, end.address, sentence))
+            blocked.append(PathFault(protocol, echo.address, end.address, sentence))
     passed = set(PACKETS) - {fault.protocol for fault in blocked}
     unproved = None if own else check_counters(end, peer, facts, passed)
     return Preflight(
@@ -492,7 +454,7 @@ def _check_echo(protocol: str, client: RouteEnd, echo: Mirror) -> str | None:
         **limit,
     )
     try:
-        _first(pending, {"result"}, CHECK_S + LAST_WORD_S)
+        _first(pending, "result", CHECK_S + LAST_WORD_S)
     except ProbeError as fault:
         return fault.word
     return None
@@ -522,10 +484,10 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | ReversedProtocol]:
+def _check_both(server: RouteEnd, client: RouteEnd) -> list[PathFault]:
     """The protocols that do not pass, or pass only if the server connects."""
     faults = {protocol: _check(protocol, server, client) for protocol in PACKETS}
-    results: list[Blocked | ReversedProtocol] = []
+    results: list[PathFault] = []
     for protocol, fault in faults.items():
         if fault is None:
             continue
@@ -539,13 +501,11 @@ def _check_both(server: RouteEnd, client: RouteEnd) -> list[Blocked | ReversedPr
             )
             if protocol == "TCP":
                 sentence += ", so the server's system decides about TCP timestamps and the MSS"
-            results.append(ReversedProtocol(*between, sentence))
+            results.append(PathFault(*between, sentence, is_turned=True))
             continue
-        passing = [
-            other_protocol for other_protocol, its_fault in faults.items() if its_fault is None
-        ]
+        passing = [other for other, its_fault in faults.items() if its_fault is None]
         also = f", {passing[0]} passes" if passing else ""
-        results.append(Blocked(*between, f"{protocol} {fault.sentence}{also}"))
+        results.append(PathFault(*between, f"{protocol} {fault.sentence}{also}"))
     return results
 
 
@@ -576,7 +536,7 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFaul
         address_words += f", ports {ports}"
     receive_test = listener.agent.start("receive", open="listen", **listen_keys, **common)
     try:
-        ready = _first(receive_test, {"ready"}, CHECK_S)
+        ready = _first(receive_test, "ready", CHECK_S)
     except ProbeError as fault:
         return _CheckFault(f"cannot be checked: {fault}", is_blocked=False)
     to = destination(listener.address, ready["port"])
@@ -584,8 +544,8 @@ def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFaul
         "send", open="connect", to=to, bind=connector.address, **common
     )
     try:
-        _first(send_test, {"result"}, CHECK_S + LAST_WORD_S)
-        _first(receive_test, {"result"}, CHECK_S + LAST_WORD_S)
+        _first(send_test, "result", CHECK_S + LAST_WORD_S)
+        _first(receive_test, "result", CHECK_S + LAST_WORD_S)
     except ProbeError as fault:
         way = f"{connector.name}→{listener.name}"
         way_back = f"{listener.name}→{connector.name}"
@@ -621,18 +581,17 @@ def _remedy(agent: Agent) -> str:
 
 
 def _has_result(receive_test: Pending) -> bool:
-    """Whether the listening side reports that its check passed."""
     try:
-        _first(receive_test, {"result"}, LAST_WORD_S)
+        _first(receive_test, "result", LAST_WORD_S)
     except ProbeError:
         return False
     return True
 
 
-def _first(pending: Pending, kinds: set[str], timeout_s: float) -> Mapping[str, Any]:
-    """The first record of these kinds; ProbeError if an error or no record comes in time."""
+def _first(pending: Pending, kind: str, timeout_s: float) -> Mapping[str, Any]:
+    """The first record of this kind; ProbeError if an error or no record comes in time."""
     give_up = clock.monotonic() + timeout_s
     while True:
         record = pending.record(max(0.0, give_up - clock.monotonic()))
-        if record["type"] in kinds:
+        if record["type"] == kind:
             return record

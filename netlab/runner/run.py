@@ -15,9 +15,8 @@ from netlab.experiment.matrix import expand
 from netlab.findings.kinds.catalogue import expect_words
 from netlab.results.arrow.segment_writer import segments_made
 from netlab.results.value_types import RUN_CHECK
-from netlab.runner.choice import possible_of, session_cells
 from netlab.runner.due_trials import counts, work_of
-from netlab.runner.options import NOTE, Options, Outcome, data_of
+from netlab.runner.options import NOTE, Options, Outcome, data_of, possible_of, session_cells
 from netlab.runner.places import AgentGroup, check_cluster
 from netlab.runner.progress import Progress
 from netlab.runner.session import Session, opened_session, resumable

@@ -1,13 +1,7 @@
-"""Whether hosts are fit to measure, for `netlab hosts`.
+"""Whether hosts are fit to measure (`netlab hosts`), and settings that earlier runs left changed.
 
-An agent is a running probe, the program of netlab on a host. Facts are what a probe reports about
-its host.
-
-Puts back the settings of a host that an earlier run changed, by the commands in its undo log.
-
-The undo log of a host has an entry for each change of a setting: the command that undoes the
-change. A leftover is an entry of an earlier agent (program of netlab on the host) whose command was
-not run, or failed.
+The undo log of a host has an entry for each change of a setting: the command that undoes it. A
+leftover is an entry of an earlier agent whose command was not run, or failed.
 """
 
 from __future__ import annotations
@@ -18,22 +12,117 @@ import secrets
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from netlab import clock
 from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
-from netlab.remote.programs import Leftover, Undone, leftovers, undo
+from netlab.remote.programs import Leftover, Leftovers, Undone, leftovers, undo
 from netlab.remote.routes import LockOwner, interface_of, lock_host, plain_addresses, prefix_of
-from netlab.runner.ask_hosts import in_a_sentence
-from netlab.runner.ending import AT_ONCE, DaemonExecutor
-from netlab.runner.leftovers import command_of, is_reachable, since
+from netlab.runner.ending import AT_ONCE, DaemonExecutor, ask_all, shielded
+from netlab.runner.places import in_a_sentence
+from netlab.store.run_folder import RunFolder
 from netlab.terminal import excerpt, printable, table_lines
 from netlab.units import format_rate, format_seconds, many
+
+LEFT = "leftover"
+"""Kind of the journal's note about an entry."""
+
+WORDS_MOST = 200
+"""Maximum number of characters of a command or a foreign text in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostLeftovers:
+    """The leftovers of the hosts of a run, as they were at its start."""
+
+    by_host: Mapping[str, tuple[Leftover, ...]] = field(default_factory=dict)
+    """Host name → entries. If two hosts of one machine share an entry, only one of them has it."""
+    warnings: tuple[str, ...] = ()
+    """A sentence for each entry, and for each host that did not list its entries."""
+
+    def note(self, folder: RunFolder) -> None:
+        """Write a note about each entry into the journal."""
+        for host, entries in self.by_host.items():
+            for leftover in entries:
+                data: dict[str, object] = {"file": leftover.file, "damaged": True}
+                if not leftover.damaged:
+                    data = {
+                        "file": leftover.file,
+                        "entry": leftover.entry,
+                        "command": list(leftover.words),
+                        "written_wall_ns": leftover.written_wall_ns,
+                    }
+                # The next durable line of the journal makes this line durable, too.
+                with shielded():
+                    folder.note(LEFT, durable=False, host=host, **data)
+
+
+def leftovers_of(agents: Mapping[str, Agent]) -> HostLeftovers:
+    """Ask all hosts of a run at the same time. Nothing is put back."""
+    answers = ask_all({host: partial(leftovers, agent) for host, agent in agents.items()})
+    by_host: dict[str, tuple[Leftover, ...]] = {}
+    warnings: list[str] = []
+    # An entry is reported by one host: if possible, by a host that can put the setting back.
+    owners: dict[EntryKey, str] = {}
+    for is_wanted in (True, False):
+        for host, answer in answers.items():
+            for leftover in answer.entries if isinstance(answer, Leftovers) else ():
+                if is_reachable(agents[host], leftover) is is_wanted:
+                    owners.setdefault(_key(agents[host], leftover), host)
+    for host, answer in answers.items():
+        if isinstance(answer, Exception):
+            warnings.append(f"{host}: its undo log cannot be read: {excerpt(str(answer), 300)}")
+            continue
+        own = tuple(entry for entry in answer.entries if owners[_key(agents[host], entry)] == host)
+        if own:
+            by_host[host] = own
+            warnings += [_warning(host, entry) for entry in own]
+            if answer.left_out:
+                warnings.append(f"{host}: its undo log has more such entries: {answer.left_out}")
+    return HostLeftovers(by_host, tuple(warnings))
+
+
+def is_reachable(agent: Agent, leftover: Leftover) -> bool:
+    """Whether an agent can run the command of an entry: the entry is not damaged, and belongs to
+    the agent's network namespace.
+    """
+    return not leftover.damaged and leftover.network_id == agent.hello.get("network_id")
+
+
+def command_of(leftover: Leftover) -> str:
+    """The command of an entry as a shell would read it, for a sentence."""
+    return excerpt(shlex.join(leftover.words), WORDS_MOST)
+
+
+def since(leftover: Leftover) -> str:
+    """When an entry was registered, by the clock of its host."""
+    return f"{datetime.fromtimestamp(leftover.written_wall_ns // 10**9, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _warning(host: str, leftover: Leftover) -> str:
+    if leftover.damaged:
+        return (
+            f"{host}: a setting may differ from how an earlier run found it: an entry of the undo "
+            f"log is damaged ({excerpt(leftover.file, WORDS_MOST)}); see `netlab hosts FILE`"
+        )
+    return (
+        f"{host}: a setting that an earlier run changed is not put back since {since(leftover)}: "
+        f"`{command_of(leftover)}`; `netlab hosts FILE` puts it back, or says how"
+    )
+
+
+EntryKey = tuple[str, str, str]
+"""Machine, file and id of an entry. Hosts of one machine may share an undo log."""
+
+
+def _key(agent: Agent, leftover: Leftover) -> EntryKey:
+    return agent.identity[0], leftover.file, leftover.entry
+
 
 DEADLINE_MOST_S = 60.0
 """Longest deadline of an entry (docs/protocol.md): a host may report any number."""
@@ -44,9 +133,6 @@ that stands for the same host. The deadlines of an agent's entries are at most 6
 
 ROUNDS_MOST = 64
 """Maximum number of requests for the leftovers, whose list may be too long for one answer."""
-
-WORDS_MOST = 200
-"""Maximum number of characters of a foreign text, such as a command's last line, in a sentence."""
 
 AGAIN = "run `netlab hosts` again"
 
@@ -113,7 +199,13 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
             # Read again under the lock: another host of the inventory may be the same host, and
             # may have put settings back.
             listing = leftovers(agent)
-            if not _undo_all(agent, listing.entries, done) or not listing.left_out:
+            tried_now: list[PutBack] = []
+            for entry in listing.entries:
+                if is_reachable(agent, entry) and entry.entry not in done:
+                    done[entry.entry] = PutBack(entry, _undo(agent, entry))
+                    tried_now.append(done[entry.entry])
+            any_back = any(item.fault is None for item in tried_now)
+            if not any_back or not listing.left_out:
                 break
         agent.ask("unlock")
     except (HostError, ProbeError) as error:
@@ -126,22 +218,10 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
     return UndoLogState((*done.values(), *_others(agent, listing.entries)), listing.elsewhere)
 
 
-def _undo_all(agent: Agent, entries: Iterable[Leftover], done: dict[str, PutBack]) -> bool:
-    """Undo each entry that was not tried yet; returns whether at least one was put back."""
-    any_back = False
-    for entry in entries:
-        if is_reachable(agent, entry) and entry.entry not in done:
-            done[entry.entry] = PutBack(entry, _undo(agent, entry))
-            any_back = any_back or done[entry.entry].fault is None
-    return any_back
-
-
 def _undo(agent: Agent, leftover: Leftover) -> str | None:
     """Undo an entry; returns a sentence if that failed. Raises HostGone."""
     try:
         undone = undo(agent, leftover.entry, min(leftover.deadline_s, DEADLINE_MOST_S))
-    except HostGone:
-        raise
     except ProbeError as error:
         ending = f"{error.word}{f' ({excerpt(error.detail, WORDS_MOST)})' if error.detail else ''}"
     else:
@@ -248,15 +328,6 @@ class InspectedHost:
         return (*self.lines, *back)
 
 
-def _served(host: Host) -> Iterator[tuple[str, str]]:
-    """The services of a host without an agent, each with its address."""
-    if host.mirror is not None:
-        place = f"{host.mirror.address}, port {host.mirror.port}"
-        yield "mirror", f"{place}; a run checks it from its client"
-    for name, server in host.serves.items():
-        yield name, f"{server.address}, port {server.port}"
-
-
 @dataclass(frozen=True, slots=True)
 class Survey:
     """All hosts of an inventory."""
@@ -346,7 +417,12 @@ def inspect(
     returned as a sentence and never raised.
     """
     if not host.has_agent:
-        return InspectedHost(host, (("reachable", "not asked: it runs no agent"), *_served(host)))
+        services = [("reachable", "not asked: it runs no agent")]
+        if host.mirror is not None:
+            place = f"{host.mirror.address}, port {host.mirror.port}"
+            services.append(("mirror", f"{place}; a run checks it from its client"))
+        services += [(name, f"{it.address}, port {it.port}") for name, it in host.serves.items()]
+        return InspectedHost(host, tuple(services))
     try:
         agent = Agent.open(host, notify)
     except Exception as error:  # an error at one host must not hide the others
@@ -356,9 +432,19 @@ def inspect(
     tried: tuple[PutBack, ...] = ()
     try:
         # Settings are put back before the facts are read, so that the facts are those of a run.
-        log = _put_back(agent, owner or LockOwner(OWNER, secrets.token_hex(4), host.name), unfit)
+        log = UndoLogState()
+        try:
+            log = put_back(agent, owner or LockOwner(OWNER, secrets.token_hex(4), host.name))
+        except ProbeError as error:
+            unfit.append(f"its undo log cannot be read: {error.detail or error.word}")
         tried = log.tried
-        lines += [*_lines_about(agent), *_of_undo_log(log)]
+        unfit += [item.fault for item in tried if item.fault is not None]
+        lines += _lines_about(agent)
+        if log.elsewhere:
+            left = (
+                f"another machine uses the same one, and has left {many(log.elsewhere, 'setting')}"
+            )
+            lines.append(("undo log", f"{left} in it: run `netlab hosts` for that machine"))
         system = str(agent.hello.get("os"))
         if OS_OF_PROBE.get(system) != host.os:
             unfit.append(f"it runs {system}, the inventory says `os: {host.os}`")
@@ -372,24 +458,6 @@ def inspect(
     return InspectedHost(host, tuple(lines), tuple(unfit), tried)
 
 
-def _put_back(agent: Agent, owner: LockOwner, unfit: list[str]) -> UndoLogState:
-    """What became of the settings that earlier runs changed; faults go to ``unfit``."""
-    try:
-        log = put_back(agent, owner)
-    except ProbeError as error:
-        unfit.append(f"its undo log cannot be read: {error.detail or error.word}")
-        return UndoLogState()
-    unfit += [item.fault for item in log.tried if item.fault is not None]
-    return log
-
-
-def _of_undo_log(log: UndoLogState) -> Iterator[tuple[str, str]]:
-    if log.elsewhere:
-        settings = many(log.elsewhere, "setting")
-        words = f"another machine uses the same one, and has left {settings} in it"
-        yield "undo log", f"{words}: run `netlab hosts` for that machine"
-
-
 def _lines_about(agent: Agent) -> Iterator[tuple[str, str]]:
     facts = agent.facts()
     hello = agent.hello
@@ -400,27 +468,21 @@ def _lines_about(agent: Agent) -> Iterator[tuple[str, str]]:
     yield "architecture", f"{hello.get('architecture', 'not known')}, {cpus}"
     yield "probe", f"{hello.get('version')}, build {hello.get('build')}"
     if agent.host.os == "W":
-        yield from _of_windows(facts)
+        # Settings that affect measurements; what the host does not report is left out.
+        for key, title in (("power_plan", "power plan"), ("congestion", "congestion control")):
+            if key in facts:
+                yield title, str(facts[key])
+        if "timer_resolution_ns" in facts:
+            yield "timer resolution", format_seconds(facts["timer_resolution_ns"] / 1e9)
+        throttle = facts.get("network_throttling_index")
+        if throttle is not None and throttle != NO_THROTTLE:
+            limit = f"{many(throttle, 'packet')} a millisecond while sound plays"
+            yield "network throttling", limit
     else:
         yield "congestion control", str(facts.get("congestion", "not known"))
     if agent.skipped_lines:
         lines = many(agent.skipped_lines, "line")
         yield "note", f"its login prints {lines} besides the probe's output"
-
-
-def _of_windows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Settings of Windows that affect measurements; what the host does not report is left out."""
-    for key, title in (
-        ("power_plan", "power plan"),
-        ("congestion", "congestion control"),
-    ):
-        if key in facts:
-            yield title, str(facts[key])
-    if "timer_resolution_ns" in facts:
-        yield "timer resolution", format_seconds(facts["timer_resolution_ns"] / 1e9)
-    throttle = facts.get("network_throttling_index")
-    if throttle is not None and throttle != NO_THROTTLE:
-        yield "network throttling", f"{many(throttle, 'packet')} a millisecond while sound plays"
 
 
 def _test_address(
@@ -438,7 +500,11 @@ def _test_address(
         )
         yield title, address
         return
-    yield title, ", ".join([address, device or "interface not known", *_link(facts)])
+    speed, duplex = facts.get("interface_speed_bit_per_s"), facts.get("interface_duplex", "full")
+    words = [address, device or "interface not known"]
+    words.append(format_rate(speed) if speed else "speed not known")
+    words += [f"{duplex} duplex"] if duplex != "full" else []
+    yield title, ", ".join([*words, f"MTU {facts.get('interface_mtu_bytes', 'not known')}"])
     if device is None:
         return
     route = facts.get("route_interface")
@@ -456,14 +522,6 @@ def _test_address(
         unfit.append(f"{device} ({network}) has no carrier: is the cable in, and the peer up?")
 
 
-def _link(facts: Mapping[str, Any]) -> Iterator[str]:
-    speed = facts.get("interface_speed_bit_per_s")
-    yield format_rate(speed) if speed else "speed not known"
-    if "interface_duplex" in facts and facts["interface_duplex"] != "full":
-        yield f"{facts['interface_duplex']} duplex"
-    yield f"MTU {facts.get('interface_mtu_bytes', 'not known')}"
-
-
 def _neighbour(local: str) -> str:
     """Another address of the same network, to ask for the route to this network. The route to the
     host's own address would be loopback.
@@ -471,11 +529,8 @@ def _neighbour(local: str) -> str:
     interface = ipaddress.ip_interface(local.partition("%")[0])
     if interface.is_loopback or interface.network.num_addresses == 1:
         return str(interface.ip)
-    last = interface.network.broadcast_address
+    first, last = interface.network.network_address, interface.network.broadcast_address
     for candidate in (interface.ip + 1, interface.ip - 1):
-        if candidate in interface.network and candidate not in (
-            interface.network.network_address,
-            last,
-        ):
+        if candidate in interface.network and candidate not in (first, last):
             return str(candidate)
     return str(interface.ip + (1 if interface.ip != last else -1))

@@ -134,10 +134,6 @@ REFUSED_PAUSE_S = 15.0
 MOST_PAUSE_S = 60.0
 """Maximum pause between two tries. Each pause is twice as long as the one before."""
 
-PATIENCE_S = 600.0
-"""Time, counted from the loss of a host, for which a run waits for the host if nothing else is left
-to measure."""
-
 
 @dataclass(frozen=True, slots=True)
 class Absence:
@@ -305,20 +301,18 @@ def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
     except UsageError as error:
         reason = "address-not-available"
         return Unmeasured(Status.FAILED, reason, str(error), server, client)
-    for blockage in checks.blocked:
-        between = (blockage.server_address, blockage.client_address)
-        if blockage.protocol == cell.setup.protocol and between == addresses:
-            return Unmeasured(Status.FAILED, "path-blocked", blockage.sentence, server, client)
-    for reversal in checks.turned:
-        between = (reversal.server_address, reversal.client_address)
-        client_must_connect = connected_as_set(cell.setup).get(reversal.protocol) == "client"
-        if client_must_connect and between == addresses:
-            sentence = f"{reversal.sentence.partition(': ')[0]}, and `open: client-connects` is set"
-            return Unmeasured(Status.FAILED, "path-blocked", sentence, server, client)
-    for missing_address in checks.missing:
-        if (missing_address.server_address, missing_address.client_address) == addresses:
+    for fault in (*checks.blocked, *checks.turned, *checks.missing):
+        if (fault.server_address, fault.client_address) != addresses:
+            continue
+        if not fault.protocol:
             reason = "address-not-available"
-            return Unmeasured(Status.FAILED, reason, missing_address.sentence, server, client)
+            return Unmeasured(Status.FAILED, reason, fault.sentence, server, client)
+        if fault.is_turned:
+            if connected_as_set(cell.setup).get(fault.protocol) == "client":
+                why = f"{fault.sentence.partition(': ')[0]}, and `open: client-connects` is set"
+                return Unmeasured(Status.FAILED, "path-blocked", why, server, client)
+        elif fault.protocol == cell.setup.protocol:
+            return Unmeasured(Status.FAILED, "path-blocked", fault.sentence, server, client)
     # Packets longer than the path MTU that nothing shortens: the cell would lose all its messages.
     for end, direction in (("client", addresses[::-1]), ("server", addresses)):
         messages = sent_by(end, cell.setup)

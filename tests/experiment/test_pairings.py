@@ -20,8 +20,7 @@ from netlab.experiment.hosts import (
     roles_of,
 )
 from netlab.experiment.matrix import Matrix, expand
-from netlab.runner.plan_text import plan_text
-from netlab.runner.planning import plan_json, plan_of
+from netlab.runner.planning import plan_json, plan_of, plan_text
 
 HOSTS = """\
 hosts:

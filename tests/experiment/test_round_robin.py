@@ -15,8 +15,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match, rounds_of
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.kinds import Stream
-from netlab.runner.plan_text import plan_text
-from netlab.runner.planning import plan_of
+from netlab.runner.planning import plan_of, plan_text
 
 
 def fewest(matches: Iterable[Match]) -> int:

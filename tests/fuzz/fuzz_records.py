@@ -10,7 +10,7 @@ from netlab.measurement.ends import prefixed
 from netlab.remote.answers import Answers, RecordReader, fault_in
 from netlab.remote.programs import _leftover, in_order
 from netlab.results.value_types import misfit
-from netlab.runner.leftovers import _warning
+from netlab.runner.survey import _warning
 from netlab.terminal import printable
 from netlab.trial.record import Record, Status, Value, from_json, to_json
 

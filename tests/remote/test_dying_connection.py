@@ -20,7 +20,7 @@ from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import login, ssh
 from netlab.remote.keys import Chain, endpoint
 from netlab.remote.ssh import SshTransport
-from netlab.runner.ask_hosts import asking
+from netlab.runner.places import asking
 from netlab.runner.survey import inspect
 
 __all__ = ["site"]

@@ -10,7 +10,7 @@ import pytest
 from netlab.errors import HostError, UsageError
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote.agent import Agent
-from netlab.runner.ask_hosts import asking
+from netlab.runner.places import asking
 from netlab.runner.survey import InspectedHost, Survey, inspect
 
 FAR = Host(name="far", os="L", ssh=SshTarget("far"))

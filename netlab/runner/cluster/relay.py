@@ -1,19 +1,8 @@
-"""A relay: uses programs and agents at another worker, over the scheduler.
+"""A relay: uses programs and agents at another dask worker, over the scheduler.
 
 To the rest of netlab, a relayed host is a transport as any other: bytes to a program and bytes from
-it. Two threads serve all channels to one worker: one sends what was written, the other takes what
-has arrived. Controllers of two sites therefore need to reach the scheduler only.
-
-Channels of a worker: programs and agents that another process uses through the scheduler.
-
-A worker is a dask worker; a requester is the process that uses its channels: the run, or another
-worker. A channel carries the bytes that the requester would exchange with the program itself. An
-agent is the running probe on a host (netlab/remote/agent.py).
-
-The order of one trial: what a worker needs to measure it, as plain data.
-
-A trial is one execution of a cell. A worker is a dask worker that reaches hosts; the run holds the
-plan and writes the records.
+it. A requester is the process that uses a worker's channels: the run, or another worker. So
+controllers of two sites need to reach the scheduler only.
 """
 
 from __future__ import annotations
@@ -24,15 +13,14 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
 from netlab.errors import HostGone, NetlabError
-from netlab.experiment.hosts import Host, Mirror, Service
-from netlab.experiment.matrix import NamedMirror
+from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import CommonWindow, Ends
 from netlab.remote.agent import Agent
@@ -203,10 +191,10 @@ class AgentChannel:
         while (line := self._lines.get()) is not None:
             words = line.decode("ascii", "replace").split()
             if len(words) > 1:
-                self._request(words[0], words[1], dict(map(_pair_of, words[2:])))
+                self._request(*words)
         self._end(ChannelEnd(0, connected=True, stderr=""))
 
-    def _request(self, request_id: str, verb: str, keys: dict[str, str]) -> None:
+    def _request(self, request_id: str, verb: str, *words: str) -> None:
         if self._agent.gone:
             self._lose(self._agent.why_gone)
         elif verb == "hello":
@@ -218,10 +206,13 @@ class AgentChannel:
             self._lines.put(None)
             self._on_quit()
         else:
-            self._pass_on(request_id, verb, keys)
+            self._pass_on(request_id, verb, words)
 
-    def _pass_on(self, request_id: str, verb: str, keys: dict[str, str]) -> None:
+    def _pass_on(self, request_id: str, verb: str, words: Iterable[str]) -> None:
         """Pass a request to the agent under an id of the agent's own."""
+        pairs = (word.partition("=") for word in words)
+        # ``%00`` is the empty value.
+        keys = {key: "" if value == "%00" else unquote(value) for key, _, value in pairs}
         if "test" in keys:
             keys["test"] = self._ids.get(keys["test"], keys["test"])
 
@@ -251,12 +242,6 @@ class AgentChannel:
     def _end(self, ended: ChannelEnd) -> None:
         if self._ended.acquire(blocking=False):
             self._deliver(ended)
-
-
-def _pair_of(word: str) -> tuple[str, str]:
-    """Key and value of a word of a request; ``%00`` is the empty value."""
-    key, _, value = word.partition("=")
-    return key, "" if value == "%00" else unquote(value)
 
 
 WAIT_S = 2.0
@@ -477,6 +462,19 @@ class RelayedTransport:
             process.kill()
 
 
+PLAIN = (
+    "same_host",
+    "connected_by",
+    "mirror",
+    "served",
+    "mirrors",
+    "mirror_name",
+    "networks",
+    "link_rate_bit_per_s",
+)
+"""Fields of ``Ends`` that are plain data."""
+
+
 @dataclass(frozen=True, slots=True)
 class WindowOrder:
     """A common window of several trials, by the clock of the run's own machine."""
@@ -506,15 +504,9 @@ class TrialOrder:
     server: str | None
     """Name of the server's host; ``None`` if it runs no agent."""
     client: str
-    same_host: bool
-    connected_by: Mapping[str, str]
-    mirror: Mirror | None
-    served: Mapping[str, Service]
-    mirrors: Mapping[str, NamedMirror]
-    mirror_name: str
-    networks: Mapping[str, str]
+    plain: Mapping[str, Any]
+    """The fields ``PLAIN`` of the trial's ``Ends``."""
     window: WindowOrder | None
-    link_rate_bit_per_s: float | None
     observed: tuple[str, ...] = ()
     """Names of the observed hosts."""
 
@@ -524,39 +516,24 @@ class TrialOrder:
         """
         server = None if self.server is None else agent_of(self.server)
         client = agent_of(self.client)
-        return Ends(
-            server=server,
-            client=client,
-            same_host=self.same_host,
-            connected_by=self.connected_by,
-            mirror=self.mirror,
-            served=self.served,
-            mirrors=self.mirrors,
-            mirror_name=self.mirror_name,
-            networks=self.networks,
-            window=self._window(server, client, worker),
-            link_rate_bit_per_s=self.link_rate_bit_per_s,
-            observed=tuple(map(agent_of, self.observed)),
-        )
-
-    def _window(self, server: Agent | None, client: Agent, worker: str) -> CommonWindow | None:
-        window = self.window
-        if window is None or server is None:
-            return None
-        agents = (server, client)
-        return CommonWindow(
-            window.start_ns,
-            window.open_ns,
-            window.close_ns,
-            agents,
-            window.offsets,
-            window.trials,
-            # An exchange with another worker's agent takes too long before the window opens.
-            drift_offsets=[
-                agent.clock_offset() if self.workers[agent.host.name] == worker else None
-                for agent in agents
-            ],
-        )
+        window: CommonWindow | None = None
+        if (order := self.window) is not None and server is not None:
+            agents = (server, client)
+            window = CommonWindow(
+                order.start_ns,
+                order.open_ns,
+                order.close_ns,
+                agents,
+                order.offsets,
+                order.trials,
+                # An exchange with another worker's agent takes too long before the window opens.
+                drift_offsets=[
+                    agent.clock_offset() if self.workers[agent.host.name] == worker else None
+                    for agent in agents
+                ],
+            )
+        observed = tuple(map(agent_of, self.observed))
+        return Ends(server, client, window=window, observed=observed, **self.plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,8 +568,16 @@ def order_of(
     worker_of: Callable[[str], str],
 ) -> TrialOrder:
     """The order of a trial whose ends the run knows; ``worker_of``: host's name → worker."""
-    agents = [agent for agent in (ends.server, ends.client) if agent is not None]
-    hosts = {agent.host.name: agent.host for agent in (*agents, *ends.observed)}
+    server, client, common = ends.server, ends.client, ends.window
+    agents = [agent for agent in (server, client, *ends.observed) if agent is not None]
+    hosts = {agent.host.name: agent.host for agent in agents}
+    window: WindowOrder | None = None
+    if common is not None and server is not None and common.knows(server, client):
+        offsets = common.offset_of(server), common.offset_of(client)
+        window = WindowOrder(
+            common.start_ns, common.open_ns, common.close_ns, offsets, common.trials
+        )
+    values = {name: getattr(ends, name) for name in PLAIN}
     return TrialOrder(
         run=run,
         token=token,
@@ -600,29 +585,10 @@ def order_of(
         attempt=attempt,
         hosts=hosts,
         workers={name: worker_of(name) for name in hosts},
-        server=None if ends.server is None else ends.server.host.name,
-        client=ends.client.host.name,
-        same_host=ends.same_host,
-        connected_by=dict(ends.connected_by),
-        mirror=ends.mirror,
-        served=dict(ends.served),
-        mirrors=dict(ends.mirrors),
-        mirror_name=ends.mirror_name,
-        networks=dict(ends.networks),
-        window=_window_of(ends),
-        link_rate_bit_per_s=ends.link_rate_bit_per_s,
+        server=None if server is None else server.host.name,
+        client=client.host.name,
+        # A mapping may be a view that cannot be sent.
+        plain={k: dict(v) if isinstance(v, Mapping) else v for k, v in values.items()},
+        window=window,
         observed=tuple(agent.host.name for agent in ends.observed),
-    )
-
-
-def _window_of(ends: Ends) -> WindowOrder | None:
-    window, server = ends.window, ends.server
-    if window is None or server is None or not window.knows(server, ends.client):
-        return None
-    return WindowOrder(
-        window.start_ns,
-        window.open_ns,
-        window.close_ns,
-        (window.offset_of(server), window.offset_of(ends.client)),
-        window.trials,
     )

@@ -12,7 +12,7 @@ from netlab import clock
 from netlab.errors import HostGone
 from netlab.experiment.hosts import Host
 from netlab.runner.path_checks import FIRST_LOOK_S, PathChecks, way_of
-from netlab.runner.preflight import Blocked, Preflight
+from netlab.runner.preflight import PathFault, Preflight
 from netlab.runner.trial_faults import Absence
 from netlab.trial.record import Status
 
@@ -88,7 +88,7 @@ def test_a_defect_in_a_path_check_is_reported_as_internal_with_its_traceback() -
     assert warnings == faults == ["LL: check-LL KeyError('addresses')"]
 
 
-SHUT = Preflight(blocked=(Blocked("TCP", "10.0.0.1", "10.0.0.2", "TCP is blocked"),), warnings=())
+SHUT = Preflight((PathFault("TCP", "10.0.0.1", "10.0.0.2", "TCP is blocked"),), warnings=())
 
 
 def never_passed(*results: Preflight) -> tuple[PathChecks, list[str]]:

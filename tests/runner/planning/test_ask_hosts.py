@@ -19,9 +19,8 @@ from netlab.experiment.cells import Cell, demands, lacking
 from netlab.experiment.hosts import Host
 from netlab.experiment.matrix import expand
 from netlab.kinds import Stream, ThroughputSearch
-from netlab.runner.ask_hosts import HostAnswer, asking, beyond_hosts
-from netlab.runner.plan_text import plan_text
-from netlab.runner.planning import plan_of
+from netlab.runner.places import HostAnswer, asking, beyond_hosts
+from netlab.runner.planning import plan_of, plan_text
 
 LAB_REPORT = MATRICES / "lab-report.yaml"
 LINUX = frozenset(

@@ -11,7 +11,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import expand
-from netlab.runner.choice import chosen_of, redo_of
+from netlab.runner.options import chosen_of, redo_of
 from netlab.trial.record import Record, Status, utc_now
 
 TEXT = """

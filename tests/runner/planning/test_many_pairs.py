@@ -11,8 +11,7 @@ import pytest
 from netlab.config import document
 from netlab.experiment import hosts
 from netlab.kinds import Stream
-from netlab.runner.plan_text import plan_text
-from netlab.runner.planning import plan_of
+from netlab.runner.planning import plan_of, plan_text
 
 MATRIX = """\
 title: t

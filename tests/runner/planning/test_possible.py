@@ -13,9 +13,8 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.matrix import expand
-from netlab.runner.choice import possible_of
-from netlab.runner.plan_text import plan_text
-from netlab.runner.planning import plan_of
+from netlab.runner.options import possible_of
+from netlab.runner.planning import plan_of, plan_text
 
 REPORT = MATRICES / "lab-report.yaml"
 LINUX = (

@@ -17,8 +17,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.estimate import PROGRAMS_S, least_s
 from netlab.experiment.matrix import Link, expand
 from netlab.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
-from netlab.runner.plan_text import plan_text
-from netlab.runner.planning import plan_json, plan_of
+from netlab.runner.planning import plan_json, plan_of, plan_text
 from netlab.runner.progress import OVERHEAD_S
 
 REPORT = MATRICES / "lab-report.yaml"

@@ -11,8 +11,7 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.experiment.matrix import Link, expand
-from netlab.runner.choice import possible_of
-from netlab.runner.start.look import (
+from netlab.runner.new_hosts import (
     FoundHost,
     inventory_text,
     matrix_text,
@@ -20,7 +19,8 @@ from netlab.runner.start.look import (
     shared_networks,
     with_addresses,
 )
-from netlab.runner.start.question import HostAddress
+from netlab.runner.options import possible_of
+from netlab.runner.two_hosts import HostAddress
 
 
 def found(name: str, system: str, *addresses: tuple[str, str, str]) -> FoundHost:

@@ -7,7 +7,7 @@ import ipaddress
 import pytest
 from draws import chance, drawn
 
-from netlab.runner.start.question import common_networks, has_address, routed, several
+from netlab.runner.two_hosts import common_networks, has_address, routed, several
 
 SERVER = (
     "lo=127.0.0.1/8,lo=::1/128,eth0=192.0.2.5/24,eth1=10.0.0.1/24,eth1=fe80::1/64,eth1=fd00::1/64"

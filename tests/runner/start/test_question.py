@@ -13,7 +13,7 @@ from netlab.config.matrix_file import load_matrix
 from netlab.experiment.hosts import Host, Mirror, SshTarget
 from netlab.experiment.matrix import Link, expand
 from netlab.kinds import RoundTrip, Stream
-from netlab.runner.start.question import Question, matrix_text
+from netlab.runner.two_hosts import Question, matrix_text
 
 SERVER = Host(
     name="nas",

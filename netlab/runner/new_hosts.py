@@ -14,8 +14,15 @@ from netlab.errors import HostKeyError, UnknownHostKey, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host, Inventory
 from netlab.experiment.matrix import Link
 from netlab.runner.places import AgentGroup
-from netlab.runner.start.ask import HERE, host_by_ssh, link_of, this_machine
-from netlab.runner.start.question import HostAddress, addresses_of, host_lines
+from netlab.runner.two_hosts import (
+    HERE,
+    HostAddress,
+    addresses_of,
+    host_by_ssh,
+    host_lines,
+    link_of,
+    this_machine,
+)
 from netlab.units import many
 
 TEST = "test"

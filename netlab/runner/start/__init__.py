@@ -1,1 +1,0 @@
-"""For `netlab init` and `netlab measure`: asks hosts for their systems, addresses and links."""

@@ -1,0 +1,570 @@
+"""Measures once between two hosts (`netlab measure`): finds their common network and their link.
+
+What the command line asks for is called a question here: "What is the throughput?". It becomes the
+text of a matrix, which people may edit further.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from netlab.config.inventory import load_inventory
+from netlab.errors import IncompleteRun, UsageError
+from netlab.experiment.cells import Cell
+from netlab.experiment.feasibility import STREAMS_WITH_A_THREAD
+from netlab.experiment.hosts import LOOPBACK, Host, local_os, parse_ssh
+from netlab.experiment.matrix import Link, Matrix
+from netlab.experiment.schedule import Trial
+from netlab.measurement.conversation import destination
+from netlab.measurement.ends import SoFar
+from netlab.remote.routes import addresses_in
+from netlab.runner.options import Options, resume_command
+from netlab.runner.places import AgentGroup
+from netlab.runner.progress import SHORT_S, Progress, figure_of
+from netlab.runner.run import run
+from netlab.trial.record import FLOWS, Record, Status
+
+Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+
+@dataclass(frozen=True, slots=True)
+class HostAddress:
+    """An address of a host that another host may reach."""
+
+    device: str
+    address: str
+    network: str
+    """The network, such as ``10.0.0.0/24``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """One network that both hosts have an address in."""
+
+    server_address: str
+    client_address: str
+    network: str
+    """The network, such as ``10.0.0.0/24``, or its name in an inventory; empty if unknown."""
+    server_device: str
+    client_device: str
+
+    @property
+    def ip_version(self) -> int:
+        """4 or 6."""
+        return ipaddress.ip_address(self.server_address).version
+
+
+def common_networks(
+    server: Mapping[str, Any], client: Mapping[str, Any], ip_version: int | None = None
+) -> tuple[Common, ...]:
+    """The networks that both hosts are in, by the ``addresses`` in their facts; IPv4 first.
+
+    ``server`` and ``client``: the facts that their probes report. Loopback, link-local and single
+    addresses (``/32``, ``/128``) are left out: they are of no use between two hosts.
+    """
+    pairs = [
+        Common(
+            str(server_interface.ip),
+            str(client_interface.ip),
+            str(server_interface.network),
+            device,
+            own,
+        )
+        for device, server_interface in _addresses(server)
+        for own, client_interface in _addresses(client)
+        if server_interface.version == client_interface.version
+        and server_interface.network == client_interface.network
+        and server_interface.ip != client_interface.ip
+        and ip_version in (None, server_interface.version)
+    ]
+    # If a host has several addresses in one network, the first one is taken.
+    by_network = {pair.network: pair for pair in reversed(pairs)}
+    return tuple(sorted(by_network.values(), key=lambda pair: (pair.ip_version, pairs.index(pair))))
+
+
+def addresses_of(facts: Mapping[str, Any]) -> tuple[HostAddress, ...]:
+    """The host's addresses that another host may reach."""
+    return tuple(
+        HostAddress(device, str(local.ip), str(local.network))
+        for device, local in _addresses(facts)
+    )
+
+
+def has_address(facts: Mapping[str, Any], address: str) -> bool:
+    """Whether the host has ``address``, or does not report its addresses."""
+    own = [str(local.ip) for _, local in _addresses(facts, all_kinds=True)]
+    return not own or address in own
+
+
+def address_words(facts: Mapping[str, Any]) -> str:
+    """The host's addresses that another host may reach, for a sentence."""
+    return ", ".join(f"{device} {local}" for device, local in _addresses(facts)) or "none"
+
+
+def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
+    """``server_address``, and the address from which the client's route to it sends; ``None`` if
+    there is no such route.
+
+    ``facts``: the facts of the client, with its route to this address.
+    """
+    source = facts.get("route_source")
+    if not isinstance(source, str):
+        return None
+    device = str(facts.get("route_interface", ""))
+    return Common(server_address, source, "", "", device)
+
+
+def _addresses(
+    facts: Mapping[str, Any], *, all_kinds: bool = False
+) -> Iterator[tuple[str, Interface]]:
+    """Device and address of each entry of ``addresses`` in the facts.
+
+    Addresses that are of no use between two hosts are left out unless ``all_kinds``.
+    """
+    for device, local in addresses_in(facts):
+        if not device:
+            continue
+        try:
+            interface = ipaddress.ip_interface(local.partition("%")[0])
+        except ValueError:
+            continue
+        is_single = interface.network.num_addresses == 1
+        if all_kinds or not (interface.is_loopback or interface.is_link_local or is_single):
+            yield device, interface
+
+
+def several(commons: Sequence[Common]) -> UsageError:
+    """The error to raise if nobody can be asked which network to use. Its message lists the
+    choices, such as ``--to 10.0.0.1 (10.0.0.0/24, eth1)``.
+    """
+    choices = "; ".join(
+        f"--to {common.server_address} ({common.network}, {common.server_device})"
+        for common in commons
+    )
+    return UsageError(f"the hosts have several networks in common; choose one: {choices}")
+
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
+_NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+"""Words that readers of YAML 1.1 and 1.2 do not read as text."""
+
+
+def host_lines(hosts: Iterable[Host]) -> Iterator[str]:
+    """The lines below ``hosts:``, one per host; each host once."""
+    for name, host in {host.name: host for host in hosts}.items():
+        yield f"  {flow(name)}: {flow(entry_of(host))}"
+
+
+def entry_of(host: Host) -> Mapping[str, Any]:
+    """The entry of a host, in the form that it has in an inventory."""
+    ssh = host.ssh
+    entry: dict[str, Any] = {}
+    if host.local:
+        entry["local"] = True
+    elif ssh is not None:
+        bare = f"[{ssh.host}]" if ":" in ssh.host else ssh.host
+        user = "" if ssh.user is None else f"{ssh.user}@"
+        entry["ssh"] = f"{user}{bare}" + ("" if ssh.port is None else f":{ssh.port}")
+    entry["os"] = host.os
+    if host.mirror is not None:
+        entry["mirror"] = {"address": host.mirror.address, "port": host.mirror.port}
+    if host.serves:
+        entry["serves"] = {
+            name: destination(at.address, at.port) for name, at in host.serves.items()
+        }
+    if host.has_agent:
+        entry["addresses"] = {name: list(listed) for name, listed in host.addresses.items()}
+    optional = {"machine": host.machine, "identity": host.identity, "host_key": host.host_key}
+    entry |= {name: value for name, value in optional.items() if value is not None}
+    if host.ports is not None:
+        entry["port_range"] = host.ports
+    return entry
+
+
+def flow(value: Any) -> str:
+    """A value in YAML's flow style, on one line. Apart from words and keys without quotes, the
+    text is JSON, and JSON is also YAML (specification of YAML 1.2, section 1.3).
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    is_word = isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _NO_WORDS
+    return value if is_word else json.dumps(value, ensure_ascii=False)
+
+
+Senders = Literal["client-sends", "server-sends", "both"]
+
+TCP_MESSAGE_BYTES = 128 * 1024
+"""Message size of TCP, as iperf3 sends by default (its ``-l``)."""
+UDP_MESSAGE_BYTES = {4: 1472, 6: 1452}
+"""IP version → payload that fills an Ethernet frame of MTU 1500 (RFC 791, RFC 8200, RFC 768)."""
+PING_BYTES = 64
+"""Size of a request, and of its answer, when latency is measured."""
+IDLE_S = 5.0
+"""Duration of the round trips without a load, before the load and after it."""
+WARM_UP_S = 0.2
+"""Time of sending before the measured time: enough for TCP's slow start on the path of a lab."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What to measure between two hosts: throughput, latency, or latency under load."""
+
+    protocol: Literal["TCP", "UDP"] = "TCP"
+    message_bytes: int | None = None
+    """``None``: the size that this file defines for the protocol and the test."""
+    direction: Senders = "client-sends"
+    latency: bool = False
+    """Measure round trips instead of throughput."""
+    load: bool = False
+    """Measure round trips before, while and after streams fill the path."""
+    seconds: float = 5.0
+    streams: int = 1
+    rate: str | None = None
+    """The offered rate, as a matrix writes it; ``None``: as fast as possible."""
+
+    def test(self, ip_version: int) -> Mapping[str, Any]:
+        """The entry of ``tests:`` in the matrix, which measures what this question asks for."""
+        if self.latency:
+            return {
+                "test": "round_trip",
+                "protocol": self.protocol,
+                "message_size": self.message_bytes or PING_BYTES,
+            }
+        if self.load:
+            idle = f"{IDLE_S:g}s"
+            load = self._streams(ip_version)
+            return {"test": "latency_under_load", "load": load, "idle": idle, "after": idle}
+        adaptive = {"receive": "adaptive"} if self.asks_for_capacity else {}
+        return {"test": "stream", **self._streams(ip_version), **adaptive}
+
+    @property
+    def what(self) -> str:
+        """The measured quantity, for a title."""
+        if self.load:
+            return "Latency under load"
+        return "Round trips" if self.latency else "Throughput"
+
+    def _streams(self, ip_version: int) -> Mapping[str, Any]:
+        usual = UDP_MESSAGE_BYTES[ip_version] if self.protocol == "UDP" else TCP_MESSAGE_BYTES
+        return {
+            "protocol": self.protocol,
+            "message_size": self.message_bytes or usual,
+            **({} if self.direction == "client-sends" else {"direction": self.direction}),
+            **({} if self.streams == 1 else {"streams": self.streams}),
+            **({} if self.rate is None else {"rate": self.rate}),
+        }
+
+    @property
+    def asks_for_capacity(self) -> bool:
+        """Whether to measure the highest possible throughput. If so, the receiver chooses its
+        receive call (``adaptive``), so that the receiver is not the bottleneck. Streams that share
+        threads can only use blocking calls, so the result is false for them.
+        """
+        return self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
+
+
+def matrix_text(
+    question: Question, server: Host, client: Host, link: Link | None, ip_version: int
+) -> str:
+    """The text of a matrix that contains its hosts: `netlab run` can repeat the measurement."""
+    is_one_host = server.name == client.name
+    between = f"within {server.name}" if is_one_host else f"from {client.name} to {server.name}"
+    defaults = {
+        "duration": f"{question.seconds:g}s",
+        **({} if question.load else {"warm_up": f"{WARM_UP_S:g}s"}),
+        **({} if ip_version == 4 else {"ip": ip_version}),
+    }
+    link_lines: list[str] = []
+    if link is not None:
+        rates = {"rate": round(link.rate_bit_per_s), "mtu": link.mtu_bytes}
+        link_lines = [f"link: {flow(rates)}"]
+    lines = [
+        f"title: {flow(f'{question.what}, {question.protocol}, {between}')}",
+        "hosts:",
+        *host_lines([server, client]),
+        *link_lines,
+        f"pairings: [{server.name}+{client.name}]",
+        f"defaults: {flow(defaults)}",
+        "tests:",
+        f"  - {flow(question.test(ip_version))}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+HERE = "here"
+"""Name of the host that stands for this machine."""
+NETWORK = "test"
+"""Name of the network in the matrix."""
+VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
+"""Drivers of virtual interfaces: the speed that they report is not the rate of a real link."""
+
+MOST_MTU_BYTES = 9216
+"""Maximum MTU of Ethernet, with jumbo frames. An interface with a larger MTU is not Ethernet, so
+Ethernet's highest payload rate (the wire ceiling) does not apply."""
+
+Choose = Callable[[Sequence[Common]], Common]
+"""Chooses one of several networks; raises UsageError if there is nobody to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndHosts:
+    """Two hosts ready to be measured, and the link between them."""
+
+    server: Host
+    client: Host
+    ip_version: int
+    link: Link | None
+    """The link as both interfaces report it; ``None`` if an interface reports no rate or MTU, is
+    virtual, or is not Ethernet."""
+
+
+def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Host]:
+    """The server and the client that zero to two words of the command line name.
+
+    A word is the name of a host in the inventory, or ``user@host:port`` as ssh takes it. With one
+    word, this machine is the client; without a word, this machine is server and client. UsageError
+    for any other word, and for a client that runs no agent.
+    """
+    listed = () if inventory is None else load_inventory(inventory).hosts
+    by_name = {host.name: host for host in listed}
+    hosts = [by_name.get(word) or host_by_ssh(word) for word in words]
+    own_host = this_machine()
+    server, client = (*hosts, own_host, own_host)[:2]
+    if not client.has_agent:
+        raise UsageError(f"{client.name} {client.why_never_client}")
+    if server.name == client.name and server != client:
+        client = replace(client, name=f"{client.name}-2")
+    return server, client
+
+
+def this_machine(name: str = HERE) -> Host:
+    """This machine as a host with its loopback addresses."""
+    return Host(name=name, os=local_os(), local=True, addresses={"loopback": LOOPBACK})
+
+
+def host_by_ssh(word: str) -> Host:
+    """The host that ssh reaches by ``user@host:port``; its operating system is not known yet.
+    UsageError if the word has another form.
+    """
+    try:
+        target = parse_ssh(word)
+    except ValueError as error:
+        raise UsageError(
+            f"{error}; and no inventory that was given with --hosts has a host of this name"
+        ) from None
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", target.host).strip("-._") or "host"
+    return Host(name=name[:63], os="", ssh=target)
+
+
+def ask(
+    agents: AgentGroup,
+    server: Host,
+    client: Host,
+    *,
+    to: str | None,
+    ip_version: int | None,
+    choose: Choose,
+) -> EndHosts:
+    """Log in to both hosts and find the addresses to measure between.
+
+    ``to``: the server's test address. ``choose`` selects one of several common networks. Raises
+    HostError and UsageError.
+    """
+    if server.local and client.local and to is None:
+        return EndHosts(server, client, ip_version or 4, None)
+    agents.log_in_to_all((server, client))
+    server, client = agents.seen(server), agents.seen(client)
+    common = _common(agents, server, client, to, ip_version, choose)
+    ways = [agents.facts(client, common.server_address)]
+    if server.has_agent:
+        ways.append(agents.facts(server, common.client_address))
+    return EndHosts(
+        _at(server, common.server_address),
+        _at(client, common.client_address),
+        common.ip_version,
+        link_of(ways),
+    )
+
+
+def _common(
+    agents: AgentGroup,
+    server: Host,
+    client: Host,
+    to: str | None,
+    ip_version: int | None,
+    choose: Choose,
+) -> Common:
+    to = to or next(iter(server.service_addresses), None)
+    if to is not None:
+        server_facts = agents.facts(server)
+        if not has_address(server_facts, to):
+            words = address_words(server_facts)
+            raise UsageError(f"--to {to}: {server.name} does not have this address; it has {words}")
+        common = routed(to, agents.facts(client, to))
+        if common is None:
+            raise UsageError(f"--to {to}: {client.name} has no route to this address")
+        return common
+    common = _in_inventory(server, client, ip_version)
+    if common is not None:
+        return common
+    server_facts, client_facts = agents.facts(server), agents.facts(client)
+    networks = common_networks(server_facts, client_facts, ip_version)
+    if len(networks) == 1:
+        return networks[0]
+    if networks:
+        return choose(networks)
+    raise UsageError(
+        f"{server.name} and {client.name} are in no common network: {server.name} has "
+        f"{address_words(server_facts)}; {client.name} has {address_words(client_facts)}. Name the "
+        f"address of {server.name} with --to ADDRESS"
+    )
+
+
+def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common | None:
+    """The first network in which the inventory has an address of both hosts, if there is one."""
+    if (server.local and not client.local) or (client.local and not server.local):
+        own = server if server.local else client
+        if set(own.addresses) == {"loopback"}:
+            return None
+    for network in server.addresses:
+        if network not in client.addresses:
+            continue
+        for version in (4, 6) if ip_version is None else (ip_version,):
+            try:
+                addresses = server.address(network, version), client.address(network, version)
+            except UsageError:
+                continue
+            return Common(*addresses, network, "", "")
+    return None
+
+
+def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
+    """The lowest rate and the smallest MTU of interfaces. ``None`` if an interface reports no rate
+    or MTU or is virtual, or if the smallest MTU is too large for Ethernet.
+
+    ``ways``: the facts of each host, with its route to the other host.
+    """
+    speeds = [facts.get("interface_speed_bit_per_s") for facts in ways]
+    mtus = [facts.get("interface_mtu_bytes") for facts in ways]
+    if any(facts.get("interface_driver") in VIRTUAL_DRIVERS for facts in ways):
+        return None
+    rates = [float(speed) for speed in speeds if isinstance(speed, int | float) and speed > 0]
+    sizes = [mtu for mtu in mtus if isinstance(mtu, int)]
+    if not len(rates) == len(sizes) == len(ways):
+        return None
+    return Link(min(rates), min(sizes)) if min(sizes) <= MOST_MTU_BYTES else None
+
+
+def _at(host: Host, address: str) -> Host:
+    return replace(host, addresses={NETWORK: (address,)}) if host.has_agent else host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """The hosts to measure between, and the network between them."""
+
+    hosts: Sequence[str]
+    """Server and client, as ``ask.hosts_named`` takes them."""
+    inventory: Path | None = None
+    to: str | None = None
+    """The server's test address."""
+    ip_version: int | None = None
+    link: Link | None = None
+    """The link as the person states it; ``None``: as the interfaces report it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurable:
+    """The hosts and the matrix of a measurement that can begin."""
+
+    ends: EndHosts
+    matrix: str
+    """Text of the matrix."""
+    agents: AgentGroup
+
+    def measure(self, into: Path | None, progress: Progress) -> Path:
+        """Measure; returns the run folder, which then holds the matrix.
+
+        Raises the errors of ``netlab run``. A trial without a result has a record with its reason.
+        """
+        with tempfile.TemporaryDirectory(prefix="netlab-") as temporary:
+            file = Path(temporary) / "measure.yaml"
+            file.write_text(self.matrix, encoding="utf-8")
+            options = Options(matrix=file, into=into, patience_s=0.0)
+            return run(options, progress, self.agents).folder
+
+
+def without_result(folder: Path) -> IncompleteRun:
+    """The error if all trials of the measurement failed."""
+    return IncompleteRun(f"there is no result; to try again: {resume_command(folder)}")
+
+
+@contextmanager
+def measurable_hosts(
+    question: Question, between: Between, choose: Choose, notify: Callable[[str], None]
+) -> Iterator[Measurable]:
+    """Find the two hosts and log in to them; the logins last until the context is left.
+
+    ``question``: what to measure. ``choose`` and ``notify``: as in ``ask`` and ``AgentGroup``.
+    """
+    server, client = hosts_named(between.hosts, between.inventory)
+    with AgentGroup(notify) as agents:
+        ends = ask(
+            agents, server, client, to=between.to, ip_version=between.ip_version, choose=choose
+        )
+        link = between.link or ends.link
+        text = matrix_text(question, ends.server, ends.client, link, ends.ip_version)
+        yield Measurable(ends, text, agents)
+
+
+class LiveFigures(Progress):
+    """The progress of a run with one trial: only the rates of the trial, second by second."""
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        """``quiet``: no output; ``verbose``: also how the trial ended."""
+        super().__init__(quiet=quiet, verbose=verbose)
+        self._before: dict[str, SoFar] = {}
+        self.failed = False
+        """Whether a trial has no result."""
+
+    def begin(
+        self, folder: object, trials: Iterable[Trial], measured_count: int, matrix: Matrix
+    ) -> None:
+        """No output: the result, which is printed after the run, names the folder."""
+
+    def expect(self, trials: Iterable[Trial]) -> None:
+        """No output: there is one trial."""
+
+    def trial(self, trial: Trial) -> None:
+        """Forget the totals when a trial begins, or begins again."""
+        self._before = {}
+
+    def live(self, cell: Cell, so_far: SoFar) -> None:
+        """Show the rate of the second that has just ended."""
+        step = so_far.since(self._before.get(so_far.flow))
+        self._before[so_far.flow] = so_far
+        idle = cell.test == "latency_under_load" and not step.payload_bytes
+        if step.elapsed_s < SHORT_S or idle:
+            return
+        figure = figure_of(cell, [step])
+        period = f"{so_far.elapsed_s - step.elapsed_s:5.1f} to {so_far.elapsed_s:4.1f} s"
+        direction = FLOWS.get(so_far.flow, "")
+        self.notify(f"{period}  {figure}{f'  {direction}' if direction else ''}")
+
+    def record(self, record: Record) -> None:
+        """Show why the trial has no result, if it has none."""
+        if self.is_verbose:
+            self.notify(self.line_of(record))
+        self.failed = record.status is not Status.OK
+        if self.failed:
+            self.notify(f"{record.status}: {record.detail or record.reason}")
