@@ -25,6 +25,10 @@ HEAD = """\
 |---|---|---|---|---|---|
 """
 BAR, NOTHING = "\\|", "–"
+VALUES = re.compile(r"(?:^|(?<=[.;:] ))(?=(?:`[a-z-]+`(?: \(\w+\))?, )*`[a-z-]+`(?: \(\w+\))?: )")
+"""In a rule, the beginning of the part about one value of the kind, or about several."""
+OF_ALL = re.compile(r"(?<=\. )(?=Not stated|Only the first)")
+"""In a rule, the beginning of what holds for all values again."""
 
 Figures = Mapping[str, Mapping[str, int]]
 Origins = Mapping[str, Mapping[str, Any]]
@@ -42,9 +46,21 @@ def parts(kinds: Iterable[Kind], figures: Figures, origins: Origins) -> Iterator
     for condition, same in itertools.groupby(kinds, key=lambda kind: kind.condition):
         alike = [*same]
         rows = (_row(kind, figures.get(kind, {}), origins.get(kind, {})) for kind in alike)
-        rule = f"{condition[:1].upper()}{condition[1:].removesuffix('.')}."
-        rule = rule.replace("](#", "](../findings.md#")
-        yield f"### {alike[0].name}\n\n{rule}\n\n{HEAD}{''.join(rows)}"
+        yield f"### {alike[0].name}\n\n{_text(condition)}\n\n{HEAD}{''.join(rows)}"
+
+
+def _text(condition: str) -> str:
+    """A rule as Markdown, with an item for each value that it tells apart."""
+    rule = f"{condition[:1].upper()}{condition[1:].removesuffix('.')}.".replace(
+        "](#", "](../findings.md#"
+    )
+    first, *values = VALUES.split(rule)
+    if not values:
+        return rule
+    *items, last = values
+    last, *of_all = OF_ALL.split(last, maxsplit=1)
+    listed = "\n".join(f"- {item.strip().removesuffix(';')}" for item in (*items, last))
+    return "\n\n".join(part.strip() for part in (first, listed, *of_all) if part)
 
 
 def _row(kind: Kind, counts: Mapping[str, int], origin: Mapping[str, Any]) -> str:
