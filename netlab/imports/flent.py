@@ -1,38 +1,27 @@
 """Import: a run folder out of what flent wrote, ``.flent`` and ``.flent.gz``.
 
-The streams of netperf become one test ``stream``, with both directions if flent measured both. The
-rate of a stream is the mean that netperf printed. It is the receiver's rate in both directions.
-The rates of all streams in a direction are added. flent computes its averages and sums from its own
-samples, so this import does not read them.
-
-Each series of pings becomes a test ``round_trip``. The pings begin before the streams and end after
-them (by default 5 s before and after), so their mean is not the mean under load. The settings
-``streams`` and ``direction`` of this test are those of the streams that ran at the same time. Tests
-of ping and fping have the protocol ICMP, and a file has each of their round trips. For netperf's
-UDP_RR, a file has only the mean, which is the inverse of the rate of transactions. The pings do not
-become netlab's test ``latency_under_load``, because that test has round trips of UDP or TCP,
-separately for each phase (such as before and during the load).
-
-The format is version 4, as flent 2.0 to 2.3 writes it
-(https://github.com/tohojo/flent/blob/master/doc/data-format.rst); other versions are read as far
-as they are understood.
+flent computes its averages and sums from its own samples, so this import does not read them. The
+format is version 4, as flent 2.0 to 2.3 writes it (doc/data-format.rst of
+https://github.com/tohojo/flent); other versions are read as far as they are understood.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import json
 import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
-from netlab.imports.common.csv_table import text_of
-from netlab.imports.common.tool_results import TOOL_OPTIONS, ToolResult, bounded, import_results
+from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, text_of
+from netlab.imports.common.tool_results import (
+    JSON,
+    ToolResult,
+    bounded,
+    ip_version_of,
+    json_faults,
+    tool_importer,
+)
 from netlab.stats.histogram import BITS, bucket_of
 from netlab.trial.record import Value, utc_of, utc_text
 
@@ -49,6 +38,7 @@ _MAX_TRIPS = 10**6
 _TEST = re.compile(r" -t (TCP_STREAM|TCP_MAERTS|UDP_RR) ")
 _MARK = re.compile(r" -Y 0x([0-9a-f]{1,2})[, ]")
 _CONGESTION = re.compile(r"[A-Za-z0-9_.-]{1,32}")
+_PINGS = ("PING", "IRTT", "UDP_RR")
 _PREFIXES = {"TCP_STREAM": "to_server_", "TCP_MAERTS": "to_client_"}
 
 _NAMES = {"TCP upload": "TCP_STREAM", "TCP download": "TCP_MAERTS", "Ping (ms) UDP": "UDP_RR"}
@@ -59,11 +49,8 @@ def text_of_flent(data: bytes, file: str) -> str:
     """The text of a file, decompressed if it is gzip. Raises MatrixError if it is damaged, cut off
     or too long.
     """
-    return text_of(_inflated(data, file) if data.startswith(_GZIP) else data, file)
-
-
-def _inflated(data: bytes, file: str) -> bytes:
-    """The content of a gzip file; its length is bounded while it is decompressed."""
+    if not data.startswith(_GZIP):
+        return text_of(data, file)
     parts: list[bytes] = []
     room = MAX_TEXT_BYTES + 1
     while data.startswith(_GZIP):
@@ -71,48 +58,30 @@ def _inflated(data: bytes, file: str) -> bytes:
         try:
             part = inflater.decompress(data, room)
         except zlib.error as error:
-            raise _fault(file, f"damaged gzip data: {error}") from None
+            raise fault_at(file, 1, 1, f"damaged gzip data: {error}") from None
         room -= len(part)
         if room <= 0:
             limit = MAX_TEXT_BYTES // 2**20
-            raise _fault(file, f"larger than {limit} MiB after decompression")
+            raise fault_at(file, 1, 1, f"larger than {limit} MiB after decompression")
         if not inflater.eof:
-            raise _fault(file, "the gzip data end too early")
+            raise fault_at(file, 1, 1, "the gzip data end too early")
         parts.append(part)
         if len(parts) > _MAX_MEMBERS:
-            raise _fault(file, "too many gzip members")
+            raise fault_at(file, 1, 1, "too many gzip members")
         data = inflater.unused_data
-    return b"".join(parts)
-
-
-def _fault(file: str, sentence: str, line: int = 1, column: int = 1) -> MatrixError:
-    return MatrixError([Fault(file, line, column, "", sentence)])
+    return text_of(b"".join(parts), file)
 
 
 def parse_flent(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The streams and the pings in a file's text. No I/O. Raises MatrixError with the place if the
-    text is not JSON of flent.
+    """The streams and the pings in a file's text. Raises MatrixError with the place if the text is
+    not JSON of flent.
     """
-    return tuple(_FlentRun(_document(text, file), file).results())
-
-
-def _document(text: str, file: str) -> Mapping[str, Any]:
-    try:
-        document = json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        raise _fault(file, f"not JSON: {error.msg}", error.lineno, error.colno) from None
-    except (ValueError, RecursionError) as error:
-        sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise _fault(file, f"not JSON of flent: {sentence}") from None
-    if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
-        raise _fault(file, "not an output of flent: it has no `metadata`")
-    if not isinstance(document.get("results"), dict):
-        raise _fault(file, "not an output of flent: it has no `results`")
-    return document
-
-
-def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a number")
+    with json_faults(file, "flent"):
+        document = JSON.decode(text)
+    for part in ("metadata", "results"):
+        if not isinstance(document, dict) or not isinstance(document.get(part), dict):
+            raise fault_at(file, 1, 1, f"not an output of flent: it has no `{part}`")
+    return tuple(_FlentRun(document, file).results())
 
 
 class _FlentRun:
@@ -125,26 +94,21 @@ class _FlentRun:
         self._raw: Mapping[str, Any] = raw if isinstance(raw, dict) else {}
         self._unread: list[str] = []
         self._by_test: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        """The series, by the kind of test that made them."""
         version = document.get("version")
         if version != _VERSION:
             word = repr(version)[:20] if isinstance(version, int | float | str) else "unstated"
             self._unread.append(f"format version {word}: read as far as it is understood")
         if bounded(self._metadata.get("FAILED_RUNNERS"), 1.0):
             self._unread.append("flent says that some of its programs failed")
-        self._sort(document["results"])
-
-    def _sort(self, results: Mapping[str, Any]) -> None:
-        """Sort the series by the kind of test that made them."""
+        results = document["results"]
         descriptions = self._metadata.get("SERIES_META")
-        if not isinstance(descriptions, dict):
-            descriptions = {}
         for name in sorted(results)[:MAX_SERIES]:
-            series = descriptions.get(name)
+            series = descriptions.get(name) if isinstance(descriptions, dict) else None
             series = series if isinstance(series, dict) else {}
             if "COMPUTED_LATE" in series or name.endswith((" avg", " sum", " totals")):
                 continue
-            test = _test_of(name, series)
-            if test:
+            if test := _test_of(name, series):
                 self._by_test.setdefault(test, []).append((name, series))
             else:
                 self._unread.append(f"the series {name[:60]!r} is not understood")
@@ -152,19 +116,23 @@ class _FlentRun:
             self._unread.append(f"more than {MAX_SERIES} series: the rest is left out")
 
     def results(self) -> Iterator[ToolResult]:
-        """The result of the streams, then one result for each series of pings."""
+        """The result of the streams, then one result for each series of pings.
+
+        flent pings before, during and after the streams, so these are no tests
+        ``latency_under_load``; their settings state the streams that ran at the same time.
+        """
         servers = self._metadata.get("HOSTS")
         if isinstance(servers, list) and len({_text(server) for server in servers}) > 1:
             yield self._result("stream", {}, {}, detail="its series have several servers")
             return
         prefixes = [prefix for test, prefix in _PREFIXES.items() if test in self._by_test]
-        load = self._load(prefixes)
+        load = self._load(prefixes) if prefixes else {}
         if prefixes:
             yield self._streams(prefixes, load)
-        for test in ("PING", "IRTT", "UDP_RR"):
+        for test in _PINGS:
             for name, series in self._by_test.get(test, ()):
                 yield self._pings(test, name, series, load)
-        if not prefixes and not {"PING", "IRTT", "UDP_RR"} & self._by_test.keys():
+        if not prefixes and self._by_test.keys().isdisjoint(_PINGS):
             yield self._result("stream", {}, {}, detail="no series that netlab understands")
 
     def _result(
@@ -173,40 +141,32 @@ class _FlentRun:
         settings: Mapping[str, Value],
         values: Mapping[str, Value],
         *,
-        reason: str = "not-recorded",
         detail: str | None = None,
     ) -> ToolResult:
+        """``detail``: why there are no values."""
+        # The client is the address from which flent reached the server, or its machine's name.
+        egress = self._metadata.get("EGRESS_INFO")
+        client = _text(egress.get("src")) if isinstance(egress, dict) else ""
+        if ip_version_of(client) is None:
+            client = _text(self._metadata.get("LOCAL_HOST"))
+        try:
+            time = utc_of(_text(self._metadata.get("TIME")))
+        except OverflowError:
+            time = None
         unread, self._unread = tuple(self._unread), []
         return ToolResult(
             file=self._file,
             test=test,
             server=_text(self._metadata.get("HOST")),
-            client=self._client(),
+            client=client,
             settings=settings,
             values=values,
-            started_at=self._started_at(),
-            reason=reason if detail else None,
+            # Older versions state no time zone.
+            started_at="" if time is None else utc_text(time),
+            reason=NOT_RECORDED if detail else None,
             detail=detail,
             unread=unread,
         )
-
-    def _client(self) -> str:
-        """The address from which flent reached the server, or the name of its machine."""
-        egress = self._metadata.get("EGRESS_INFO")
-        address = _text(egress.get("src")) if isinstance(egress, dict) else ""
-        try:
-            ipaddress.ip_address(address)
-        except ValueError:
-            return _text(self._metadata.get("LOCAL_HOST"))
-        return address
-
-    def _started_at(self) -> str:
-        """When flent started; empty if the file states no time zone, as in older versions."""
-        try:
-            time = utc_of(_text(self._metadata.get("TIME")))
-        except OverflowError:
-            return ""
-        return "" if time is None else utc_text(time)
 
     def _settings(self, protocol: str, length: str) -> dict[str, Value]:
         settings: dict[str, Value] = {"protocol": protocol}
@@ -220,8 +180,6 @@ class _FlentRun:
 
     def _load(self, prefixes: Sequence[str]) -> dict[str, Value]:
         """Direction and number of the streams."""
-        if not prefixes:
-            return {}
         counts = [len(self._by_test[test]) for test in _PREFIXES if test in self._by_test]
         directions = {"to_server_": "client-sends", "to_client_": "server-sends"}
         load: dict[str, Value] = {
@@ -234,7 +192,9 @@ class _FlentRun:
         return load
 
     def _streams(self, prefixes: Sequence[str], load: Mapping[str, Value]) -> ToolResult:
-        """All streams as one test, because they ran at the same time."""
+        """All streams as one test, because they ran at the same time. The rate of a stream is the
+        mean that netperf printed, which is the receiver's in both directions.
+        """
         settings = {**self._settings("TCP", "LENGTH"), **load}
         streams = [pair for test in _PREFIXES for pair in self._by_test.get(test, ())]
         sizes = {_whole(series.get("SEND_SIZE"), 2**40) for _, series in streams}
@@ -250,7 +210,8 @@ class _FlentRun:
         if len(segments) == 1 and (segment := segments.pop()):
             values["mss_bytes"] = segment
         for test, prefix in _PREFIXES.items():
-            values |= self._flow(test, prefix if len(prefixes) > 1 else "")
+            if flow := [series for _, series in self._by_test.get(test, ())]:
+                values |= _flow_values(flow, prefix if len(prefixes) > 1 else "")
         failures = [
             name
             for name, series in streams
@@ -260,23 +221,6 @@ class _FlentRun:
             detail = f"no mean in Mbits/s of {failures[0][:60]!r}"
             return self._result("stream", settings, {}, detail=detail)
         return self._result("stream", settings, values)
-
-    def _flow(self, test: str, prefix: str) -> dict[str, Value]:
-        """The values of one direction."""
-        flow = [series for _, series in self._by_test.get(test, ())]
-        if not flow:
-            return {}
-        rates = [bounded(series.get("MEAN_VALUE")) or 0.0 for series in flow]
-        values: dict[str, Value] = {
-            f"{prefix}throughput_bit_per_s": round(1e6 * math.fsum(rates), 3)
-        }
-        seconds = {bounded(series.get("ELAPSED_TIME"), 0.0, 1e7) for series in flow}
-        if len(seconds) == 1 and (elapsed_s := seconds.pop()):
-            values[f"{prefix}elapsed_ns"] = round(1e9 * elapsed_s)
-        words = {_text(series.get("CONG_CONTROL")) for series in flow}
-        if len(words) == 1 and _CONGESTION.fullmatch(word := words.pop()):
-            values[f"{prefix}sender_congestion"] = word
-        return values
 
     def _pings(
         self, test: str, name: str, series: Mapping[str, Any], load: Mapping[str, Value]
@@ -293,9 +237,9 @@ class _FlentRun:
             return self._result("round_trip", settings, {}, detail=detail)
         values: dict[str, Value] = {"rtt_mean_ns": round(1e6 * mean_ms, 3)}
         if test == "UDP_RR":
+            # A file has only this mean, which is the inverse of the rate.
             values["transactions_per_s"] = round(1e3 / mean_ms, 6)
-            elapsed_s = bounded(series.get("ELAPSED_TIME"), 0.0, 1e7)
-            if elapsed_s:
+            if elapsed_s := bounded(series.get("ELAPSED_TIME"), 0.0, 1e7):
                 values["elapsed_ns"] = round(1e9 * elapsed_s)
             return self._result("round_trip", settings, values)
         form = "RTT_{}" if test == "IRTT" else "{}_VALUE"
@@ -335,6 +279,19 @@ class _FlentRun:
         }
 
 
+def _flow_values(flow: Sequence[Mapping[str, Any]], prefix: str) -> dict[str, Value]:
+    """The values of one direction."""
+    rates = [bounded(series.get("MEAN_VALUE")) or 0.0 for series in flow]
+    values: dict[str, Value] = {f"{prefix}throughput_bit_per_s": round(1e6 * math.fsum(rates), 3)}
+    seconds = {bounded(series.get("ELAPSED_TIME"), 0.0, 1e7) for series in flow}
+    if len(seconds) == 1 and (elapsed_s := seconds.pop()):
+        values[f"{prefix}elapsed_ns"] = round(1e9 * elapsed_s)
+    words = {_text(series.get("CONG_CONTROL")) for series in flow}
+    if len(words) == 1 and _CONGESTION.fullmatch(word := words.pop()):
+        values[f"{prefix}sender_congestion"] = word
+    return values
+
+
 def _test_of(name: str, series: Mapping[str, Any]) -> str:
     """The test of netperf, PING or IRTT; empty if it is another program's series."""
     runner = _text(series.get("RUNNER"))
@@ -360,17 +317,13 @@ def _whole(value: Any, most: float = 2**53) -> int | None:
     return None if number is None else int(number)
 
 
-import_flent = partial(import_results, parse=parse_flent, decode=text_of_flent)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_flent,
-    is_of_files=True,
-    help="""Make a run folder out of files of flent, and its report.
+IMPORTER = tool_importer(
+    parse_flent,
+    """Make a run folder out of files of flent, and its report.
 
     FILES are .flent or .flent.gz, or folders of them. The TCP streams of a file are one test, with
     the rates of both directions; each series of pings is a test of round trips. Tests with the
     same settings between the same hosts are trials of one cell.
     """,
-    options=TOOL_OPTIONS,
+    decode=text_of_flent,
 )

@@ -1,20 +1,9 @@
 """Import: a run folder out of what ``iperf`` (version 2) printed: its text, or rows of ``-y C``.
 
-The text (with ``-e`` or without it) states whether the client or the server printed it, and so
-whether a figure is the sender's or the receiver's; a UDP client prints the receiver's figures below
-``Server Report``. A row of ``-y C`` (CSV) does not state which side printed it. This side is the
-last word ``client`` or ``server`` in the file's name, such as in ``test.client.csv``. From iperf
-2.1 on, a row names the sender first. The server is the host with port 5001, otherwise the second
-host. With several streams, the figures are those of the row SUM; without such a row, as in 2.1.8,
-the rate is all data divided by the longest time. K, M and G are powers of 1000 for bits, and powers
-of 1024 for bytes.
-
-In rows of a client, a stream number that appears again begins the next test. If the names of two
-files differ only by ``client`` and ``server``, tests in them with the same ports are the two sides
-of one test. The time of a row is left out, because it is the end of an interval and has no time
-zone; a time in the text is read if it is in UTC. Tests in both directions and with ``--bounceback``
-are recognised but not read. The formats are those of iperf 2.0.5 to 2.2 (``Locale.c``,
-https://sourceforge.net/projects/iperf2/).
+A row of ``-y C`` does not state which side printed it: this is the last word ``client`` or
+``server`` in the file's name. If the names of two files differ only by these words, tests in them
+with the same ports are the two sides of one test. The formats are those of iperf 2.0.5 to 2.2
+(``Locale.c``, https://sourceforge.net/projects/iperf2/).
 """
 
 from __future__ import annotations
@@ -22,35 +11,424 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from functools import partial
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
-from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS
-from netlab.imports.common.iperf2_lines import (
-    BOTH_WAYS,
-    Iperf2Block,
-    Iperf2Figures,
-    Iperf2Output,
-    Iperf2Stream,
-)
+from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, lines_of
 from netlab.imports.common.tool_results import (
-    TOOL_OPTIONS,
     ToolResult,
     bounded,
-    import_results,
     ip_version_of,
     reason_of_error,
+    received_messages,
+    tool_importer,
 )
-from netlab.trial.record import Value
+from netlab.trial.record import Value, utc_text
+
+PORT = 5001
+"""The port of a server, unless another is requested."""
+End = tuple[str, int]
+"""Address and port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Iperf2Figures:
+    """The figures of one line."""
+
+    start_s: float
+    seconds: float
+    rate_bit_per_s: float
+    bits: float
+    packets: int | None = None
+    losses: int | None = None
+    jitter_ms: float | None = None
+    reorders: int | None = None
+    step_bit_per_s: float | None = None
+    """Size of one step in the last printed digit of the rate (100,000 for ``94.1 Mbits/sec``)."""
+
+
+@dataclass(slots=True)
+class Iperf2Stream:
+    """A connection, or a flow of UDP."""
+
+    name: str
+    protocol: str
+    client: End
+    server: End
+    is_sender: bool
+    """Whether the side that printed the stream is the sender."""
+    first: int
+    """Number of the stream's first line in the file."""
+    last: int
+    lines: int = 0
+    whole: Iperf2Figures | None = None
+    report: Iperf2Figures | None = None
+    """The receiver's figures, printed by the sender."""
+    sent_messages: int | None = None
+    mss_bytes: int = 0
+    started_at: str = ""
+    end_time: datetime | None = None
+    flaw: str = ""
+
+    def add(self, number: int, figures: Iperf2Figures) -> None:
+        """Add the figures of the next line. The last line is of the whole test, from 0 s on."""
+        self.lines += 1
+        self.last = number
+        self.whole = figures if figures.start_s == 0 else None
+
+    def is_ended_by(self, figures: Iperf2Figures) -> bool:
+        """Whether a line with these figures cannot belong to this stream, because the line of the
+        stream's whole test was read before.
+        """
+        if self.whole is None or figures.start_s > 0:
+            return False
+        return self.lines > 1 or figures.bits < self.whole.bits
+
+
+@dataclass(slots=True)
+class Iperf2Block:
+    """What one iperf process printed."""
+
+    is_client: bool
+    is_text: bool
+    protocol: str = ""
+    address: str = ""
+    """The address to which a client connects."""
+    port: int = PORT
+    flows: int = 0
+    """Number of streams, if iperf stated it; otherwise 0."""
+    settings: dict[str, Value] = field(default_factory=dict)
+    streams: list[Iperf2Stream] = field(default_factory=list)
+    sums: list[tuple[int, Iperf2Figures]] = field(default_factory=list)
+    """For each row SUM: how many streams came before the row, and the row's figures."""
+    errors: list[tuple[int, str]] = field(default_factory=list)
+
+
+BOTH_WAYS = "a test in both directions is not read"
+_BOUNCES = "a test with --bounceback is not read"
+_UNCLEAR = "rows with the server first: of iperf 2.0, or of a server that sent (--reverse)"
+_SHOWN = 5
+"""At most this many lines that are not understood are quoted; the rest are only counted."""
+
+_NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
+_LABEL = r"\[ {0,8}(\*?)(SUM(?:-[0-9]{1,6})?|[0-9]{1,9})\] {0,8}"
+_HEAD = re.compile(
+    r"(Client connecting to|Server listening on) (?:(\S{1,100}), )?(TCP|UDP) ports? ([0-9]{1,5})"
+)
+_FLOWS = re.compile(r"\(([0-9]{1,6})(?:/[0-9]{1,6})? flows")
+_PEER = re.compile(
+    rf"{_LABEL}local (\S{{1,100}}) port ([0-9]{{1,5}}) "
+    r"connected with (\S{1,100}) port ([0-9]{1,5})(?![0-9])"
+)
+_ROW = re.compile(
+    rf"{_LABEL}{_NUMBER}- {{0,8}}{_NUMBER} sec {{1,8}}{_NUMBER} ([KMGTP]?)(Byte|bit)s {{1,8}}"
+    rf"{_NUMBER} ([KMGTP]?)(Byte|bit)s/sec"
+)
+_LOSS = re.compile(
+    rf"(?: {{1,16}}{_NUMBER} ms)? {{1,16}}([0-9]{{1,15}})/ {{0,16}}([0-9]{{1,15}}) \("
+)
+_SENT = re.compile(rf"{_LABEL}Sent ([0-9]{{1,15}}) datagrams")
+_REPORT = re.compile(rf"{_LABEL}Server Report:")
+_BUFFER = re.compile(rf"(?:TCP window|UDP buffer) size: {{1,8}}{_NUMBER} ([KMG]?)Byte(.{{0,80}})")
+_REQUEST = re.compile(rf"requested {{1,8}}{_NUMBER} ([KMG]?)Byte")
+_MESSAGE = re.compile(r"(?:Sending|Write buffer size:) {1,8}([0-9]{1,9}) [Bb]yte")
+_TOS = re.compile(r"TOS (?:will be )?set to 0x([0-9a-fA-F]{1,2})(?![0-9a-fA-F])")
+_DATE = re.compile(r" on ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8})(?:\.[0-9]{1,6})? \((?:UTC|GMT)\)")
+_MSS = re.compile(r"(?:icwnd/mss/irtt=[0-9]{1,9}/|MSS=)([0-9]{1,5})[/)]")
+_VERSION = re.compile(r"\(peer ([0-9][0-9a-z.-]{0,20})\)")
+_ERROR = re.compile(r"(?i)^error\b|\b(?!shutdown)[a-z]{1,20} failed\b|\brefused\b|\bunreachable\b")
+_DECORATION = re.compile(
+    r"-{20}|\[ ID\]|\[SUM-cnt\]|Binding to|Read buffer|Receiving|Joining|Setting multicast|"
+    r"\[SUM(?:-[0-9]{1,6})?\] Sent|TCP congestion|\[ {0,3}CT\]"
+)
+_SPAN = re.compile(rf"{_NUMBER}- {{0,4}}{_NUMBER}")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_SIDE = re.compile(r"(?i)(?<![a-z])(?:client|server)(?![a-z])")
+_POWER = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+_BASIC = (
+    *("time", "srcaddress", "srcport", "dstaddr", "dstport", "transferid"),
+    *("interval", "bytes", "speed"),
+)
+_OF_UDP = ("jitter", "errors", "datagrams", "errpercent", "outoforder")
+
+
+class Iperf2Output:
+    """Reads the lines of a file one after another, and keeps what they say."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        words = _SIDE.findall(Path(file).name)
+        self._side = words[-1].lower() if words else ""
+        self._columns: tuple[str, ...] = ()
+        self._rows: Iperf2Block | None = None
+        self._streams: dict[tuple[object, ...], Iperf2Stream] = {}
+        self._reports: set[str] = set()
+        self._count = 0
+        self._oddities: list[str] = []
+        self.blocks: list[Iperf2Block] = []
+        self.loose_errors: list[str] = []
+        """Error lines that come before any other output of iperf."""
+
+    @property
+    def unread(self) -> list[str]:
+        """Sentences about the lines that are not understood."""
+        more = self._count - len(self._oddities)
+        return [*self._oddities, *([f"{more} more lines are not understood"] if more else [])]
+
+    def read(self, number: int, line: str, *, is_cut: bool) -> None:
+        """Read the next line, which is not empty. ``is_cut``: no line feed follows the line."""
+        if line.startswith("time,srcaddress,"):
+            self._columns = tuple(line.split(","))
+        elif line[:14].isdecimal() and line.count(",") >= 8:
+            if is_cut:  # the line's last digits or columns may be missing
+                self._leave(number, line, "is left out, as no line feed ends it")
+            else:
+                self._row(number, line)
+        elif head := _HEAD.match(line):
+            flows = _FLOWS.search(line)
+            block = Iperf2Block(
+                is_client=head[1].startswith("Client"),
+                is_text=True,
+                protocol=head[3],
+                address=head[2] or "",
+                port=int(head[4]),
+                flows=int(flows[1]) if flows else 0,
+            )
+            self.blocks.append(block)
+            self._streams.clear()
+            self._reports.clear()
+        elif not self._is_read(number, line):
+            self._leave(number, line)
+
+    def _leave(self, number: int, line: str, reason: str = "is not understood") -> None:
+        self._count += 1
+        if self._count <= _SHOWN:
+            self._oddities.append(f"line {number} {reason}: {line[:60]!r}")
+
+    def _is_read(self, number: int, line: str) -> bool:
+        """Read a line of text. Returns whether the line is understood."""
+        block = self.blocks[-1] if self.blocks else None
+        if _ERROR.search(line) and "WARN" not in line:
+            if block is None:
+                self.loose_errors.append(line[:200])
+            else:
+                block.errors.append((number, line[:200]))
+            return True
+        if block is None or not block.is_text:
+            return _DECORATION.match(line) is not None
+        is_read = True
+        if peer := _PEER.match(line):
+            self._stream(block, number, peer, line)
+        elif row := _ROW.match(line):
+            is_read = self._line(block, number, row, line[row.end() :])
+        elif report := _REPORT.match(line):
+            self._reports.add(report[1] + report[2])
+        elif (sent := _SENT.match(line)) and (name := (sent[1] + sent[2],)) in self._streams:
+            self._streams[name].sent_messages = int(sent[3])
+        else:
+            is_read = _is_setting(block, line) or _DECORATION.match(line) is not None
+        return is_read
+
+    def _stream(self, block: Iperf2Block, number: int, peer: re.Match[str], line: str) -> None:
+        """Add a stream for the line of a new connection."""
+        name = peer[1] + peer[2]
+        local, remote = (peer[3].partition("%")[0], int(peer[4])), (peer[5], int(peer[6]))
+        is_reverse = bool(peer[1]) or "(reverse)" in line
+        date = _DATE.search(line)
+        began = _utc(date[1], "%Y-%m-%d %H:%M:%S") if date else None
+        stream = Iperf2Stream(
+            name=name,
+            protocol=block.protocol,
+            client=local if block.is_client else remote,
+            server=remote if block.is_client else local,
+            is_sender=block.is_client != is_reverse,
+            first=number,
+            last=number,
+            started_at="" if began is None else utc_text(began),
+        )
+        if "(bb " in line:
+            stream.flaw = _BOUNCES
+        elif "(full-duplex)" in line or (block.is_client and local[1] == block.port != remote[1]):
+            stream.flaw = BOTH_WAYS
+        if mss := _MSS.search(line):
+            stream.mss_bytes = int(mss[1])
+        version = _VERSION.search(line)
+        if version and not version[1].startswith(("2.0.", "2.1.", "2.2.")):
+            self._leave(number, version[1], "has a version that is not known, read all the same")
+        block.streams.append(stream)
+        self._streams[(name,)] = stream
+
+    def _line(self, block: Iperf2Block, number: int, row: re.Match[str], more: str) -> bool:
+        figures = _of_text(row, more if block.protocol == "UDP" else "")
+        if figures is None:
+            return False
+        if row[2].startswith("SUM"):
+            block.sums.append((len(block.streams), figures))
+            return True
+        name = row[1] + row[2]
+        stream = self._streams.get((name,))
+        if stream is not None and name in self._reports:
+            self._reports.discard(name)
+            stream.report, stream.last = figures, number
+        elif stream is None or stream.is_ended_by(figures):
+            return False
+        else:
+            stream.add(number, figures)
+        return True
+
+    def _row(self, number: int, line: str) -> None:
+        """Read a CSV row of ``-y C``."""
+        fields = line.split(",")
+        columns = self._columns or (_BASIC if len(fields) == 9 else _BASIC + _OF_UDP)
+        is_whole = len(fields) == len(columns) or (self._columns and len(fields) >= 10)
+        names = dict(zip(columns, fields, strict=False))
+        figures = _of_row(names) if is_whole else None
+        ports = [names.get(name, "") for name in ("srcport", "dstport")]
+        is_sum = (name := names.get("transferid", "")) == "-1"
+        if figures is None or (not is_sum and not all(map(_WHOLE.fullmatch, ports))):
+            self._leave(number, line, "is left out, as it is no row or has unlike figures")
+            return
+        if is_sum:
+            if self._rows is not None:
+                self._rows.sums.append((len(self._rows.streams), figures))
+            return
+        ends = ((names["srcaddress"][:100], int(ports[0])), (names["dstaddr"][:100], int(ports[1])))
+        protocol = "UDP" if "datagrams" in names else "TCP"
+        stream = self._streams.get(key := (*ends, name))
+        if stream is not None and (stream.protocol, protocol) == ("TCP", "UDP"):
+            # A UDP client of iperf 2.0 prints two rows: first its own figures, without the columns
+            # of UDP, then the receiver's figures. This is the second row.
+            stream.protocol, stream.report, stream.last = protocol, figures, number
+            return
+        if stream is None or stream.is_ended_by(figures):
+            stream = self._streams[key] = self._row_stream(number, ends, name, protocol)
+        stream.add(number, figures)
+        # In the last row, iperf 2.1.8 prints a time of the year 1970.
+        ended = _utc(names["time"][:14], "%Y%m%d%H%M%S")
+        stream.end_time = ended if ended and ended.year > 1970 else None
+
+    def _row_stream(
+        self, number: int, ends: tuple[End, End], name: str, protocol: str
+    ) -> Iperf2Stream:
+        """Add a stream that begins with a CSV row. Raises MatrixError if neither the columns nor
+        the file's name shows whether the client or the server printed the row.
+        """
+        sender, receiver = ends
+        is_reverse = sender[1] == PORT != receiver[1]
+        is_client = self._side == "client"
+        if {"writecnt", "readcnt"} & set(self._columns):
+            is_client = is_reverse == ("readcnt" in self._columns)
+        elif not self._side:
+            sentence = (
+                "a row of -y C does not say whether the client or the server printed it: "
+                "name the file so, such as test.client.csv"
+            )
+            raise fault_at(self._file, number, 1, sentence)
+        if self._rows is None or self._rows.is_client != is_client:
+            self._rows = Iperf2Block(is_client=is_client, is_text=False)
+            self.blocks.append(self._rows)
+        stream = Iperf2Stream(
+            name=name,
+            protocol=protocol,
+            client=receiver if is_reverse else sender,
+            server=sender if is_reverse else receiver,
+            is_sender=is_client != is_reverse,
+            first=number,
+            last=number,
+        )
+        if is_reverse and not is_client and not self._columns:
+            stream.flaw = _UNCLEAR
+        self._rows.streams.append(stream)
+        return stream
+
+
+def _is_setting(block: Iperf2Block, line: str) -> bool:
+    """Read a setting that iperf prints. Returns whether the line states a setting."""
+    settings = block.settings
+    if message := _MESSAGE.match(line):
+        if block.is_client and int(message[1]):
+            settings["message_bytes"] = int(message[1])
+    elif buffer := _BUFFER.match(line):
+        size = _REQUEST.search(buffer[3]) or buffer
+        size_bytes = round(float(size[1]) * 1024 ** _POWER[size[2]])
+        if "(default)" not in buffer[3] and size_bytes:
+            settings["socket_buffer_bytes"] = size_bytes
+    elif tos := _TOS.match(line):
+        if int(tos[1], 16):
+            settings["dscp"] = int(tos[1], 16) >> 2
+        if "nodelay" in line:
+            settings["nodelay"] = True
+    else:
+        return False
+    return True
+
+
+def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
+    """The figures of a line of text; ``None`` if its interval or its rate is not valid."""
+    start, end, amount, rate = (float(row[number]) for number in (3, 4, 5, 8))
+    unit = 8.0 * 1024 ** _POWER[row[9]] if row[10] == "Byte" else 1000.0 ** _POWER[row[9]]
+    data = 8.0 * 1024 ** _POWER[row[6]] if row[7] == "Byte" else 1000.0 ** _POWER[row[6]]
+    if end <= start or bounded(rate * unit) is None:
+        return None
+    loss = _LOSS.match(more)
+    return Iperf2Figures(
+        start_s=start,
+        seconds=end - start,
+        rate_bit_per_s=rate * unit,
+        bits=amount * data,
+        packets=int(loss[3]) if loss else None,
+        losses=int(loss[2]) if loss else None,
+        jitter_ms=float(loss[1]) if loss and loss[1] else None,
+        step_bit_per_s=unit / 10 ** len(row[8].partition(".")[2]),
+    )
+
+
+def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
+    """The figures of a CSV row; ``None`` if a figure is no number, or if the rate is not the amount
+    of data divided by the time.
+    """
+    text = names.get("interval") or f"{names.get('istart')}-{names.get('iend')}"
+    span = _SPAN.fullmatch(text)
+    amounts = [names.get(name, "") for name in ("bytes", "speed")]
+    if span is None or not all(map(_WHOLE.fullmatch, amounts)):
+        return None
+    start, end = float(span[1]), float(span[2])
+    bits, rate = 8.0 * int(amounts[0]), float(amounts[1])
+    seconds = bits / rate if rate > 0 and bits > 0 else end - start
+    tolerance_s = 0.11 + ((end - start) / rate if rate > 0 else 0.0)
+    if abs(seconds - (end - start)) > tolerance_s or bounded(rate) is None or bits < 0:
+        return None
+    counts = {
+        name: int(names[name]) if _WHOLE.fullmatch(names.get(name, "")) else None
+        for name in ("errors", "datagrams", "outoforder")
+    }
+    jitter = names.get("jitter", "")
+    return Iperf2Figures(
+        start_s=start,
+        seconds=seconds,
+        rate_bit_per_s=rate,
+        bits=bits,
+        packets=counts["datagrams"],
+        losses=counts["errors"],
+        jitter_ms=float(jitter) if re.fullmatch(_NUMBER, jitter) else None,
+        reorders=counts["outoforder"],
+    )
+
+
+def _utc(text: str, form: str) -> datetime | None:
+    """A time of a given form, in UTC; ``None`` if it has another form."""
+    try:
+        return datetime.strptime(text, form).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+# ---- from the streams of each process to the results of tests ----
 
 _MISSING = "the line of the whole test is missing"
 _AT_ONCE = "the rows do not say whether the connections were at once: -i 1 at the server shows it"
-_SIDES = re.compile(r"(?i)(?<![a-z])(?:client|server)(?![a-z])")
 
-_REASONS = {
+_REASONS: Mapping[str, str] = {
     "refused": "connect-refused",
     "unreachable": "unreachable",
     "no route to host": "unreachable",
@@ -82,74 +460,50 @@ class _Iperf2Test:
     errors: list[str] = field(default_factory=list)
 
     def add(self, stream: Iperf2Stream) -> None:
-        """Add a stream to the test."""
+        """Add a stream, and note what the test's streams have in common."""
         self.streams.append(stream)
         self.last = max(self.last, stream.last)
         self.names.add(stream.name)
-        if (
-            stream.is_sender != self.streams[0].is_sender
-            or stream.client[0] != self.streams[0].client[0]
-        ):
+        first = self.streams[0]
+        if (stream.is_sender, stream.client[0]) != (first.is_sender, first.client[0]):
             self.flaw = BOTH_WAYS
 
 
 def parse_iperf2(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. No I/O. Raises MatrixError with the place if the text has none."""
+    """The tests in an output. Raises MatrixError with the place if the text has none."""
     output = Iperf2Output(file)
-    lines = text.split("\n")
-    for number, full_line in enumerate(lines, start=1):
-        if len(full_line) > MAX_LINE_CHARACTERS:
-            sentence = f"longer than {MAX_LINE_CHARACTERS} characters"
-            raise _fault(file, number, MAX_LINE_CHARACTERS + 1, sentence)
-        if line := full_line.strip():
-            output.read(number, line, is_cut=number == len(lines))
+    last = text.count("\n") + 1
+    for number, line in lines_of(text, file):
+        output.read(number, line.strip(), is_cut=number == last)
     results = list(_results(output, file))
     if not results:
-        first = next((number for number, line in enumerate(lines, 1) if line.strip()), 1)
-        sentence = "not an output of iperf 2: it contains no test and no rows of -y C"
-        sentence = "; ".join([sentence, *output.unread[:1]])
-        raise _fault(file, first, 1, sentence if text.strip() else "empty")
-    if unread := output.unread:
-        results[-1] = replace(results[-1], unread=(*results[-1].unread, *unread))
+        number, line = next(lines_of(text, file), (1, ""))
+        nothing = "not an output of iperf 2: it contains no test and no rows of -y C"
+        sentence = "; ".join([nothing, *output.unread[:1]])
+        raise fault_at(file, number, 1, sentence if line else "empty")
+    results[-1] = replace(results[-1], unread=(*results[-1].unread, *output.unread))
     return tuple(results)
-
-
-def _fault(file: str, line: int, column: int, sentence: str) -> MatrixError:
-    return MatrixError([Fault(file, line, column, "", sentence)])
 
 
 def _results(output: Iperf2Output, file: str) -> Iterator[ToolResult]:
     """The results of all iperf processes whose output is in a file."""
     numbers: dict[str, int] = {}
     for error in output.loose_errors[:1]:
-        yield _failed(file, "", "", {}, reason_of_error(error, _REASONS), error)
+        yield ToolResult(file=file, reason=reason_of_error(error, _REASONS), detail=error)
     for block in output.blocks:
         tests = _tests(block)
         for test in tests:
             yield _result(block, test, file, numbers)
-        errors = [error for _, error in block.errors]
-        if not tests and (block.is_client or errors):
-            settings: dict[str, Value] = {"protocol": block.protocol}
-            settings |= _ip_version(block.address)
-            reason = reason_of_error(errors[0], _REASONS) if errors else "not-recorded"
-            detail = errors[0] if errors else _MISSING
-            server = block.address if block.is_client else ""
-            yield _failed(file, server, "", {**settings, **block.settings}, reason, detail)
-
-
-def _failed(
-    file: str, server: str, client: str, settings: Mapping[str, Value], reason: str, detail: str
-) -> ToolResult:
-    return ToolResult(
-        file=file,
-        test="stream",
-        server=server,
-        client=client,
-        settings=settings,
-        values={},
-        reason=reason,
-        detail=detail,
-    )
+        if not tests and (block.is_client or block.errors):
+            detail = block.errors[0][1] if block.errors else _MISSING
+            protocol: dict[str, Value] = {"protocol": block.protocol}
+            yield ToolResult(
+                file=file,
+                server=block.address if block.is_client else "",
+                settings={**protocol, **_ip_version(block.address), **block.settings},
+                reason=reason_of_error(detail, _REASONS) if block.errors else NOT_RECORDED,
+                detail=detail,
+            )
 
 
 def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
@@ -169,7 +523,12 @@ def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
     for count, figures in block.sums:
         if count and figures.start_s == 0:
             test_of[count - 1].total = figures
-    _add_errors(tests, block)
+    at = 0
+    for number, error in block.errors if tests else ():
+        # An error is of the last test that began before it, or else of the first test.
+        while at + 1 < len(tests) and tests[at + 1].streams[0].first < number:
+            at += 1
+        tests[at].errors.append(error)
     return tests
 
 
@@ -196,22 +555,9 @@ def _is_at_once(one: Iperf2Stream, other: Iperf2Stream) -> bool | None:
         return None
     if min(one.whole.seconds, other.whole.seconds) < 3 or one.whole.seconds > 1e7:
         return None  # too short: the times are in whole seconds
-    begins = [
-        stream.end_time - timedelta(seconds=min(1e7, stream.whole.seconds))
-        for stream in (one, other)
-        if stream.end_time and stream.whole
-    ]
-    return abs(begins[1] - begins[0]) <= timedelta(seconds=1.5)
-
-
-def _add_errors(tests: Sequence[_Iperf2Test], block: Iperf2Block) -> None:
-    """Add each error to the last test that began before it, or else to the first test."""
-    index = 0
-    for number, error in block.errors:
-        while index + 1 < len(tests) and tests[index + 1].streams[0].first < number:
-            index += 1
-        if tests:
-            tests[index].errors.append(error)
+    began = one.end_time - timedelta(seconds=one.whole.seconds)
+    began_too = other.end_time - timedelta(seconds=min(1e7, other.whole.seconds))
+    return abs(began_too - began) <= timedelta(seconds=1.5)
 
 
 def _result(
@@ -229,17 +575,26 @@ def _result(
         settings["direction"] = "both"
     reason, detail = _failure(block, test)
     values = {} if reason else dict(_values(test))
-    if not reason and not {"throughput_bit_per_s", "sent_bit_per_s"} & values.keys():
+    if not reason and values.keys().isdisjoint(("throughput_bit_per_s", "sent_bit_per_s")):
         reason, detail = "no-traffic", "no data were received"
+    # Both sides of a test have the same word: the common part of the files' names, protocol,
+    # addresses and ports. Several tests of a file for which all these are equal are counted.
+    path = Path(file)
+    identity = ""
+    if _SIDE.search(path.name):
+        ports = " ".join(sorted(str(stream.client[1]) for stream in test.streams))
+        word = f"{path.parent} {_SIDE.sub('', path.name)}"
+        word += f" {first.protocol} {first.client[0]} {first.server} {ports}"
+        numbers[word] = numbers.get(word, 0) + 1
+        identity = f"{word} {numbers[word]}"
     return ToolResult(
         file=file,
-        test="stream",
         server=first.server[0],
         client=first.client[0],
         settings=settings,
         values=values if reason is None else {},
         started_at=first.started_at,
-        identity=_identity(test, file, numbers),
+        identity=identity,
         reason=reason,
         detail=detail,
     )
@@ -250,32 +605,16 @@ def _ip_version(address: str) -> dict[str, Value]:
     return {} if version is None else {"ip_version": version}
 
 
-def _identity(test: _Iperf2Test, file: str, numbers: dict[str, int]) -> str:
-    """A word that is the same for both sides of a test: the common part of the files' names,
-    protocol, addresses and ports, and a number. The number counts the tests of
-    the file for which all of these are equal.
-    """
-    path = Path(file)
-    if not _SIDES.search(path.name):
-        return ""
-    stem = _SIDES.sub("", path.name)
-    first = test.streams[0]
-    ports = " ".join(sorted(str(stream.client[1]) for stream in test.streams))
-    word = f"{path.parent} {stem} {first.protocol} {first.client[0]} {first.server} {ports}"
-    numbers[word] = numbers.get(word, 0) + 1
-    return f"{word} {numbers[word]}"
-
-
 def _failure(block: Iperf2Block, test: _Iperf2Test) -> tuple[str | None, str | None]:
     """Why a test has no result, as a reason and a sentence; both ``None`` if it has a result."""
     if test.errors:
         return reason_of_error(test.errors[0], _REASONS), test.errors[0]
     if test.flaw:
-        return "not-recorded", test.flaw
+        return NOT_RECORDED, test.flaw
     if len(test.streams) < block.flows:
-        return "not-recorded", f"{len(test.streams)} of {block.flows} streams are there"
+        return NOT_RECORDED, f"{len(test.streams)} of {block.flows} streams are there"
     if any(stream.whole is None for stream in test.streams):
-        return "not-recorded", _MISSING
+        return NOT_RECORDED, _MISSING
     figures = _figures(test)
     if not figures.bits or not figures.rate_bit_per_s:
         return "no-traffic", "no data: 0 bytes"
@@ -339,29 +678,23 @@ def _received(figures: Iperf2Figures) -> Iterator[tuple[str, Value]]:
         if figures.step_bit_per_s:
             yield "printed_step_bit_per_s", figures.step_bit_per_s
         yield "elapsed_ns", round(1e9 * figures.seconds)
-    packets, losses = figures.packets, figures.losses
-    if packets is None or losses is None or not 0 <= losses <= packets or not packets:
+    packets = figures.packets
+    counts = received_messages(packets, figures.losses)
+    if not packets or not counts:
         return
-    yield "received_messages", packets - losses
-    yield "lost_messages", losses
-    yield "sent_messages", packets
+    yield from counts.items()
     if figures.reorders is not None and 0 <= figures.reorders <= packets:
         yield "reordered_messages", figures.reorders
     if figures.jitter_ms is not None:
         yield "receiver_jitter_ns", round(1e6 * figures.jitter_ms)
 
 
-import_iperf2 = partial(import_results, parse=parse_iperf2)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_iperf2,
-    is_of_files=True,
-    help="""Make a run folder out of what iperf 2 printed, and its report.
+IMPORTER = tool_importer(
+    parse_iperf2,
+    """Make a run folder out of what iperf 2 printed, and its report.
 
     FILES are texts or rows of -y C of clients or servers, or folders of them. The name of a file
     of rows says who printed it, such as test.client.csv. Tests with the same settings between the
     same hosts are trials of one cell.
     """,
-    options=TOOL_OPTIONS,
 )

@@ -1,93 +1,78 @@
 """Import: a run folder out of what ``iperf3 -J`` printed, on the client, the server, or both.
 
-Throughput is the rate that the receiver counted, even if the sender printed it. If the output has
-neither this rate nor the receiver's intervals, there is no throughput. A file may have several
-tests, because a server prints one after another. The two outputs of one test have the same cookie.
-The format is that of iperf 3.1 to 3.19 (``iperf_api.c``, https://github.com/esnet/iperf); other
-versions are read as far as they are understood.
+Throughput is the rate that the receiver counted, even if the sender printed it. The two outputs of
+one test have the same cookie. The format is that of iperf 3.1 to 3.19 (``iperf_api.c``,
+https://github.com/esnet/iperf); other versions are read as far as they are understood.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
+from netlab.imports.common.csv_table import fault_at
 from netlab.imports.common.tool_results import (
-    TOOL_OPTIONS,
+    JSON,
+    SYSTEM_ERRORS,
     ToolResult,
     bounded,
-    import_results,
     ip_version_of,
+    json_faults,
     reason_of_error,
+    received_messages,
+    time_of_epoch,
+    tool_importer,
 )
-from netlab.trial.record import Value, utc_text
+from netlab.trial.record import Value
 
 _KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
+_SOLID = re.compile(r"\S")
 NO_RATE = "iperf3 printed no rate of the receiver"
 """Error of an output that is complete except for this rate."""
 
 _REASONS = {
-    "connection refused": "connect-refused",
-    "no route to host": "unreachable",
-    "network is unreachable": "unreachable",
-    "timed out": "connect-timeout",
+    **SYSTEM_ERRORS,
     "timeout": "connect-timeout",
-    "address already in use": "address-in-use",
     "server has terminated": "peer-vanished",
-    "connection reset": "peer-vanished",
     "control socket has closed": "peer-vanished",
     "interrupt": "interrupted",
 }
-"""Words in an error of iperf3 → the reason."""
 
-_LATEST_S = 253402300799
-"""The end of the year 9999."""
+_MOST_BYTES, _MOST_SECONDS = 2**40, 1e7
+_START = "start.test_start"
+_SETTINGS: tuple[tuple[str, str, float, type[int] | type[float]], ...] = (
+    ("message_bytes", f"{_START}.blksize", _MOST_BYTES, int),
+    ("streams", f"{_START}.num_streams", _MOST_BYTES, int),
+    ("count", f"{_START}.blocks", _MOST_BYTES, int),
+    ("duration_s", f"{_START}.duration", _MOST_SECONDS, float),
+    ("warm_up_s", f"{_START}.omit", _MOST_SECONDS, float),
+    ("socket_buffer_bytes", "start.sock_bufsize", _MOST_BYTES, int),
+)
+"""Setting, its path, the largest number, its type. iperf3 prints 0 for what is not set."""
 
 
 def parse_iperf3(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. No I/O. Raises MatrixError with the place where it is not JSON."""
-    return tuple(_result(document, file) for document in _documents(text, file))
-
-
-def _documents(text: str, file: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects in a text, one after another."""
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-    at = _next(text, 0)
-    while at < len(text):
-        try:
-            document, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise _fault(text, file, error.pos, f"not JSON: {error.msg}") from None
-        except (ValueError, RecursionError) as error:
-            sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise _fault(text, file, at, f"not JSON of iperf3: {sentence}") from None
+    """The tests in an output, which has several if a server printed one after another. Raises
+    MatrixError with the place where the text is not JSON.
+    """
+    results: list[ToolResult] = []
+    end = 0
+    while begin := _SOLID.search(text, end):
+        at = begin.start()
+        with json_faults(file, "iperf3", partial(_place, text, at)):
+            document, end = JSON.raw_decode(text, at)
         if not isinstance(document, dict) or not {"start", "end", "error"} & document.keys():
-            raise _fault(text, file, at, "not an output of iperf3 -J: no `start` and no `end`")
-        yield document
-        at = _next(text, end)
+            sentence = "not an output of iperf3 -J: no `start` and no `end`"
+            raise fault_at(file, *_place(text, at), sentence)
+        results.append(_result(_Iperf3Output(document), file))
+    return tuple(results)
 
 
-def _next(text: str, at: int) -> int:
-    """The first index from ``at`` on that is not white space."""
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
-
-
-def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a number")
-
-
-def _fault(text: str, file: str, at: int, sentence: str) -> MatrixError:
-    line = text.count("\n", 0, at) + 1
-    column = at - (text.rfind("\n", 0, at) + 1) + 1
-    return MatrixError([Fault(file, line, column, "", sentence)])
+def _place(text: str, at: int) -> tuple[int, int]:
+    """Line and column of an index in a text, from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 class _Iperf3Output:
@@ -124,39 +109,31 @@ class _Iperf3Output:
         return value[:200] if isinstance(value, str) else ""
 
 
-def _result(document: Mapping[str, Any], file: str) -> ToolResult:
-    output = _Iperf3Output(document)
+def _result(output: _Iperf3Output, file: str) -> ToolResult:
     version = output.text("start.version")
     if version and not _KNOWN.fullmatch(version):
         output.unread.append(f"{version!r} is not known: read as far as it is understood")
-    is_server = _is_server(output)
+    # Only a server prints the connection that it accepted.
+    is_server = output.part("start.accepted_connection") is not None
     local, remote = _addresses(output)
     settings = _settings(output, local or remote)
-    values = {} if output.text("error") else dict(_values(output, settings, is_server=is_server))
     error = output.text("error")
-    if not error and "throughput_bit_per_s" not in values:
-        # If data flowed both ways, the figure of one direction is enough for a result.
-        has_flow = any(name.endswith("_throughput_bit_per_s") for name in values)
-        error = "" if has_flow else NO_RATE
-    reason = None if not error else reason_of_error(error, _REASONS)
+    values = {} if error else dict(_values(output, settings, is_server=is_server))
+    # If data flowed both ways, the figure of one direction is enough for a result.
+    if not error and not any(name.endswith("throughput_bit_per_s") for name in values):
+        error = NO_RATE
     return ToolResult(
         file=file,
-        test="stream",
         server=local if is_server else remote,
         client=remote if is_server else local,
         settings=settings,
         values=values,
-        started_at=_started_at(output),
+        started_at=time_of_epoch(output.number("start.timestamp.timesecs", 253402300799)),
         identity=output.text("start.cookie"),
-        reason=reason,
+        reason=reason_of_error(error, _REASONS) if error else None,
         detail=error or None,
         unread=tuple(output.unread),
     )
-
-
-def _is_server(output: _Iperf3Output) -> bool:
-    """Whether a server printed the output: only a server prints the connection that it accepted."""
-    return output.part("start.accepted_connection") is not None
 
 
 def _addresses(output: _Iperf3Output) -> tuple[str, str]:
@@ -173,45 +150,29 @@ def _addresses(output: _Iperf3Output) -> tuple[str, str]:
 
 def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
     """What was requested, as far as the output states it."""
-    start = "start.test_start"
     settings: dict[str, Value] = {}
-    protocol = output.text(f"{start}.protocol")
+    protocol = output.text(f"{_START}.protocol")
     if protocol in ("TCP", "UDP"):
         settings["protocol"] = protocol
     elif protocol:
         output.unread.append(f"the protocol {protocol!r} is not known")
-    for name, path in (
-        ("message_bytes", "blksize"),
-        ("streams", "num_streams"),
-        ("count", "blocks"),
-    ):
-        number = output.number(f"{start}.{path}", 2**40)
-        if number:
-            settings[name] = int(number)
-    for name, path in (("duration_s", "duration"), ("warm_up_s", "omit")):
-        number = output.number(f"{start}.{path}", 1e7)
-        if number:
-            settings[name] = number
-    buffer_bytes = output.number("start.sock_bufsize", 2**40)
-    if buffer_bytes:
-        settings["socket_buffer_bytes"] = int(buffer_bytes)
-    rate = output.number(f"{start}.target_bitrate") or output.number("start.target_bitrate")
+    for name, path, most, kind in _SETTINGS:
+        if number := output.number(path, most):
+            settings[name] = kind(number)
+    rate = output.number(f"{_START}.target_bitrate") or output.number("start.target_bitrate")
     if rate:
         settings["rate_bit_per_s"] = rate
-    service = output.number(f"{start}.tos", 255)
-    if service:
+    if service := output.number(f"{_START}.tos", 255):
         settings["dscp"] = int(service) >> 2
-    settings["direction"] = _direction(output)
+    both = output.part("end.sum_received_bidir_reverse") is not None
+    if both or output.number(f"{_START}.bidir", 1):
+        settings["direction"] = "both"
+    else:
+        is_reverse = output.number(f"{_START}.reverse", 1)
+        settings["direction"] = "server-sends" if is_reverse else "client-sends"
     if version := ip_version_of(address):
         settings["ip_version"] = version
     return settings
-
-
-def _direction(output: _Iperf3Output) -> str:
-    both = output.part("end.sum_received_bidir_reverse") is not None
-    if both or output.number("start.test_start.bidir", 1):
-        return "both"
-    return "server-sends" if output.number("start.test_start.reverse", 1) else "client-sends"
 
 
 def _values(
@@ -228,8 +189,7 @@ def _values(
         yield from _flow(output, "to_server_", "", sent=not is_server, received=True)
         yield from _flow(output, "to_client_", "_bidir_reverse", sent=True, received=not is_server)
         return
-    server_sends = direction == "server-sends"
-    is_receiver = is_server != server_sends
+    is_receiver = is_server != (direction == "server-sends")
     sent, received = not (is_server and is_receiver), not is_server or is_receiver
     yield from _flow(output, "", "", sent=sent, received=received)
     if is_receiver and output.part("end.sum_received") is None:
@@ -248,10 +208,11 @@ def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
         counts = _Iperf3Output(interval if isinstance(interval, Mapping) else {})
         if counts.part("sum.omitted") is True:
             continue
-        numbers = {name: counts.number(f"sum.{name}", 2**53) for name in totals}
-        if None in numbers.values():
-            return
-        totals = {name: total + (numbers[name] or 0.0) for name, total in totals.items()}
+        for name in totals:
+            number = counts.number(f"sum.{name}", 2**53)
+            if number is None:
+                return
+            totals[name] += number
     if not totals["seconds"]:
         return
     output.unread.append(
@@ -259,10 +220,7 @@ def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
     )
     yield "throughput_bit_per_s", 8 * totals["bytes"] / totals["seconds"]
     yield "elapsed_ns", round(1e9 * totals["seconds"])
-    if totals["lost_packets"] <= totals["packets"]:
-        yield "received_messages", int(totals["packets"] - totals["lost_packets"])
-        yield "lost_messages", int(totals["lost_packets"])
-        yield "sent_messages", int(totals["packets"])
+    yield from received_messages(totals["packets"], totals["lost_packets"]).items()
 
 
 def _flow(
@@ -276,19 +234,16 @@ def _flow(
         rate = output.number(f"{receiving}.bits_per_second")
         if rate is not None:
             yield f"{prefix}throughput_bit_per_s", rate
-        seconds = output.number(f"{receiving}.seconds", 1e7)
-        if seconds:
+        if seconds := output.number(f"{receiving}.seconds", _MOST_SECONDS):
             yield f"{prefix}elapsed_ns", round(1e9 * seconds)
-        packets, lost = (
+        packets, losses = (
             output.number(f"{receiving}.{name}", 2**53) for name in ("packets", "lost_packets")
         )
-        if packets is not None and lost is not None and lost <= packets:
-            yield f"{prefix}received_messages", int(packets - lost)
-            yield f"{prefix}lost_messages", int(lost)
-            yield f"{prefix}sent_messages", int(packets)
-            jitter_ms = output.number(f"{receiving}.jitter_ms", 1e9)
-            if jitter_ms is not None:
-                yield f"{prefix}receiver_jitter_ns", round(1e6 * jitter_ms)
+        counts = received_messages(packets, losses, prefix)
+        yield from counts.items()
+        jitter_ms = output.number(f"{receiving}.jitter_ms", 1e9) if counts else None
+        if jitter_ms is not None:
+            yield f"{prefix}receiver_jitter_ns", round(1e6 * jitter_ms)
     if sent:
         rate = output.number(f"{sending}.bits_per_second")
         if rate is not None:
@@ -298,23 +253,11 @@ def _flow(
             yield f"{prefix}sender_congestion", congestion
 
 
-def _started_at(output: _Iperf3Output) -> str:
-    seconds = output.number("start.timestamp.timesecs", _LATEST_S)
-    if seconds is None:
-        return ""
-    return utc_text(datetime.fromtimestamp(seconds, UTC))
-
-
-import_iperf3 = partial(import_results, parse=parse_iperf3)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_iperf3,
-    is_of_files=True,
-    help="""Make a run folder out of what iperf3 -J printed, and its report.
+IMPORTER = tool_importer(
+    parse_iperf3,
+    """Make a run folder out of what iperf3 -J printed, and its report.
 
     FILES are outputs of clients or servers, or folders of them. The two outputs of one test are
     one trial. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=TOOL_OPTIONS,
 )

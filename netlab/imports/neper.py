@@ -1,22 +1,9 @@
 """Import: a run folder out of what neper printed, on the client or the server.
 
 It reads the ``key=value`` lines of ``tcp_stream``, ``udp_stream``, ``tcp_rr``, ``udp_rr`` and
-``tcp_crr``. The lines do not name the program; the options in the lines show which program it was.
-A file may have several outputs, and each begins with ``VERSION``.
-
-Throughput is the rate of the side that read, in bit/s: ``local_throughput`` in the output of that
-side, ``remote_throughput`` in the output of the other side. Transactions per second are those of
-the client. Only the client measures the times of transactions, in whole nanoseconds. In ``tcp_crr``
-a transaction lasts from one answer to the next, including the setup of the next connection. The
-server does not know how many flows and seconds were requested, so these settings come from the
-client.
-
-Nothing in the two outputs of a test shows that they belong together, so they are two results. Only
-the client's output names the server. neper prints times without a date, so a result has no start
-time.
-
-The format is that of neper 1.1, since 2019 (``thread.c``, ``stream.c``, ``rr.c``,
-https://github.com/google/neper); other versions are read as far as they are understood.
+``tcp_crr``, as neper 1.1 prints them since 2019 (``thread.c``, ``stream.c``, ``rr.c``,
+https://github.com/google/neper); other versions are read as far as they are understood. Nothing
+shows which two outputs are of one test, so they are two results.
 """
 
 from __future__ import annotations
@@ -24,23 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from functools import partial
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
+from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
 from netlab.imports.common.tool_results import (
-    TOOL_OPTIONS,
+    SYSTEM_ERRORS,
     ToolResult,
     bounded,
-    import_results,
     ip_version_of,
+    reason_of_error,
+    tool_importer,
 )
 from netlab.trial.record import Value
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")
 _NUMBER = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,12})?")
-MAX_LINE_CHARACTERS = 4096
 MAX_OUTPUTS = 10_000
 MAX_ERRORS = 20
 """At most this many lines without a key are kept and searched for an error."""
@@ -64,29 +49,36 @@ _OTHER_OPTIONS = {
 """Options that change a test and are no setting of netlab → their default."""
 
 _REASONS = {
-    "connection refused": "connect-refused",
-    "no route to host": "unreachable",
-    "network is unreachable": "unreachable",
-    "timed out": "connect-timeout",
+    **SYSTEM_ERRORS,
     "could not connect": "connect-refused",
-    "address already in use": "address-in-use",
     "could not bind": "address-in-use",
-    "connection reset": "peer-vanished",
     "broken pipe": "peer-vanished",
     "read error": "peer-vanished",
     "handshake mismatch": "peer-vanished",
 }
-"""Words in an error of neper → the reason."""
 
 
 def parse_neper(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. No I/O. Raises MatrixError with the place if the text has none."""
-    outputs = list(_outputs(text, file))
+    """The tests in an output. Raises MatrixError with the place if the text has none."""
+    outputs: list[_NeperOutput] = []
+    *lines, rest = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if not outputs or (line.startswith("VERSION=") and outputs[-1].fields):
+            if len(outputs) == MAX_OUTPUTS:
+                raise fault_at(file, number, 1, f"more than {MAX_OUTPUTS} outputs")
+            outputs.append(_NeperOutput(number))
+        outputs[-1].add(number, line.rstrip("\r"))
+    if outputs and rest.strip():
+        # Nothing shows whether a number lost its last digits.
+        sentence = "has no line end: it may be cut, and is not read"
+        outputs[-1].unread.append(f"line {len(lines) + 1} {sentence}")
     results = tuple(_result(output, file) for output in outputs)
     if not any("protocol" in result.settings for result in results):
-        line = outputs[0].line if outputs else 1
+        line_number = outputs[0].line if outputs else 1
         sentence = "not an output of neper, or only its beginning: the options are missing"
-        raise MatrixError([Fault(file, line, 1, "", sentence)])
+        raise fault_at(file, line_number, 1, sentence)
     return results
 
 
@@ -99,28 +91,24 @@ class _NeperOutput:
         self.errors: list[str] = []
         self.fields: dict[str, str] = {}
         self._ambiguities: set[str] = set()
-        self._strange_lines = 0
+        self.strange_lines = 0
 
     def add(self, number: int, line: str) -> None:
         """Read a line: a key with its value, or a text that may be an error."""
         match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARACTERS else None
         if match is None:
-            self._strange_lines += 1
+            self.strange_lines += 1
             if len(self.errors) < MAX_ERRORS:
                 self.errors.append(line[:200])
-            if self._strange_lines == 1:
+            if self.strange_lines == 1:
                 self.unread.append(f"line {number} is not understood: {line[:60]!r}")
         elif self.fields.setdefault(match[1], match[2]) != match[2]:
             self._ambiguities.add(match[1])
 
-    def close(self) -> None:
-        """Add how many more lines were not understood."""
-        if self._strange_lines > 1:
-            self.unread.append(f"{self._strange_lines - 1} more lines are not understood")
-
-    def text(self, name: str) -> str:
-        """The value of a key; empty if it is absent."""
-        return self.fields.get(name, "")[:200]
+    @property
+    def server(self) -> str:
+        """The server's name or address, which only the client's output has."""
+        return self.fields.get("host", "")[:200]
 
     def number(self, name: str, least: float = 0.0, most: float = 1e15) -> Decimal | None:
         """A number from ``least`` to ``most``; ``None`` if it is absent. If there is another
@@ -151,35 +139,6 @@ class _NeperOutput:
         return self.fields.get(name) == "1"
 
 
-def _outputs(text: str, file: str) -> Iterator[_NeperOutput]:
-    """The outputs in a text, one after another."""
-    output: _NeperOutput | None = None
-    count = 0
-    *lines, rest = text.split("\n")
-    for number, raw in enumerate(lines, 1):
-        line = raw.rstrip("\r")
-        if not line.strip():
-            continue
-        if output is None or (line.startswith("VERSION=") and output.fields):
-            if output is not None:
-                output.close()
-                yield output
-            count += 1
-            if count > MAX_OUTPUTS:
-                sentence = f"more than {MAX_OUTPUTS} outputs"
-                raise MatrixError([Fault(file, number, 1, "", sentence)])
-            output = _NeperOutput(number)
-        output.add(number, line)
-    if output is None:
-        return
-    if rest.strip():
-        # Nothing shows whether a number lost its last digits.
-        sentence = "has no line end: it may be cut, and is not read"
-        output.unread.append(f"line {len(lines) + 1} {sentence}")
-    output.close()
-    yield output
-
-
 def _test(output: _NeperOutput) -> str | None:
     """The kind of measurement; ``None`` if the options are not those of a known program."""
     names = output.fields.keys()
@@ -192,11 +151,13 @@ def _test(output: _NeperOutput) -> str | None:
 
 
 def _result(output: _NeperOutput, file: str) -> ToolResult:
-    version = output.text("VERSION")
+    version = output.fields.get("VERSION", "")
     test = _test(output)
+    if output.strange_lines > 1:
+        output.unread.append(f"{output.strange_lines - 1} more lines are not understood")
     settings: dict[str, Value] = {}
     values: dict[str, Value] = {}
-    reason: str | None = "not-recorded"
+    reason: str | None = NOT_RECORDED
     detail: str | None = f"the output from line {output.line} on does not have the options"
     if test is not None:
         if not _KNOWN.fullmatch(version):
@@ -205,12 +166,20 @@ def _result(output: _NeperOutput, file: str) -> ToolResult:
         settings = _settings(output, test)
         values = dict(_stream(output, settings) if test == "stream" else _round_trips(output))
         reason, detail = _failure(output, test, values)
-        _add_remarks(output)
-    local = output.text("local_hosts")
+        for name, default in _OTHER_OPTIONS.items():
+            word = output.fields.get(name, default)
+            if word != default:
+                output.unread.append(f"`{name}` is {word[:40]!r}: netlab has no setting for it")
+        if not output.is_set("client"):
+            output.unread.append(
+                "the output of a server: if the client's is imported as well, the test is there "
+                "twice"
+            )
+    local = output.fields.get("local_hosts", "")[:200]
     return ToolResult(
         file=file,
         test=test or "stream",
-        server=output.text("host"),
+        server=output.server,
         client=local if "," not in local else "",
         settings=settings,
         values=values if reason is None else {},
@@ -220,17 +189,6 @@ def _result(output: _NeperOutput, file: str) -> ToolResult:
     )
 
 
-def _add_remarks(output: _NeperOutput) -> None:
-    for name, default in _OTHER_OPTIONS.items():
-        word = output.fields.get(name, default)
-        if word != default:
-            output.unread.append(f"`{name}` is {word[:40]!r}: netlab has no setting for it")
-    if not output.is_set("client"):
-        output.unread.append(
-            "the output of a server: if the client's is imported as well, the test is there twice"
-        )
-
-
 def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
     """What was requested, as far as this side knows it."""
     is_client = output.is_set("client")
@@ -238,56 +196,44 @@ def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
     settings: dict[str, Value] = {"protocol": "TCP" if is_tcp else "UDP"}
     names = {"message_bytes": "request_size", "response_bytes": "response_size"}
     if test == "stream":
-        settings["direction"] = _direction(output)
+        reads, writes = output.is_set("enable_read"), output.is_set("enable_write")
+        # udp_stream prints neither option: its client sends.
+        client_reads = reads if is_client else writes
+        settings["direction"] = "server-sends" if client_reads else "client-sends"
+        if reads and writes:
+            settings["direction"] = "both"
         # On a side that only reads, buffer_size is the length of its receive calls.
-        writes = output.is_set("enable_write") if is_tcp else is_client
-        names = {"message_bytes": "buffer_size"} if writes else {}
-    if is_client:
-        names["streams"] = "num_flows"
+        names = {"message_bytes": "buffer_size"} if (writes if is_tcp else is_client) else {}
     for name, option in names.items():
         number = output.whole(option, 1, 2**31)
         if number is not None:
             settings[name] = number
     if is_client:
-        _add_length(output, settings)
-        # If each direction has a socket of its own, num_flows counts both sockets.
-        if output.is_set("split_bidir") and "streams" in settings:
-            settings["streams"] = max(1, int(str(settings["streams"])) // 2)
-        port = output.whole("source_port", -1, 65535)
-        if port is not None and port > 0:
-            settings["source_port"] = port
+        settings |= dict(_settings_of_client(output))
     if output.is_set("no_delay"):
         settings["nodelay"] = True
-    if congestion := output.text("congestion_control"):
+    if congestion := output.fields.get("congestion_control", "")[:200]:
         settings["congestion"] = congestion
-    if version := _ip_version(output):
+    versions = [version for version in (4, 6) if output.is_set(f"ipv{version}")]
+    version = versions[0] if len(versions) == 1 else ip_version_of(output.server)
+    if version:
         settings["ip_version"] = version
     return settings
 
 
-def _add_length(output: _NeperOutput, settings: dict[str, Value]) -> None:
-    """Add the requested duration; a negative ``test_length`` is a number of transactions."""
+def _settings_of_client(output: _NeperOutput) -> Iterator[tuple[str, Value]]:
+    """The settings that the server does not know."""
+    if flows := output.whole("num_flows", 1, 2**31):
+        # If each direction has a socket of its own, num_flows counts both sockets.
+        yield "streams", max(1, flows // 2) if output.is_set("split_bidir") else flows
     length = output.whole("test_length", -1e10, 1e7)
     if length is not None and length > 0:
-        settings["duration_s"] = float(length)
+        yield "duration_s", float(length)
     elif length:
-        settings["count"] = -length
-
-
-def _direction(output: _NeperOutput) -> str:
-    reads, writes = output.is_set("enable_read"), output.is_set("enable_write")
-    if reads and writes:
-        return "both"
-    # udp_stream prints neither option: its client sends.
-    client_reads = reads if output.is_set("client") else writes
-    return "server-sends" if client_reads else "client-sends"
-
-
-def _ip_version(output: _NeperOutput) -> int | None:
-    versions = [version for version in (4, 6) if output.is_set(f"ipv{version}")]
-    if len(versions) == 1:
-        return versions[0]
-    return ip_version_of(output.text("host"))
+        yield "count", -length  # a negative length is a number of transactions
+    port = output.whole("source_port", -1, 65535)
+    if port is not None and port > 0:
+        yield "source_port", port
 
 
 def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
@@ -311,7 +257,9 @@ def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> Iterator[tup
 
 
 def _round_trips(output: _NeperOutput) -> Iterator[tuple[str, Value]]:
-    """What the client counted and its times. The server prints zeros for times."""
+    """What the client counted and its times. The server prints zeros for times. In ``tcp_crr`` a
+    transaction lasts from one answer to the next, with the setup of the next connection.
+    """
     is_client = output.is_set("client")
     rate = output.number("throughput" if is_client else "remote_throughput")
     if rate:
@@ -347,27 +295,21 @@ def _failure(
     if any(name.endswith(endings) for name in values):
         return None, None
     for error in output.errors:
-        for words, reason in _REASONS.items():
-            if words in error.lower():
-                return reason, error
+        if (reason := reason_of_error(error, _REASONS)) != "unknown-error":
+            return reason, error
     if output.fields.keys() >= {"local_throughput", "remote_throughput"}:
         reason = "no-traffic" if test == "stream" else "no-answer"
         return reason, "neper printed a rate of 0"
-    return "not-recorded", "neper printed no rate"
+    return NOT_RECORDED, "neper printed no rate"
 
 
-import_neper = partial(import_results, parse=parse_neper)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_neper,
-    is_of_files=True,
-    help="""Make a run folder out of what neper printed, and its report.
+IMPORTER = tool_importer(
+    parse_neper,
+    """Make a run folder out of what neper printed, and its report.
 
     FILES are outputs of tcp_stream, udp_stream, tcp_rr, udp_rr or tcp_crr, or folders of them.
     The client's output has more than the server's. Import only one of the two: they are not
     recognised as one test. Tests with the same settings between the same hosts are trials of one
     cell.
     """,
-    options=TOOL_OPTIONS,
 )

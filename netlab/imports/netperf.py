@@ -1,16 +1,8 @@
 """Import: a run folder out of what ``netperf`` printed on the client.
 
-This import reads the classic tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR and
-TCP_CRR (which becomes a test ``connect``), which have fixed columns. It also reads omni tests as
-keys (``-k``), as CSV (``-o``) and as columns below four lines of labels (``-O``). A file may have
-several outputs. CPU load and service demand, the socket buffers that the system chose, and the
-latencies of a stream (times of its send calls) are left out. An omni output without the key
-PROTOCOL does not state whether it is TCP or UDP, so it becomes no record.
-
-netperf prints bits in powers of ten and bytes in powers of 1024 (``netlib.c``). The throughput of a
-stream is what the receiver counted. With ``-N``, and in TCP_STREAM before 2.5, netperf prints the
-sender's figure instead, and it is imported as the sender's. The start time comes from the first
-interim result (``-D``). The format is that of netperf 2.4 to 2.7 (``nettest_omni.c``,
+It reads the classic tables of TCP_STREAM, TCP_MAERTS, UDP_STREAM, TCP_RR, UDP_RR and TCP_CRR, and
+omni tests as keys (``-k``), as CSV (``-o``) and as columns below four lines of labels (``-O``). The
+format is that of netperf 2.4 to 2.7 (``nettest_omni.c``,
 https://github.com/HewlettPackard/netperf); no output states its version.
 """
 
@@ -20,21 +12,19 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from decimal import Decimal
-from functools import partial
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
+from netlab.imports.common.csv_table import NOT_RECORDED, fault_at
 from netlab.imports.common.tool_results import (
-    TOOL_OPTIONS,
+    SYSTEM_ERRORS,
     ToolResult,
     bounded,
-    import_results,
     ip_version_of,
     reason_of_error,
+    time_of_epoch,
+    tool_importer,
 )
-from netlab.trial.record import Value, utc_text
+from netlab.trial.record import Value
 
 MAX_LINE_CHARACTERS = 2**16
 
@@ -50,6 +40,7 @@ _INTERIM_CSV = re.compile(r" *-?[\d.]+,[^,]+/s,(?P<length>[\d.]+),(?P<end>[\d.]+
 _UNIT = re.compile(r"(10\^[0369]bits|[KMG]?Bytes) {0,3}/s")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,9})?")
 
+# netperf prints bits in powers of ten and bytes in powers of 1024 (netlib.c).
 _UNITS: Mapping[str, int] = {f"10^{power}bits": 10**power for power in (0, 3, 6, 9)} | {
     f"{letter}Bytes": 8 * 1024**power for power, letter in enumerate(("", *"KMG"))
 }
@@ -111,8 +102,6 @@ _LABELS: Mapping[str, str] = {
 
 _WORDS_OF_LABELS = frozenset(label.split()[0] for label in _LABELS)
 _ERRORS = ("establish control", "establish_control", "netperf:", "recv_response", "send_omni")
-_LATEST_S = 253402300799
-"""The end of the year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +164,17 @@ class NetperfOutput:
         return float(number * factor), float(step)
 
 
-def outputs(text: str, file: str) -> tuple[NetperfOutput, ...]:
+def _outputs(text: str, file: str) -> list[NetperfOutput]:
     """The outputs in a text. Raises MatrixError with the place if the text has none."""
-    lines, cut = _lines(text, file)
+    lines = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > MAX_LINE_CHARACTERS:
+            sentence = f"longer than {MAX_LINE_CHARACTERS} characters"
+            raise fault_at(file, number, MAX_LINE_CHARACTERS + 1, sentence)
+        if "\0" in line:
+            raise fault_at(file, number, line.index("\0") + 1, "a NUL byte")
+        lines.append(_NetperfLine(number, line.rstrip()))
+    rest = lines.pop()
     tests: list[NetperfOutput] = []
     before: list[str] = []
     for section in _sections(lines):
@@ -188,25 +185,13 @@ def outputs(text: str, file: str) -> tuple[NetperfOutput, ...]:
         before = [] if output.is_test else [*before, *output.unread][:3]
     if not tests:
         sentence = "not an output of netperf: no line names a test, such as TCP STREAM TEST"
-        raise MatrixError([Fault(file, 1, 1, "", sentence)])
-    tests[-1].unread += [*before, *([cut] if cut else [])]
-    return tuple(tests)
-
-
-def _lines(text: str, file: str) -> tuple[list[_NetperfLine], str]:
-    """The lines that end with a line feed, and a sentence about a last line that does not."""
-    lines = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if len(line) > MAX_LINE_CHARACTERS:
-            sentence = f"longer than {MAX_LINE_CHARACTERS} characters"
-            raise MatrixError([Fault(file, number, MAX_LINE_CHARACTERS + 1, "", sentence)])
-        if "\0" in line:
-            raise MatrixError([Fault(file, number, line.index("\0") + 1, "", "a NUL byte")])
-        lines.append(_NetperfLine(number, line.rstrip()))
-    rest = lines.pop()
-    # A figure at the end of a file may lack its last digits.
-    cut = f"line {rest.number} does not end, so it is not read: {rest.text[:40]!r}"
-    return lines, cut if rest.text else ""
+        raise fault_at(file, 1, 1, sentence)
+    tests[-1].unread += before
+    if rest.text:
+        # A figure at the end of a file may lack its last digits.
+        sentence = f"line {rest.number} does not end, so it is not read: {rest.text[:40]!r}"
+        tests[-1].unread.append(sentence)
+    return tests
 
 
 def _sections(lines: Sequence[_NetperfLine]) -> Iterator[list[_NetperfLine]]:
@@ -278,13 +263,10 @@ def _step(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
 
 
 def _start(length: str, end: str) -> str:
-    """The time at which an interim result began; empty if it is unknown."""
+    """The time at which an interim result (``-D``) began; empty if it is unknown."""
     if not (_NUMBER.fullmatch(length) and _NUMBER.fullmatch(end)):
         return ""
-    seconds = bounded(float(Decimal(end) - Decimal(length)), 0.0, _LATEST_S)
-    if seconds is None:
-        return ""
-    return utc_text(datetime.fromtimestamp(seconds, UTC))
+    return time_of_epoch(float(Decimal(end) - Decimal(length)))
 
 
 def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
@@ -411,13 +393,8 @@ _FIGURES = ("throughput_bit_per_s", "sent_bit_per_s", "transactions_per_s", "rtt
 """A test has a result if it has one of these values, and if the first one that it has is not 0."""
 
 _REASONS = {
-    "connection refused": "connect-refused",
-    "no route to host": "unreachable",
-    "network is unreachable": "unreachable",
-    "timed out": "connect-timeout",
-    "address already in use": "address-in-use",
+    **SYSTEM_ERRORS,
     "cannot assign requested address": "address-not-available",
-    "connection reset": "peer-vanished",
     "partial response": "peer-vanished",
     "broken pipe": "peer-vanished",
     "message too long": "message-too-long",
@@ -426,12 +403,11 @@ _REASONS = {
     "not permitted": "permission-denied",
     "interrupt": "interrupted",
 }
-"""Words in an error of netperf → the reason."""
 
 
 def parse_netperf(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. No I/O. Raises MatrixError if the text is not netperf's."""
-    return tuple(_result(output, file) for output in outputs(text, file))
+    """The tests in an output. Raises MatrixError if the text is not netperf's."""
+    return tuple(_result(output, file) for output in _outputs(text, file))
 
 
 def _result(output: NetperfOutput, file: str) -> ToolResult:
@@ -447,7 +423,10 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
             settings["ip_version"] = version
         is_stream = test == "stream"
         values = dict(_stream(output, protocol, direction) if is_stream else _round_trips(output))
-        values |= dict(_common(output, protocol))
+        if seconds := output.number("ELAPSED_TIME", 1e7):
+            values["elapsed_ns"] = int(seconds * 10**9)
+        if protocol == "TCP" and (mss_bytes := output.whole("TRANSPORT_MSS", 65535)):
+            values["mss_bytes"] = mss_bytes
     reason, detail = _failure(output, test, values)
     if reason is None and not protocol:
         detail = "TCP or UDP is not stated; with -k or -o, the key PROTOCOL states it"
@@ -460,7 +439,6 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
         values={} if reason else values,
         started_at=output.started_at,
         # netperf's UUID identifies no test: it is an option, so several tests may share one.
-        identity="",
         reason=reason,
         detail=detail,
         unread=tuple(output.unread),
@@ -527,8 +505,12 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> Iterator[tupl
         yield "message_bytes", size
     if test != "stream" and (size := output.whole("RESPONSE_SIZE")):
         yield "response_bytes", size
-    if test == "round_trip" and (outstanding := _outstanding(output)):
-        yield "outstanding", outstanding
+    if test == "round_trip":
+        # The requests in flight are those of the first burst, and one more.
+        match = _BURST.search(output.banner.get("flags", ""))
+        burst = Decimal(match[1]) if match else output.number("BURST_SIZE", 1e6)
+        if burst is not None:
+            yield "outstanding", int(burst) + 1
     if output.has_flag("nodelay") or any(
         output.whole(f"{side}_NODELAY", 1) for side in ("LOCAL", "REMOTE")
     ):
@@ -539,20 +521,12 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> Iterator[tupl
         yield "duration_s", float(duration[1])
     if buffer_bytes := _buffer_bytes(output):
         yield "socket_buffer_bytes", buffer_bytes
-    burst, pause_us = (output.whole(f"{near}_INTERVAL_{name}") for name in ("BURST", "USECS"))
-    if burst and pause_us:
-        yield "message_rate_per_s", 1e6 * burst / pause_us
+    batch, pause_us = (output.whole(f"{near}_INTERVAL_{name}") for name in ("BURST", "USECS"))
+    if batch and pause_us:
+        yield "message_rate_per_s", 1e6 * batch / pause_us
     service = _SERVICE.fullmatch(output.fields.get(f"{near}_SOCKET_TOS", ""))
     if service and int(service[1], 16):
         yield "dscp", int(service[1], 16) >> 2
-
-
-def _outstanding(output: NetperfOutput) -> int | None:
-    """Number of requests in flight at once: those of the first burst, and one more."""
-    if match := _BURST.search(output.banner.get("flags", "")):
-        return int(match[1]) + 1
-    burst = output.number("BURST_SIZE", 1e6)
-    return int(burst) + 1 if burst is not None else None
 
 
 def _buffer_bytes(output: NetperfOutput) -> int | None:
@@ -564,14 +538,6 @@ def _buffer_bytes(output: NetperfOutput) -> int | None:
     if sizes - {None}:
         output.unread.append("the requested socket buffers are not stated as one size at both ends")
     return None
-
-
-def _common(output: NetperfOutput, protocol: str) -> Iterator[tuple[str, Value]]:
-    """The values that streams and round trips both have."""
-    if seconds := output.number("ELAPSED_TIME", 1e7):
-        yield "elapsed_ns", int(seconds * 10**9)
-    if protocol == "TCP" and (mss_bytes := output.whole("TRANSPORT_MSS", 65535)):
-        yield "mss_bytes", mss_bytes
 
 
 def _stream(output: NetperfOutput, protocol: str, direction: str) -> Iterator[tuple[str, Value]]:
@@ -629,26 +595,21 @@ def _failure(
         return reason_of_error(output.error, _REASONS), output.error
     if not test:
         title = f"the test {_title(output)!r} is not known" if output.banner else ""
-        return "not-recorded", title or "the test is not stated; the key DIRECTION states it"
+        return NOT_RECORDED, title or "the test is not stated; the key DIRECTION states it"
     if not figures:
         is_bits = test != "stream" and "bits" in output.unit
         words = "a rate in bits instead of transactions" if is_bits else "no whole result"
-        return "not-recorded", f"netperf printed {words}"
+        return NOT_RECORDED, f"netperf printed {words}"
     if not figures[0]:
         return ("no-traffic" if test == "stream" else "no-answer"), "netperf counted nothing"
     return None, None
 
 
-import_netperf = partial(import_results, parse=parse_netperf)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_netperf,
-    is_of_files=True,
-    help="""Make a run folder out of what netperf printed, and its report.
+IMPORTER = tool_importer(
+    parse_netperf,
+    """Make a run folder out of what netperf printed, and its report.
 
     FILES are outputs of clients, or folders of them: classic tables, or those of omni with -k, -o
     or -O. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=TOOL_OPTIONS,
 )

@@ -2,28 +2,19 @@
 
 The format was read from the source code, not from recorded outputs: from ntttcp 5.40 for Windows
 (https://github.com/microsoft/ntttcp, ``PrintOutput``) and ntttcp-for-linux 1.4.3
-(https://github.com/microsoft/ntttcp-for-linux, ``write_result_into_xml_file``). The Linux program
-always prints the version 5.33-linux.
-
-The element ``ntttcpr`` has what the receiver counted, so it gives a throughput; ``ntttcps`` has
-what the sender handed over to its system. The rate is read in bytes per second or in mbps
-(10^6 bit/s), not in MB/s, because an MB is 2^20 bytes on Windows and 10^6 on Linux. Times in
-``parameters`` are milliseconds on Windows and seconds on Linux. On Linux, the ``send_socket_buff``
-of a sender is the length of its send calls. Nothing in the two outputs of a test shows that they
-belong together, so they become two results.
+(https://github.com/microsoft/ntttcp-for-linux, ``write_result_into_xml_file``), which always prints
+the version 5.33-linux. Nothing shows which two outputs are of one test, so they are two results.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from xml.parsers import expat
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
-from netlab.imports.common.csv_table import NOT_RECORDED
-from netlab.imports.common.tool_results import TOOL_OPTIONS, ToolResult, bounded, import_results
+from netlab.errors import MatrixError
+from netlab.imports.common.csv_table import NOT_RECORDED, fault_at
+from netlab.imports.common.tool_results import ToolResult, bounded, tool_importer
 from netlab.trial.record import Value
 
 _ROOT = "<netlab>"
@@ -35,7 +26,8 @@ _KNOWN = re.compile(r"5\.[0-9]{1,2}|5\.33-linux")
 _NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?")
 _MAX_DEPTH = 16
 _MAX_TEXT = 4096
-_ROLES = {"ntttcpr": "receiver", "ntttcps": "sender"}
+_OUTPUTS = ("ntttcpr", "ntttcps")
+"""Elements: what the receiver counted, and what the sender handed over to its system."""
 
 
 class _NtttcpOutput:
@@ -44,17 +36,13 @@ class _NtttcpOutput:
     """
 
     def __init__(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self.is_receiver = _ROLES[tag] == "receiver"
+        self.is_receiver = tag == "ntttcpr"
         self.computer = attributes.get("computername", "")[:200]
         self.version = attributes.get("version", "")[:40]
+        self.is_linux = self.version.endswith("-linux")
         self.texts: dict[str, str] = {}
         self.threads = 0
         self.unread: list[str] = []
-
-    @property
-    def is_linux(self) -> bool:
-        """Whether ntttcp-for-linux wrote this output."""
-        return self.version.endswith("-linux")
 
     def number(self, path: str) -> float | None:
         """A number from 0; ``None`` if it is absent or negative. Any other value gives ``None`` and
@@ -100,10 +88,8 @@ class _Reader:
         try:
             self._parser.Parse(self._text, True)
         except expat.ExpatError as error:
-            sentence = expat.ErrorString(error.code)
-            raise self._fault(
-                f"not XML of ntttcp: {sentence}", error.lineno, error.offset
-            ) from None
+            sentence = f"not XML of ntttcp: {expat.ErrorString(error.code)}"
+            raise self._fault(sentence, error.lineno, error.offset) from None
         except UnicodeEncodeError:
             raise self._fault("not XML: a text contains half a surrogate pair", 1, 0) from None
         return self._outputs
@@ -111,7 +97,7 @@ class _Reader:
     def _fault(self, sentence: str, line: int, offset: int) -> MatrixError:
         """A fault at a place of the file. The column does not count the added ``_ROOT``."""
         column = offset + 1 - (len(_ROOT) if line == 1 else 0)
-        return MatrixError([Fault(self._file, line, max(1, column), "", sentence)])
+        return fault_at(self._file, line, max(1, column), sentence)
 
     def _here(self, sentence: str) -> MatrixError:
         parser = self._parser
@@ -124,8 +110,8 @@ class _Reader:
         self._path.append(tag)
         if len(self._path) > _MAX_DEPTH:
             raise self._here("nested too deeply")
-        if tag in _ROLES:
-            if any(outer in _ROLES for outer in self._path[:-1]):
+        if tag in _OUTPUTS:
+            if any(outer in _OUTPUTS for outer in self._path[:-1]):
                 raise self._here(f"an element {tag} is inside of another output")
             self._outputs.append(_NtttcpOutput(tag, attributes))
         elif len(self._path) == 2 and tag != "samples":
@@ -139,7 +125,7 @@ class _Reader:
 
     def _inner(self) -> str:
         """The path below the element of an output; empty outside of such an element."""
-        depth = next((n for n, tag in enumerate(self._path) if tag in _ROLES), len(self._path))
+        depth = next((n for n, tag in enumerate(self._path) if tag in _OUTPUTS), len(self._path))
         return "/".join(self._path[depth + 1 :])
 
     def _data(self, text: str) -> None:
@@ -158,12 +144,11 @@ class _Reader:
 
 
 def parse_ntttcp(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The outputs in a file's text. No I/O. Raises MatrixError with the place where the text is not
-    XML of ntttcp.
+    """The outputs in a file's text. Raises MatrixError with the place where the text is not XML of
+    ntttcp.
     """
-    outputs = _Reader(text, file).outputs()
-    if not outputs:
-        raise MatrixError([Fault(file, 1, 1, "", "the file contains no output of ntttcp -xml")])
+    if not (outputs := _Reader(text, file).outputs()):
+        raise fault_at(file, 1, 1, "the file contains no output of ntttcp -xml")
     return tuple(_result(output, file) for output in outputs)
 
 
@@ -173,7 +158,12 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
             f"version {output.version!r} is not known: read as far as it is understood"
         )
     settings = dict(_settings(output))
-    rate = _rate(output)
+    # An MB is 2^20 bytes on Windows and 10^6 on Linux, so the rate in MB/s is not read.
+    rate = output.number("throughput Bps")
+    if rate is not None:
+        rate *= 8
+    elif (megabits := output.number("throughput mbps")) is not None:
+        rate = bounded(1e6 * megabits)
     values: dict[str, Value] = {}
     reason: str | None = None
     detail: str | None = None
@@ -196,7 +186,6 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
     sender = "" if other in ("NA", "(null)") else other
     return ToolResult(
         file=file,
-        test="stream",
         server=output.computer if output.is_receiver else "",
         client=sender if output.is_receiver else output.computer,
         settings=settings,
@@ -205,15 +194,6 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
         detail=detail,
         unread=tuple(output.unread),
     )
-
-
-def _rate(output: _NtttcpOutput) -> float | None:
-    """The rate in bit/s, from the most exact figure that the output has."""
-    bytes_per_s = output.number("throughput Bps")
-    if bytes_per_s is not None:
-        return 8 * bytes_per_s
-    megabits = output.number("throughput mbps")
-    return None if megabits is None else bounded(1e6 * megabits)
 
 
 def _settings(output: _NtttcpOutput) -> Iterator[tuple[str, Value]]:
@@ -227,11 +207,12 @@ def _settings(output: _NtttcpOutput) -> Iterator[tuple[str, Value]]:
     ipv6 = output.truth("parameters/use_ipv6")
     if ipv6 is not None:
         yield "ip_version", 6 if ipv6 else 4
-    per_second = 1 if output.is_linux else 1000
+    per_second = 1 if output.is_linux else 1000  # seconds on Linux, milliseconds on Windows
     for name, path in (("duration_s", "run_time"), ("warm_up_s", "warmup_time")):
         number = output.number(f"parameters/{path}")
         if number and number < 1e10:
             yield name, number / per_second
+    # On Linux, this parameter of a sender is the length of its send calls.
     size_path = "parameters/send_socket_buff" if output.is_linux else "bufferLen"
     size = output.number(size_path)
     if size and size <= 2**40 and not output.is_receiver:
@@ -247,16 +228,11 @@ def _settings(output: _NtttcpOutput) -> Iterator[tuple[str, Value]]:
         yield "streams", int(connections)
 
 
-import_ntttcp = partial(import_results, parse=parse_ntttcp)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_ntttcp,
-    is_of_files=True,
-    help="""Make a run folder out of the XML of ntttcp or ntttcp-for-linux, and its report.
+IMPORTER = tool_importer(
+    parse_ntttcp,
+    """Make a run folder out of the XML of ntttcp or ntttcp-for-linux, and its report.
 
     FILES are outputs of receivers or senders, or folders of them. Only a receiver's output has a
     throughput. Tests with the same settings between the same hosts are trials of one cell.
     """,
-    options=TOOL_OPTIONS,
 )

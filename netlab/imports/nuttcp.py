@@ -1,16 +1,8 @@
 """Import: a run folder out of what a client of ``nuttcp`` printed, one line for each test.
 
-A test is one line such as ``22.8611 MB / 2.04 sec = 94.1214 Mbps 0 %TX 3 %RX 0 retrans``, or with
-``-fparse`` such as ``megabytes=22.8611 real_seconds=2.04 …``. The rate and the time in the line are
-the receiver's, in either direction. A rate is in 10^6 bit/s, an amount of data in 2^20 byte. Lines
-of ``-i`` state intervals of a test and are no results. A line states no hosts, direction, message
-size or version of nuttcp. ``retrans`` or ``RTT`` in a line shows TCP, and losses show UDP; a line
-with neither is no result. nuttcp computes the number of UDP messages from rounded amounts.
-
-This import leaves out CPU times, retransmissions and the round trip of the handshake, for which
-netlab has no columns. It does not read the long form (``-v``) or the lines of nuttcp's old
-protocol, which have the CPU time of only one side. The format is that of nuttcp 5.1 to 8.1
-(``nuttcp.c``, https://nuttcp.net/nuttcp/).
+The rate and the time in a line are the receiver's, in either direction. The long form (``-v``) and
+the lines of nuttcp's old protocol, which have the CPU time of only one side, are not read. The
+format is that of nuttcp 5.1 to 8.1 (``nuttcp.c``, https://nuttcp.net/nuttcp/).
 """
 
 from __future__ import annotations
@@ -18,18 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
-from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, throughput
+from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, lines_of, throughput
 from netlab.imports.common.tool_results import (
     MAX_VALUE,
-    TOOL_OPTIONS,
     ToolResult,
     bounded,
-    import_results,
     reason_of_error,
+    received_messages,
+    tool_importer,
 )
 from netlab.trial.record import Value
 
@@ -71,6 +60,7 @@ class _NuttcpLine:
     """The figures of a line, as texts."""
 
     megabytes: str
+    """Of 2^20 bytes."""
     seconds: str
     mbit_per_s: str
     protocol: str
@@ -78,6 +68,7 @@ class _NuttcpLine:
     """Whether the line states the whole test, and not an interval."""
     losses: int | None = None
     packets: int | None = None
+    """nuttcp computes it from rounded amounts."""
 
 
 @dataclass(slots=True)
@@ -88,54 +79,65 @@ class _NuttcpPart:
     intervals: int = 0
     errors: list[str] = field(default_factory=list)
 
+    def result(self, file: str, line: _NuttcpLine | None = None) -> ToolResult:
+        """The test's result. ``line``: that of the whole test, if it is there."""
+        reason, detail = self._failure(line)
+        unread: list[str] = []
+        return ToolResult(
+            file=file,
+            settings={"protocol": self.protocol} if self.protocol else {},
+            values=dict(_values(line, unread)) if line and reason is None else {},
+            reason=reason,
+            detail=detail,
+            unread=tuple(unread),
+        )
+
+    def _failure(self, line: _NuttcpLine | None) -> tuple[str | None, str | None]:
+        """Why there is no result, as a reason and a sentence; ``None`` twice if there is one."""
+        if self.errors:
+            return reason_of_error(self.errors[0], _REASONS), self.errors[0]
+        if line is None:
+            return NOT_RECORDED, "the line of the whole test is missing"
+        if not self.protocol:
+            return NOT_RECORDED, "the line says neither TCP nor UDP"
+        if bounded(float(line.mbit_per_s) * 1e6) is None:
+            return NOT_RECORDED, f"the rate of {line.mbit_per_s} Mbps is out of range"
+        is_lost = line.packets is not None and line.packets == line.losses
+        if is_lost or not float(line.megabytes) or not float(line.mbit_per_s):
+            return "no-traffic", f"nothing was received: {'100 % loss' if is_lost else '0 MB'}"
+        return None, None
+
 
 def parse_nuttcp(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. No I/O. Raises MatrixError with the place if the text has none."""
+    """The tests in an output. Raises MatrixError with the place if the text has none."""
     results: list[ToolResult] = []
     oddities: list[str] = []
     part = _NuttcpPart()
-    lines = text.split("\n")
-    for number, full_line in enumerate(lines, start=1):
-        if len(full_line) > MAX_LINE_CHARACTERS:
-            sentence = f"longer than {MAX_LINE_CHARACTERS} characters"
-            raise _fault(file, number, MAX_LINE_CHARACTERS + 1, sentence)
-        line = full_line.rstrip()
-        figures = _figures(line, is_cut=number == len(lines))
+    last = text.count("\n") + 1
+    for number, line in lines_of(text, file):
+        figures = _figures(line.rstrip(), is_cut=number == last)
         if figures is not None:
             part.protocol = figures.protocol or part.protocol
             part.intervals += not figures.is_whole
             if figures.is_whole:
-                results.append(_result(figures, part, file))
+                results.append(part.result(file, figures))
                 part = _NuttcpPart()
         elif _ERROR.search(line):
             part.errors.append(line.strip()[:200])
-        elif line.strip():
+        else:
             oddities.append(f"line {number} is not understood: {line.strip()[:60]!r}")
     if part.intervals or part.errors:
-        results.append(_unfinished(part, file))
+        results.append(part.result(file))
     if not results:
-        raise _fault(file, *_place(lines), _nothing(text))
-    if oddities:
-        results[-1] = _with_unread(results[-1], oddities)
+        number, line = next(lines_of(text, file), (1, ""))
+        sentence = "not an output of nuttcp: no line has a result" if line else "empty"
+        if _VERBOSE.search(text):
+            sentence = "no line has a result: netlab does not read the long form of nuttcp -v"
+        raise fault_at(file, number, len(line) - len(line.lstrip()) + 1, sentence)
+    if (more := len(oddities) - _SHOWN) > 0:
+        oddities[_SHOWN:] = [f"{more} more lines are not understood"]
+    results[-1] = replace(results[-1], unread=(*results[-1].unread, *oddities))
     return tuple(results)
-
-
-def _fault(file: str, line: int, column: int, sentence: str) -> MatrixError:
-    return MatrixError([Fault(file, line, column, "", sentence)])
-
-
-def _place(lines: list[str]) -> tuple[int, int]:
-    """The first line that is not empty, and its column."""
-    for number, line in enumerate(lines, start=1):
-        if stripped := line.lstrip():
-            return number, len(line) - len(stripped) + 1
-    return 1, 1
-
-
-def _nothing(text: str) -> str:
-    if _VERBOSE.search(text):
-        return "no line has a result: netlab does not read the long form of nuttcp -v"
-    return "not an output of nuttcp: no line has a result" if text.strip() else "empty"
 
 
 def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:
@@ -157,13 +159,6 @@ def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:
     return figures
 
 
-def _protocol(text: str) -> str:
-    """The protocol: lines of TCP have retransmissions or RTT, lines of UDP have losses."""
-    if "loss" in text or "drop" in text:
-        return "UDP"
-    return "TCP" if "retrans" in text or "RTT" in text or "rtt_ms" in text else ""
-
-
 def _of_pairs(line: str, *, is_cut: bool) -> _NuttcpLine | None:
     """The figures in a line of ``-fparse``."""
     pairs = dict(_PAIR.findall(line))
@@ -182,93 +177,29 @@ def _of_pairs(line: str, *, is_cut: bool) -> _NuttcpLine | None:
     return figures
 
 
-def _result(line: _NuttcpLine, part: _NuttcpPart, file: str) -> ToolResult:
-    """The result from the line that states a whole test."""
-    settings: dict[str, Value] = {"protocol": part.protocol} if part.protocol else {}
-    values: dict[str, Value] = {}
-    unread: list[str] = []
-    reason, detail = _failure(line, part)
-    if reason is None:
-        values = dict(_values(line, unread))
-    return ToolResult(
-        file=file,
-        test="stream",
-        server="",
-        client="",
-        settings=settings,
-        values=values,
-        reason=reason,
-        detail=detail,
-        unread=tuple(unread),
-    )
-
-
-def _failure(line: _NuttcpLine, part: _NuttcpPart) -> tuple[str | None, str | None]:
-    """Why a line is no result, as a reason and a sentence; both are ``None`` if it is a result."""
-    if part.errors:
-        return reason_of_error(part.errors[0], _REASONS), part.errors[0]
-    if not part.protocol:
-        return "not-recorded", "the line says neither TCP nor UDP"
-    if bounded(float(line.mbit_per_s) * 1e6) is None:
-        return "not-recorded", f"the rate of {line.mbit_per_s} Mbps is out of range"
-    is_lost = line.packets is not None and line.losses is not None
-    if is_lost and line.packets == line.losses:
-        return "no-traffic", "nothing was received: 100 % loss"
-    if not float(line.megabytes) or not float(line.mbit_per_s):
-        return "no-traffic", "nothing was received: 0 MB"
-    return None, None
+def _protocol(text: str) -> str:
+    """The protocol: lines of TCP have retransmissions or RTT, lines of UDP have losses."""
+    if "loss" in text or "drop" in text:
+        return "UDP"
+    return "TCP" if "retrans" in text or "RTT" in text or "rtt_ms" in text else ""
 
 
 def _values(line: _NuttcpLine, unread: list[str]) -> Iterator[tuple[str, Value]]:
     yield from throughput(line.mbit_per_s).items()
-    seconds = bounded(float(line.seconds), 0.0, MAX_VALUE / 1e9)
-    if seconds:
+    if seconds := bounded(float(line.seconds), 0.0, MAX_VALUE / 1e9):
         yield "elapsed_ns", round(1e9 * seconds)
-    losses, packets = line.losses, line.packets
-    if losses is None or packets is None:
-        return
-    if 0 <= losses <= packets:
-        yield "received_messages", packets - losses
-        yield "lost_messages", losses
-        yield "sent_messages", packets
-    else:
-        unread.append(f"{losses} lost of {packets} messages are left out: this cannot be")
+    counts = received_messages(line.packets, line.losses)
+    yield from counts.items()
+    if not counts and line.losses is not None:
+        sentence = f"{line.losses} lost of {line.packets} messages are left out: this cannot be"
+        unread.append(sentence)
 
 
-def _unfinished(part: _NuttcpPart, file: str) -> ToolResult:
-    """The result of a test that failed, because the line of the whole test is missing."""
-    error = part.errors[0] if part.errors else ""
-    return ToolResult(
-        file=file,
-        test="stream",
-        server="",
-        client="",
-        settings={"protocol": part.protocol} if part.protocol else {},
-        values={},
-        reason=reason_of_error(error, _REASONS) if error else "not-recorded",
-        detail=error or "the line of the whole test is missing",
-    )
-
-
-def _with_unread(result: ToolResult, sentences: list[str]) -> ToolResult:
-    more = len(sentences) - _SHOWN
-    excerpts = (
-        *sentences[:_SHOWN],
-        *([f"{more} more lines are not understood"] if more > 0 else []),
-    )
-    return replace(result, unread=(*result.unread, *excerpts))
-
-
-import_nuttcp = partial(import_results, parse=parse_nuttcp)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_nuttcp,
-    is_of_files=True,
-    help="""Make a run folder out of what clients of nuttcp printed, and its report.
+IMPORTER = tool_importer(
+    parse_nuttcp,
+    """Make a run folder out of what clients of nuttcp printed, and its report.
 
     FILES are outputs with one line per test, or the same with -fparse, or folders of them. Tests
     with the same settings are trials of one cell: nuttcp prints neither hosts nor direction.
     """,
-    options=TOOL_OPTIONS,
 )

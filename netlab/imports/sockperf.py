@@ -1,22 +1,9 @@
 """Import: a run folder out of what a client of sockperf printed.
 
 It reads the modes ping-pong (``pp``), under-load (``ul``), playback (``pb``) and throughput
-(``tp``), with or without terminal colours. A file may have several outputs, and each begins with
-the version.
-
-sockperf prints half of a round trip as its latency. So this import doubles each latency, unless
-sockperf printed round trips (option ``--full-rtt``). The percentiles 25, 75 and 99.999 and the
-deviations are left out: netlab has no columns for them. Counts and times are those of the "valid
-duration", which leaves out the warm-up and the end.
-
-In throughput mode only the sender counts, so the rate is ``sent_bit_per_s`` and there is no
-throughput. In sockperf's output, MBps and Mbps are 2^20 bytes and 2^20 bits per second, and GBps
-and Gbps are 1000 times as much. A figure with nine decimals is in MBps or Mbps, even where sockperf
-(up to 3.7) prints GBps or Gbps after it.
-
-sockperf does not print the size and the rate of the messages of round trips, the client's address,
-or the start time. The format is that of sockperf 2.7 to 3.10 (``client.cpp``,
-https://github.com/Mellanox/sockperf); other versions are read as far as they are understood.
+(``tp``), with or without terminal colours. The format is that of sockperf 2.7 to 3.10
+(``client.cpp``, https://github.com/Mellanox/sockperf); other versions are read as far as they are
+understood.
 """
 
 from __future__ import annotations
@@ -24,18 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from functools import partial
 
-from netlab.errors import Fault, MatrixError
-from netlab.imports import Importer
-from netlab.imports.common.csv_table import NOT_RECORDED
+from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
 from netlab.imports.common.tool_results import (
-    TOOL_OPTIONS,
+    SYSTEM_ERRORS,
     ToolResult,
     bounded,
-    import_results,
     ip_version_of,
     reason_of_error,
+    tool_importer,
 )
 from netlab.trial.record import Value
 
@@ -89,38 +73,49 @@ _COLUMNS = {
     "99.9": "rtt_p99_9_ns",
     "99.99": "rtt_p99_99_ns",
 }
-_REASONS = {
-    "connection refused": "connect-refused",
-    "no route to host": "unreachable",
-    "network is unreachable": "unreachable",
-    "timed out": "connect-timeout",
-    "connect timeout": "connect-timeout",
-    "address already in use": "address-in-use",
-    "forcibly closed": "peer-vanished",
-    "connection reset": "peer-vanished",
-    "message too long": "message-too-long",
-    "taking too long": "deadline",
+_ENDINGS = {
     "no messages were received": "no-answer",
     "no messages were sent": "no-traffic",
     "no valid observations": "too-few-messages",
     "end before test start": "too-few-messages",
 }
-"""Words in a line of sockperf → the reason. Lines with the last four are not marked as errors, but
-sockperf prints no result after them."""
-
-_ENDINGS = tuple(_REASONS)[-4:]
-MAX_LINE_CHARACTERS = 4096
+"""Words in a line that is not marked as an error, after which sockperf prints no result."""
+_REASONS = {
+    **SYSTEM_ERRORS,
+    "connect timeout": "connect-timeout",
+    "forcibly closed": "peer-vanished",
+    "message too long": "message-too-long",
+    "taking too long": "deadline",
+    **_ENDINGS,
+}
 MAX_OUTPUTS = 10_000
 MAX_REMARKS = 20
 
 
 def parse_sockperf(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output. No I/O. Raises MatrixError if the text is not sockperf's."""
-    results = tuple(_result(output, file) for output in _outputs(text, file))
-    if not results:
-        sentence = "not an output of sockperf: no line begins with its name"
-        raise MatrixError([Fault(file, 1, 1, "", sentence)])
-    return results
+    """The tests in an output. Raises MatrixError if the text is not sockperf's."""
+    outputs: list[_SockperfOutput] = []
+    lines = text.split("\n")
+    for number, raw in enumerate(lines, 1):
+        line = _COLOUR.sub("", raw[:MAX_LINE_CHARACTERS]).rstrip()
+        is_version = line.removeprefix("sockperf:").lstrip().startswith("== version #")
+        if is_version or (not outputs and line.startswith("sockperf")):
+            if len(outputs) == MAX_OUTPUTS:
+                raise fault_at(file, number, 1, f"more than {MAX_OUTPUTS} outputs")
+            outputs.append(_SockperfOutput())
+        if not outputs or not line:
+            continue
+        if len(raw) > MAX_LINE_CHARACTERS:
+            sentence = f"line {number} is longer than {MAX_LINE_CHARACTERS} characters"
+            outputs[-1].remark(sentence)
+        elif number == len(lines) and not _WHOLE_END.search(line):
+            # Nothing shows whether a number lost its last digits.
+            outputs[-1].remark(f"line {number} has no line end: it may be cut, and is not read")
+        else:
+            outputs[-1].add(number, line)
+    if not outputs:
+        raise fault_at(file, 1, 1, "not an output of sockperf: no line begins with its name")
+    return tuple(_result(output, file) for output in outputs)
 
 
 class _SockperfOutput:
@@ -163,6 +158,7 @@ class _SockperfOutput:
             self.remark(f"line {number} is not understood: {plain[:60]!r}")
 
     def _keep(self, name: str, match: re.Match[str]) -> None:
+        """Keep the figures of a line of ``_LINES``, of which the first one of a kind counts."""
         self.addresses += name == "address"
         table = {"percentile": self.percentiles, "extreme": self.extremes}.get(name)
         if table is not None:
@@ -181,35 +177,6 @@ class _SockperfOutput:
         """The text of a group of the line ``name``; empty if it is absent."""
         match = self.parts.get(name)
         return (match[group] or "") if match else ""
-
-
-def _outputs(text: str, file: str) -> Iterator[_SockperfOutput]:
-    """The outputs in a text, one after another."""
-    output: _SockperfOutput | None = None
-    count = 0
-    lines = text.split("\n")
-    for number, raw in enumerate(lines, 1):
-        line = _COLOUR.sub("", raw[:MAX_LINE_CHARACTERS]).rstrip()
-        is_version = line.removeprefix("sockperf:").lstrip().startswith("== version #")
-        if is_version or (output is None and line.startswith("sockperf")):
-            if output is not None:
-                yield output
-            count += 1
-            if count > MAX_OUTPUTS:
-                sentence = f"more than {MAX_OUTPUTS} outputs"
-                raise MatrixError([Fault(file, number, 1, "", sentence)])
-            output = _SockperfOutput()
-        if output is None or not line:
-            continue
-        if len(raw) > MAX_LINE_CHARACTERS:
-            output.remark(f"line {number} is longer than {MAX_LINE_CHARACTERS} characters")
-        elif number == len(lines) and not _WHOLE_END.search(line):
-            # Nothing shows whether a number lost its last digits.
-            output.remark(f"line {number} has no line end: it may be cut, and is not read")
-        else:
-            output.add(number, line)
-    if output is not None:
-        yield output
 
 
 def _result(output: _SockperfOutput, file: str) -> ToolResult:
@@ -271,7 +238,11 @@ def _settings(output: _SockperfOutput, *, is_throughput: bool) -> Iterator[tuple
 
 
 def _sender_counts(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
-    """What the sender counted; the output does not state what arrived."""
+    """What the sender counted; the output does not state what arrived.
+
+    Mbps are 2^20 bits per second, and Gbps are 1000 times as much. A figure with nine decimals is
+    in Mbps, even where sockperf (up to 3.7) prints Gbps after it.
+    """
     if count := output.part("count", 1):
         yield "sent_messages", int(count)
     word = output.part("bandwidth", 2)
@@ -287,7 +258,7 @@ def _sender_counts(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
 
 
 def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
-    """What the client measured, as whole round trips."""
+    """What the client measured in the valid duration, without the warm-up and the end."""
     if count := int(output.part("valid", 3) or 0):
         yield "transactions", count
     if seconds := Decimal(output.part("valid", 1) or 0):
@@ -305,6 +276,7 @@ def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
             f"a test under load, whose rate and size are not stated: {messages} messages and "
             f"{answers} answers"
         )
+    # sockperf prints half of a round trip as its latency, unless --full-rtt asks for round trips.
     unit_ns = 1000 if output.part("mean", 1) == "rtt" else 2000
     yield "rtt_mean_ns", float(mean * unit_ns)
     figures = {
@@ -319,18 +291,13 @@ def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
         output.remark("the output ends early: it has no shortest latency")
 
 
-import_sockperf = partial(import_results, parse=parse_sockperf)
-"""Makes a run folder; the arguments are those of ``import_results``."""
-
-IMPORTER = Importer(
-    read=import_sockperf,
-    is_of_files=True,
-    help="""Make a run folder out of what clients of sockperf printed, and its report.
+IMPORTER = tool_importer(
+    parse_sockperf,
+    """Make a run folder out of what clients of sockperf printed, and its report.
 
     FILES are outputs of sockperf ping-pong, under-load or throughput, or folders of them. sockperf
     does not print the size of a round trip's message: import tests of different sizes, or with
     different load, into different folders. Tests with the same settings between the same hosts are
     trials of one cell.
     """,
-    options=TOOL_OPTIONS,
 )

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports import flent
-from netlab.imports.flent import import_flent, parse_flent, text_of_flent
+from netlab.imports.flent import IMPORTER, parse_flent, text_of_flent
 from netlab.stats.histogram import from_pairs
 
 SAMPLES = Path(__file__).parent / "samples" / "flent"
@@ -54,7 +54,7 @@ def test_the_throughput_of_a_flent_upload_matches_the_bytes_in_the_kernels_queue
 
 def test_a_flent_upload_becomes_a_stream_and_a_round_trip_record(tmp_path: Path) -> None:
     shutil.copy(SAMPLES / UPLOAD, tmp_path / UPLOAD)
-    run = load(import_flent((tmp_path / UPLOAD,), tmp_path / "run", names={"198.18.0.2": "nas"}))
+    run = load(IMPORTER.read((tmp_path / UPLOAD,), tmp_path / "run", names={"198.18.0.2": "nas"}))
     stream, ping = run.records
     assert stream.settings == {
         "protocol": "TCP",
@@ -132,7 +132,7 @@ def test_a_flent_file_with_several_servers_or_without_series_gives_no_result(
     data["metadata"]["HOSTS"] = ["192.0.2.1", "192.0.2.2"]
     (tmp_path / "a.flent").write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(UsageError, match="several servers"):
-        import_flent((tmp_path / "a.flent",), tmp_path / "run")
+        IMPORTER.read((tmp_path / "a.flent",), tmp_path / "run")
     data = document(UPLOAD)
     data["results"] = {}
     (result,) = parsed(data)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
-from netlab.imports.iperf2 import import_iperf2, parse_iperf2
+from netlab.imports.iperf2 import IMPORTER, parse_iperf2
 
 SAMPLES = Path(__file__).parent / "samples" / "iperf2"
 ETHERNET_BYTES = 14
@@ -59,7 +59,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
     for name in names:
         shutil.copy(SAMPLES / name, folder / name)
     paths = tuple(folder / name for name in names)
-    return load(import_iperf2(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
+    return load(IMPORTER.read(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
 
 
 @pytest.mark.parametrize("name", RECEIVERS)
@@ -244,7 +244,7 @@ def test_iperf2_outputs_without_a_result_become_failures_without_figures(
 def test_an_iperf2_output_with_only_an_error_is_refused_with_this_error(tmp_path: Path) -> None:
     (tmp_path / "out.txt").write_text("connect failed: Connection refused\n")
     with pytest.raises(UsageError, match="Connection refused"):
-        import_iperf2((tmp_path / "out.txt",), tmp_path / "run")
+        IMPORTER.read((tmp_path / "out.txt",), tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
-from netlab.imports.iperf3 import import_iperf3, parse_iperf3
+from netlab.imports.iperf3 import IMPORTER, parse_iperf3
 
 SAMPLES = Path(__file__).parent / "samples" / "iperf3"
 ETHERNET_BYTES = 14
@@ -36,7 +36,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
     for name in names:
         shutil.copy(SAMPLES / name, folder / name)
     paths = tuple(folder / name for name in names)
-    return load(import_iperf3(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
+    return load(IMPORTER.read(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_repeated_iperf3_tests_become_trials_in_the_order_of_their_starts(tmp_pa
         document["start"]["timestamp"]["timesecs"] = seconds
         document["start"]["cookie"] = f"cookie {number}"
         (tmp_path / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
-    run = load(import_iperf3((tmp_path,), tmp_path / "run"))
+    run = load(IMPORTER.read((tmp_path,), tmp_path / "run"))
     assert len(run.plan.cells) == 1
     assert [record.trial for record in run.records] == [1, 2]
     assert sorted(record.started_at for record in run.records) == [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.common.tool_results import ToolResult
-from netlab.imports.neper import import_neper, parse_neper
+from netlab.imports.neper import IMPORTER, parse_neper
 
 SAMPLES = Path(__file__).parent / "samples" / "neper"
 NAMES = tuple(
@@ -54,7 +54,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
     for name in names:
         shutil.copy(SAMPLES / name, folder / name)
     paths = tuple(folder / name for name in names)
-    return load(import_neper(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
+    return load(IMPORTER.read(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "stream" in name])
@@ -225,7 +225,7 @@ def test_a_neper_test_that_broke_off_becomes_a_failure_without_figures(
     text = sample("neper-tcp_stream.client.txt")
     text = text[: text.index("invalid_secret_count")] + words + "\n"
     (tmp_path / "out.txt").write_text(text, encoding="utf-8")
-    run = load(import_neper((tmp_path / "out.txt",), tmp_path / "run"))
+    run = load(IMPORTER.read((tmp_path / "out.txt",), tmp_path / "run"))
     (record,) = run.records
     assert (record.reason, record.values) == (reason, {})
 
@@ -235,7 +235,7 @@ def test_several_neper_outputs_in_a_file_become_cells_and_repeats_become_trials(
 ) -> None:
     names = ("neper-udp_rr.client.txt", "neper-tcp_stream.client.txt", "neper-udp_rr.client.txt")
     (tmp_path / "all.txt").write_text("\n".join(map(sample, names)), encoding="utf-8")
-    run = load(import_neper((tmp_path / "all.txt",), tmp_path / "run"))
+    run = load(IMPORTER.read((tmp_path / "all.txt",), tmp_path / "run"))
     assert sorted((record.test, record.trial) for record in run.records) == [
         ("round_trip", 1),
         ("round_trip", 2),
@@ -264,11 +264,11 @@ def test_text_that_is_not_a_neper_output_is_refused_with_its_place(text: str) ->
 def test_the_neper_importer_reads_a_whole_output_after_a_cut_output(tmp_path: Path) -> None:
     text = sample("neper-tcp_rr.client.txt")
     (tmp_path / "out.txt").write_text(text[:90] + "\n" + text, encoding="utf-8")
-    run = load(import_neper((tmp_path / "out.txt",), tmp_path / "run"))
+    run = load(IMPORTER.read((tmp_path / "out.txt",), tmp_path / "run"))
     assert len(run.records) == 1
     (tmp_path / "cut.txt").write_text(text[:90], encoding="utf-8")
     with pytest.raises((MatrixError, UsageError), match="only its beginning"):
-        import_neper((tmp_path / "cut.txt",), tmp_path / "other")
+        IMPORTER.read((tmp_path / "cut.txt",), tmp_path / "other")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.common.tool_results import ToolResult
-from netlab.imports.netperf import import_netperf, parse_netperf
+from netlab.imports.netperf import IMPORTER, parse_netperf
 
 SAMPLES = Path(__file__).parent / "samples" / "netperf"
 NAMES = sorted(path.name for path in SAMPLES.glob("netperf-*"))
@@ -45,7 +45,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
     for name in names:
         shutil.copy(SAMPLES / f"netperf-{name}", folder / name)
     paths = tuple(folder / name for name in names)
-    return load(import_netperf(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
+    return load(IMPORTER.read(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_netperf_output_that_does_not_state_its_protocol_is_refused(
 def test_several_netperf_outputs_in_a_file_become_trials_and_cells(tmp_path: Path) -> None:
     text = sample("tcp-stream.txt")
     (tmp_path / "out.txt").write_text(f"$ netperf\n{text}{text}{sample('tcp-rr.txt')}")
-    run = load(import_netperf((tmp_path / "out.txt",), tmp_path / "run"))
+    run = load(IMPORTER.read((tmp_path / "out.txt",), tmp_path / "run"))
     assert len(run.plan.cells) == 2
     assert [record.trial for record in run.records if record.test == "stream"] == [1, 2]
     assert (
@@ -256,7 +256,7 @@ def test_an_error_in_a_netperf_output_becomes_the_reason_of_the_failure(tmp_path
     sentence = "establish control: are you sure there is a netserver listening on 192.0.2.1?"
     (tmp_path / "out.txt").write_text(f"{sentence}\n")
     with pytest.raises(UsageError, match="are you sure there is a netserver"):
-        import_netperf((tmp_path / "out.txt",), tmp_path / "run")
+        IMPORTER.read((tmp_path / "out.txt",), tmp_path / "run")
 
 
 def test_the_netperf_importer_names_what_it_does_not_understand() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
-from netlab.imports.ntttcp import import_ntttcp, parse_ntttcp
+from netlab.imports.ntttcp import IMPORTER, parse_ntttcp
 
 SAMPLES = Path(__file__).parent / "samples" / "ntttcp"
 RECEIVER = (SAMPLES / "ntttcp-windows.receiver.xml").read_text(encoding="utf-8")
@@ -51,7 +51,7 @@ def test_an_ntttcp_sender_on_linux_gives_a_sent_rate_and_no_throughput() -> None
 
 def test_several_outputs_in_an_ntttcp_file_become_trials_of_one_cell(tmp_path: Path) -> None:
     (tmp_path / "xml.txt").write_text(2 * RECEIVER, encoding="utf-8")
-    run = load(import_ntttcp((tmp_path / "xml.txt",), tmp_path / "run", names={"BOX-R": "nas"}))
+    run = load(IMPORTER.read((tmp_path / "xml.txt",), tmp_path / "run", names={"BOX-R": "nas"}))
     assert [(record.trial, record.server) for record in run.records] == [(1, "nas"), (2, "nas")]
 
 
@@ -92,7 +92,7 @@ def test_an_ntttcp_output_without_its_protocol_is_refused(tmp_path: Path) -> Non
     path = tmp_path / "xml.txt"
     path.write_text(RECEIVER.replace("<udp>False", "<udp>what"), encoding="utf-8")
     with pytest.raises(UsageError):
-        import_ntttcp((path,), tmp_path / "run")
+        IMPORTER.read((path,), tmp_path / "run")
 
 
 ENTITIES = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'

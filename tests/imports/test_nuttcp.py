@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
-from netlab.imports.nuttcp import IMPORTER, import_nuttcp, parse_nuttcp
+from netlab.imports.nuttcp import IMPORTER, parse_nuttcp
 
 SAMPLES = Path(__file__).parent / "samples" / "nuttcp"
 ETHERNET_BYTES = 14
@@ -36,7 +36,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
     for name in names:
         shutil.copy(SAMPLES / name, folder / name)
     paths = tuple(folder / name for name in names)
-    return load(import_nuttcp(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
+    return load(IMPORTER.read(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
 
 
 @pytest.mark.parametrize("name", ["nuttcp-parse.txt", "nuttcp-tcp.txt", "nuttcp-udp.txt"])
@@ -97,7 +97,7 @@ def test_the_nuttcp_importer_counts_received_and_lost_messages() -> None:
 def test_several_nuttcp_outputs_become_trials_of_their_cells(tmp_path: Path) -> None:
     text = sample("nuttcp-tcp.txt")
     (tmp_path / "out.txt").write_text(text + text + sample("nuttcp-udp.txt"), encoding="utf-8")
-    run = load(import_nuttcp((tmp_path,), tmp_path / "run"))
+    run = load(IMPORTER.read((tmp_path,), tmp_path / "run"))
     assert sorted((record.settings["protocol"], record.trial) for record in run.records) == [
         ("TCP", 1),
         ("TCP", 2),
@@ -129,10 +129,10 @@ def test_nuttcp_outputs_without_a_result_become_failures_without_figures(
 def test_a_nuttcp_output_without_a_protocol_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out.txt").write_text("1.0000 MB / 2.00 sec = 4.1943 Mbps 9 %TX 0 %RX\n")
     with pytest.raises(UsageError, match="neither TCP nor UDP"):
-        import_nuttcp((tmp_path / "out.txt",), tmp_path / "run")
+        IMPORTER.read((tmp_path / "out.txt",), tmp_path / "run")
     (tmp_path / "out.txt").write_text("nuttcp-t: v6.1.2: Error: connect: Connection refused\n")
     with pytest.raises(UsageError, match="Connection refused"):
-        import_nuttcp((tmp_path / "out.txt",), tmp_path / "run")
+        IMPORTER.read((tmp_path / "out.txt",), tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.common.tool_results import ToolResult
-from netlab.imports.sockperf import import_sockperf, parse_sockperf
+from netlab.imports.sockperf import IMPORTER, parse_sockperf
 
 SAMPLES = Path(__file__).parent / "samples" / "sockperf"
 NAMES = ("sockperf-pp-tcp.txt", "sockperf-pp-udp.txt", "sockperf-ul.txt", "sockperf-tp.txt")
@@ -44,7 +44,7 @@ def imported(folder: Path, *names: str, **more: Any) -> Any:
     for name in names:
         shutil.copy(SAMPLES / name, folder / name)
     paths = tuple(folder / name for name in names)
-    return load(import_sockperf(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
+    return load(IMPORTER.read(paths, folder / "run", imported_at="2026-01-31T12:00:00Z", **more))
 
 
 @pytest.mark.parametrize("name", ["sockperf-pp-tcp.txt", "sockperf-pp-udp.txt"])
@@ -194,7 +194,7 @@ def test_sockperf_outputs_of_refused_connections_and_of_servers_give_no_trial(
     refused = f"{header}sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)\n"
     (tmp_path / "refused.txt").write_text(refused, encoding="utf-8")
     with pytest.raises(UsageError, match="Connection refused"):
-        import_sockperf((tmp_path / "refused.txt",), tmp_path / "run")
+        IMPORTER.read((tmp_path / "refused.txt",), tmp_path / "run")
     server = f"{header}sockperf: [SERVER] listen on:\n[ 0] IP = 0.0.0.0 PORT = 11111 # UDP\n"
     (tmp_path / "server.txt").write_text(server, encoding="utf-8")
     run = imported(tmp_path, "sockperf-tp.txt")
@@ -207,7 +207,7 @@ def test_several_sockperf_outputs_in_a_file_become_cells_and_repeats_become_tria
 ) -> None:
     names = ("sockperf-pp-udp.txt", "sockperf-tp.txt", "sockperf-pp-udp.txt")
     (tmp_path / "all.txt").write_text("".join(map(sample, names)), encoding="utf-8")
-    run = load(import_sockperf((tmp_path / "all.txt",), tmp_path / "run"))
+    run = load(IMPORTER.read((tmp_path / "all.txt",), tmp_path / "run"))
     assert sorted((record.test, record.trial) for record in run.records) == [
         ("round_trip", 1),
         ("round_trip", 2),

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from netlab.cli import cli
 from netlab.errors import UsageError
 from netlab.findings.analysis import load
-from netlab.imports.iperf3 import import_iperf3
-from netlab.imports.sockperf import import_sockperf
+from netlab.imports import iperf3, sockperf
 
 SAMPLES = Path(__file__).parent / "samples"
 PING_PONG = SAMPLES / "sockperf" / "sockperf-pp-udp.txt"
@@ -23,24 +22,24 @@ def imported(tmp_path: Path, read: Any, file: Path, **settings: str) -> Any:
 
 
 def test_a_setting_that_the_tools_output_lacks_can_be_stated_for_the_import(tmp_path: Path) -> None:
-    (record,) = imported(tmp_path, import_sockperf, PING_PONG, message_bytes="64").records
+    (record,) = imported(tmp_path, sockperf.IMPORTER.read, PING_PONG, message_bytes="64").records
     assert record.settings["message_bytes"] == 64
 
 
 def test_an_import_with_another_stated_setting_into_the_same_folder_is_refused(
     tmp_path: Path,
 ) -> None:
-    imported(tmp_path, import_sockperf, PING_PONG)
+    imported(tmp_path, sockperf.IMPORTER.read, PING_PONG)
     with pytest.raises(UsageError, match="run"):
-        imported(tmp_path, import_sockperf, PING_PONG, message_bytes="64")
+        imported(tmp_path, sockperf.IMPORTER.read, PING_PONG, message_bytes="64")
 
 
 def test_a_stated_setting_that_contradicts_the_tools_output_is_refused(tmp_path: Path) -> None:
     file = SAMPLES / "iperf3" / "iperf3-udp-over.client.json"
     sentence = "iperf3-udp-over.client.json states message_bytes 1472; --setting states 64"
     with pytest.raises(UsageError, match=sentence):
-        imported(tmp_path, import_iperf3, file, message_bytes="64")
-    imported(tmp_path, import_iperf3, file, message_bytes="1472")
+        imported(tmp_path, iperf3.IMPORTER.read, file, message_bytes="64")
+    imported(tmp_path, iperf3.IMPORTER.read, file, message_bytes="1472")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,7 @@ def test_a_wrong_value_of_a_stated_setting_is_refused(
     tmp_path: Path, name: str, text: str, sentence: str
 ) -> None:
     with pytest.raises(UsageError, match=sentence):
-        imported(tmp_path, import_sockperf, PING_PONG, **{name: text})
+        imported(tmp_path, sockperf.IMPORTER.read, PING_PONG, **{name: text})
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ MAX_UDP_BYTES = 65527
 _DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 _WITH_COMMA = re.compile(r"[0-9]+,[0-9]+")
 _WHOLE = re.compile(r"[0-9]{1,12}")
+_FLOW = re.compile(r"\A(?:to_server_)?(?:to_client_)?")
+"""The direction at the beginning of a value's name."""
 
 Row = TypeVar("Row")
 Wrong = Callable[[str], Iterable[str]]
@@ -66,30 +68,36 @@ class Form(Generic[Row]):
     """Returns the faults that depend on several columns, as pairs of column and sentence."""
 
 
+def fault_at(file: str, line: int, column: int, sentence: str, name: str = "") -> MatrixError:
+    """The error for one fault in a file. ``name``: of the column or the key, if there is one."""
+    return MatrixError([Fault(file, line, column, name, sentence)])
+
+
 def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
-    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
+    """The rows of a table's text. Raises MatrixError with every fault, in file order."""
     lines = lines_of(text, file)
-    first_line = next(lines, None)
-    if first_line is None:
+    number, names = next(lines, (1, ""))
+    if not names:
         columns = ", ".join(form.columns)
-        raise MatrixError(
-            [
-                Fault(
-                    file,
-                    1,
-                    1,
-                    "",
-                    f"the file is empty; its first line must name the columns {columns}",
-                )
-            ]
-        )
-    order = _header(first_line[1], first_line[0], file, tuple(form.columns), form.optional)
+        sentence = f"the file is empty; its first line must name the columns {columns}"
+        raise fault_at(file, 1, 1, sentence)
+    order = _header(names, number, file, tuple(form.columns), form.optional)
     first_lines: dict[str, int] = {}
 
     def row_of(number: int, line: str) -> Row:
-        row = _row(line, number, file, order, form)
+        fields = fields_of_row(line, number, file, len(order))
+        texts = {name: fields[place] for name, place in order.items()}
+        wrong = [
+            (name, fault) for name, text in texts.items() for fault in form.columns[name](text)
+        ]
+        if wrong := [*wrong, *form.across(texts)]:
+            columns = starts_of(line)
+            raise MatrixError(
+                [Fault(file, number, columns[order[name]], name, fault) for name, fault in wrong]
+            )
+        row = form.row(number, texts)
         if (first := first_lines.setdefault(form.key(row), number)) != number:
-            raise MatrixError([Fault(file, number, 1, "", f"{form.same} as in line {first}")])
+            raise fault_at(file, number, 1, f"{form.same} as in line {first}")
         return row
 
     return collect_rows(lines, file, row_of)
@@ -147,8 +155,8 @@ def text_of(data: bytes, file: str) -> str:
         prefix = data[: error.start]
         line = prefix.count(b"\n") + 1
         column = error.start - (prefix.rfind(b"\n") + 1) + 1
-        fault = Fault(file, line, column, "", "not UTF-8: save the table as UTF-8 text")
-        raise MatrixError([fault]) from None
+        sentence = "not UTF-8: save the table as UTF-8 text"
+        raise fault_at(file, line, column, sentence) from None
 
 
 def lines_of(text: str, file: str) -> Iterator[tuple[int, str]]:
@@ -157,7 +165,7 @@ def lines_of(text: str, file: str) -> Iterator[tuple[int, str]]:
         stripped = line.removesuffix("\r")
         if len(stripped) > MAX_LINE_CHARACTERS:
             message = f"longer than {MAX_LINE_CHARACTERS} characters"
-            raise MatrixError([Fault(file, number, MAX_LINE_CHARACTERS + 1, "", message)])
+            raise fault_at(file, number, MAX_LINE_CHARACTERS + 1, message)
         if stripped.strip():
             yield number, stripped
 
@@ -193,7 +201,7 @@ def fields_of(line: str, number: int, file: str, separator: str = ",") -> list[s
         wrong = next(match for match in written if _read(match[1], separator) is None)
         lone = "a carriage return by itself; LF or CRLF ends a line"
         message = "the quotes do not match" if '"' in wrong[1] else lone
-        raise MatrixError([Fault(file, number, wrong.start(1) + 1, "", message)])
+        raise fault_at(file, number, wrong.start(1) + 1, message)
     return fields
 
 
@@ -206,7 +214,7 @@ def fields_of_row(
         message = f"{len(fields)} values for {column_count} columns"
         if len(fields) == column_count + 1 and all(text.isdigit() for text in fields[-2:]):
             message += "; write a decimal point, not a comma"
-        raise MatrixError([Fault(file, number, starts_of(line, separator)[-1], "", message)])
+        raise fault_at(file, number, starts_of(line, separator)[-1], message)
     return fields
 
 
@@ -240,19 +248,6 @@ def _header(
     if faults:
         raise MatrixError(faults)
     return order
-
-
-def _row(line: str, number: int, file: str, order: dict[str, int], form: Form[Row]) -> Row:
-    """A row of the table. Raises MatrixError with all faults of the row."""
-    fields = fields_of_row(line, number, file, len(order))
-    texts = {name: fields[place] for name, place in order.items()}
-    wrong = [(name, fault) for name, text in texts.items() for fault in form.columns[name](text)]
-    if wrong := [*wrong, *form.across(texts)]:
-        columns = starts_of(line)
-        raise MatrixError(
-            [Fault(file, number, columns[order[name]], name, message) for name, message in wrong]
-        )
-    return form.row(number, texts)
 
 
 def shown(text: str) -> str:
@@ -424,7 +419,11 @@ def write_run(
     StoreError, LockedError; ValueError if a record has a name that is not a column.
     """
     for record in records:
-        _check_names(record)
+        # A name that is no column would be read by no finding and no report.
+        known_columns = {*columns_of([record.test]), *OF_AN_END}
+        given = sorted({*record.settings, *record.values})
+        if unknown := [name for name in given if _FLOW.sub("", name) not in known_columns]:
+            raise ValueError(f"{record.cell}: no column of netlab.results.columns: {unknown}")
     plan = _plan(source, tuple(cells), content, repeats)
     pairings = list(dict.fromkeys(cell.pairing for cell in plan.cells))
     for stranger in source.stated.strangers(pairings):
@@ -488,21 +487,6 @@ def record_of(
         settings=cell.settings,
         values=values,
     )
-
-
-def _without_flow(name: str) -> str:
-    """The name of a value without the prefix of its direction."""
-    return name.removeprefix("to_server_").removeprefix("to_client_")
-
-
-def _check_names(record: Record) -> None:
-    """Raise ValueError for a name that is no column: findings and reports would not read it."""
-    columns = columns_of([record.test])
-    known_columns = {*columns, *OF_AN_END}
-    names = {*record.settings, *record.values}
-    unknown = sorted(name for name in names if _without_flow(name) not in known_columns)
-    if unknown:
-        raise ValueError(f"{record.cell}: no column of netlab.results.columns: {unknown}")
 
 
 def _plan(

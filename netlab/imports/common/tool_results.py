@@ -1,26 +1,32 @@
 """Makes a run folder out of the results in a tool's outputs, and of settings that these lack.
 
-The option ``--setting`` gives settings of a tool's tests that its output does not state.
+Also what the readers of several tools share: numbers within bounds, JSON, errors and their reasons.
 """
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 from netlab.errors import UsageError
 from netlab.experiment.hosts import ROLE, named, role_of
-from netlab.imports import CommandOption
+from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
     NOT_RECORDED,
     TableContext,
     cell_of,
+    fault_at,
     read_table,
+    record_of,
     source_of,
     text_of,
     write_run,
@@ -28,7 +34,7 @@ from netlab.imports.common.csv_table import (
 from netlab.imports.common.mapped_values import columns_of_test, constant_value
 from netlab.kinds import SETUPS
 from netlab.store.plan import PlannedCell, Remark
-from netlab.trial.record import Record, Status, Value
+from netlab.trial.record import Record, Status, Value, utc_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +42,12 @@ class ToolResult:
     """One test of a tool, from the output of the client, of the server, or of both."""
 
     file: str
-    test: str
-    server: str
+    test: str = "stream"
+    server: str = ""
     """Name or address, as printed; empty if the output has none."""
-    client: str
-    settings: Mapping[str, Value]
-    values: Mapping[str, Value]
+    client: str = ""
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     started_at: str = ""
     """ISO 8601, UTC; empty if not stated."""
     identity: str = ""
@@ -55,40 +61,22 @@ class ToolResult:
     """Sentences about what the output has and netlab does not understand."""
 
 
+MAX_FILES = 10_000
+MAX_VALUE = 1e15
+"""A higher figure is an error of the output: 1 Pbit/s, or a thousand years in microseconds."""
+
 _KNOWN = frozenset(name for kind in SETUPS.values() for name in kind.names()) - {"protocol"}
 """All settings except the protocol: the meaning of a tool's figures depends on the protocol."""
 
-
-def stated_settings(words: tuple[str, ...]) -> dict[str, str]:
-    """Setting → its text, from words SETTING=VALUE. Raises ValueError with a user message."""
-    texts: dict[str, str] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals or not text:
-            raise ValueError(f"{word!r} is not SETTING=VALUE, such as message_bytes=1472")
-        if name == "protocol":
-            raise ValueError(
-                "the protocol cannot be given here: netlab reads it from the tool's output"
-            )
-        if name not in _KNOWN:
-            from netlab.config.document import did_you_mean  # imports pydantic, which is slow
-
-            raise ValueError(f"no setting is called {name}{did_you_mean(name, _KNOWN)}")
-        if texts.setdefault(name, text) != text:
-            raise ValueError(f"{name} has two values")
-    return texts
-
-
-SETTINGS = CommandOption(
-    "settings",
-    "--setting",
-    "A setting of all tests that the output does not state, such as message_bytes=1472 (may be "
-    "repeated).",
-    metavar="SETTING=VALUE",
-    repeated=True,
-    convert=stated_settings,
-)
-"""The option of every importer of a tool's output."""
+SYSTEM_ERRORS: Mapping[str, str] = {
+    "connection refused": "connect-refused",
+    "no route to host": "unreachable",
+    "network is unreachable": "unreachable",
+    "timed out": "connect-timeout",
+    "address already in use": "address-in-use",
+    "connection reset": "peer-vanished",
+}
+"""Words of operating systems that any tool may print in an error → the reason."""
 
 
 def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> list[ToolResult]:
@@ -123,10 +111,6 @@ def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> li
     return completed
 
 
-MAX_FILES = 10_000
-MAX_VALUE = 1e15
-"""A higher figure is an error of the output: 1 Pbit/s, or a thousand years in microseconds."""
-
 Parse = Callable[[str, str], tuple[ToolResult, ...]]
 """Returns the results in a text; the second argument is the file's name for messages."""
 
@@ -149,9 +133,9 @@ def import_results(
     hosts whose address the output lacks. ``settings`` are texts of settings that no output states.
     ``decode`` makes the text out of a file's bytes (its second argument is the file's name for
     messages). ``content`` has further settings by which two imports of the same files differ, as
-    plain JSON data. Tests with the same settings between the same hosts are trials (repetitions) of
-    one cell, in the order of their starts. Raises MatrixError with every fault as
-    ``file:line:column``, UsageError, StoreError, LockedError.
+    plain JSON data. Tests with the same settings between the same hosts are trials of one cell, in
+    the order of their starts. Raises MatrixError with every fault as ``file:line:column``,
+    UsageError, StoreError, LockedError.
     """
     names, settings = names or {}, settings or {}
     files = {path: read_table(path) for path in _files(paths)}
@@ -165,17 +149,18 @@ def import_results(
         errors = "; ".join(f"{result.file}: {result.detail}" for result in results[:3])
         raise UsageError(errors or f"{paths[0]} contains no result of a test")
     source = source_of(paths[0], b"".join(files.values()), **context)
-    remarks = tuple(
-        Remark(text=text, pairings=(), source=Path(result.file).name)
-        for result in results
-        for text in _remarks(result)
-    )
-    stated = replace(source.stated, remarks=(*source.stated.remarks, *dict.fromkeys(remarks)))
+    remarks: dict[Remark, None] = dict.fromkeys(source.stated.remarks)
+    for result in results:
+        texts = list(result.unread)
+        if "protocol" not in result.settings:
+            texts.append(f"not imported: {result.detail or 'its settings are not stated'}")
+        for text in texts:
+            remarks[Remark(text=text, pairings=(), source=Path(result.file).name)] = None
     cells, records = _trials(_renamed(_merged(tests), names))
     digests = {path.name: hashlib.sha256(data).hexdigest() for path, data in files.items()}
     return write_run(
         into,
-        replace(source, stated=stated),
+        replace(source, stated=replace(source.stated, remarks=tuple(remarks))),
         cells,
         records,
         content={
@@ -186,59 +171,6 @@ def import_results(
         },
         repeats=max(record.trial for record in records),
     )
-
-
-def bounded(value: Any, least: float = 0.0, most: float = MAX_VALUE) -> float | None:
-    """A number within the bounds; ``None`` for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and least <= number <= most else None
-
-
-def ip_version_of(address: str) -> int | None:
-    """4 or 6; ``None`` if the text is no address."""
-    try:
-        return ipaddress.ip_address(address.partition("%")[0]).version
-    except ValueError:
-        return None
-
-
-def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
-    """The reason of an error. ``reasons`` maps words in lower case to a reason. The first entry
-    whose words are in the error is used; without such an entry, the reason is ``unknown-error``.
-    """
-    lower = error.lower()
-    return next((reason for words, reason in reasons.items() if words in lower), "unknown-error")
-
-
-def host_names(words: tuple[str, ...]) -> dict[str, str]:
-    """Address → name, from words ADDRESS=NAME. Raises ValueError with a sentence for the user."""
-    names: dict[str, str] = {}
-    for word in words:
-        address, equals, name = word.partition("=")
-        if not equals or not address:
-            raise ValueError(f"{word!r} is not ADDRESS=NAME, such as 192.0.2.11=nas")
-        role_of(name)
-        names[address] = name
-    return names
-
-
-HOST_NAMES = CommandOption(
-    "names",
-    "--host-name",
-    "Name of the host with an address, or of server or client if the output has no address (may "
-    "be repeated).",
-    metavar="ADDRESS=NAME",
-    repeated=True,
-    convert=host_names,
-)
-
-TOOL_OPTIONS = (HOST_NAMES, SETTINGS)
-"""The options of every importer of a tool's output."""
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -255,13 +187,6 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             if count > MAX_FILES:
                 raise UsageError(f"{path}: more than {MAX_FILES} files")
             yield file
-
-
-def _remarks(result: ToolResult) -> Iterator[str]:
-    """Sentences about the parts of an output that are in no record."""
-    yield from result.unread
-    if "protocol" not in result.settings:
-        yield f"not imported: {result.detail or 'its settings are not stated'}"
 
 
 def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
@@ -288,6 +213,8 @@ def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
 
 
 def _renamed(results: Iterable[ToolResult], names: Mapping[str, str]) -> list[ToolResult]:
+    """The results with names of hosts instead of addresses."""
+
     def name_of(address: str, role: str) -> str:
         name = names.get(address or role, address or role)
         plain = name.replace(":", "-").replace("%", "-")
@@ -309,41 +236,170 @@ def _renamed(results: Iterable[ToolResult], names: Mapping[str, str]) -> list[To
 
 def _trials(results: Sequence[ToolResult]) -> tuple[list[PlannedCell], list[Record]]:
     """The cells in the order of their first trials, and a record for each result."""
-    ordered = sorted(results, key=lambda result: (result.started_at, result.file))
     cells: dict[str, PlannedCell] = {}
     trials: dict[str, int] = {}
     records = []
-    for result in ordered:
+    for result in sorted(results, key=lambda result: (result.started_at, result.file)):
         words = [str(result.settings.get("protocol", "unknown")).lower()]
         pairing = result.pairing or named(result.server, result.client)
         cell = cell_of(pairing, result.test, result.settings, words)
         cells.setdefault(cell.key, cell)
         trials[cell.key] = trials.get(cell.key, 0) + 1
-        records.append(_record(result, cell, trials[cell.key]))
-    cells = {key: replace(cell, repeats=trials[key]) for key, cell in cells.items()}
-    return list(cells.values()), records
+        is_failed = result.reason not in (None, NOT_RECORDED)
+        record = record_of(
+            cell,
+            {} if result.reason else result.values,
+            printed="" if result.reason else "yes",
+            trial=trials[cell.key],
+            server=result.server,
+            client=result.client,
+        )
+        records.append(
+            replace(
+                record,
+                status=Status.FAILED if is_failed else record.status,
+                reason=result.reason,
+                detail=result.detail,
+                started_at=result.started_at,
+            )
+        )
+    return [replace(cell, repeats=trials[key]) for key, cell in cells.items()], records
 
 
-def _status(reason: str | None) -> Status:
-    if reason is None:
-        return Status.OK
-    return Status.PENDING if reason == NOT_RECORDED else Status.FAILED
+# ---- the command's options ----
 
 
-def _record(result: ToolResult, cell: PlannedCell, trial: int) -> Record:
-    has_result = result.reason is None
-    return Record(
-        cell=cell.key,
-        trial=trial,
-        attempt=1,
-        status=_status(result.reason),
-        reason=result.reason,
-        detail=result.detail,
-        pairing=cell.pairing,
-        server=result.server,
-        client=result.client,
-        test=cell.test,
-        started_at=result.started_at,
-        settings=cell.settings,
-        values=result.values if has_result else {},
-    )
+def _stated_settings(words: tuple[str, ...]) -> dict[str, str]:
+    """Setting → its text, from words SETTING=VALUE. Raises ValueError with a user message."""
+    texts: dict[str, str] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not text:
+            raise ValueError(f"{word!r} is not SETTING=VALUE, such as message_bytes=1472")
+        if name == "protocol":
+            raise ValueError(
+                "the protocol cannot be given here: netlab reads it from the tool's output"
+            )
+        if name not in _KNOWN:
+            from netlab.config.document import did_you_mean  # imports pydantic, which is slow
+
+            raise ValueError(f"no setting is called {name}{did_you_mean(name, _KNOWN)}")
+        if texts.setdefault(name, text) != text:
+            raise ValueError(f"{name} has two values")
+    return texts
+
+
+def _host_names(words: tuple[str, ...]) -> dict[str, str]:
+    """Address → name, from words ADDRESS=NAME. Raises ValueError with a sentence for the user."""
+    names: dict[str, str] = {}
+    for word in words:
+        address, equals, name = word.partition("=")
+        if not equals or not address:
+            raise ValueError(f"{word!r} is not ADDRESS=NAME, such as 192.0.2.11=nas")
+        role_of(name)
+        names[address] = name
+    return names
+
+
+_OPTIONS = (
+    CommandOption(
+        "names",
+        "--host-name",
+        "Name of the host with an address, or of server or client if the output has no address "
+        "(may be repeated).",
+        metavar="ADDRESS=NAME",
+        repeated=True,
+        convert=_host_names,
+    ),
+    CommandOption(
+        "settings",
+        "--setting",
+        "A setting of all tests that the output does not state, such as message_bytes=1472 (may be "
+        "repeated).",
+        metavar="SETTING=VALUE",
+        repeated=True,
+        convert=_stated_settings,
+    ),
+)
+
+
+def tool_importer(
+    parse: Parse, explained: str, decode: Callable[[bytes, str], str] = text_of
+) -> Importer:
+    """The importer of a tool's outputs. ``explained``: the help of its command."""
+    read = partial(import_results, parse=parse, decode=decode)
+    return Importer(read=read, is_of_files=True, help=explained, options=_OPTIONS)
+
+
+# ---- what the readers of several tools share ----
+
+
+def bounded(value: Any, least: float = 0.0, most: float = MAX_VALUE) -> float | None:
+    """A number within the bounds; ``None`` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and least <= number <= most else None
+
+
+def ip_version_of(address: str) -> int | None:
+    """4 or 6; ``None`` if the text is no address."""
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).version
+    except ValueError:
+        return None
+
+
+def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
+    """The reason of an error: that of the first words, in lower case, that are in the error;
+    ``unknown-error`` if there are none.
+    """
+    lower = error.lower()
+    return next((reason for words, reason in reasons.items() if words in lower), "unknown-error")
+
+
+def received_messages(
+    packets: float | None, losses: float | None, prefix: str = ""
+) -> dict[str, Value]:
+    """Counts of messages from how many were sent and lost; none if these contradict each other."""
+    if packets is None or losses is None or not 0 <= losses <= packets:
+        return {}
+    return {
+        f"{prefix}received_messages": int(packets - losses),
+        f"{prefix}lost_messages": int(losses),
+        f"{prefix}sent_messages": int(packets),
+    }
+
+
+def time_of_epoch(seconds: float | None) -> str:
+    """The time in ISO 8601, from seconds since 1970; empty if it is unknown or after 9999."""
+    if seconds is None or bounded(seconds, most=253402300799) is None:
+        return ""
+    return utc_text(datetime.fromtimestamp(seconds, UTC))
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a number")
+
+
+JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+"""Refuses NaN and the infinities."""
+
+
+@contextmanager
+def json_faults(
+    file: str, tool: str, place: Callable[[], tuple[int, int]] = lambda: (1, 1)
+) -> Iterator[None]:
+    """Errors of ``JSON`` become MatrixError with line and column: where the text is not JSON, or
+    else ``place``.
+    """
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise fault_at(file, error.lineno, error.colno, f"not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise fault_at(file, *place(), f"not JSON of {tool}: {sentence}") from None
