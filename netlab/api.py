@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from netlab.errors import UsageError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.units import parse_bytes, parse_rate
 
 if TYPE_CHECKING:

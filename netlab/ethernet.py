@@ -8,6 +8,7 @@ bytes), RFC 768, RFC 9293, RFC 7323 (timestamps: 12 bytes of options in every se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
@@ -35,6 +36,20 @@ FRAGMENT_HEADER_BYTES = {4: 0, 6: 8}
 MIN_MTU_BYTES = {4: 68, 6: 1280}
 MAX_DATAGRAM_BYTES = {4: 65507, 6: 65527}
 """The longest UDP message: IPv4 counts its own header in the 16-bit length, IPv6 does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The link between the hosts. It determines the wire ceilings (its highest payload rates)."""
+
+    rate_bit_per_s: float
+    """Bit rate of the line at layer 1, without the overhead of its line code."""
+    mtu_bytes: int
+    """Length of the largest IP packet."""
+    vlan: bool = False
+    """Whether frames carry an 802.1Q tag."""
+    hops: int = 0
+    """Routers between the hosts: a frame crosses ``hops`` + 1 cables, one after the other."""
 
 
 def ip_version_of(settings: Mapping[str, Any]) -> IpVersion:

@@ -80,7 +80,7 @@ def _common(*, is_of_files: bool) -> list[click.Parameter]:
 
 def _command(name: str, importer: Importer) -> click.Command:
     def run(into: Path | None, link: str | None, mtu: int, **context: Any) -> None:
-        from netlab.experiment.matrix import Link
+        from netlab.ethernet import Link
 
         source = context.pop("files") if importer.is_of_files else context.pop("table")
         cable = None if link is None else Link(rate_of(link, "--link"), mtu)

@@ -160,7 +160,7 @@ def _between(
     mtu: int | None,
     **_question: object,
 ) -> Between:
-    from netlab.experiment.matrix import Link
+    from netlab.ethernet import Link
     from netlab.runner.two_hosts import Between
 
     if mtu is not None and link is None:

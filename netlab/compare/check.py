@@ -26,8 +26,8 @@ from netlab.compare.align import (
 from netlab.compare.history import HeldRun
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
+from netlab.ethernet import Link
 from netlab.experiment.cells import Expectation
-from netlab.experiment.matrix import Link
 from netlab.messages import counted
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import setting_name, setting_value

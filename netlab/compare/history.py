@@ -15,7 +15,7 @@ from pathlib import Path
 from netlab.compare.align import WORST_FIRST, CheckVerdict, namer
 from netlab.compare.runs import identities, link_differences
 from netlab.errors import NetlabError, UsageError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.messages import _, counted, joined
 from netlab.results.labels import figure
 from netlab.results.quantities import STACK, Quantity, quantities_of

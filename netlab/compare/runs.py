@@ -24,8 +24,8 @@ from netlab.compare.align import (
 )
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
+from netlab.ethernet import Link
 from netlab.experiment.cells import OF_A_CELL, Comparison
-from netlab.experiment.matrix import Link
 from netlab.kinds import DEFAULTS_OF, EXCLUSIVE
 from netlab.messages import counted
 from netlab.results.labels import as_words, setting, setting_name, setting_value

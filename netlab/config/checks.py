@@ -29,7 +29,6 @@ from netlab.config.sections import fault_of_variant, variants_of
 from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, Steps, kinds_with
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Grid, Problem, Rule, expansion
-from netlab.experiment.feasibility import untold
 from netlab.experiment.hosts import LETTERS, Inventory, is_by_name
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.variants import every_level, largest_mtu
@@ -597,7 +596,7 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
     for cell, grid in zip(expanded.cells, expanded.grids, strict=True):
         if cell.pairing not in mirrors or "engine" in cell.settings:
             continue
-        for field, level in untold(cell.setup):
+        for field, level in cell.setup.untold():
             name = NAME_OF[field]
             message = (
                 f"{mirrors[cell.pairing]} is a mirror without a probe, which cannot apply {name}: "

@@ -58,9 +58,10 @@ from netlab.config.models import (
 from netlab.config.sections import variants_of
 from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.ethernet import Link
 from netlab.experiment.cells import SEVERITIES, Cell, Comparison, Expectation, Grid, When, expansion
 from netlab.experiment.hosts import Inventory
-from netlab.experiment.matrix import Link, LongPath, Matrix, NamedMirror, StealRule, StopRule
+from netlab.experiment.matrix import LongPath, Matrix, NamedMirror, StealRule, StopRule
 from netlab.experiment.variants import content_of
 from netlab.kinds import EXCLUSIVE, FIELDS
 from netlab.trial.settings import Level

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from netlab.experiment.feasibility import faults_of
 from netlab.experiment.hosts import EndName
 from netlab.kinds import (
     DEFAULTS_OF,
@@ -26,10 +25,7 @@ from netlab.kinds import (
     ONLY_OF_UDP,
     ROWS,
     SETUPS,
-    LatencyUnderLoad,
-    PayloadSearch,
-    TestSettings,
-    ThroughputSearch,
+    Setup,
 )
 from netlab.trial.settings import Level, Scalar
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
@@ -44,7 +40,7 @@ class Cell:
     Linux), or names of two hosts, such as ``nas+laptop``."""
     test: str
     """The kind of test: a key of ``SETUPS``."""
-    setup: TestSettings
+    setup: Setup
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
@@ -57,17 +53,9 @@ class Cell:
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-        return "-".join((self.pairing, self.test, *_key_words(self.setup), digest))
-
-
-def _key_words(setup: TestSettings) -> tuple[str, ...]:
-    """The readable words of a cell's key: ``tcp``, ``64``, ``16384``."""
-    buffer = setup.socket_buffer_bytes
-    buffer_word = "auto" if buffer is None else str(buffer)
-    if isinstance(setup, PayloadSearch):
-        return (setup.protocol.lower(), f"ipv{setup.ip_version}", buffer_word)
-    size_bytes = setup.frame_bytes if isinstance(setup, ThroughputSearch) else setup.message_bytes
-    return (setup.protocol.lower(), str(size_bytes), buffer_word)
+        buffer = self.setup.socket_buffer_bytes
+        words = self.setup.protocol.lower(), self.setup.size_word, str(buffer or "auto")
+        return "-".join((self.pairing, self.test, *words, digest))
 
 
 DEFAULTS: Mapping[str, Level] = {
@@ -165,7 +153,7 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
     problems: dict[object, Problem] = {}
     matching_rules: set[tuple[int, str, int]] = set()
     indices_with_cells: set[int] = set()
-    same_for_all: dict[int, list[TestSettings]] = {}
+    same_for_all: dict[int, list[Setup]] = {}
     for pairing in pairings if by_pairing else pairings[:1]:
         for index, grid in enumerate(grids):
             setups = same_for_all.get(index)
@@ -202,10 +190,10 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
 
 def _setup(
     index: int, grid: Grid, settings: dict[str, Level], problems: dict[object, Problem]
-) -> TestSettings:
+) -> Setup:
     """The settings of a cell as an object; faults of them are added to ``problems``."""
     setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
-    for name, message in faults_of(setup):
+    for name, message in setup.faults():
         fault = Problem(index, "setting", message, field=name, level=settings[name])
         problems.setdefault(fault, fault)
     return setup
@@ -526,29 +514,19 @@ def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[
 
 
 @lru_cache(maxsize=1024)
-def _demands_of(test: str, setup: TestSettings) -> tuple[Demand, ...]:
+def _demands_of(test: str, setup: Setup) -> tuple[Demand, ...]:
     """The demands do not depend on the pairing, of which a matrix may have many thousands."""
     return tuple(_demands(test, setup))
 
 
-def _demands(test: str, setup: TestSettings) -> Iterator[Demand]:
-    settings: Mapping[str, Level] = {**_BY_ITSELF.get(test, {}), **setup.settings()}
-    protocol = str(settings["protocol"])
-    kind = {
-        "payload_search": "round_trip" if protocol == "UDP" else "stream",
-        "latency_under_load": "stream",
-    }
+def _demands(test: str, setup: Setup) -> Iterator[Demand]:
+    settings: Mapping[str, Level] = {**setup.needed_too, **setup.settings()}
+    protocol = setup.protocol
     rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
     for role in _BOTH:
-        yield Demand(role, kind.get(test, test), f"test: {test}")
-        yield Demand(role, protocol.lower(), f"protocol: {protocol}")
-        if isinstance(setup, LatencyUnderLoad):
-            request_protocol = setup.request_protocol
-            yield Demand(role, "round_trip", f"test: {test}")
-            yield Demand(role, request_protocol.lower(), f"request_protocol: {request_protocol}")
-            if setup.connections() is not None:
-                yield Demand(role, "connect", "connect_rate")
-                yield Demand(role, "tcp", "connect_rate")
+        for capability, setting in setup.demands():
+            of_kind = test if setting == "test" else settings.get(setting, "")
+            yield Demand(role, capability, f"{setting}: {of_kind}" if of_kind else setting)
         for row in rows:
             need, level = row.need, settings[row.field]
             if need is None or row.only_of not in (None, protocol):
@@ -564,9 +542,6 @@ _FIRST = (
     "latency send_method receive"
 )
 """Demands that are reported first if a host lacks several, in this order."""
-
-_BY_ITSELF: Mapping[str, Mapping[str, Level]] = {"payload_search": {"dont_fragment": True}}
-"""Kind of test → settings whose demands it has, although it does not have the settings."""
 
 
 def _is_of(settings: Mapping[str, Level], role: EndName, party: str) -> bool:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from netlab import stats
+from netlab.ethernet import Link
 from netlab.experiment.cells import Cell, Comparison, Expectation, Grid, expansion
 from netlab.experiment.variants import Variants
 from netlab.trial.interruptions import interruptions
@@ -160,20 +161,6 @@ def _all_tight(ok_records: Sequence[Record], rule: StopRule) -> bool:
 def _tight(values: tuple[float, ...], within: float, confidence: float) -> bool:
     """``stats.precise``, cached, because the same trials are checked again after each new trial."""
     return stats.precise(values, within, confidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The link between the hosts. It determines the wire ceilings (its highest payload rates)."""
-
-    rate_bit_per_s: float
-    """Bit rate of the line at layer 1, without the overhead of its line code."""
-    mtu_bytes: int
-    """Length of the largest IP packet."""
-    vlan: bool = False
-    """Whether frames carry an 802.1Q tag."""
-    hops: int = 0
-    """Routers between the hosts: a frame crosses ``hops`` + 1 cables, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,8 @@ from typing import Literal
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match, earliest_fit, is_by_name, rounds_of
-from netlab.kinds import TestSettings, ThroughputSearch
 
 Order = Literal["as-written", "shuffled"]
-
-
-def is_together(setup: TestSettings) -> bool:
-    """Whether pairs of hosts that are measured at the same time run one search together."""
-    return isinstance(setup, ThroughputSearch) and bool(setup.together)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ def rounds(
             result += map(Round, earliest_fit(by_letter, needs))
             if not common:
                 result += _separately(sequence, match_of)
-                by_name = [trial for trial in by_name if is_together(trial.cell.setup)]
+                by_name = [trial for trial in by_name if trial.cell.setup.is_together]
             tournament = _tournament(by_name, match_of)
             if order == "shuffled":
                 tournament.sort(key=lambda round_: min(_rank(seed, t) for t in round_.trials))
@@ -102,7 +96,7 @@ def with_partners(trials: Sequence[Trial], cells: Iterable[Cell]) -> tuple[Trial
     Pairs that search together must be measured together; otherwise the result is the rate of fewer
     pairs.
     """
-    due = {(trial.cell.setup, trial.number) for trial in trials if is_together(trial.cell.setup)}
+    due = {(trial.cell.setup, trial.number) for trial in trials if trial.cell.setup.is_together}
     partners = (
         Trial(cell, number) for cell in cells for setup, number in due if cell.setup == setup
     )
@@ -138,7 +132,7 @@ def _separately(block: Sequence[Trial], match_of: Callable[[str], Match]) -> Ite
     trials = [
         trial
         for trial in block
-        if is_by_name(trial.cell.pairing) and not is_together(trial.cell.setup)
+        if is_by_name(trial.cell.pairing) and not trial.cell.setup.is_together
     ]
     return map(Round, earliest_fit(trials, lambda trial: match_of(trial.cell.pairing).needs))
 

@@ -13,7 +13,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from netlab.experiment.matrix import Link, LongPath
+from netlab.ethernet import Link
+from netlab.experiment.matrix import LongPath
 from netlab.experiment.variants import changed_facts
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Kind

@@ -6,8 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from netlab.ethernet import above_tolerance, best_udp_message, ceiling_bit_per_s, ip_version_of
-from netlab.experiment.matrix import Link
+from netlab.ethernet import (
+    Link,
+    above_tolerance,
+    best_udp_message,
+    ceiling_bit_per_s,
+    ip_version_of,
+)
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.series import Point, Series

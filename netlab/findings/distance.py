@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from netlab.ethernet import mss_of
-from netlab.experiment.matrix import Link, LongPath
+from netlab.ethernet import Link, mss_of
+from netlab.experiment.matrix import LongPath
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.path_limits import placed

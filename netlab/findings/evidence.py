@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import (
+    Link,
     ceiling_bit_per_s,
     fragments,
     has_timestamps,
     ip_version_of,
     mss_of,
 )
-from netlab.experiment.matrix import Link
 from netlab.findings.finding import conditions_of
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount

@@ -8,11 +8,11 @@ from netlab.ethernet import (
     IP_BYTES,
     UDP_BYTES,
     IpVersion,
+    Link,
     best_udp_message,
     fragments,
     ip_version_of,
 )
-from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.framing import step_of
 from netlab.findings.series import Point, Series

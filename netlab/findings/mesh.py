@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, named
-from netlab.experiment.matrix import Link
 from netlab.findings.finding import Conditions, Finding, Group, Kind, conditions_of, finding
 from netlab.findings.sample import StreamSample
 from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS

@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.evidence import ceiling_of
 from netlab.findings.finding import Group, conditions_of
 from netlab.store.plan import PlannedCell

@@ -18,7 +18,7 @@ from netlab.trial.interruptions import Cause, Interruption, interruptions, least
 from netlab.trial.record import FLOWS, Record, Status, as_number
 
 if TYPE_CHECKING:
-    from netlab.experiment.matrix import Link
+    from netlab.ethernet import Link
     from netlab.results.run import Run
 
 UNKNOWN = _("the record does not show what stopped the data")

@@ -18,11 +18,11 @@ from netlab.ethernet import (
     TCP_BYTES,
     TIMESTAMPS_BYTES,
     IpVersion,
+    Link,
     fragments,
     ip_version_of,
     packet_wire_bytes,
 )
-from netlab.experiment.matrix import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.sample import LINK_FULL, OtherTraffic, StreamSample
 from netlab.findings.trial_words import in_trials

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.evidence import ceiling_of
 from netlab.findings.finding import Finding, Kind, finding
 from netlab.findings.series import group_of, varying

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from netlab.errors import UsageError
-from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
-from netlab.experiment.matrix import Link
+from netlab.ethernet import TIMESTAMPS_BYTES, Link, mss_of
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common.csv_table import (
     Form,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING
 
+from netlab.kinds.groups import Setup
 from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
 from netlab.kinds.payload_search.settings import PayloadSearch
 from netlab.kinds.round_trip.settings import Connect, RoundTrip
@@ -20,13 +21,12 @@ __all__ = [
     "LatencyUnderLoad",
     "PayloadSearch",
     "RoundTrip",
+    "Setup",
     "Stream",
     "ThroughputSearch",
 ]
 
-TestSettings = Stream | RoundTrip | Connect | PayloadSearch | ThroughputSearch | LatencyUnderLoad
-
-SETUPS: Mapping[str, type[TestSettings]] = {
+SETUPS: Mapping[str, type[Setup]] = {
     "stream": Stream,
     "round_trip": RoundTrip,
     "connect": Connect,
@@ -35,9 +35,6 @@ SETUPS: Mapping[str, type[TestSettings]] = {
     "latency_under_load": LatencyUnderLoad,
 }
 """The kinds of test, by the name that a matrix gives them."""
-
-SEARCHES = (PayloadSearch, ThroughputSearch)
-"""Kinds of test whose duration depends on the path."""
 
 ROWS = rows_of(SETUPS.values())
 """Field of each setting → the row that describes the setting."""

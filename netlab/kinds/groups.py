@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Literal
 
+from netlab import ethernet
+from netlab.ethernet import Link
 from netlab.messages import _
 from netlab.trial.settings import (
     Ask,
     CpuList,
     HostWord,
+    Level,
     Need,
     NumberWithUnit,
     Or,
@@ -26,12 +32,86 @@ RATE = NumberWithUnit("bits_per_second", 1, 1e13, "100Mbit")
 STATES = HostWord(r"^\S+( \S+)*$", 500)
 WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
+UDP_MOST_BYTES = {4: 65507, 6: 65527}
+"""Maximum payload bytes of one UDP message, by IP version."""
+
+SEQUENCE_BYTES = 16
+"""Minimum length of a UDP message that holds a sequence number; a shorter answer cannot be assigned
+to its request."""
+
+STREAMS_WITH_A_THREAD = 64
+"""Up to this number of streams in a test, each stream has its own thread. More streams share one
+thread per CPU."""
+
+_OF_AN_AGENT = ("server_receive", "server_cpu", "udp_checksum")
+"""Settings of the server's probe, which an echo service (RFC 862) does not have."""
+
+SettingFault = tuple[str, str]
+"""The setting at fault, and a sentence about the fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """The messages of one end of a test, for calculating the length of its packets."""
+
+    protocol: str
+    message_bytes: int | None
+    """Bytes per send call; ``None``: enough to fill TCP's longest segments."""
+    whole: bool = False
+    """Whether a UDP message must stay in one packet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the most time that a search takes, in seconds."""
+
+    least_s: float
+    most_s: float
+
+
+def too_long(setup: MessageTest) -> Iterator[SettingFault]:
+    """The fault of a UDP message that is longer than a message can be."""
+    most = UDP_MOST_BYTES[setup.ip_version]
+    if setup.protocol == "UDP" and setup.message_bytes > most:
+        yield (
+            "message_bytes",
+            f"a UDP message carries {most} bytes at most over IPv{setup.ip_version}: "
+            "`replace` this size for UDP, or `exclude` it",
+        )
+
+
+def on_cable_s(setup: MessageTest, message_bytes: int, link: Link, *, alone: bool) -> float | None:
+    """How long one message occupies one cable; ``None`` if the link cannot carry it.
+
+    ``alone``: TCP sends the message in segments of its own.
+    """
+    try:
+        if setup.protocol == "UDP":
+            packets = ethernet.fragments(
+                message_bytes, mtu_bytes=link.mtu_bytes, ip_version=setup.ip_version
+            )
+            on_wire = sum(ethernet.packet_wire_bytes(packet, vlan=link.vlan) for packet in packets)
+            return 8 * on_wire / link.rate_bit_per_s
+        mss = ethernet.mss_of(link.mtu_bytes, ip_version=setup.ip_version)
+    except ValueError:
+        return None
+    headers = link.mtu_bytes - mss
+    if not alone:
+        # TCP cuts a stream into full segments, independent of its messages.
+        on_wire_of_full = ethernet.packet_wire_bytes(link.mtu_bytes, vlan=link.vlan)
+        return 8 * on_wire_of_full * (message_bytes / mss) / link.rate_bit_per_s
+    full_segments, last = divmod(message_bytes, mss)
+    sizes = [mss] * full_segments + ([last] if last else [])
+    on_wire = sum(ethernet.packet_wire_bytes(headers + size, vlan=link.vlan) for size in sizes)
+    return 8 * on_wire / link.rate_bit_per_s
+
+
 # A table: each row takes as few lines as possible.
 # fmt: off
 
 
 @of_settings
-class EveryTest(Settings):
+class Setup(Settings):
     """Settings of all tests."""
 
     protocol: Literal["TCP", "UDP"] = setting(
@@ -65,9 +145,86 @@ class EveryTest(Settings):
         about="States of the hosts' own settings, defined in `variants`: GROUP=STATE.",
         column="states of the hosts' own settings; NA: as they were found")
 
+    # fmt: on
+    needed_too: ClassVar[Mapping[str, Level]] = MappingProxyType({})
+    """Settings whose demands on the probes it has, although it does not have the settings."""
+    keeps_frames = False
+    """Whether a trial may write captured frames into the run folder."""
+    is_search = False
+    """Whether the duration of the test depends on the path."""
+
+    @property
+    def probe_test(self) -> str:
+        """The kind of test that the probes are asked for: ``kind`` of docs/protocol.md."""
+        raise NotImplementedError
+
+    @property
+    def is_together(self) -> bool:
+        """Whether pairs of hosts that are measured at the same time run one search together."""
+        return False
+
+    @property
+    def size_word(self) -> str:
+        """The word of a cell's key about sizes."""
+        return f"ipv{self.ip_version}"
+
+    def demands(self) -> Iterator[tuple[str, str]]:
+        """Capabilities that both probes must have, besides those that a row names: a capability,
+        and the setting that requires it (``test``: the kind of test).
+        """
+        yield self.probe_test, "test"
+        yield self.protocol.lower(), "protocol"
+
+    def faults(self) -> Iterator[SettingFault]:
+        """Settings with which no host could measure."""
+        yield from ()
+
+    def untold(self) -> tuple[tuple[str, Level], ...]:
+        """The settings for the server's probe, which an echo service cannot apply.
+
+        Settings at their defaults are left out.
+        """
+        defaults = {**self.defaults(), "opening": "client-connects"}
+        return tuple(
+            (name, level)
+            for name in (*_OF_AN_AGENT, "opening")
+            if name in self.names() and (level := getattr(self, name)) not in (None, defaults[name])
+        )
+
+    def sent_by(self, end: str) -> SentMessages | None:
+        """The messages that one end (``client`` or ``server``) sends.
+
+        ``None`` if the end sends only acknowledgements, or messages of any size.
+        """
+        return None
+
+    def window_s(self) -> float | None:
+        """Requested length of the warm-up and the window (the time that is measured) together.
+
+        ``None`` if the settings do not fix the time: a count of messages without a rate, or a
+        search.
+        """
+        return self.duration_s
+
+    def least_s(self, link: Link | None) -> float | None:
+        """The least time of a search, or of a trial that ends after a count of messages.
+
+        For a count of messages, the time assumes that only the link's rate limits them. ``None``
+        for any other trial, and if the time depends on an unknown link.
+        """
+        return None
+
+    def bounds(self, line_rate_bit_per_s: float | None, turns: int = 1) -> Bounds | None:
+        """The least and the most time of a search; ``None`` if they depend on an unknown line rate.
+
+        ``turns``: number of pairs that search together and send their bursts one after the other.
+        """
+        return None
+    # fmt: off
+
 
 @of_settings
-class CongestedTest(EveryTest):
+class CongestedTest(Setup):
     """Settings of tests whose data may be subject to TCP's congestion control."""
 
     congestion: str | None = setting(
@@ -106,6 +263,11 @@ class MessageTest(CongestedTest):
         about="CPU to which the client's probe is pinned.",
         column="CPU to which the client's threads are pinned")
 
+    @property
+    def size_word(self) -> str:
+        """As for all tests: the message size."""
+        return str(self.message_bytes)
+
 
 @of_settings
 class Counted(MessageTest):
@@ -125,6 +287,16 @@ class Counted(MessageTest):
         asks=(Ask("port", "connect"),), about="Local port of the side that connects.",
         column="requested local port of the side that connects; NA: the system's choice")
 
+    # fmt: on
+    def window_s(self) -> float | None:
+        """As for all tests."""
+        if self.duration_s is not None:
+            return self.warm_up_s + self.duration_s
+        if self.count is not None and self.message_rate_per_s is not None:
+            return self.warm_up_s + self.count / self.message_rate_per_s
+        return None
+    # fmt: off
+
 
 @of_settings
 class AtRate:
@@ -138,7 +310,7 @@ class AtRate:
 
 
 @of_settings
-class Directed:
+class Directed(Setup):
     """Settings of tests whose data flow one way, or both ways at once."""
 
     direction: Literal["client-sends", "server-sends", "both"] = setting(
@@ -175,6 +347,42 @@ class Directed:
         about="UDP only, polling or spinning: packet takes frames before the receiver's IP.",
         column="where the receiver takes UDP messages from: packet, whole frames, before the "
         "receiver's IP and UDP process them; NA: the test's own socket")
+
+    # fmt: on
+    def is_idle(self, end: str) -> bool:
+        """Whether one end (``client`` or ``server``) sends no messages."""
+        return {"client-sends": "server", "server-sends": "client"}.get(self.direction) == end
+
+    def faults(self) -> Iterator[SettingFault]:
+        """Settings with which no host could send or receive streams."""
+        if self.send_method == "xdp" and self.streams > 1:
+            yield (
+                "send_method",
+                "AF_XDP takes a queue of the interface for itself, so it sends only one stream: "
+                "`replace` this value where there are several `streams`, or `exclude` it",
+            )
+        if self.receive_from == "packet" and self.receive not in ("polling", "spinning"):
+            yield (
+                "receive_from",
+                "`receive_from: packet` needs `receive: polling` or `receive: spinning`, because "
+                "nothing wakes a receiver that waits for frames",
+            )
+        if self.streams <= STREAMS_WITH_A_THREAD:
+            return
+        if self.send_method is not None and self.protocol == "UDP":
+            yield (
+                "send_method",
+                f"more than {STREAMS_WITH_A_THREAD} streams can only send one message per call: "
+                "leave this setting out, or `exclude` this value",
+            )
+        if self.receive in ("polling", "adaptive"):
+            yield (
+                "receive",
+                f"with more than {STREAMS_WITH_A_THREAD} streams, a thread waits for several at "
+                "once: set `blocking`, or `exclude` this value",
+            )
+    # fmt: off
+
 
 
 @of_settings

@@ -26,7 +26,7 @@ from typing import Any
 
 from netlab import clock
 from netlab.errors import HostGone, ProbeError
-from netlab.kinds import ROWS, Stream, TestSettings
+from netlab.kinds import ROWS, Setup, Stream
 from netlab.remote.agent import Agent
 from netlab.remote.answers import BAD_ANSWER, GONE, Inbox, Pending, decimal, fault_in
 from netlab.trial.record import REASONS, reason_of
@@ -38,7 +38,7 @@ def can(agent: Agent, capability: str) -> bool:
     return capability in str(agent.hello.get("capabilities", "")).split(",")
 
 
-def request_keys(setup: TestSettings, agent: Agent, *roles: str) -> dict[str, Any]:
+def request_keys(setup: Setup, agent: Agent, *roles: str) -> dict[str, Any]:
     """The keys for an end with these roles. A role is the verb of the request, ``server`` or
     ``client``, or ``connect`` for the end that connects.
 

@@ -35,7 +35,8 @@ from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Mirror, Service
 from netlab.experiment.matrix import NamedMirror
-from netlab.kinds import RoundTrip, Stream, TestSettings
+from netlab.kinds import Setup, Stream
+from netlab.kinds.groups import Talk
 from netlab.trial.record import Value
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class CommonWindow:
         return next(offset for member, offset in pairs if member is agent)
 
 
-def is_common(setups: Sequence[TestSettings]) -> bool:
+def is_common(setups: Sequence[Setup]) -> bool:
     """Whether one window fits all of these settings: streams of netlab's own probe, of equal
     duration.
     """
@@ -346,7 +347,7 @@ class Ends:
         """
         return self.connected_by.get(protocol, "client")
 
-    def address(self, end: str, setup: TestSettings) -> str:
+    def address(self, end: str, setup: Setup) -> str:
         """The test address of the ``server`` or the ``client`` for these settings; UsageError if
         its host has none.
         """
@@ -407,11 +408,11 @@ def so_far(record: Mapping[str, Any], flow: str = "") -> SoFar:
     return SoFar(flow, int(record.get("bytes", 0)), elapsed_s, int(record.get("messages", 0)))
 
 
-def connected_as_set(setup: TestSettings) -> dict[str, str]:
+def connected_as_set(setup: Setup) -> dict[str, str]:
     """Protocol → the side that connects according to the settings, ``client`` or ``server``; empty
     if the settings leave it open, so that the check of firewalls decides.
     """
-    opening = setup.opening if isinstance(setup, Stream | RoundTrip) else None
+    opening = setup.opening if isinstance(setup, Talk) else None
     return {} if opening is None else {setup.protocol: opening.removesuffix("-connects")}
 
 

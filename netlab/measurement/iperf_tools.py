@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from netlab.errors import MatrixError
-from netlab.experiment.feasibility import SettingFault
 from netlab.imports.common.csv_table import NOT_RECORDED
 from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.iperf2 import parse_iperf2
 from netlab.imports.iperf3 import NO_RATE, parse_iperf3
 from netlab.kinds import Stream
+from netlab.kinds.groups import SettingFault
 from netlab.measurement.tool import (
     MOST_STREAMS,
     OF_RATED_STREAMS,
     UDP_MOST_BYTES,
-    Setup,
     Tool,
+    ToolSetup,
     ToolTrial,
     duration_of,
     faults_of_rate,
@@ -45,7 +45,7 @@ _IPERF3_MOST_WARM_UP_S = 60
 _IPERF3_MOST_BUFFER_BYTES = 512 * 2**20
 
 
-def _iperf3_limits(setup: Setup) -> Iterator[SettingFault]:
+def _iperf3_limits(setup: ToolSetup) -> Iterator[SettingFault]:
     stream = stream_of(setup)
     yield from faults_of_seconds(setup, "iperf3")
     if not (is_whole(setup.warm_up_s) and setup.warm_up_s <= _IPERF3_MOST_WARM_UP_S):
@@ -66,7 +66,7 @@ def _iperf3_limits(setup: Setup) -> Iterator[SettingFault]:
     yield from faults_of_rate(stream, "iperf3")
 
 
-def _iperf3_remarks(setup: Setup) -> Iterator[str]:
+def _iperf3_remarks(setup: ToolSetup) -> Iterator[str]:
     stream = stream_of(setup)
     if rate_of_each(stream) is not None:
         yield "sends what is due once a millisecond"
@@ -178,7 +178,7 @@ _STARRED_PEER = re.compile(r"(?m)^\[ *\*[0-9]+\] local ")
 _STARRED_ROW = re.compile(r"(?m)^\[( *)\*([0-9]+)\](?= )")
 
 
-def _iperf2_limits(setup: Setup) -> Iterator[SettingFault]:
+def _iperf2_limits(setup: ToolSetup) -> Iterator[SettingFault]:
     stream = stream_of(setup)
     is_udp, is_reverse = setup.protocol == "UDP", stream.direction == "server-sends"
     if stream.direction == "both":
@@ -206,7 +206,7 @@ def _iperf2_limits(setup: Setup) -> Iterator[SettingFault]:
     yield from faults_of_rate(stream, "iperf2")
 
 
-def _iperf2_remarks(setup: Setup) -> Iterator[str]:
+def _iperf2_remarks(setup: ToolSetup) -> Iterator[str]:
     stream = stream_of(setup)
     if setup.socket_buffer_bytes is not None:
         yield "sets the send buffer of the sender and the receive buffer of the receiver only"

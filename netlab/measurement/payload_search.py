@@ -34,9 +34,9 @@ from netlab.ethernet import (
     IpVersion,
 )
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import LEAST_MESSAGE_BYTES, SETTLE_TCP_S
 from netlab.experiment.schedule import Trial
 from netlab.kinds import PayloadSearch, RoundTrip, Stream
+from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES, SETTLE_TCP_S
 from netlab.measurement import stream
 from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.measurement.conversation import drive

@@ -8,9 +8,9 @@ from dataclasses import MISSING, dataclass, replace
 from typing import Any, Protocol
 
 from netlab.errors import Fault, MatrixError
-from netlab.experiment.feasibility import SettingFault
 from netlab.imports.common.tool_results import Parse, ToolResult
 from netlab.kinds import ROWS, RoundTrip, Stream
+from netlab.kinds.groups import SettingFault
 from netlab.trial.record import Value
 
 BY_NETLAB = frozenset({"engine", "network", "protocol", "ip_version"})
@@ -26,7 +26,7 @@ OTHERWISE: Mapping[str, str] = {
 record has this text. If a tool lacks any other setting that the matrix changes, it does not
 measure."""
 
-Setup = Stream | RoundTrip
+ToolSetup = Stream | RoundTrip
 """The settings of a test that a tool may measure."""
 
 
@@ -34,7 +34,7 @@ Setup = Stream | RoundTrip
 class ToolTrial:
     """One trial of a tool: its settings, addresses and ports."""
 
-    setup: Setup
+    setup: ToolSetup
     server_address: str
     client_address: str
     ports: tuple[int, int]
@@ -69,9 +69,9 @@ class Tool:
     """Whether its server ends by itself after one test."""
     follows: Mapping[tuple[str, str], frozenset[str]]
     """(Kind of test, protocol) that it can measure → the settings that it can follow."""
-    limits: Callable[[Setup], Iterator[SettingFault]]
+    limits: Callable[[ToolSetup], Iterator[SettingFault]]
     """The settings whose values it cannot follow, each with a sentence that says why."""
-    remarks: Callable[[Setup], Iterator[str]]
+    remarks: Callable[[ToolSetup], Iterator[str]]
     """Sentences that state what it does differently from the settings, without ``OTHERWISE``."""
     server_words: Callable[[ToolTrial], tuple[str, ...]]
     """The program and its arguments at the server."""
@@ -92,12 +92,12 @@ class Refusal:
         return f"`{self.setting}`: {self.sentence}"
 
 
-def test_of(setup: Setup) -> str:
+def test_of(setup: ToolSetup) -> str:
     """The kind of test of a setup: ``stream`` or ``round_trip``."""
     return "stream" if isinstance(setup, Stream) else "round_trip"
 
 
-def duration_of(setup: Setup) -> float:
+def duration_of(setup: ToolSetup) -> float:
     """The measured time in seconds. A test without a duration has a ``count``, which no tool
     follows.
     """
@@ -105,7 +105,7 @@ def duration_of(setup: Setup) -> float:
     return setup.duration_s
 
 
-def changed_settings(setup: Setup) -> Collection[str]:
+def changed_settings(setup: ToolSetup) -> Collection[str]:
     """The settings that differ from their defaults. A setting without a default is among them if it
     is set.
     """
@@ -117,7 +117,7 @@ def changed_settings(setup: Setup) -> Collection[str]:
     ]
 
 
-def refusal(tool: Tool, setup: Setup) -> Refusal | None:
+def refusal(tool: Tool, setup: ToolSetup) -> Refusal | None:
     """The first setting that keeps a tool from measuring; ``None`` if the tool can measure."""
     test = test_of(setup)
     follows = tool.follows.get((test, setup.protocol))
@@ -148,7 +148,7 @@ def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
     return None
 
 
-def remarks_of(tool: Tool, setup: Setup) -> tuple[str, ...]:
+def remarks_of(tool: Tool, setup: ToolSetup) -> tuple[str, ...]:
     """Sentences that state what a tool does differently from the settings."""
     follows = tool.follows.get((test_of(setup), setup.protocol), frozenset())
     unmet = [name for name in changed_settings(setup) if name in OTHERWISE and name not in follows]
@@ -213,7 +213,7 @@ def flag(word: str, *, when: bool) -> tuple[str, ...]:
     return (word,) if when else ()
 
 
-def stream_of(setup: Setup) -> Stream:
+def stream_of(setup: ToolSetup) -> Stream:
     """The setup, typed as that of a stream: for a tool that measures only streams."""
     assert isinstance(setup, Stream)  # noqa: S101  (for the type checker)
     return setup
@@ -229,7 +229,7 @@ def answer_bytes_of(setup: RoundTrip) -> int:
     return setup.message_bytes if setup.response_bytes is None else setup.response_bytes
 
 
-def traffic_class(setup: Setup) -> int | None:
+def traffic_class(setup: ToolSetup) -> int | None:
     """The traffic class byte with the DSCP, as the socket option IP_TOS takes it."""
     return None if setup.dscp is None else setup.dscp << 2
 
@@ -256,14 +256,14 @@ def faults_of_rate(setup: Stream, tool: str) -> Iterator[SettingFault]:
         yield name, f"{tool} takes whole bits per second: at least {_LEAST_RATE} for each stream"
 
 
-def faults_of_seconds(setup: Setup, tool: str, most: int = 86400) -> Iterator[SettingFault]:
+def faults_of_seconds(setup: ToolSetup, tool: str, most: int = 86400) -> Iterator[SettingFault]:
     """A fault if the duration is not a whole number of seconds, from 1 to ``most``."""
     if not (is_whole(duration_of(setup)) and 1 <= duration_of(setup) <= most):
         yield "duration_s", f"{tool} measures for whole seconds, from 1 to {most}"
 
 
 def faults_of_size(
-    setup: Setup, tool: str, least: int = 1, most: int | None = None, of: str = ""
+    setup: ToolSetup, tool: str, least: int = 1, most: int | None = None, of: str = ""
 ) -> Iterator[SettingFault]:
     """A fault if the message is too short or too long for a tool.
 

@@ -22,8 +22,8 @@ from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.host_watch import DropWatch
 from netlab.measurement.tool import (
     Refusal,
-    Setup,
     Tool,
+    ToolSetup,
     ToolTrial,
     duration_of,
     refusal,
@@ -135,7 +135,7 @@ class ToolEngine:
         if refused is not None:
             raise ProbeError(self.name, "engine-cannot", detail=str(refused))
 
-    def _placed(self, setup: Setup, ends: Ends) -> ToolTrial:
+    def _placed(self, setup: ToolSetup, ends: Ends) -> ToolTrial:
         """The trial with its addresses and ports; ProbeError if no port is free."""
         client = ends.address("client", setup)
         if ends.server is None:
@@ -245,7 +245,7 @@ class ToolEngine:
 
     def _beside(
         self,
-        setup: Setup,
+        setup: ToolSetup,
         result: ToolResult,
         server: Program | None,
         client: Program,

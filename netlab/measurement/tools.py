@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from netlab.errors import MatrixError
-from netlab.experiment.feasibility import SettingFault
 from netlab.imports.common.tool_results import ToolResult
 from netlab.imports.neper import parse_neper
 from netlab.imports.netperf import parse_netperf
 from netlab.imports.nuttcp import parse_nuttcp
 from netlab.imports.sockperf import parse_sockperf
 from netlab.kinds import RoundTrip, Stream
+from netlab.kinds.groups import SettingFault
 from netlab.measurement.iperf_tools import IPERF2, IPERF3
 from netlab.measurement.tool import (
     MOST_STREAMS,
@@ -24,8 +24,8 @@ from netlab.measurement.tool import (
     ONE_THREAD,
     UDP_MOST_BYTES,
     WAITS_FOR_THE_LOST,
-    Setup,
     Tool,
+    ToolSetup,
     ToolTrial,
     answer_bytes_of,
     duration_of,
@@ -66,13 +66,13 @@ ROUND_TRIP_KEYS = (
 )
 
 
-def _netperf_limits(setup: Setup) -> Iterator[SettingFault]:
+def _netperf_limits(setup: ToolSetup) -> Iterator[SettingFault]:
     yield from faults_of_seconds(setup, "netperf")
     if isinstance(setup, Stream) and setup.direction == "both":
         yield "direction", "netperf sends in one direction at a time"
 
 
-def _netperf_remarks(setup: Setup) -> Iterator[str]:
+def _netperf_remarks(setup: ToolSetup) -> Iterator[str]:
     if setup.protocol != "UDP":
         return
     if isinstance(setup, RoundTrip):
@@ -176,7 +176,7 @@ _NUTTCP_MOST_RATE = 10**9
 """Maximum rate, in kbit/s or in messages a second."""
 
 
-def _nuttcp_limits(setup: Setup) -> Iterator[SettingFault]:
+def _nuttcp_limits(setup: ToolSetup) -> Iterator[SettingFault]:
     stream = stream_of(setup)
     if stream.direction == "both":
         yield "direction", "nuttcp sends in one direction at a time"
@@ -200,7 +200,7 @@ def _nuttcp_limits(setup: Setup) -> Iterator[SettingFault]:
         yield "message_rate_per_s", f"nuttcp takes whole messages a second, up to {most}"
 
 
-def _nuttcp_remarks(setup: Setup) -> Iterator[str]:
+def _nuttcp_remarks(setup: ToolSetup) -> Iterator[str]:
     stream = stream_of(setup)
     yield "its server listens on all addresses of the host"
     if stream.streams > 1:
@@ -276,7 +276,7 @@ _SOCKPERF_MOST_BYTES = {"TCP": 2**20 - 1, "UDP": UDP_MOST_BYTES}
 _SOCKPERF_MOST_RATE_PER_S = 2**30
 
 
-def _sockperf_limits(setup: Setup) -> Iterator[SettingFault]:
+def _sockperf_limits(setup: ToolSetup) -> Iterator[SettingFault]:
     if setup.ip_version == 6:
         yield "ip_version", "sockperf 3.7 has no IPv6"
     yield from faults_of_seconds(setup, "sockperf", 36_000_000)
@@ -289,7 +289,7 @@ def _sockperf_limits(setup: Setup) -> Iterator[SettingFault]:
         yield "message_rate_per_s", f"sockperf takes whole requests a second, {most_rate} at most"
 
 
-def _sockperf_remarks(setup: Setup) -> Iterator[str]:
+def _sockperf_remarks(setup: ToolSetup) -> Iterator[str]:
     yield (
         f"leaves out the first {_SOCKPERF_WARM_UP_S:g} s and the last "
         f"{_SOCKPERF_LEFT_OUT_AT_THE_END_S:g} s of the duration"
@@ -380,7 +380,7 @@ _NEPER_DIRECTIONS = {"client-sends": (), "server-sends": ("-M",), "both": ("-r",
 _NEPER_PERCENTILES = "50,90,99,99.9,99.99"
 
 
-def _neper_remarks(setup: Setup) -> Iterator[str]:
+def _neper_remarks(setup: ToolSetup) -> Iterator[str]:
     yield "its rate is the slope of a line through about ten samples"
     if isinstance(setup, RoundTrip):
         if setup.protocol == "UDP":

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from netlab.ethernet import (
     IpVersion,
+    Link,
     above_tolerance,
     ceiling_bit_per_s,
     has_timestamps,
     ip_version_of,
     mss_of,
 )
-from netlab.experiment.matrix import Link
 from netlab.results.layout import Bin, TableColumn
 from netlab.trial.record import FlowValues, Record
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.matrix import Matrix, StealRule
-from netlab.experiment.schedule import Trial, is_together
-from netlab.kinds import TestSettings
+from netlab.experiment.schedule import Trial
+from netlab.kinds import Setup
 from netlab.measurement.ends import Participant, Rendezvous
 from netlab.runner.ending import shielded
 from netlab.runner.options import Options, redo_of
@@ -165,9 +165,9 @@ def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
     ``trials``: the trials of one round. Trials run one search together if their settings require a
     common search (``is_together``) and are equal. Other trials have no participant.
     """
-    groups: dict[TestSettings, list[Trial]] = {}
+    groups: dict[Setup, list[Trial]] = {}
     for trial in trials:
-        if is_together(trial.cell.setup):
+        if trial.cell.setup.is_together:
             groups.setdefault(trial.cell.setup, []).append(trial)
     participants: dict[Trial, Participant] = {}
     for group in groups.values():

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from netlab.errors import HostKeyError, UnknownHostKey, UsageError
+from netlab.ethernet import Link
 from netlab.experiment.hosts import OS_NAMES, Host, Inventory
-from netlab.experiment.matrix import Link
 from netlab.runner.places import AgentGroup
 from netlab.runner.two_hosts import (
     HERE,

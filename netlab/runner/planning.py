@@ -35,7 +35,7 @@ from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.experiment.variants import KNOWN, Variants, Words
 from netlab.findings.kinds.catalogue import expect_words
-from netlab.kinds import RoundTrip, Stream, TestSettings
+from netlab.kinds import RoundTrip, Setup, Stream
 from netlab.measurement.ends import address_of, is_common, lead_s
 from netlab.runner.options import Possible, chosen_of, possible_of
 from netlab.runner.progress import OVERHEAD_S
@@ -304,7 +304,7 @@ def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
 
 def _by_setup(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
     """The cells, grouped by kind of test and settings."""
-    groups: dict[TestSettings, list[Cell]] = {}
+    groups: dict[Setup, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(cell.setup, []).append(cell)
     return groups.values()
@@ -466,7 +466,7 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
 
 def _table(plan: Planned, width: int | None) -> list[str]:
     """One line for each pairing and protocol, columns aligned."""
-    groups: dict[tuple[str, str, str], Counter[TestSettings]] = {}
+    groups: dict[tuple[str, str, str], Counter[Setup]] = {}
     labels, ends = _pairings(plan)
     for (label, test, setup), cells in Counter(
         (labels[cell.pairing], cell.test, cell.setup) for cell in plan.cells

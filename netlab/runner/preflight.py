@@ -24,10 +24,10 @@ from netlab.ethernet import (
     UDP_BYTES,
     IpVersion,
 )
-from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
-from netlab.experiment.feasibility import SentMessages
 from netlab.experiment.hosts import Host, Mirror
 from netlab.kinds import PayloadSearch
+from netlab.kinds.groups import SentMessages
+from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES
 from netlab.measurement.conversation import can, destination
 from netlab.measurement.ends import Ends
 from netlab.measurement.limit_search import Limit, SizeTry, find_limit

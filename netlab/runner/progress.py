@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import least_s, window_s
 from netlab.experiment.schedule import Trial
-from netlab.kinds import SEARCHES
 from netlab.results.labels import setting
 from netlab.screen import draws, screen_of
 from netlab.terminal import printable
@@ -28,7 +26,8 @@ from netlab.units import format_rate, format_seconds, many, plain_figures
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from netlab.experiment.matrix import Link, Matrix
+    from netlab.ethernet import Link
+    from netlab.experiment.matrix import Matrix
     from netlab.measurement.ends import SoFar
 
 
@@ -217,9 +216,9 @@ class Progress:
         """The duration of a trial that follows from its settings. If they state a number of
         messages and no rate, the minimum time that the link needs for the messages. 0 if unknown.
         """
-        asked_s = window_s(cell.setup)
-        known_s = least_s(cell.setup, self._link) if asked_s is None else asked_s
-        is_open = known_s is None or isinstance(cell.setup, SEARCHES)
+        asked_s = cell.setup.window_s()
+        known_s = cell.setup.least_s(self._link) if asked_s is None else asked_s
+        is_open = known_s is None or cell.setup.is_search
         self._is_open_ended = self._is_open_ended or is_open
         return known_s or 0.0
 

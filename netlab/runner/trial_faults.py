@@ -17,10 +17,10 @@ from typing import Any
 from netlab.config.document import did_you_mean
 from netlab.errors import HostError, HostRefused, LockedError, ProbeError, StoreError, UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.feasibility import sent_by, untold
 from netlab.experiment.hosts import EndName, Host, HostPair
 from netlab.experiment.schedule import Trial
-from netlab.kinds import ROWS, Connect, RoundTrip
+from netlab.kinds import ROWS, RoundTrip
+from netlab.kinds.round_trip.settings import Requests
 from netlab.measurement.ends import address_of, connected_as_set
 from netlab.remote.answers import ADVICE
 from netlab.runner.preflight import Preflight
@@ -262,7 +262,7 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
 
 def _needs_agent(cell: Cell) -> str | None:
     setup = cell.setup
-    if not isinstance(setup, RoundTrip | Connect):
+    if not isinstance(setup, Requests):
         return f"a `{cell.test}` test needs a probe at both ends"
     if isinstance(setup, RoundTrip) and setup.mirror is not None:
         return f"netlab cannot start or time `{setup.mirror}` on it"
@@ -270,7 +270,7 @@ def _needs_agent(cell: Cell) -> str | None:
         return "its answer is always as long as the request"
     if setup.mirror_hold_s:
         return "it cannot wait before it answers"
-    ignored = [ROWS[name].key for name, _level in untold(setup)]
+    ignored = [ROWS[name].key for name, _level in setup.untold()]
     return f"it cannot apply the settings {', '.join(ignored)}" if ignored else None
 
 
@@ -315,7 +315,7 @@ def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
             return Unmeasured(Status.FAILED, "path-blocked", fault.sentence, server, client)
     # Packets longer than the path MTU that nothing shortens: the cell would lose all its messages.
     for end, direction in (("client", addresses[::-1]), ("server", addresses)):
-        messages = sent_by(end, cell.setup)
+        messages = cell.setup.sent_by(end)
         for way in checks.narrow:
             between = (way.sender_address, way.receiver_address)
             if messages and between == direction and way.stops(messages, cell.setup.ip_version):

@@ -18,11 +18,12 @@ from typing import Any, Literal
 
 from netlab.config.inventory import load_inventory
 from netlab.errors import IncompleteRun, UsageError
+from netlab.ethernet import Link
 from netlab.experiment.cells import Cell
-from netlab.experiment.feasibility import STREAMS_WITH_A_THREAD
 from netlab.experiment.hosts import LOOPBACK, Host, local_os, parse_ssh
-from netlab.experiment.matrix import Link, Matrix
+from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
+from netlab.kinds.groups import STREAMS_WITH_A_THREAD
 from netlab.measurement.conversation import destination
 from netlab.measurement.ends import SoFar
 from netlab.remote.routes import addresses_in

@@ -11,8 +11,9 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
+from netlab.ethernet import Link
 from netlab.experiment.cells import Cell
-from netlab.experiment.matrix import Link, LongPath, Matrix, StopRule
+from netlab.experiment.matrix import LongPath, Matrix, StopRule
 from netlab.trial.record import SCHEMA, Value, check_schema, check_text, refuse_constant
 from netlab.version import VERSION
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from netlab.errors import StoreError, UsageError
-from netlab.experiment.matrix import CellProgress, Link, outline
+from netlab.ethernet import Link
+from netlab.experiment.matrix import CellProgress, outline
 from netlab.store.files import disk_error, exists, make_folder, write_file
 from netlab.store.journal import Damage, Journal, read_journal
 from netlab.store.journal_reading import WriterLock

@@ -13,7 +13,7 @@ from made_streams import LESS, STEADY, only_row, stream, stream_run, two
 
 from netlab.compare.runs import agreement, compare_runs
 from netlab.errors import UsageError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.report.comparison_text import WRITERS
 from netlab.store.plan import PlannedCell

@@ -16,7 +16,6 @@ from made_matrices import SMALL, load, stream_of, streams
 from netlab.config.matrix_file import load_matrix
 from netlab.config.schema import SCHEMA_FILE, schema_text
 from netlab.config.settings import FIELD_OF, SETTINGS_OF
-from netlab.experiment.estimate import window_s
 from netlab.experiment.matrix import expand
 from netlab.kinds import Stream
 
@@ -52,7 +51,7 @@ def test_the_matrix_loopback_is_short_and_contains_its_inventory() -> None:
     cells = expand(matrix)
     assert matrix.has_inventory
     assert 8 <= len(cells) <= 16
-    assert sum(window_s(c.setup) or 0 for c in cells) < 8
+    assert sum(c.setup.window_s() or 0 for c in cells) < 8
     assert "not a network" in matrix.title
 
 

@@ -9,10 +9,9 @@ from folders import ROOT
 
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.estimate import least_s, window_s
+from netlab.ethernet import Link
 from netlab.experiment.hosts import Host, Inventory
-from netlab.experiment.matrix import Link, expand
-from netlab.experiment.schedule import is_together
+from netlab.experiment.matrix import expand
 from netlab.kinds import ThroughputSearch
 
 HEAD = "title: t\npairings: [LL]\ntests:\n  - test: throughput_search\n"
@@ -35,11 +34,11 @@ def test_a_throughput_search_has_the_values_of_the_standard_by_default(tmp_path:
         5.0,
     )
     assert (setup.acceptable_loss, setup.resolution) == (0.0, 0.005)
-    assert window_s(setup) is None
+    assert setup.window_s() is None
     (cell,) = expand(load_matrix(tmp_path / "m.yaml"))
     assert cell.key.startswith("LL-throughput_search-udp-64-auto-")
     # Two trials at line rate, 0.1 s before each, and the pause between them.
-    assert least_s(cell.setup, Link(1e9, 1500, vlan=False)) == 2 * 60.1 + 5
+    assert cell.setup.least_s(Link(1e9, 1500, vlan=False)) == 2 * 60.1 + 5
 
 
 def test_every_setting_of_a_throughput_search_is_read_from_a_matrix(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ def test_parallel_pairings_of_named_hosts_may_run_their_throughput_searches_toge
     head = HEAD.replace("[LL]", "[a+b, c+d]")
     (tmp_path / "m.yaml").write_text(head + text)
     setups = [cell.setup for cell in expand(load_matrix(tmp_path / "m.yaml"))]
-    assert [is_together(setup) for setup in setups] == 4 * [False, True]
+    assert [setup.is_together for setup in setups] == 4 * [False, True]
 
 
 def test_a_throughput_search_has_no_settings_for_tests_that_are_not_requested(

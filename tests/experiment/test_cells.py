@@ -14,16 +14,14 @@ from folders import MATRICES
 
 from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell, Expansion, Grid, Rule, expansion
-from netlab.experiment.estimate import window_s
-from netlab.experiment.feasibility import faults_of
 from netlab.experiment.matrix import expand
 from netlab.kinds import (
     DEFAULTS_OF,
     Connect,
     PayloadSearch,
     RoundTrip,
+    Setup,
     Stream,
-    TestSettings,
     ThroughputSearch,
 )
 from netlab.trial.settings import Level
@@ -202,9 +200,9 @@ SHORT: dict[str, Any] = {"protocol": "UDP", "message_bytes": 15}
     ],
 )
 def test_the_fault_of_an_impossible_setup_names_the_setting_at_fault(
-    setup: TestSettings, field: str
+    setup: Setup, field: str
 ) -> None:
-    assert [name for name, _ in faults_of(setup)] == [field]
+    assert [name for name, _ in setup.faults()] == [field]
 
 
 @pytest.mark.parametrize(
@@ -223,8 +221,8 @@ def test_the_fault_of_an_impossible_setup_names_the_setting_at_fault(
         Stream(protocol="TCP", message_bytes=64, tcp_receive_call="message"),
     ],
 )
-def test_a_possible_setup_has_no_fault(setup: TestSettings) -> None:
-    assert list(faults_of(setup)) == []
+def test_a_possible_setup_has_no_fault(setup: Setup) -> None:
+    assert list(setup.faults()) == []
 
 
 def test_each_kind_of_test_makes_cells_with_setups_of_that_kind() -> None:
@@ -251,19 +249,19 @@ def test_each_kind_of_test_makes_cells_with_setups_of_that_kind() -> None:
 
 def test_the_duration_of_a_cell_is_known_except_for_searches_and_counts_without_a_rate() -> None:
     count_settings: dict[str, Any] = {"duration_s": None, "count": 100}
-    setups: dict[float, TestSettings] = {
+    setups: dict[float, Setup] = {
         12.0: Stream(protocol="TCP", message_bytes=1, duration_s=10, warm_up_s=2),
         20.0: Stream(protocol="TCP", message_bytes=1, message_rate_per_s=5, **count_settings),
         8.0: Stream(protocol="TCP", message_bytes=1000, rate_bit_per_s=1e5, **count_settings),
         51.0: RoundTrip(**UDP, message_rate_per_s=2, warm_up_s=1, **count_settings),
         10.0: Connect(message_bytes=1),
     }
-    assert [window_s(setup) for setup in setups.values()] == list(setups)
-    endless_setups: list[TestSettings] = [
+    assert [setup.window_s() for setup in setups.values()] == list(setups)
+    endless_setups: list[Setup] = [
         RoundTrip(**UDP, **count_settings),
         Connect(message_bytes=1, **count_settings),
     ]
-    assert [window_s(s) for s in (*endless_setups, PayloadSearch(protocol="UDP"))] == [None] * 3
+    assert [s.window_s() for s in (*endless_setups, PayloadSearch(protocol="UDP"))] == [None] * 3
 
 
 def test_a_cells_key_is_readable_and_differs_for_each_setting() -> None:
@@ -322,7 +320,7 @@ def test_the_cell_keys_of_shipped_matrices_are_the_keys_of_recorded_runs(
 
 
 def test_each_kind_of_test_has_readable_cell_keys() -> None:
-    setups: dict[str, TestSettings] = {
+    setups: dict[str, Setup] = {
         "round_trip": RoundTrip(protocol="UDP", message_bytes=18, count=1000, duration_s=None),
         "connect": Connect(message_bytes=64, close="orderly"),
         "payload_search": PayloadSearch(protocol="UDP", ip_version=6),

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab.ethernet import Link
 from netlab.experiment.cells import Cell, demands, lacking
-from netlab.experiment.estimate import estimate, least_s, same_setups, window_s
-from netlab.experiment.feasibility import SentMessages, faults_of, sent_by
-from netlab.experiment.matrix import Link
+from netlab.experiment.estimate import estimate, same_setups
 from netlab.experiment.schedule import Round, Trial
 from netlab.kinds import FIELDS, Connect, LatencyUnderLoad, RoundTrip, Stream
+from netlab.kinds.groups import SentMessages
 from netlab.kinds.latency_under_load.settings import OUTSTANDING_MOST
 
 LINK = Link(1e8, 1500)
@@ -78,12 +78,12 @@ def test_a_valid_latency_under_load_test_has_valid_settings_for_its_round_trips(
     setup = LatencyUnderLoad(
         request_protocol=protocol, request_rate_per_s=rate, request_timeout_s=timeout_s
     )
-    fields = [field for field, _ in faults_of(setup)]
+    fields = [field for field, _ in setup.faults()]
     assert fields == (["request_timeout_s"] if rate * timeout_s > OUTSTANDING_MOST else [])
     asking = setup.round_trips()
     assert 1 < asking.outstanding <= OUTSTANDING_MOST
     if not fields:
-        assert [*faults_of(asking)] == []
+        assert [*asking.faults()] == []
         assert asking.outstanding >= rate * timeout_s
 
 
@@ -111,7 +111,7 @@ def test_a_valid_latency_under_load_test_has_valid_settings_for_its_round_trips(
 def test_the_fault_of_an_impossible_latency_under_load_test_names_the_setting_at_fault(
     settings: dict[str, Any], field: str, words: str
 ) -> None:
-    ((fault, message),) = faults_of(LatencyUnderLoad(**settings))
+    ((fault, message),) = LatencyUnderLoad(**settings).faults()
     assert fault == field
     assert words in message
     assert fault in FIELDS["latency_under_load"]
@@ -131,7 +131,7 @@ def test_the_fault_of_an_impossible_latency_under_load_test_names_the_setting_at
     ],
 )
 def test_a_possible_latency_under_load_has_no_fault(settings: dict[str, Any]) -> None:
-    assert [*faults_of(LatencyUnderLoad(**settings))] == []
+    assert [*LatencyUnderLoad(**settings).faults()] == []
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_client_and_server_send_load_messages_only_in_the_direction_of_the_load(
         ("UDP", SentMessages("UDP", 1448)),
     ):
         setup = LatencyUnderLoad(protocol=protocol, direction=direction)  # type: ignore[arg-type]
-        assert sent_by("client", setup) == (messages if client else None)
-        assert sent_by("server", setup) == (messages if server else None)
+        assert setup.sent_by("client") == (messages if client else None)
+        assert setup.sent_by("server") == (messages if server else None)
 
 
 # ---- what it demands of the hosts ----
@@ -193,8 +193,8 @@ def test_a_missing_capability_is_reported_with_the_setting_that_needs_the_capabi
 
 def test_the_duration_of_latency_under_load_is_that_of_its_round_trips() -> None:
     cell = cell_of(idle_s=2.0, duration_s=10.0, after_s=3.0, request_timeout_s=1.0)
-    assert window_s(cell.setup) == 16.5
-    assert least_s(cell.setup, LINK) is None
+    assert cell.setup.window_s() == 16.5
+    assert cell.setup.least_s(LINK) is None
     rounds = [Round((Trial(cell, number),)) for number in (1, 2)]
     time = estimate(same_setups(rounds), LINK, overhead_s=1.0, pause_s=0.5)
     assert (time.time_s, time.longest_s) == (2 * 17.5 + 0.5, 16.5)

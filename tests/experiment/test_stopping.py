@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_record
 
-from netlab.experiment.matrix import CellProgress, Link, StealRule, StopRule, progress_of
+from netlab.ethernet import Link
+from netlab.experiment.matrix import CellProgress, StealRule, StopRule, progress_of
 from netlab.stats import precise
 from netlab.store.reader import read
 from netlab.trial.record import Record, Status, Value

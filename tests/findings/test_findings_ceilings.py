@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_findings import BUFFERS, LINK, measured, run_of, stream
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis
 from netlab.findings.ceilings import above_any, falls, without_timestamps
 from netlab.findings.finding import Finding, Group, Kind

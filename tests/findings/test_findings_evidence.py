@@ -10,7 +10,7 @@ import pytest
 from made_findings import LINK, plan_of, run_of
 from made_histograms import of_values, to_pairs
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.evidence import samples
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.evidence import ceiling_of, samples
 from netlab.findings.framing import Accounting, Framing
 from netlab.findings.sample import StreamSample

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_findings import LINK
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.link_checks import hosts
 from netlab.trial.record import Value

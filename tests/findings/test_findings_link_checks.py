@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.link_checks import links
 from netlab.findings.runs import one_way

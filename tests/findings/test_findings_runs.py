@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_findings import BUFFERS, CLEAN_MBIT, LINK, measured, of_kind, plan_of, run_of, stream
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, RunEvidence, findings
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.runs import unrepeated

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group
 from netlab.findings.series import Point, series_of

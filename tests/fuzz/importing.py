@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netlab.errors import NetlabError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.imports import importer
 from netlab.imports.common.csv_table import text_of
 from netlab.results.export import export

@@ -11,7 +11,7 @@ from made_tables import NOW, TABLE, small_table
 
 from netlab.cli import cli
 from netlab.errors import LockedError, MatrixError, UsageError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.imports.common.facts_file import read_stated
 from netlab.imports.table import import_table

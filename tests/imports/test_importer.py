@@ -12,7 +12,7 @@ import pytest
 from folders import FIXTURES
 from made_tables import TABLE
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.table import import_table
 from netlab.trial.record import Status

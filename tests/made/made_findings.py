@@ -10,7 +10,7 @@ from typing import Any
 
 from folders import REPORTS
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.series import Series, series_of

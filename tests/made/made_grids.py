@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.report.tables.elements import GridTable, TableLine
 from netlab.report.tables.tables import sections
 from netlab.results.layout import lay_out

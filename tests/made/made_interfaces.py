@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record, Status
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from made_histograms import of_values, to_pairs
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.kinds import FIELDS, SETUPS
 from netlab.store.plan import Plan, PlannedCell
 from netlab.trial.record import Record, Status, Value

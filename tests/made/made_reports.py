@@ -19,7 +19,7 @@ from urllib.parse import quote
 import pytest
 from folders import REPORTS
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.report import Report, write_report
 from netlab.report.draw.parallel import Drawers

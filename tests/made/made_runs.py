@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status, Value

@@ -11,8 +11,7 @@ from typing import Any
 from made_findings import plan_of, run_of
 from made_readings import result
 
-from netlab.ethernet import frames_per_s
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link, frames_per_s
 from netlab.findings.analysis import Analysis
 from netlab.findings.searches.sample import RateSample
 from netlab.kinds.throughput_search.rate_search import (

@@ -50,7 +50,7 @@ def scattered(cell: Cell, number: int) -> float:
     """A value that depends on its trial alone; the larger messages scatter less."""
     digest = hashlib.sha256(f"{cell.key} {number}".encode()).digest()
     share = int.from_bytes(digest[:4]) / 2**32 - 0.5
-    return 1e8 * (1 + share / cell.setup.message_bytes * 10)  # type: ignore[union-attr]
+    return 1e8 * (1 + share / int(cell.settings["message_bytes"]) * 10)
 
 
 @dataclass

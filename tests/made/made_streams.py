@@ -14,7 +14,7 @@ from made_readings import failure, plan_of, planned, result
 from netlab import cli
 from netlab.compare.align import Judged
 from netlab.compare.runs import Compared
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder

@@ -8,7 +8,7 @@ from typing import Any
 
 from made_readings import of_round_trips, plan_of, planned, result
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding
 from netlab.report.text.findings import RunIndex, sentence

@@ -13,11 +13,11 @@ from paths import shared_loopback
 
 from netlab.errors import Fault, MatrixError
 from netlab.experiment.cells import Cell
-from netlab.experiment.feasibility import SettingFault
 from netlab.experiment.hosts import Service
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_results import ToolResult
 from netlab.kinds import RoundTrip, Stream
+from netlab.kinds.groups import SettingFault
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends
 from netlab.measurement.iperf_tools import IPERF2, IPERF3

@@ -10,7 +10,7 @@ from folders import ROOT
 from made_reports import overview_text
 
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.pairs import import_pairs, parse_pairs
 from netlab.report.sections import parts_of

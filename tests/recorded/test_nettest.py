@@ -14,7 +14,7 @@ from made_reports import overview_text, write_undrawn
 
 from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.imports.repeats import import_repeats, parse_repeats
 from netlab.report.sections import parts_of

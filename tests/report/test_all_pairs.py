@@ -9,7 +9,7 @@ import pytest
 from made_grids import trial_of
 from matplotlib.image import imread
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.report import in_tables
 from netlab.report.draw.plot import drawn_each
 from netlab.report.draw.style import PAGE_WIDE

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from made_grids import trial_of
 
-from netlab.ethernet import packets
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link, packets
 from netlab.messages import Message
 from netlab.report.sections.round_trips import packets_of
 from netlab.trial.record import Record

@@ -11,7 +11,7 @@ from made_parts import BLOCKING_18, LINK, Make, part_of, place, why
 from made_readings import failure, of_round_trips, plan_of, planned, result, round_trip_run
 from made_reports import write_undrawn
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.report.sections import round_trips
 from netlab.report.sections.round_trips import wire_ns
 from netlab.report.tables.elements import Chart

@@ -10,9 +10,8 @@ import pytest
 from paths import Path, hosts_on, ip
 
 from netlab.errors import ProbeError
-from netlab.experiment.estimate import LEAST_MESSAGE_BYTES
-from netlab.experiment.feasibility import sent_by
-from netlab.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings, ThroughputSearch
+from netlab.kinds import Connect, PayloadSearch, RoundTrip, Setup, Stream, ThroughputSearch
+from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES
 from netlab.measurement.payload_search import Direction
 from netlab.runner import preflight
 from netlab.runner.preflight import NarrowPath, narrow_ways
@@ -74,9 +73,9 @@ ASKED = RoundTrip(protocol="TCP", message_bytes=64, response_bytes=4000)
     ],
 )
 def test_a_narrow_path_stops_a_cell_exactly_if_packets_of_the_cell_are_too_long_for_it(
-    setup: TestSettings, sender: str, stopped_by: list[NarrowPath]
+    setup: Setup, sender: str, stopped_by: list[NarrowPath]
 ) -> None:
-    messages = sent_by(sender, setup)
+    messages = setup.sent_by(sender)
     ways = [SILENT, SWITCH, ROUTER, TOLD]
     assert [way for way in ways if messages and way.stops(messages, setup.ip_version)] == stopped_by
 

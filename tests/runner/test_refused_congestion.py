@@ -25,7 +25,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
-from netlab.kinds import Connect, PayloadSearch, RoundTrip, Stream, TestSettings
+from netlab.kinds import Connect, PayloadSearch, RoundTrip, Setup, Stream
 from netlab.measurement.engines import measure
 from netlab.runner.trial_faults import HostValues, Unmeasured, beyond_account
 from netlab.store.reader import read
@@ -43,7 +43,7 @@ SAID = "congestion control cubic is not allowed for this account; allowed here: 
 REFUSED = {"error": "capability-missing", "errno": 1, "key": "congestion", "detail": SAID}
 ADVICE = "; or set another `congestion` in the matrix, or none to use the host's default"
 
-TESTS: dict[str, tuple[Callable[..., Record], TestSettings, str, str]] = {
+TESTS: dict[str, tuple[Callable[..., Record], Setup, str, str]] = {
     "stream": (
         measure,
         Stream(protocol="TCP", message_bytes=1448, duration_s=1.0, congestion="cubic"),
@@ -209,7 +209,7 @@ KNOWN = (
 HAS = HostValues(congestion_available=("reno", "cubic"), congestion_allowed=("reno",))
 
 
-def kept_from(setup: TestSettings, **values: HostValues) -> Unmeasured | None:
+def kept_from(setup: Setup, **values: HostValues) -> Unmeasured | None:
     return beyond_account(Cell(pairing="LL", test="stream", setup=setup), KNOWN, values)
 
 

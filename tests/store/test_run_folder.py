@@ -21,7 +21,8 @@ from made_runs import (
 )
 
 from netlab.errors import UsageError
-from netlab.experiment.matrix import Link, StopRule
+from netlab.ethernet import Link
+from netlab.experiment.matrix import StopRule
 from netlab.store.run_folder import read
 from netlab.trial.record import Status, Value
 

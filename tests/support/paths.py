@@ -17,7 +17,7 @@ from netlab.build.binaries import local_probe
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
-from netlab.kinds import PayloadSearch, TestSettings
+from netlab.kinds import PayloadSearch, Setup
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.remote.agent import Agent
@@ -184,7 +184,7 @@ def shared_loopback() -> Iterator[Ends]:
         yield ends
 
 
-def record_of(test: str, setup: TestSettings, ends: Ends) -> Record:
+def record_of(test: str, setup: Setup, ends: Ends) -> Record:
     trial = Trial(Cell(pairing="LL", test=test, setup=setup), number=1)
     record = measure(trial, ends, 1, lambda _cell, _rate: None)
     to_json(record)

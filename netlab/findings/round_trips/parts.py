@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from netlab.ethernet import IP_BYTES, TCP_BYTES, ip_version_of, packets, transfer_floor_bytes
-from netlab.experiment.matrix import Link
+from netlab.ethernet import IP_BYTES, TCP_BYTES, Link, ip_version_of, packets, transfer_floor_bytes
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.trips import ENDS, WHAT, TripCell, TripTrial, median_of, trip_cells
 from netlab.findings.sample import WINDOW_NS

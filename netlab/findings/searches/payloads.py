@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from netlab.ethernet import ceiling_bit_per_s, ip_version_of
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link, ceiling_bit_per_s, ip_version_of
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _

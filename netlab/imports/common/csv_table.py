@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from netlab.errors import Fault, MatrixError, UsageError
+from netlab.ethernet import Link
 from netlab.experiment.hosts import LETTERS
-from netlab.experiment.matrix import Link
 from netlab.results.columns import columns_of
 from netlab.store.files import read_file
 from netlab.store.plan import KEY, STATED, Plan, PlannedCell, StatedFacts

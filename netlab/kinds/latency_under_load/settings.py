@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
-from netlab.kinds.groups import SIZE, AtRate, Directed, MessageTest
+from netlab.kinds.groups import (
+    SEQUENCE_BYTES,
+    SIZE,
+    UDP_MOST_BYTES,
+    AtRate,
+    Directed,
+    MessageTest,
+    SentMessages,
+    SettingFault,
+)
 from netlab.kinds.round_trip.settings import Connect, RoundTrip
 from netlab.kinds.stream.settings import Stream
 from netlab.messages import _
@@ -113,3 +124,54 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         """Duration of the round trips, with one time-out in which a queue may drain."""
         assert self.duration_s is not None  # noqa: S101  (there is no count here)
         return self.idle_s + self.duration_s + self.request_timeout_s + self.after_s + TAIL_S
+
+    # fmt: on
+    probe_test = "stream"
+
+    def demands(self) -> Iterator[tuple[str, str]]:
+        """As for all tests."""
+        yield from super().demands()
+        yield "round_trip", "test"
+        yield self.request_protocol.lower(), "request_protocol"
+        if self.connect_rate_per_s is not None:
+            yield "connect", "connect_rate"
+            yield "tcp", "connect_rate"
+
+    def faults(self) -> Iterator[SettingFault]:
+        """As for all tests."""
+        load = self.load()
+        if load.receive == "adaptive":
+            load = replace(load, receive="blocking")
+            yield (
+                "receive",
+                "`adaptive` needs a warm-up, and the load has none: "
+                "choose `blocking`, `spinning` or `polling`",
+            )
+        yield from load.faults()
+        if self.request_protocol == "UDP" and self.request_bytes < SEQUENCE_BYTES:
+            yield (
+                "request_bytes",
+                f"a UDP request needs {SEQUENCE_BYTES} bytes for its sequence number",
+            )
+        most = UDP_MOST_BYTES[self.ip_version]
+        if self.request_protocol == "UDP" and self.request_bytes > most:
+            yield (
+                "request_bytes",
+                f"a UDP message carries {most} bytes at most over IPv{self.ip_version}: "
+                "give fewer bytes, or `request_protocol: TCP`",
+            )
+        request_count = self.request_rate_per_s * self.request_timeout_s
+        if request_count > OUTSTANDING_MOST:
+            yield (
+                "request_timeout_s",
+                f"{request_count:.0f} requests would be under way at once, and at most "
+                f"{OUTSTANDING_MOST} can be: set a lower `request_rate`",
+            )
+
+    def sent_by(self, end: str) -> SentMessages | None:
+        """The messages of the load, without the requests and answers beside them."""
+        return self.load().sent_by(end)
+
+    def window_s(self) -> float | None:
+        """As for all tests."""
+        return self.round_trips_s()

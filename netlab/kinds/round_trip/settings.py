@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from netlab.kinds.groups import SIZE, WORD, Answered, Counted, Talk
+from netlab import ethernet
+from netlab.ethernet import Link
+from netlab.kinds.groups import (
+    SEQUENCE_BYTES,
+    SIZE,
+    WORD,
+    Answered,
+    Counted,
+    SentMessages,
+    SettingFault,
+    Talk,
+    on_cable_s,
+    too_long,
+)
 from netlab.messages import _
 from netlab.trial.settings import Ask, Need, NumberWithUnit, Or, Whole, of_settings, setting
+
+_BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
+"""Wire bytes of a segment without payload: its headers and options fit into the shortest frame."""
 
 # A table: each row takes as few lines as possible.
 # fmt: off
@@ -38,6 +55,31 @@ class Requests(Counted):
         asks=(Ask("keep", "ask", unless=0),), about="First round trips recorded one by one.",
         column="number of first round trips to record one by one")
 
+    # fmt: on
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes of an answer."""
+        return self.message_bytes if self.response_bytes is None else self.response_bytes
+
+    def sent_by(self, end: str) -> SentMessages | None:
+        """As for all tests."""
+        return SentMessages("TCP", self.answer_bytes if end == "server" else self.message_bytes)
+
+    def there_and_back_s(self, request_s: float, answer_s: float, link: Link) -> float:
+        """Time from a request to the next one; each message occupies a cable for so long."""
+        return (link.hops + 1) * (request_s + answer_s) + self.mirror_hold_s
+
+    def least_s(self, link: Link | None) -> float | None:
+        """As for all tests."""
+        if self.count is None or link is None:
+            return None
+        request_s = on_cable_s(self, self.message_bytes, link, alone=True)
+        answer_s = on_cable_s(self, self.answer_bytes, link, alone=True)
+        if request_s is None or answer_s is None:
+            return None
+        return self.warm_up_s + self.count * self.there_and_back_s(request_s, answer_s, link)
+    # fmt: off
+
 
 @of_settings
 class RoundTrip(Answered, Talk, Requests):
@@ -68,6 +110,76 @@ class RoundTrip(Answered, Talk, Requests):
         about="What answers: the server's probe, or a mirror that the matrix names in `mirrors`.",
         column="what answers: a mirror that the matrix names; NA: netprobe, netlab's own probe")
 
+    # fmt: on
+    probe_test = "round_trip"
+
+    def faults(self) -> Iterator[SettingFault]:
+        """As for all tests."""
+        yield from too_long(self)
+        if self.mirror is not None:
+            yield from self._of_other_mirror()
+        if self.protocol != "UDP":
+            return
+        response_bytes = self.message_bytes
+        if self.response_bytes is not None:
+            response_bytes = self.response_bytes
+            if response_bytes > self.message_bytes:
+                yield (
+                    "response_bytes",
+                    f"the UDP answer ({response_bytes} bytes) is larger than the request "
+                    f"({self.message_bytes} bytes), and a mirror sends no such answer, so that "
+                    "nobody can amplify traffic with it: make `message_size` as large, or "
+                    "`exclude` this value",
+                )
+        unnumbered = min(self.message_bytes, response_bytes) < SEQUENCE_BYTES
+        if self.outstanding > 1 and unnumbered:
+            yield (
+                "outstanding",
+                "with more than one UDP request under way, requests and answers need "
+                f"{SEQUENCE_BYTES} bytes or more: the sequence number in them shows to which "
+                "request an answer belongs",
+            )
+        if self.source_port is not None and unnumbered:
+            yield (
+                "source_port",
+                f"the source port of UDP messages under {SEQUENCE_BYTES} bytes changes after each "
+                "time-out: make the messages longer, or leave this setting out",
+            )
+        if not self.udp_checksum and self.ip_version == 6:
+            yield (
+                "udp_checksum",
+                "UDP over IPv6 must have a checksum (RFC 8200): `exclude` that combination",
+            )
+
+    def _of_other_mirror(self) -> Iterator[SettingFault]:
+        """Faults of settings that only a probe can apply, if another program answers."""
+        requested = [name for name, _level in self.untold()]
+        requested += ["mirror_hold_s"] if self.mirror_hold_s else []
+        requested += [] if self.response_bytes in (None, self.message_bytes) else ["response_bytes"]
+        for name in requested:
+            yield (
+                name,
+                f"the mirror `{self.mirror}` cannot apply this setting, only netprobe can: "
+                "`exclude` that combination",
+            )
+
+    def sent_by(self, end: str) -> SentMessages | None:
+        """As for all tests."""
+        message_bytes = self.answer_bytes if end == "server" else self.message_bytes
+        if self.protocol == "UDP":
+            return SentMessages("UDP", message_bytes, self.dont_fragment)
+        return SentMessages("TCP", self.outstanding * message_bytes)
+
+    def there_and_back_s(self, request_s: float, answer_s: float, link: Link) -> float:
+        """As for all requests.
+
+        Requests that are under way at once share the cables. Their rate is limited by the slowest
+        of three: the direction there, the direction back, and the mirror (the server's program).
+        """
+        alone_s = super().there_and_back_s(request_s, answer_s, link)
+        return max(alone_s / self.outstanding, request_s, answer_s, self.mirror_hold_s)
+    # fmt: off
+
 
 @of_settings
 class Connect(Requests):
@@ -85,3 +197,24 @@ class Connect(Requests):
         "close", default="reset", label=_("connections closed by"), asks=(Ask("close", "ask"),),
         about="How the client ends a connection: reset leaves no TIME_WAIT behind.",
         column="how the client ends a connection: reset or orderly")
+
+    # fmt: on
+    probe_test = "connect"
+
+    def faults(self) -> Iterator[SettingFault]:
+        """As for all tests."""
+        if self.protocol != "TCP":
+            yield "protocol", "UDP has no connections: a `connect` test takes `protocol: TCP`"
+        if self.source_port is not None and self.close == "orderly":
+            yield (
+                "source_port",
+                "after an orderly close, a source port cannot connect again for a minute: "
+                "leave this setting out, or set `close: reset`",
+            )
+
+    def there_and_back_s(self, request_s: float, answer_s: float, link: Link) -> float:
+        """As for all requests, and SYN and its answer: the last segment of the handshake travels
+        with the request.
+        """
+        handshake_s = 2 * 8 * _BARE_SEGMENT_BYTES / link.rate_bit_per_s
+        return super().there_and_back_s(request_s, answer_s, link) + (link.hops + 1) * handshake_s

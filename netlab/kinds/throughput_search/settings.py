@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Literal
 
-from netlab.kinds.groups import PAUSE, RATE, WINDOW, Directed, EveryTest
+from netlab import ethernet
+from netlab.ethernet import Link
+from netlab.kinds.groups import (
+    PAUSE,
+    RATE,
+    SEQUENCE_BYTES,
+    WINDOW,
+    Bounds,
+    Directed,
+    SentMessages,
+    SettingFault,
+)
+from netlab.kinds.throughput_search.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 from netlab.messages import _
 from netlab.trial.settings import Need, NumberWithUnit, Whole, of_settings, setting
+
+LEARN_S = 0.1
+"""Time at the beginning of a try. The frames sent in this time do not count: from these frames, the
+device under test learns the hosts' addresses."""
+LATENCY_LOAD_SHARES = (0.1, 0.5, 0.9, 1.0)
+"""Loads under which round trips are timed after a search, as shares of the rate that it found."""
+AROUND_S = 0.2
+"""Each of these loads runs for this time before the first request that counts, and for the same
+time after the last request that counts."""
+LOSS_STEPS = 10
+"""Maximum number of rates at which frame loss is measured. Two successive rates without loss end
+the measurement."""
+LONGEST_BURST_S = 2.0
+"""A device that forwards a burst of this length is assumed to forward any burst."""
+LEAST_BURST_FRAMES = 2
+_AGAIN = 3
+"""Number of bursts in a search for the longest burst, if the search begins with the result of an
+earlier search."""
 
 # A table: each row takes as few lines as possible.
 # fmt: off
 
 
 @of_settings
-class ThroughputSearch(Directed, EveryTest):
+class ThroughputSearch(Directed):
     """A ``throughput_search``: the highest rate without loss (RFC 2544)."""
 
     in_files = (
@@ -74,3 +107,130 @@ class ThroughputSearch(Directed, EveryTest):
     settle_s: float = setting(
         "settle", PAUSE, default=5.0, label=_("pause between trials"),
         about="Time between two trials of a search.", column="time between two trials of a search")
+
+    # fmt: on
+    is_search = True
+    probe_test = "throughput_search"
+
+    @property
+    def is_together(self) -> bool:
+        """As for all tests."""
+        return bool(self.together)
+
+    @property
+    def size_word(self) -> str:
+        """As for all tests: the frame size."""
+        return str(self.frame_bytes)
+
+    def faults(self) -> Iterator[SettingFault]:
+        """As for all tests."""
+        yield from super().faults()
+        if self.protocol != "UDP":
+            yield (
+                "protocol",
+                "TCP chooses its own rate: a `throughput_search` needs `protocol: UDP`",
+            )
+        if self.receive == "adaptive":
+            yield (
+                "receive",
+                "`adaptive` needs a warm-up, and the trials of a search have none: "
+                "choose `blocking`, `spinning` or `polling`",
+            )
+        try:
+            message_bytes = ethernet.udp_message_in_frame(
+                self.frame_bytes, ip_version=self.ip_version
+            )
+        except ValueError as error:
+            yield "frame_bytes", f"{error}: `exclude` that combination"
+            return
+        if message_bytes < SEQUENCE_BYTES:
+            least = self.frame_bytes + SEQUENCE_BYTES - message_bytes
+            yield (
+                "frame_bytes",
+                f"over IPv{self.ip_version}, a frame of {self.frame_bytes} bytes has no room for a "
+                f"sequence number; a frame needs {least} bytes or more: `exclude` that combination",
+            )
+
+    def sent_by(self, end: str) -> SentMessages | None:
+        """As for all tests."""
+        if self.is_idle(end):
+            return None
+        message_bytes = ethernet.udp_message_in_frame(self.frame_bytes, ip_version=self.ip_version)
+        return SentMessages("UDP", message_bytes, whole=True)
+
+    def window_s(self) -> float | None:
+        """``None``, as for all searches."""
+        return None
+
+    def least_s(self, link: Link | None) -> float | None:
+        """As for all tests."""
+        bounds = self.bounds(None if link is None else link.rate_bit_per_s)
+        return None if bounds is None else bounds.least_s
+
+    def bounds(self, line_rate_bit_per_s: float | None, turns: int = 1) -> Bounds | None:
+        """As for all tests."""
+        return bounds_of(self, line_rate_bit_per_s, turns)
+
+
+def bounds_of(
+    setup: ThroughputSearch, line_rate_bit_per_s: float | None, turns: int = 1
+) -> Bounds | None:
+    """As ``Setup.bounds``."""
+    rate = setup.line_rate_bit_per_s or line_rate_bit_per_s
+    further = _of_further(setup, rate, turns)
+    if further is None:
+        return None
+    tries_least, tries_most = rate_tries(setup)
+    least_s, most_s = (
+        _rate_s(setup, short, full, late=late)
+        for (short, full), late in ((tries_least, False), (tries_most, True))
+    )
+    return Bounds(least_s + further.least_s, most_s + further.most_s)
+
+
+def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The least and most tries of a search, each as (tries before the confirmation, tries in it).
+
+    The line rate is tried first, then as many rates as it takes to halve the grid of rates down to
+    one rate. For the most tries, every rate except the result is assumed to fail.
+    """
+    grid = RateGrid(Fraction(repr(setup.resolution)))
+    decided = 1 + math.ceil(math.log2(grid.size))
+    if setup.search_duration_s is None:
+        # A try that passes in the search counts for the confirmation.
+        return (0, CONFIRMATIONS), (0, FAILURES * decided)
+    return (1, CONFIRMATIONS), (FAILURES * decided - 1, CONFIRMATIONS)
+
+
+def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> float:
+    """Time of ``short`` + ``full`` tries and the pauses between them.
+
+    If ``late`` is true, each try waits for late frames.
+    """
+    full_s = setup.duration_s or 0.0
+    short_s = setup.search_duration_s or full_s
+    each_s = LEARN_S + (setup.residual_s if late else 0.0)
+    pauses_s = (short + full - 1) * setup.settle_s
+    return short * short_s + full * full_s + (short + full) * each_s + pauses_s
+
+
+def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: int) -> Bounds | None:
+    """Bounds of what a search measures after the rate: loss, latency, and the longest burst."""
+    full_s = (setup.duration_s or 0.0) + LEARN_S + setup.settle_s
+    least_s = most_s = 0.0
+    if setup.frame_loss:
+        least_s += 2 * full_s
+        most_s += LOSS_STEPS * (full_s + setup.residual_s)
+    if setup.latency:
+        each_s = full_s + 2 * AROUND_S
+        least_s += len(LATENCY_LOAD_SHARES) * each_s
+        most_s += len(LATENCY_LOAD_SHARES) * (each_s + setup.residual_s)
+    if setup.back_to_back is not None:
+        # The least time has no burst: a device that forwards the line rate forwards any burst.
+        if rate_bit_per_s is None:
+            return None
+        longest = LONGEST_BURST_S * ethernet.frames_per_s(rate_bit_per_s, setup.frame_bytes)
+        doublings = math.ceil(math.log2(max(2.0, longest / LEAST_BURST_FRAMES)))
+        bursts = 1 + 2 * doublings + _AGAIN * (setup.back_to_back - 1)
+        most_s += turns * (LEARN_S + bursts * (LONGEST_BURST_S + setup.residual_s))
+    return Bounds(least_s, most_s)

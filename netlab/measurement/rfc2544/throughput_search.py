@@ -31,14 +31,6 @@ from typing import Any, Literal
 from netlab import clock
 from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
-from netlab.experiment.estimate import (
-    AROUND_S,
-    LATENCY_LOAD_SHARES,
-    LEARN_S,
-    LEAST_BURST_FRAMES,
-    LONGEST_BURST_S,
-    LOSS_STEPS,
-)
 from netlab.experiment.schedule import Trial
 from netlab.kinds import RoundTrip, ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import (
@@ -49,6 +41,14 @@ from netlab.kinds.throughput_search.rate_search import (
     Search,
     SearchResult,
     TryVerdict,
+)
+from netlab.kinds.throughput_search.settings import (
+    AROUND_S,
+    LATENCY_LOAD_SHARES,
+    LEARN_S,
+    LEAST_BURST_FRAMES,
+    LONGEST_BURST_S,
+    LOSS_STEPS,
 )
 from netlab.measurement.conversation import Conversation, drive
 from netlab.measurement.ends import PAIR_GONE, Ends, OnGoodput, alone

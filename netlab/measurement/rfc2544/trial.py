@@ -23,7 +23,6 @@ from netlab import clock, ethernet
 from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import LEARN_S
 from netlab.kinds import Stream, ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import (
     Counts,
@@ -37,6 +36,7 @@ from netlab.kinds.throughput_search.rate_search import (
     shared_drops,
     worst,
 )
+from netlab.kinds.throughput_search.settings import LEARN_S
 from netlab.measurement.conversation import (
     Conversation,
     ConversationEnd,

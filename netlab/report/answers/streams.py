@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.sample import LINK_FULL
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.elements import AnswerLine

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from netlab.compare.align import Judged
+from netlab.ethernet import Link
 from netlab.experiment.cells import Comparison
 from netlab.experiment.hosts import is_by_name
-from netlab.experiment.matrix import Link
 from netlab.messages import Message, _, joined
 from netlab.report.first_picture.scenes import (
     Axis,

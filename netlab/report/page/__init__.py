@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page.small_charts import (

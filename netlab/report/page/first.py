@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
-from netlab.experiment.matrix import Link
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.first_screen import FirstLines
 from netlab.report.draw.plot import Picture

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.kinds.latency_under_load.phases import (
     PHASES,
     RPM_INTERVAL_NS,

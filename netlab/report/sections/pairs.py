@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from netlab.ethernet import best_udp_message, ip_version_of
+from netlab.ethernet import Link, best_udp_message, ip_version_of
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
-from netlab.experiment.matrix import Link
 from netlab.messages import _, counted, joined
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.tables.elements import HeatMap, Notes, Part, Table, TableCell, TableLine

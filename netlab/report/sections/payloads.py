@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from netlab.ethernet import IpVersion, ceiling_bit_per_s, ip_version_of
-from netlab.experiment.matrix import Link
+from netlab.ethernet import IpVersion, Link, ceiling_bit_per_s, ip_version_of
 from netlab.messages import _, joined
 from netlab.report.tables.charts import WIRE_CEILING, curve_sizes, in_panels, with_shares
 from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from netlab.ethernet import GAP_BYTES, packet_wire_bytes
-from netlab.experiment.matrix import Link
+from netlab.ethernet import GAP_BYTES, Link, packet_wire_bytes
 from netlab.messages import _, counted, joined
 from netlab.report.sections.round_trips import NO_LINK, SAME_HOST, packets_of
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from netlab.ethernet import ip_version_of, packets, transfer_wire_bytes
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
 from netlab.messages import _, joined
 from netlab.report.tables.charts import MOST_LINES, in_panels
 from netlab.report.tables.columns import (

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
-from netlab.ethernet import IpVersion, ceiling_bit_per_s, fragments, ip_version_of
-from netlab.experiment.matrix import Link
+from netlab.ethernet import IpVersion, Link, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 from netlab.results.ceilings import Ceiling, ceiling_of

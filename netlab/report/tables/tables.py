@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from netlab.ethernet import above_tolerance
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link, above_tolerance
 from netlab.messages import _, joined
 from netlab.report.tables.elements import (
     MBIT_PER_S,

@@ -28,7 +28,6 @@ from netlab import errors
 from netlab.errors import ClusterLost, HostError, HostGone, NetlabError, UsageError
 from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
-from netlab.kinds import PayloadSearch
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput, SoFar
 from netlab.remote.agent import SILENCE_S, Agent
@@ -118,7 +117,7 @@ class Controllers:
         A trial that must meet the trials of other pairs, or that writes frames into the run folder,
         is led from here; its hosts are still reached through their workers.
         """
-        is_led_here = ends.participant is not None or isinstance(trial.cell.setup, PayloadSearch)
+        is_led_here = ends.participant is not None or trial.cell.setup.keeps_frames
         agent = ends.server or ends.client
         address = self._places.get(agent.host.name)
         relay = None if address is None else self._relays.get(address)

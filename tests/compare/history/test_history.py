@@ -23,7 +23,7 @@ from benchmarks.truth.written_histories import (
     write_run,
 )
 from netlab.compare.history import History, history_of, read_runs
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.report.history import part_of
 from netlab.report.language.translated import Translated
 from netlab.report.page.plain import history_page

@@ -18,7 +18,7 @@ from stops import meanwhile, stop_process
 
 from netlab.experiment.hosts import Host
 from netlab.findings.finding import Kind
-from netlab.kinds import RoundTrip, Stream, TestSettings
+from netlab.kinds import RoundTrip, Setup, Stream
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.transport import LocalTransport
@@ -64,14 +64,14 @@ def ends_with(
         yield Ends(server=agents["server"], client=agents["client"], same_host=True)
 
 
-def measured(ends: Ends, test: str, setup: TestSettings, step: Callable[[], None]) -> Record:
+def measured(ends: Ends, test: str, setup: Setup, step: Callable[[], None]) -> Record:
     with meanwhile(step):
         record = record_of(test, setup, ends)
     assert record.status is Status.OK, record.detail
     return record
 
 
-SETUPS: dict[str, tuple[str, TestSettings]] = {
+SETUPS: dict[str, tuple[str, Setup]] = {
     "TCP": ("stream", Stream(protocol="TCP", message_bytes=1448, duration_s=DURATION_S)),
     "UDP": (
         "stream",

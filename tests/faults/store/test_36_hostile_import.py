@@ -12,7 +12,7 @@ import pytest
 from commands import Commands, commands
 
 from netlab.errors import UsageError
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.imports.table import import_table
 
 __all__ = ["commands"]

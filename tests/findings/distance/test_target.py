@@ -10,7 +10,8 @@ from draws import chance, drawn
 from made_readings import planned
 from made_streams import run_of, stream_values
 
-from netlab.experiment.matrix import Link, LongPath
+from netlab.ethernet import Link
+from netlab.experiment.matrix import LongPath
 from netlab.findings.analysis import Analysis
 from netlab.findings.distance import at_a_distance
 from netlab.findings.finding import Finding, Kind

@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 from made_samples import ACCOUNT, tcp, udp
 
-from netlab.experiment.matrix import Link, LongPath
+from netlab.ethernet import Link
+from netlab.experiment.matrix import LongPath
 from netlab.findings.distance import (
     FORMULAS,
     BuffersInEffect,

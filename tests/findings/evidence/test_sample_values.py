@@ -9,7 +9,7 @@ import pytest
 from made_findings import LINK, plan_of, run_of
 from made_interfaces import cell_of_wire, drawn_wire, record_of_wire
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.evidence import ceiling_of, framing_of, samples
 from netlab.findings.framing import Framing
 from netlab.findings.sample import Losses, OwnDrops, StreamSample, TcpAccount

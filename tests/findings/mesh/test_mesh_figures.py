@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from made_meshes import CEILINGS, HOSTS, MadeMesh
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.mesh import _as_link, _is_alike, columns_of, slow_in_mesh
 from netlab.findings.sample import StreamSample

@@ -14,7 +14,7 @@ from made_findings import plan_of, run_of
 from made_meshes import HOSTS, MadeMesh
 from made_runs import made_record
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import RunEvidence
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.mesh import slow_in_mesh

@@ -10,7 +10,7 @@ from made_findings import run_of
 from made_histograms import of_values, to_pairs
 from made_readings import failure, of_round_trips, plan_of, planned, result
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Kind
 from netlab.findings.round_trips.parts import below_floor, waited
 from netlab.findings.round_trips.shape import first_packet_lost, outliers, two_groups

@@ -8,7 +8,7 @@ import pytest
 from made_findings import run_of
 from made_readings import of_round_trips, plan_of, planned, result
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.parts import below_floor, floor_ns, is_below
 from netlab.findings.round_trips.trips import TripTrial

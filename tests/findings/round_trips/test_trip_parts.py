@@ -8,7 +8,7 @@ import pytest
 from made_findings import run_of
 from made_readings import plan_of, planned, result
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips.parts import TICK_NS, made_of, parts_ns
 from netlab.findings.round_trips.trips import TripCell, TripTrial

@@ -11,8 +11,7 @@ from folders import ROOT
 from made_readings import planned
 from made_trips import LINK, found, said, timed, trip_cell, trips_run
 
-from netlab.ethernet import packets, transfer_floor_bytes, transfer_wire_bytes
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link, packets, transfer_floor_bytes, transfer_wire_bytes
 from netlab.findings.analysis import load
 from netlab.findings.round_trips.parts import below_floor, floor_ns
 from netlab.findings.round_trips.trips import trip_cells

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from made_findings import run_of
 from made_readings import failure, plan_of, planned, result
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Kind
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.trial.record import Value

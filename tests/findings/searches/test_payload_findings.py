@@ -12,8 +12,7 @@ from made_findings import LINK, run_of
 from made_readings import plan_of, planned, result
 from made_searches import seeded
 
-from netlab.ethernet import MAX_DATAGRAM_BYTES, ceiling_bit_per_s
-from netlab.experiment.matrix import Link
+from netlab.ethernet import MAX_DATAGRAM_BYTES, Link, ceiling_bit_per_s
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.searches.payloads import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.finding import Kind
 from netlab.findings.link_checks import hosts
 

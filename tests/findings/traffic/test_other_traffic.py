@@ -11,7 +11,7 @@ from made_findings import plan_of, run_of
 from made_interfaces import FAMILY, Wire, cell_of_wire, drawn_wire, record_of_wire
 from made_samples import udp
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import findings
 from netlab.findings.evidence import samples
 from netlab.findings.finding import Finding, Group, Kind, finding

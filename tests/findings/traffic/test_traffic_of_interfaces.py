@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.traffic import CountedWays, OwnBytes, likely_others, others_of, ways_of
 from netlab.trial.record import Record, Status
 

@@ -11,7 +11,7 @@ from made_parts import made_run
 from made_readings import of_round_trips, plan_of, planned, result
 from made_streams import stream_values
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.report import Report
 from netlab.report.answers import results, streams

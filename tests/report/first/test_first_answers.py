@@ -12,7 +12,7 @@ from made_readings import plan_of, planned, result
 from made_reports import RECORDED
 from made_streams import stream, stream_run
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.report import Report
 from netlab.report.answers import results, streams

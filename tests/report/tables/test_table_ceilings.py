@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_grids import LINK, blank, reading, row_of, table_of, texts
 
-from netlab.experiment.matrix import Link
+from netlab.ethernet import Link
 from netlab.report.tables.tables import overviews
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import TableColumn, lay_out

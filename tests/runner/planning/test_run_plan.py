@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
+from netlab.ethernet import Link
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import PROGRAMS_S, least_s
-from netlab.experiment.matrix import Link, expand
-from netlab.kinds import Connect, PayloadSearch, RoundTrip, TestSettings
+from netlab.experiment.estimate import PROGRAMS_S
+from netlab.experiment.matrix import expand
+from netlab.kinds import Connect, PayloadSearch, RoundTrip, Setup
 from netlab.runner.planning import plan_json, plan_of, plan_text
 from netlab.runner.progress import OVERHEAD_S
 
@@ -139,10 +140,10 @@ def test_the_plan_computes_the_time_of_counted_trials_from_the_link_rate() -> No
 def test_the_computed_least_time_of_trials_agrees_with_the_times_of_the_nettest_document() -> None:
     """100,000 took 63.8 s there, 637.6 us each; the cables alone are less, and most of it."""
     matrix = load_matrix(MATRICES / "nettest.yaml")
-    least = least_s(expand(matrix)[0].setup, matrix.link)
+    least = expand(matrix)[0].setup.least_s(matrix.link)
     assert least is not None
     assert 0.7 * 63.761 < least < 63.761
-    blasts = [least_s(cell.setup, matrix.link) for cell in expand(matrix)[1:]]
+    blasts = [cell.setup.least_s(matrix.link) for cell in expand(matrix)[1:]]
     # The document's clock ticks in hundredths, and its link's crystal is not ours.
     assert blasts == pytest.approx([123.316, 123.316], rel=0.003)
 
@@ -151,7 +152,7 @@ def link(**changes: Any) -> Link:
     return Link(**{"rate_bit_per_s": 1e8, "mtu_bytes": 1500, "vlan": False} | changes)
 
 
-def cell_of(setup: TestSettings) -> Cell:
+def cell_of(setup: Setup) -> Cell:
     return Cell(pairing="LL", test="", setup=setup)
 
 
@@ -160,7 +161,7 @@ def test_outstanding_requests_need_as_long_as_the_busier_direction_or_the_mirror
     settings |= {"duration_s": None, "count": 1000}
     long_s, short_s = 1000 * 8 * 1538 / 1e8, 1000 * 8 * 84 / 1e8
     single_s, parallel_s, hold_s = (
-        least_s(RoundTrip(**settings, **more), link())
+        RoundTrip(**settings, **more).least_s(link())
         for more in ({}, {"outstanding": 64}, {"outstanding": 64, "mirror_hold_s": 0.01})
     )
     assert single_s == pytest.approx(long_s + short_s)
@@ -170,16 +171,16 @@ def test_outstanding_requests_need_as_long_as_the_busier_direction_or_the_mirror
 
 def test_the_least_time_counts_handshakes_of_connections_and_message_sizes_of_a_sweep() -> None:
     settings: dict[str, Any] = {"message_bytes": 64, "duration_s": None, "count": 1000}
-    connect = least_s(Connect(**settings), link())
-    round_trip = least_s(RoundTrip(protocol="TCP", **settings), link())
+    connect = Connect(**settings).least_s(link())
+    round_trip = RoundTrip(protocol="TCP", **settings).least_s(link())
     assert connect is not None
     assert round_trip is not None
     assert connect == pytest.approx(round_trip + 1000 * 2 * 8 * 84 / 1e8)
     swept = PayloadSearch(protocol="UDP", sweep=True, duration_s=0.5)
-    assert least_s(swept, link()) == 14 * 0.5
-    assert least_s(RoundTrip(protocol="TCP", **settings), None) is None
+    assert swept.least_s(link()) == 14 * 0.5
+    assert RoundTrip(protocol="TCP", **settings).least_s(None) is None
     huge = RoundTrip(protocol="UDP", ip_version=6, **settings)
-    assert least_s(huge, link(mtu_bytes=576)) is None
+    assert huge.least_s(link(mtu_bytes=576)) is None
 
 
 @given(
@@ -206,7 +207,7 @@ def test_more_or_longer_messages_and_more_cables_never_take_less_time(
             count=count,
             outstanding=outstanding,
         )
-        duration_s = least_s(setup, link(hops=hops))
+        duration_s = setup.least_s(link(hops=hops))
         assert duration_s is not None
         return duration_s
 

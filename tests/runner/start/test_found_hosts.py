@@ -9,8 +9,9 @@ from draws import chance, drawn
 
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
+from netlab.ethernet import Link
 from netlab.experiment.hosts import Host, SshTarget
-from netlab.experiment.matrix import Link, expand
+from netlab.experiment.matrix import expand
 from netlab.runner.new_hosts import (
     FoundHost,
     inventory_text,

@@ -10,8 +10,9 @@ from draws import seeds
 
 from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
+from netlab.ethernet import Link
 from netlab.experiment.hosts import Host, Mirror, SshTarget
-from netlab.experiment.matrix import Link, expand
+from netlab.experiment.matrix import expand
 from netlab.kinds import RoundTrip, Stream
 from netlab.runner.two_hosts import Question, matrix_text
 
