@@ -1,9 +1,6 @@
 """Every fault of a matrix file in one pass, with its place, while its sections are merged.
 
-Settings have the names of the file here; in a ``cells.Grid`` they have the names of fields. An echo
-(RFC 862) sends back what it receives, and a host that only echoes cannot be configured: if a matrix
-gave several values to a setting that such a host cannot have, cells would be labelled with values
-that were never set.
+Settings have the names of the file here; in a ``cells.Grid`` they have the names of fields.
 """
 
 from __future__ import annotations
@@ -61,15 +58,18 @@ def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any
     """
     defaults = _given(document, model.defaults, ("defaults",))
     every: Layer = {"variant": [*every_level(model.variants)]} if model.variants else {}
-    return [
-        _layered(
-            every,
+    merged: list[Layer] = []
+    for index, test in enumerate(model.tests):
+        layered = every
+        for layer in (
             _taken(test.test, defaults),
             _given(document, test, ("tests", index)),
             _taken(test.test, overrides),
-        )
-        for index, test in enumerate(model.tests)
-    ]
+        ):
+            hidden = layer.keys() | _partners(layer)
+            layered = layer | {name: v for name, v in layered.items() if name not in hidden}
+        merged.append(layered)
+    return merged
 
 
 def _taken(test: str, layer: Mapping[str, Any]) -> Layer:
@@ -98,15 +98,6 @@ def _given(document: Document, section: Any, path: KeyPath) -> Layer:
         elif name in FIELD_OF and name in section.model_fields_set:
             layer[name] = getattr(section, name)
     return layer
-
-
-def _layered(*layers: Mapping[str, Any]) -> Layer:
-    """Values or axes by name. A later layer wins, and its settings come first."""
-    layered: Layer = {}
-    for layer in layers:
-        rest = {n: v for n, v in layered.items() if n not in layer and n not in _partners(layer)}
-        layered = {**layer, **rest}
-    return layered
 
 
 def _partners(names: Iterable[str]) -> set[str]:
@@ -402,48 +393,63 @@ def _faults_of_cells(
     is_by_pairing = any(grid.depends_on_pairing for grid in grids)
     pairings = model.pairing_names if is_by_pairing else model.pairing_names[:1]
     cells = expansion(pairings, grids)
-    return [
-        document.fault(_place_of(model, problem), problem.message)
-        for problem in cells.problems
-        if problem.kind == "setting" or (is_complete and problem.grid not in torn)
-    ]
+    faults: list[Fault] = []
+    for problem in cells.problems:
+        place: KeyPath = ("tests", problem.grid)
+        if problem.kind == "setting":
+            place = next(places_of(model, problem), place)
+        elif not is_complete or problem.grid in torn:
+            continue
+        elif problem.kind != "test":
+            place = (*place, problem.kind, problem.rule)
+        faults.append(document.fault(place, problem.message))
+    return faults
 
 
-def unknown_mirrors(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
-    """A sentence about each mirror that ``grids`` names and the section ``mirrors`` lacks."""
-    known_names = {None, *(model.mirrors or {})}
-    names = dict.fromkeys(name for grid in grids for name in grid.axes.get("mirror", ()))
-    return [_unknown(str(name), model) for name in names if name not in known_names]
+def unknown_names(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
+    """A sentence about each mirror and variant in ``grids`` that the matrix does not define."""
+    faults: list[str | None] = []
+    for setting, fault_of in (("mirror", _fault_of_mirror), ("variant", fault_of_variant)):
+        levels = dict.fromkeys(level for grid in grids for level in grid.axes.get(setting, ()))
+        names = getattr(model, f"{setting}s") or {}
+        faults += [fault_of(str(level), names) for level in levels if level]
+    return [fault for fault in faults if fault]
 
 
-def _unknown(name: str, model: MatrixFile) -> str:
-    near = did_you_mean(name, [*(model.mirrors or {})]) or ": define it under `mirrors`"
+def _fault_of_mirror(name: str, names: Iterable[str]) -> str | None:
+    known = [*names]
+    if name in known:
+        return None
+    near = did_you_mean(name, known) or ": define it under `mirrors`"
     return f"`{name}` is not a mirror of this matrix{near}"
+
+
+def _unknown_levels(
+    document: Document,
+    model: MatrixFile,
+    setting: str,
+    fault_of: Callable[[str], str | None],
+) -> Iterator[Fault]:
+    """Faults: values of a setting that name what the matrix does not define."""
+    for path, section in sections(model):
+        value: Any = getattr(section, setting, None)
+        for index, level in enumerate(() if value is None else levels_of(value)):
+            message = level and fault_of(str(level))
+            if message:
+                place = (*path, setting, *((index,) if isinstance(value, list) else ()))
+                yield document.fault(place, message)
 
 
 def _faults_of_mirrors(document: Document, model: MatrixFile) -> Iterator[Fault]:
     """Faults: a name that ``mirrors`` lacks, and a mirror that no test names."""
-    names = set(model.mirrors or {})
-    used: set[str] = set()
-    for path, section in sections(model):
-        value: Any = getattr(section, "mirror", None)
-        for index, name in enumerate(() if value is None else levels_of(value)):
-            used |= {str(name)}
-            if name is not None and name not in names:
-                place = (*path, "mirror", *((index,) if isinstance(value, list) else ()))
-                near = did_you_mean(str(name), names) or ": define it under `mirrors`"
-                yield document.fault(place, f"`{name}` is not a mirror of this matrix{near}")
-    for name in names - used:
+    names = model.mirrors or {}
+    yield from _unknown_levels(document, model, "mirror", lambda it: _fault_of_mirror(it, names))
+    values: Any = (getattr(section, "mirror", None) for _path, section in sections(model))
+    used = {name for value in values for name in levels_of(value)}
+    for name in names.keys() - used:
         yield document.fault(
             ("mirrors", name), "no test uses this mirror: name it with `mirror` in a test"
         )
-
-
-def unknown_variants(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
-    """A sentence about each value of the axis ``variant`` in ``grids`` that is not valid."""
-    levels = dict.fromkeys(level for grid in grids for level in grid.axes.get("variant", ()))
-    faults = (fault_of_variant(str(level), model.variants or {}) for level in levels if level)
-    return [fault for fault in faults if fault]
 
 
 def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault]:
@@ -453,13 +459,8 @@ def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault
     The highest payload rate of all cells is calculated from the link's MTU, so this MTU must not be
     exceeded.
     """
-    for path, section in sections(model):
-        value: Any = getattr(section, "variant", None)
-        for index, level in enumerate(() if value is None else levels_of(value)):
-            message = level and fault_of_variant(str(level), model.variants or {})
-            if message:
-                place = (*path, "variant", *((index,) if isinstance(value, list) else ()))
-                yield document.fault(place, message)
+    names = model.variants or {}
+    yield from _unknown_levels(document, model, "variant", lambda it: fault_of_variant(it, names))
     largest = largest_mtu(variants_of(model.variants))
     if model.link is not None and largest > model.link.mtu:
         place = ("link", "mtu") if "mtu" in model.link.model_fields_set else ("link",)
@@ -505,8 +506,10 @@ _NO_VALUE = "has no value"
 def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
     """The fault in netlab's words. For a misplaced setting, the words say where it belongs."""
     match complaint.path:
-        case ["pairings"] if _is_pairing(word := document.data.get("pairings")):
-            return replace(complaint.fault, message=f"should be a list: [{word}]")
+        case ["pairings"]:
+            word = document.data.get("pairings")
+            if isinstance(word, str) and (is_by_name(word) or LETTERS.fullmatch(word)):
+                return replace(complaint.fault, message=f"should be a list: [{word}]")
         case ["tests", int(index), *_, str(key)] if key in FIELD_OF:
             settings = document.at(("tests", index))
             test = settings.get("test")
@@ -520,10 +523,6 @@ def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
                 message = f"not a setting of a `{kind}` test, but of {kinds_with(key)}"
                 return replace(complaint.fault, message=message)
     return complaint.fault
-
-
-def _is_pairing(word: object) -> bool:
-    return isinstance(word, str) and (is_by_name(word) or bool(LETTERS.fullmatch(word)))
 
 
 def _take_out(data: dict[str, Any], path: KeyPath) -> None:
@@ -551,17 +550,6 @@ def _likeliest(word: object, settings: dict[str, Any]) -> str:
             return kind
     names = settings.keys() & FIELD_OF.keys()
     return max(KINDS, key=lambda kind: len({FIELD_OF[name] for name in names} & FIELDS[kind]))
-
-
-# Places of the cells' problems.
-
-
-def _place_of(model: MatrixFile, problem: Problem) -> KeyPath:
-    if problem.kind == "test":
-        return ("tests", problem.grid)
-    if problem.kind == "setting":
-        return next(places_of(model, problem), ("tests", problem.grid))
-    return ("tests", problem.grid, problem.kind, problem.rule)
 
 
 def places_of(model: MatrixFile, problem: Problem) -> Iterator[KeyPath]:
@@ -598,30 +586,21 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
             continue
         for field, level in cell.setup.untold():
             name = NAME_OF[field]
+            value = str(level).lower() if isinstance(level, bool) else level
             message = (
                 f"{mirrors[cell.pairing]} is a mirror without a probe, which cannot apply {name}: "
-                f"{_written(level)}; `exclude` this value for pairing {cell.pairing}, or remove it"
+                f"{value}; `exclude` this value for pairing {cell.pairing}, or remove it"
             )
             problem = Problem(grid, "setting", message, field=field, level=level)
             problems.setdefault((grid, field, level, cell.pairing), problem)
-    if problems:
-        raise MatrixError(_faults(matrix, [*problems.values()]))
-
-
-def _faults(matrix: Matrix, problems: list[Problem]) -> list[Fault]:
+    if not problems:
+        return
     document = load_document(matrix.text, matrix.file)
     model = check(document, model_for(document.data))
-    # A level from `--set` is not in the file. Its fault is placed at the test.
-    return [
-        document.fault(
-            ("tests", problem.grid)
-            if isinstance(model, list)
-            else next(places_of(model, problem), ("tests", problem.grid)),
-            problem.message,
-        )
-        for problem in problems
-    ]
-
-
-def _written(level: object) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)
+    faults: list[Fault] = []
+    for problem in problems.values():
+        # A level from `--set` is not in the file. Its fault is placed at the test.
+        places = iter(()) if isinstance(model, list) else places_of(model, problem)
+        place = next(places, ("tests", problem.grid))
+        faults.append(document.fault(place, problem.message))
+    raise MatrixError(faults)

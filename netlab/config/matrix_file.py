@@ -32,8 +32,7 @@ from netlab.config.checks import (
     refuse_what_echoes_lack,
     scaled,
     too_many,
-    unknown_mirrors,
-    unknown_variants,
+    unknown_names,
 )
 from netlab.config.document import (
     Document,
@@ -130,7 +129,12 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
         except MatrixError as error:
             wrong += [f"{fault.file}: {fault.message}" for fault in error.faults]
     settings, run_settings = values[defaults], values[Running]
-    wrong += _idle(settings, model)
+    fields = {field for test in model.tests for field in FIELDS[test.test]}
+    wrong += [
+        f"--set {name}: no test of this matrix has this setting; it belongs to {kinds_with(name)}"
+        for name in settings
+        if FIELD_OF[name] not in fields
+    ]
     pairs = [*((NAME_OF[a], NAME_OF[b], settings) for a, b in EXCLUSIVE)]
     for first, second, group in [*pairs, ("repeats", "until", run_settings)]:
         if first in group and second in group:
@@ -138,15 +142,6 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
     if wrong:
         raise UsageError("\n".join(wrong))
     return Overrides(settings, run_settings | values[Listing], values[Scaling].get("scale", 1.0))
-
-
-def _idle(settings: Iterable[str], model: MatrixFile) -> list[str]:
-    fields = {field for test in model.tests for field in FIELDS[test.test]}
-    return [
-        f"--set {name}: no test of this matrix has this setting; it belongs to {kinds_with(name)}"
-        for name in settings
-        if FIELD_OF[name] not in fields
-    ]
 
 
 _HAVING = {
@@ -260,11 +255,14 @@ def load_matrix(
     final_model = override_set.over(model)
     layers = layers_of(document, final_model, override_set.settings)
     _check_overrides([f.message for f in too_many(document, final_model, layers)], overrides)
-    grids = _grids(final_model, layers, override_set, overrides)
+    grids = tuple(grids_of(final_model, layers, set(override_set.settings)))
+    if override_set.scale != 1:
+        if all(grid.axes.get("count", (None,)) == (None,) for grid in grids):
+            _check_overrides(["no test of this matrix has a `count`"], overrides)
+        grids = tuple(scaled(grid, override_set.scale) for grid in grids)
     if overrides:
         problems = expansion(model.pairing_names, grids).problems
-        _check_overrides(unknown_mirrors(model, grids), overrides)
-        _check_overrides(unknown_variants(model, grids), overrides)
+        _check_overrides(unknown_names(model, grids), overrides)
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
     return _matrix(document, final_model, grids, override_set.scale)
 
@@ -302,32 +300,21 @@ def _model_of(matrix_text: str, file: str) -> MatrixFile:
     return model
 
 
-def _grids(
-    model: MatrixFile,
-    layers: list[dict[str, Any]],
-    overriding: Overrides,
-    overrides: Mapping[str, str] | None,
-) -> tuple[Grid, ...]:
-    grids = tuple(grids_of(model, layers, set(overriding.settings)))
-    if overriding.scale == 1:
-        return grids
-    if all(grid.axes.get("count", (None,)) == (None,) for grid in grids):
-        _check_overrides(["no test of this matrix has a `count`"], overrides)
-    return tuple(scaled(grid, overriding.scale) for grid in grids)
-
-
 def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scale: float) -> Matrix:
     link = None
     if model.link is not None:
         link = Link(model.link.rate, model.link.mtu, model.link.vlan, model.link.hops)
-    until = None
-    if model.until is not None:
-        rule = model.until
-        until = StopRule(**rule.model_dump())
+    until = None if model.until is None else StopRule(**model.until.model_dump())
     target = None
     if model.target is not None:
         target = LongPath(model.target.rtt, model.target.rate)
     content = _content(model, link, until, grids, scale)
+    own_repeats: dict[Cell, int] = {}
+    if any(grid.repeats is not None for grid in grids):
+        expanded = expansion(model.pairing_names, grids)
+        for cell, index in zip(expanded.cells, expanded.grids, strict=True):
+            if (repeats := grids[index].repeats) is not None:
+                own_repeats[cell] = repeats
     return Matrix(
         title=model.title or Path(document.file).stem,
         text=document.text,
@@ -354,19 +341,8 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         content=content,
         content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
         has_inventory="hosts" in model.model_fields_set,
-        own_repeats=_own_repeats(model, grids),
+        own_repeats=own_repeats,
     )
-
-
-def _own_repeats(model: MatrixFile, grids: tuple[Grid, ...]) -> dict[Cell, int]:
-    if all(grid.repeats is None for grid in grids):
-        return {}
-    expanded = expansion(model.pairing_names, grids)
-    own = (
-        (cell, grids[index].repeats)
-        for cell, index in zip(expanded.cells, expanded.grids, strict=True)
-    )
-    return {cell: repeats for cell, repeats in own if repeats is not None}
 
 
 def _mirrors(model: MatrixFile) -> Mapping[str, NamedMirror]:
@@ -375,9 +351,6 @@ def _mirrors(model: MatrixFile) -> Mapping[str, NamedMirror]:
         name: NamedMirror(name, section.start, section.address, section.port, section.interface)
         for name, section in (model.mirrors or {}).items()
     }
-
-
-# --set
 
 
 def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) -> None:
@@ -389,9 +362,6 @@ def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) 
     lines = [f"{options}: {message}" for message in dict.fromkeys(wrong)]
     if lines:
         raise UsageError("\n".join(lines))
-
-
-# Content
 
 
 def _content(
