@@ -19,9 +19,8 @@ from pathlib import Path
 
 from benchmarks.stage import Verdict, finish, table
 from netlab import version as version_room
-from netlab.build import compiling
-from netlab.build.binaries import CHECKOUT, targets_named
-from netlab.build.compiling import TARGETS, Compiler, Sources, Target
+from netlab.build import binaries
+from netlab.build.binaries import CHECKOUT, TARGETS, Compiler, Sources, Target, targets_named
 
 HEAD = ["target", "compiler", "bytes", "fresh s", "again s", "warnings", "same bytes", "sha256"]
 
@@ -58,11 +57,9 @@ def main() -> int:
     arguments = words.parse_args()
     targets = targets_named(arguments.targets) or TARGETS
     for target in targets:
-        compiling.compiler_for(target)  # a missing compiler is reported before minutes of building
+        binaries.compiler_for(target)  # a missing compiler is reported before minutes of building
     rows = [
-        built(target, compiler)
-        for target in targets
-        for compiler in compiling.compilers_for(target)
+        built(target, compiler) for target in targets for compiler in binaries.compilers_for(target)
     ]
     print(table(HEAD, [row.cells() for row in rows]))
     warnings = sum(row.warnings for row in rows)
@@ -90,12 +87,12 @@ def built(target: Target, compiler: Compiler) -> Row:
         folder = Path(scratch)
         for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
             os.environ[name] = str(folder / "cache" / name.lower())
-        first = compiling.build(
+        first = binaries.build(
             Sources.of_checkout(copied(folder / "first")), target, compiler=compiler
         )
         second_sources = Sources.of_checkout(copied(folder / "a-folder-with-a-longer-name"))
-        again = compiling.build(second_sources, target, compiler=compiler)
-        tests = compiling.build_contract(second_sources, target, compiler)
+        again = binaries.build(second_sources, target, compiler=compiler)
+        tests = binaries.build_contract(second_sources, target, compiler)
         assert first.seconds is not None and again.seconds is not None
         binary = first.path.read_bytes()
         messages = [line for build in (first, again, tests) for line in build.said.splitlines()]

@@ -302,7 +302,7 @@ def plan(
 def status(folder: Path, as_json: bool) -> None:
     """Print the progress of RUN, also while it is being measured."""
     from netlab.results.value_types import RUN_CHECK
-    from netlab.store.status import status_of
+    from netlab.store.reader import status_of
 
     state = status_of(folder, RUN_CHECK)
     if as_json:

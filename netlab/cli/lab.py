@@ -255,7 +255,6 @@ def probes_build(targets: tuple[str, ...], every: bool, into: Path | None) -> No
         probe = local_probe(notify)
         show(probe if into is None else copied(probe, into / probe.name))
         return
-    from netlab.build.binaries import as_table, build_all, targets_named
-    from netlab.build.compiling import TARGETS
+    from netlab.build.binaries import TARGETS, as_table, build_all, targets_named
 
     show(as_table(build_all(TARGETS if every else targets_named(targets), into, notify), width()))

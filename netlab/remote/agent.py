@@ -30,7 +30,9 @@ from netlab.remote.transport import Connections, LocalTransport, Process, Transp
 from netlab.terminal import excerpt
 from netlab.version import VERSION
 
-NAME = "invoke"
+INVOKE = "invoke"
+"""A dependency of paramiko, which takes a third of paramiko's import time. It is imported later if
+`Match exec` of ~/.ssh/config needs it."""
 
 _turn = threading.Lock()
 
@@ -41,7 +43,7 @@ class _Late(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(importlib.import_module(NAME), name)
+        return getattr(importlib.import_module(INVOKE), name)
 
 
 def import_paramiko() -> None:
@@ -49,14 +51,14 @@ def import_paramiko() -> None:
     with _turn:
         if "paramiko" in sys.modules:
             return
-        late_module = None if NAME in sys.modules else _Late(NAME)
+        late_module = None if INVOKE in sys.modules else _Late(INVOKE)
         if late_module is not None:
-            sys.modules[NAME] = late_module
+            sys.modules[INVOKE] = late_module
         try:
             import paramiko  # noqa: F401
         finally:
-            if late_module is not None and sys.modules.get(NAME) is late_module:
-                del sys.modules[NAME]
+            if late_module is not None and sys.modules.get(INVOKE) is late_module:
+                del sys.modules[INVOKE]
 
 
 def connect(
@@ -85,10 +87,9 @@ def connect(
     return remote
 
 
-_LOG = logging.getLogger(__name__)
-
 THREAD = "heartbeats"
-"""Name of the thread."""
+"""Name of the thread that sends all heartbeats: a thread for each agent would cost a thousand hosts
+a thousand threads, which wake 500 times a second."""
 
 TICK_S = 0.25
 """Time between two looks at the agents."""
@@ -127,7 +128,12 @@ class Heartbeats:
         now_s = clock.monotonic()
         with self._lock:
             due = [beat for beat, at_s in self._due_s.items() if at_s <= now_s]
-        nexts = {beat: _kept(beat, now_s) for beat in due}
+        nexts: dict[Beat, float | None] = dict.fromkeys(due)
+        for beat in due:
+            try:
+                nexts[beat] = beat(now_s)
+            except Exception:  # this agent gets no more heartbeats; the others go on
+                logging.getLogger(__name__).exception("a heartbeat failed")
         with self._lock:
             for beat, after_s in nexts.items():
                 if after_s is None:
@@ -138,19 +144,7 @@ class Heartbeats:
             return self._is_running
 
 
-def _kept(beat: Beat, now_s: float) -> float | None:
-    """The result of a beat. An agent whose beat raises an exception gets no more heartbeats; the
-    others go on.
-    """
-    try:
-        return beat(now_s)
-    except Exception:
-        _LOG.exception("a heartbeat failed")
-        return None
-
-
 HEARTBEATS = Heartbeats()
-"""The heartbeats of this process."""
 
 
 PROTOCOL = 1
@@ -178,12 +172,7 @@ class Agent:
     """A running ``netprobe agent`` on a host. Several threads may call its methods."""
 
     def __init__(
-        self,
-        host: Host,
-        transport: Transport,
-        process: Process,
-        *,
-        silence_s: float | None = None,
+        self, host: Host, transport: Transport, process: Process, *, silence_s: float | None = None
     ) -> None:
         """``silence_s``: time after which a silent host is lost; ``SILENCE_S`` by default."""
         self.host = host
@@ -311,14 +300,14 @@ class Agent:
         """The offset of the agent's clock, from the fastest of at most 16 exchanges. A bound of
         ``enough_ns`` or less ends the exchanges.
         """
-        exchange = self._clock_exchange
-        return fastest(exchange, first_s=ANSWER_S, all_s=CLOCK_S, enough_ns=enough_ns)
 
-    def _clock_exchange(self, timeout_s: float) -> ClockOffset:
-        begin_ns = clock.monotonic_ns()
-        host_ns = int(self.ask("clock", timeout_s=timeout_s)["monotonic_ns"])
-        end_ns = clock.monotonic_ns()
-        return ClockOffset(host_ns - (begin_ns + end_ns) // 2, (end_ns - begin_ns + 1) // 2)
+        def exchange(timeout_s: float) -> ClockOffset:
+            begin_ns = clock.monotonic_ns()
+            host_ns = int(self.ask("clock", timeout_s=timeout_s)["monotonic_ns"])
+            end_ns = clock.monotonic_ns()
+            return ClockOffset(host_ns - (begin_ns + end_ns) // 2, (end_ns - begin_ns + 1) // 2)
+
+        return fastest(exchange, first_s=ANSWER_S, all_s=CLOCK_S, enough_ns=enough_ns)
 
     def close(self) -> None:
         """End the agent and close the connection. Safe to call again, and from another thread."""
@@ -353,7 +342,11 @@ class Agent:
         name = self.host.name
         try:
             self.hello = self._first_answer(on_event, hello_s)
-            self._identify()
+            machine, network = self.hello.get("machine_id"), self.hello.get("network_id")
+            facts = self.ask("facts") if machine is None or network is None else {}
+            # All containers of a machine share the boot id.
+            self._machine = str(machine or facts.get("boot_id") or f"host {name}")
+            self._network = str(network or facts.get("hostname") or "")
         except ProbeError as error:
             raise HostError(f"{name}: no probe answers: {error.detail or error.word}") from None
         theirs = (self.hello.get("protocol"), self.hello.get("version"))
@@ -390,15 +383,6 @@ class Agent:
                 f"for a virus scanner, {hello_s:g} s at most"
             )
         return pending.record(hello_s - silent_s)
-
-    def _identify(self) -> None:
-        """Set the ids of machine and network namespace. If `hello` has none, use the boot id, which
-        all containers of a machine share, and the host's name.
-        """
-        machine, network = self.hello.get("machine_id"), self.hello.get("network_id")
-        facts = self.ask("facts") if machine is None or network is None else {}
-        self._machine = str(machine or facts.get("boot_id") or f"host {self.host.name}")
-        self._network = str(network or facts.get("hostname") or "")
 
     def _send(self, line: bytes, wait_s: float) -> None:
         """Write a line, unless another thread blocks the input for longer than ``wait_s``."""
@@ -471,7 +455,17 @@ class Agent:
             self._mark_lost(f"{self.host.name}: the connection ended")
             return
         self.died = True
-        self._mark_lost(f"{self.host.name}: the probe {_ended(status)}{self._last_words()}")
+        end = "ended" if status is None else f"ended with status {status}"
+        if status is not None:
+            # A signal has the status -number, or 128 + number from a shell.
+            number = -status if status < 0 else status - 128
+            end = f"died (signal {number})" if 0 < number < 65 else end
+        stderr, words = self._process.stderr_tail(), ""
+        if stderr:
+            words = f": {excerpt(stderr.splitlines()[-1], 200)}"
+        elif self._first_skipped:
+            words = f"; it printed {self._first_skipped}"
+        self._mark_lost(f"{self.host.name}: the probe {end}{words}")
 
     def _deliver(self, record: Mapping[str, Any], now_s: float) -> None:
         """Validate a record and pass it to its request; the last record ends the request."""
@@ -507,12 +501,6 @@ class Agent:
             pending.deliver(bad_answer({"id": pending.id}, f"it {sentence}"))
         self._process.kill()
 
-    def _last_words(self) -> str:
-        stderr = self._process.stderr_tail()
-        if stderr:
-            return f": {excerpt(stderr.splitlines()[-1], 200)}"
-        return f"; it printed {self._first_skipped}" if self._first_skipped else ""
-
     def _mark_lost(self, sentence: str) -> None:
         with self._lock:
             self._gone = self._gone or sentence
@@ -524,11 +512,3 @@ class Agent:
 
 def _in_thread(call: Callable[..., None], *args: Any) -> None:
     threading.Thread(target=call, args=args, daemon=True).start()
-
-
-def _ended(status: int | None) -> str:
-    """An exit status in words. A signal has the status -number, or 128 + number from a shell."""
-    if status is None:
-        return "ended"
-    number = -status if status < 0 else status - 128
-    return f"died (signal {number})" if 0 < number < 65 else f"ended with status {status}"

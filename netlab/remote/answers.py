@@ -32,8 +32,8 @@ TESTS = frozenset({"receive", "send", "ask", "mirror"})
 PROGRAMS = frozenset({"run", "undo"})
 """Verbs that start another program. Such a verb is answered with several records, too."""
 LEFTOVERS = "leftovers"
-"""Verb that lists entries of the undo log (commands that undo changes of a host's settings): it is
-answered with one `leftover` record for each entry, and then with one `leftovers` record."""
+"""Verb that lists entries of the undo log: it is answered with a `leftover` record for each entry,
+and then with one `leftovers` record."""
 TEST_RECORDS_AT_ONCE = 64
 TEST_RECORDS_PER_S = 16
 """Limits for the records of one test: `progress` once a second, and records of at most four other
@@ -55,6 +55,12 @@ _OF_OTHERS = frozenset(
     {"hello", "heartbeat", "clock", "facts", "lock", "unlock", "guard", "stop", "quit", "error"}
 )
 _KNOWN_TYPES = _OF_TESTS | _OF_PROGRAMS | _OF_LEFTOVERS | _OF_OTHERS
+_TYPES_OF = {
+    **dict.fromkeys(TESTS, _OF_TESTS),
+    **dict.fromkeys(PROGRAMS, _OF_PROGRAMS),
+    LEFTOVERS: _OF_LEFTOVERS,
+}
+"""Verb → types of the records that may answer it; any other verb answers itself, or `error`."""
 _LED = TESTS | PROGRAMS
 _KNOWN_VERBS = TESTS | PROGRAMS | {LEFTOVERS} | _OF_OTHERS
 
@@ -86,7 +92,7 @@ class Answers:
         self.is_test = verb in _LED
         self._keys = keys
         self._is_limited = self.is_test or verb == LEFTOVERS
-        self._kinds = _types_for(verb)
+        self._kinds = _TYPES_OF.get(verb, frozenset({verb, "error"}))
         more = OUTPUT_RECORDS if verb in PROGRAMS else TRIPS_RECORDS if "trips" in keys else 0
         self._allowance = Allowance(TEST_RECORDS_AT_ONCE + more, TEST_RECORDS_PER_S)
         checks_only = keys.get("kind") == "check"
@@ -114,15 +120,6 @@ class Answers:
         return record if fault is None else bad_answer(record, fault)
 
 
-def _types_for(verb: str) -> frozenset[str]:
-    """The types of the records that may answer a request."""
-    if verb in TESTS:
-        return _OF_TESTS
-    if verb in PROGRAMS:
-        return _OF_PROGRAMS
-    return _OF_LEFTOVERS if verb == LEFTOVERS else frozenset({verb, "error"})
-
-
 def bad_answer(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
     """The ``error`` record that replaces an invalid one."""
     return {"type": "error", "id": record.get("id"), "error": BAD_ANSWER, "detail": fault}
@@ -143,7 +140,13 @@ def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> st
             kind = excerpt(str(record["type"]))
             if not _NAME.fullmatch(name):
                 return f"its {kind} has a key {excerpt(repr(name))}, which is not a valid name"
-            return f"its {kind} has {name} {_shown(value)}, which should be {words}"
+            if isinstance(value, dict):
+                shown = "with an object in it"
+            elif isinstance(value, int) and value.bit_length() > 64:
+                shown = f"of {value.bit_length()} bits"
+            else:
+                shown = excerpt(repr(value[:8] if isinstance(value, list) else value))
+            return f"its {kind} has {name} {shown}, which should be {words}"
     for name in keys:
         if name not in record:
             return f"its {excerpt(str(record['type']))} has no {name}"
@@ -194,15 +197,6 @@ _RATES = (
 _OF_HISTOGRAM = "_histogram_bits"
 _OF_ENTRY = ("entry", "program", "deadline_ns", "written_wall_ns")
 """Keys that a `leftover` must have, unless it is damaged."""
-
-
-def _shown(value: object) -> str:
-    """A value as text for a message, shortened; the content of an object is left out."""
-    if isinstance(value, dict):
-        return "with an object in it"
-    if isinstance(value, int) and value.bit_length() > 64:
-        return f"of {value.bit_length()} bits"
-    return excerpt(repr(value[:8] if isinstance(value, list) else value))
 
 
 # The kinds of values. In Python, a bool is also an int; here, `true` is a flag and not a count.
@@ -416,9 +410,7 @@ class Pending:
         self._records: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
 
     def record(self, timeout_s: float) -> Mapping[str, Any]:
-        """The next record; ProbeError for an error record or a timeout, HostGone if the host is
-        lost.
-        """
+        """The next record; ProbeError for an error or a timeout, HostGone if the host is lost."""
         try:
             record = clock.get(self._records, timeout_s)
         except queue.Empty:
@@ -464,7 +456,12 @@ LINE_MOST_BYTES = 1 << 16
 
 def request_line(request_id: str, verb: str, keys: Mapping[str, Any]) -> bytes:
     """``ID VERB key=value …`` with its line feed, as in docs/protocol.md."""
-    words = [request_id, verb, *(f"{key}={_encoded(value)}" for key, value in keys.items())]
+    words = [request_id, verb]
+    for key, value in keys.items():
+        # Spaces and control characters are written as ``%XX``.
+        text = str(value)
+        encoded = text if _PLAIN.fullmatch(text) else quote(text, safe=_SAFE) or "%00"
+        words.append(f"{key}={encoded}")
     return " ".join(words).encode("ascii") + b"\n"
 
 
@@ -528,9 +525,7 @@ _BEFORE_BYTES = 256
 
 
 def _broken(text: bytes, line: bytes) -> dict[str, Any] | bytes:
-    """An ``error`` record with the id that the broken record in ``text`` has; ``line`` if it has no
-    id.
-    """
+    """An ``error`` with the id that the broken record in ``text`` has; without one, ``line``."""
     match = _NAMED.search(text, 0, _BEFORE_BYTES)
     if match is None:
         return line
@@ -543,12 +538,6 @@ _SAFE = "/:,.[]@+~=-_"
 _PLAIN = re.compile(r"[A-Za-z0-9/:,.\[\]@+~=_-]+", re.ASCII)
 
 
-def _encoded(value: Any) -> str:
-    """A value as text, with spaces and control characters written as ``%XX``."""
-    text = str(value)
-    return text if _PLAIN.fullmatch(text) else quote(text, safe=_SAFE) or "%00"
-
-
 EXCHANGES = 16
 """Maximum number of exchanges, of which the fastest counts."""
 
@@ -558,7 +547,7 @@ class ClockOffset:
     """The offset between an agent's monotonic clock and that of the controller (this machine)."""
 
     offset_ns: int
-    """Add this to a time of the controller's clock to get the time of the agent's clock."""
+    """Added to a time of the controller's clock, it makes the time of the agent's clock."""
     bound_ns: int
     """Largest possible error of the offset: half of the round trip."""
 

@@ -2,7 +2,7 @@
 
 A first look asks a POSIX host everything by one command, ``sh``, which reads a script from its
 standard input, so no word of a command needs quoting for the login's own shell. A host that does
-not answer as expected is asked step by step instead.
+not answer as expected is asked step by step instead. If its SFTP fails, commands copy the file.
 """
 
 from __future__ import annotations
@@ -19,15 +19,118 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netlab.build.binaries import OnEvent, local_probe, probe_for
-from netlab.build.compiling import machine
+from netlab.build.binaries import OnEvent, local_probe, machine, probe_for
 from netlab.errors import HostError, HostGone, HostRefused, UsageError
 from netlab.experiment.hosts import OS_NAMES, Host
-from netlab.remote.command_files import CommandFiles, files_listed
 from netlab.remote.transport import FileSeen, HostFiles, Process, Transport
+from netlab.terminal import excerpt
 
 if TYPE_CHECKING:
-    from netlab.remote.ssh import Sftp, SshProcess, SshTransport
+    from netlab.remote.ssh import Answer, SshTransport
+
+if TYPE_CHECKING:
+    from netlab.remote.ssh import SshProcess, SshTransport
+
+FILE_COMMAND_S = 60.0
+"""Time limit of a command, which may transfer a whole probe."""
+NOISE_MOST_BYTES = 1 << 20
+"""Maximum number of bytes that a login may print before and after an answer."""
+
+# A line of `ls -ldn`: type and permissions, possibly a sign for access lists, number of links,
+# owner, group, size, time, name.
+_LISTED = re.compile(
+    r"^([-dlbcps])([-rwxsStT]{9})[.+@]?[ \t]+\d+[ \t]+(\d+)[ \t]+\d+[ \t]+(\d+)[ \t](.*)$",
+    re.MULTILINE,
+)
+_TYPES = {"d": stat.S_IFDIR, "l": stat.S_IFLNK, "-": stat.S_IFREG}
+
+
+class CommandFiles:
+    """The operations of HostFiles by simple commands, each on its own SSH channel.
+
+    The words of these commands need no quoting in any shell. Output of the login before or after an
+    answer is ignored.
+    """
+
+    def __init__(self, transport: SshTransport, host_label: str) -> None:
+        """``host_label``: the name of the host in messages."""
+        self._transport = transport
+        self._shown = host_label
+
+    def seen(self, path: str) -> FileSeen:
+        """As in HostFiles."""
+        output = self._run("ls", "-ldn", path).text
+        files = list(files_listed(output))
+        if not files:
+            raise OSError(f"`ls -ldn {path}` printed {output[-200:]!r}")
+        return files[-1][1]
+
+    def make_folder(self, path: str) -> None:
+        """As in HostFiles."""
+        self._run("mkdir", "-m", "700", path)
+
+    def remove_folder(self, path: str) -> None:
+        """As in HostFiles."""
+        self._run("rmdir", path)
+
+    def read(self, path: str, size_bytes: int) -> bytes:
+        """As in HostFiles."""
+        return self._run("cat", path, most_bytes=size_bytes + NOISE_MOST_BYTES).stdout
+
+    def write(self, path: str, data: bytes) -> None:
+        """As in HostFiles."""
+        self._run("dd", f"of={path}", "bs=65536", data=data)
+
+    def allow_start(self, path: str) -> None:
+        """As in HostFiles."""
+        self._run("chmod", "700", path)
+
+    def rename(self, path: str, new: str) -> None:
+        """As in HostFiles."""
+        self._run("mv", "-f", path, new)
+
+    def remove(self, path: str) -> None:
+        """As in HostFiles."""
+        self._run("rm", "-f", path)
+
+    def touch(self, path: str) -> None:
+        """As in HostFiles."""
+        self._run("touch", path)
+
+    def older(self, folder: str, days: int) -> list[str]:
+        """As in HostFiles."""
+        output = self._run("find", folder, "-type", "f", "-mtime", f"+{days}").text
+        lines = (line.strip() for line in output.splitlines())
+        start = f"{folder}/"
+        return [line.removeprefix(start) for line in lines if line.startswith(start)]
+
+    def _run(self, *argv: str, data: bytes = b"", most_bytes: int = NOISE_MOST_BYTES) -> Answer:
+        """Run a command and return its answer; OSError with its last error line if it fails."""
+        try:
+            answer = self._transport.answer(
+                argv, data=data, most_bytes=most_bytes, timeout_s=FILE_COMMAND_S
+            )
+        except TimeoutError:
+            raise HostError(
+                f"{self._shown}: `{' '.join(argv)}` takes longer than {FILE_COMMAND_S:g} s"
+            ) from None
+        if answer.status != 0:
+            words = answer.stderr.splitlines() or [f"`{' '.join(argv)}` ends with {answer.status}"]
+            raise OSError(excerpt(words[-1], 200))
+        return answer
+
+
+def files_listed(output: str) -> Iterator[tuple[str, FileSeen]]:
+    """Yields the last word of each line of `ls -ldn`, and the attributes of the file.
+
+    The last word is the path, except for a symbolic link.
+    """
+    for kind, permissions, uid, size, tail in _LISTED.findall(output):
+        # ``rwxr-x---`` → 0o750; the special bits are left out.
+        bits = "".join("1" if letter in "rwxst" else "0" for letter in permissions)
+        mode = _TYPES.get(kind, 0) | int(bits, 2)
+        yield tail.split()[-1] if tail.split() else "", FileSeen(mode, int(uid), int(size))
+
 
 COMMAND_S = 20.0
 """Time limit of a simple command, from its start to its end."""
@@ -269,6 +372,7 @@ CACHE = ".cache/netlab"
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
 DEPLOY_S = 120.0
 """Time limit for all places together; the time that the probe takes to start does not count."""
+TOO_LONG = f"the probe could not be copied there in {DEPLOY_S:g} s"
 UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
 """Name of a file that an interrupted upload left."""
 PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
@@ -319,7 +423,11 @@ def places(
         yield from _windows_places(transport, target.shell, f"{name}.exe", binary, refusals)
         return
     if look is not None:
-        yield from _found_at_first(look, f"{CACHE}/{name}", probe)
+        path = f"{CACHE}/{name}"
+        if not look.holds(path, len(binary), probe.digest):
+            look.end()
+        elif (process := look.become_agent(path)) is not None:
+            yield ProbePlace((path, "agent"), binary, path, process)
     files = _Files(host.name, transport, on_event)
     uid = files.user_id() if look is None else look.user_id
     for directory in (CACHE, *(f"{folder}/netlab-{uid}" for folder in FALLBACKS)):
@@ -330,16 +438,6 @@ def places(
             continue
         path = f"{directory}/{name}"
         yield ProbePlace((path, "agent"), binary, path)
-
-
-def _found_at_first(look: FirstLook, path: str, probe: _Probe) -> Iterator[ProbePlace]:
-    """Yields the place of the probe that an earlier run installed, if the first look found it."""
-    if not look.holds(path, len(probe.binary), probe.digest):
-        look.end()
-        return
-    process = look.become_agent(path)
-    if process is not None:
-        yield ProbePlace((path, "agent"), probe.binary, path, process)
 
 
 class _Files:
@@ -357,7 +455,7 @@ class _Files:
         from netlab.remote.ssh import SftpBroken
 
         left_s = max(0.0, self._give_up - time.monotonic())
-        with self._transport.deadline(left_s, _too_long()):
+        with self._transport.deadline(left_s, TOO_LONG):
             if not self._by_commands:
                 try:
                     with self._transport.sftp() as sftp:
@@ -385,10 +483,6 @@ class _Files:
         return owners[-1]
 
 
-def _too_long() -> str:
-    return f"the probe could not be copied there in {DEPLOY_S:g} s"
-
-
 def _windows_places(
     transport: SshTransport, shell: Shell, name: str, binary: bytes, refusals: list[str]
 ) -> Iterator[ProbePlace]:
@@ -398,11 +492,13 @@ def _windows_places(
     No other folder is tried: SFTP shows no owners on Windows, so a folder that another user
     prepared would look like a private folder.
     """
-    in_time = transport.deadline(DEPLOY_S, _too_long())
-    with in_time, transport.sftp() as sftp:
-        home = _windows_home(sftp, name, binary, refusals)
-    if home is None:
-        return
+    with transport.deadline(DEPLOY_S, TOO_LONG), transport.sftp() as sftp:
+        try:
+            _put(sftp, CACHE, name, binary, None)
+            home = sftp.whole_path(".")
+        except (OSError, EOFError) as error:
+            refusals.append(f"{CACHE}: {str(error) or type(error).__name__}")
+            return
     relative = f"{CACHE}/{name}"
     full_path = f"{home.rstrip('/')}/{relative}"
     windows_path = full_path.lstrip("/").replace("/", "\\")
@@ -413,16 +509,6 @@ def _windows_places(
         yield ProbePlace(
             (full_path[1:] if shell is Shell.POSIX else windows_path, "agent"), binary, windows_path
         )
-
-
-def _windows_home(sftp: Sftp, name: str, binary: bytes, refusals: list[str]) -> str | None:
-    """Put the probe into the cache of the home. Returns the home's path; ``None`` on a refusal."""
-    try:
-        _put(sftp, CACHE, name, binary, None)
-        return sftp.whole_path(".")
-    except (OSError, EOFError) as error:
-        refusals.append(f"{CACHE}: {str(error) or type(error).__name__}")
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,18 +170,29 @@ def endpoint(host_label: str, target: SshTarget, identity: str | None = None) ->
     something that netlab does not do.
     """
     home = Path.home() / ".ssh"
-    config = _lookup(host_label, home / "config", target.host)
+    config: dict[str, Any] = {}
+    if (file := home / "config").is_file():
+        try:
+            lines = _lines(file, home, MAX_INCLUDES)
+            config = dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(target.host))
+        except (SSHException, OSError, ValueError, ImportError) as error:
+            # ImportError: `Match exec` needs the package invoke, which may be missing.
+            raise HostError(f"{host_label}: {file} cannot be understood: {error}") from None
     host = str(config.get("hostname", target.host))
     identity_files = [identity] if identity else list(config.get("identityfile", ()))
     identities = identity_files or [str(home / name) for name in DEFAULT_IDENTITIES]
     try:
         port = target.port or int(config.get("port", 22))
-        jumps = _jumps(str(config.get("proxyjump", "none")))
+        through = str(config.get("proxyjump", "none"))
+        jumps = tuple(
+            parse_ssh(jump.strip().removeprefix("ssh://"))
+            for jump in (through.split(",") if through.lower() != "none" else ())
+        )
     except ValueError as error:
-        raise HostError(f"{host_label}: {home / 'config'}, host {target.host}: {error}") from None
+        raise HostError(f"{host_label}: {file}, host {target.host}: {error}") from None
     if config.get("proxycommand") and not jumps:
         raise HostError(
-            f"{host_label}: {home / 'config'} has a ProxyCommand for {target.host}, which netlab "
+            f"{host_label}: {file} has a ProxyCommand for {target.host}, which netlab "
             "does not run; use ProxyJump"
         )
     alias = str(config.get("hostkeyalias", ""))
@@ -224,24 +235,6 @@ def _known_hosts(setting: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
         for name in names
     ]
     return tuple(Path(os.path.expandvars(name)).expanduser() for name in paths)
-
-
-def _jumps(text: str) -> tuple[SshTarget, ...]:
-    if text.lower() == "none":
-        return ()
-    return tuple(parse_ssh(jump.strip().removeprefix("ssh://")) for jump in text.split(","))
-
-
-def _lookup(host_label: str, config: Path, name: str) -> dict[str, Any]:
-    """The settings of a name in the file; empty if the file does not exist."""
-    if not config.is_file():
-        return {}
-    try:
-        lines = _lines(config, config.parent, MAX_INCLUDES)
-        return dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(name))
-    except (SSHException, OSError, ValueError, ImportError) as error:
-        # ImportError: `Match exec` needs the package invoke, which may be missing.
-        raise HostError(f"{host_label}: {config} cannot be understood: {error}") from None
 
 
 _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
@@ -308,7 +301,6 @@ class HostKeys:
         self, host_label: str, names: tuple[str, ...], pinned: str | None, files: Iterable[Path]
     ) -> None:
         self._shown = host_label
-        """The host in sentences."""
         self._names = names
         self._pinned = pinned
         self._files = tuple(files)
@@ -345,7 +337,15 @@ class HostKeys:
                     f"{self._shown}: its key {key_label} is revoked in {known_key.where}"
                 )
         if self._pinned is not None:
-            self._check_pinned(self._pinned, key, blob, key_label)
+            if self.pinned_by_fingerprint:
+                right = self._pinned.rstrip("=") == fingerprint(key.asbytes())
+            else:
+                right = self._pinned.split()[1] == blob
+            if not right:
+                raise HostKeyError(
+                    f"{self._shown}: its key is {key_label}, not the one that the inventory pins "
+                    "(host_key:)"
+                )
             return
         if any(known_key.blob == blob for known_key in self._known):
             return
@@ -358,6 +358,9 @@ class HostKeys:
                 f"(ssh-keygen -R '{self._names[0]}'); then netlab says how to add the new one"
             )
         key_text = f"{key.get_name()} {blob}"
+        # A POSIX shell command that works even if the file's folder does not exist yet.
+        folder, file = shlex.quote(str(self._files[0].parent)), shlex.quote(str(self._files[0]))
+        line = shlex.quote(f"{self._names[0]} {key_text}")
         raise UnknownHostKey(
             self._shown,
             key_text,
@@ -365,19 +368,8 @@ class HostKeys:
             f"{self._shown}: unknown host key {key_label}. Compare it with the key on the host "
             "(ssh-keygen -lf /etc/ssh/ssh_host_…_key.pub there). If both are the same, pin it in "
             f"the inventory (host_key: {key_text}), or add it for every SSH program: "
-            f"{_add(self._files[0], f'{self._names[0]} {key_text}')}",
+            f"mkdir -p -m 700 {folder} && echo {line} >> {file}",
         )
-
-    def _check_pinned(self, pinned: str, key: paramiko.PKey, blob: str, key_label: str) -> None:
-        if self.pinned_by_fingerprint:
-            right = pinned.rstrip("=") == fingerprint(key.asbytes())
-        else:
-            right = pinned.split()[1] == blob
-        if not right:
-            raise HostKeyError(
-                f"{self._shown}: its key is {key_label}, not the one that the inventory pins "
-                "(host_key:)"
-            )
 
     def _read(self) -> Iterator[KnownKey]:
         for file in self._files:
@@ -394,12 +386,6 @@ class HostKeys:
                 if name is not None and _is_base64(words[2]):
                     position = f"{file}:{number}"
                     yield KnownKey(words[1], words[2], position, name, marker == "@revoked")
-
-
-def _add(file: Path, line: str) -> str:
-    """A POSIX shell command that appends the line, even if the file's folder does not exist yet."""
-    folder = shlex.quote(str(file.parent))
-    return f"mkdir -p -m 700 {folder} && echo {shlex.quote(line)} >> {shlex.quote(str(file))}"
 
 
 def _signatures(kind: str) -> tuple[str, ...]:
@@ -532,18 +518,20 @@ class KeyFile:
     @classmethod
     def read(cls, path: Path) -> KeyFile:
         """Read a key file; on a network drive that does not answer this may never end."""
-        is_there, public = path.is_file(), None
-        if not is_there:
-            return cls(path, is_there, public, None, f"{path} does not exist")
-        public = _public(path)
+        if not path.is_file():
+            return cls(path, False, None, None, f"{path} does not exist")
+        public = None
+        with suppress(OSError, ValueError, IndexError):
+            words = path.with_name(path.name + ".pub").read_text(encoding="utf-8").split()
+            public = base64.b64decode(words[1], validate=True)
         try:
-            return cls(path, is_there, public, paramiko.PKey.from_path(str(path)))
+            return cls(path, True, public, paramiko.PKey.from_path(str(path)))
         except (PasswordRequiredException, TypeError):
             # The cryptography package raises TypeError for a missing passphrase.
             fault = f"{path} has a passphrase: add it to ssh-agent"
         except (SSHException, paramiko.pkey.UnknownKeyType, OSError, ValueError) as error:
             fault = f"{path} cannot be read: {error}"
-        return cls(path, is_there, public, None, fault)
+        return cls(path, True, public, None, fault)
 
 
 class UserKeys:
@@ -566,7 +554,15 @@ class UserKeys:
     def __iter__(self) -> Iterator[tuple[str, paramiko.PKey]]:
         """Yields (name for messages, key) of each key to try."""
         place = self._place
-        self._ask_agent()
+        try:
+            self.agent.open()
+            self._held = {key.asbytes(): key for key in self.agent.get_keys()}
+        except HostGone:
+            raise
+        except (AgentSilent, TimeoutError):
+            self.hints.append(f"ssh-agent did not list its keys in {AGENT_S:g} s")
+        except Exception as error:  # a fault of an agent is never more than a hint
+            self.hints.append(f"ssh-agent does not answer ({in_words(error)})")
         files = [file for file in self._files if file.is_there]
         if place.named:
             self.hints += [file.fault for file in self._files if not file.is_there]
@@ -579,17 +575,6 @@ class UserKeys:
         if not place.named:
             yield from self._of_files(files)
 
-    def _ask_agent(self) -> None:
-        try:
-            self.agent.open()
-            self._held = {key.asbytes(): key for key in self.agent.get_keys()}
-        except HostGone:
-            raise
-        except (AgentSilent, TimeoutError):
-            self.hints.append(f"ssh-agent did not list its keys in {AGENT_S:g} s")
-        except Exception as error:  # a fault of an agent is never more than a hint
-            self.hints.append(f"ssh-agent does not answer ({in_words(error)})")
-
     def _of_files(self, files: Sequence[KeyFile]) -> Iterator[tuple[str, paramiko.PKey]]:
         for file in files:
             key = file.key if file.public is None else self._held.get(file.public, file.key)
@@ -598,12 +583,3 @@ class UserKeys:
             elif key.asbytes() not in self._done:
                 self._done.add(key.asbytes())
                 yield str(file.path), key
-
-
-def _public(path: Path) -> bytes | None:
-    """The public key in the file next to a key file."""
-    try:
-        words = path.with_name(path.name + ".pub").read_text(encoding="utf-8").split()
-        return base64.b64decode(words[1], validate=True)
-    except (OSError, ValueError, IndexError):
-        return None

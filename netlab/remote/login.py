@@ -45,6 +45,12 @@ USER_TIMEOUT_MS = 30_000
 """If sent data are not acknowledged for this long, the connection ends (RFC 5482)."""
 KEEPALIVE_S = 5
 """A keep-alive is sent after the connection was idle for this long."""
+_TCP_OPTIONS = {
+    "TCP_KEEPIDLE": KEEPALIVE_S,
+    "TCP_KEEPINTVL": KEEPALIVE_S,
+    "TCP_USER_TIMEOUT": USER_TIMEOUT_MS,
+}
+"""Options of a socket, of which a system may lack some."""
 
 FORBIDDEN = 1
 """SSH_OPEN_ADMINISTRATIVELY_PROHIBITED of RFC 4254."""
@@ -80,7 +86,12 @@ def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chai
             continue
         chain.hold(connection)
         try:
-            _tune(connection)
+            # A request is one small segment: Nagle's algorithm would delay it by 40 ms and more.
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, value in _TCP_OPTIONS.items():
+                if hasattr(socket, name):
+                    connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
             connection.settimeout(max(0.001, share_s))
             connection.connect(address)
         except OSError as error:
@@ -90,27 +101,12 @@ def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chai
                 cause = error
         else:
             return connection
-    raise _not_reached(place, cause or OSError("no address"))
-
-
-def _not_reached(place: Endpoint, error: OSError) -> OSError | HostError:
-    if isinstance(error, ConnectionRefusedError):
-        return error
-    if isinstance(error, TimeoutError):
-        return HostError(f"{place.shown}: {where(place)} did not answer in {CONNECT_S:g} s")
-    return HostError(f"{place.shown}: cannot reach {where(place)}: {in_words(error)}")
-
-
-def _tune(connection: socket.socket) -> None:
-    """Set the options of a socket before it connects."""
-    # A request is one small segment: Nagle's algorithm would delay it by 40 ms and more.
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name in ("TCP_KEEPIDLE", "TCP_KEEPINTVL"):
-        if hasattr(socket, name):
-            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), KEEPALIVE_S)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+    if isinstance(cause, ConnectionRefusedError):
+        raise cause
+    if isinstance(cause, TimeoutError):
+        raise HostError(f"{place.shown}: {where(place)} did not answer in {CONNECT_S:g} s")
+    why = in_words(cause or OSError("no address"))
+    raise HostError(f"{place.shown}: cannot reach {where(place)}: {why}")
 
 
 def _addresses(place: Endpoint) -> list[Address]:
@@ -418,7 +414,11 @@ class _Login:
                     many = ", after too many keys?" if len(key_names) > 1 else ""
                     # The server may restart or the network may fail: the key was not refused.
                     if isinstance(cause, EOFError | OSError):
-                        raise HostError(f"{_ended(place, cause)}{many}") from None
+                        why = f" ({in_words(cause)})" if str(cause) else ""
+                        raise HostError(
+                            f"{place.shown}: {where(place)} ended the connection during the login "
+                            f"as {place.user}{why}{many}"
+                        ) from None
                     hints.append(f"it ended the login ({in_words(cause)}){many}")
                     break
         except BaseException:
@@ -472,13 +472,6 @@ class _Login:
         raise error or AuthenticationException("refused")
 
 
-def _ended(place: Endpoint, cause: Exception) -> str:
-    why = f" ({in_words(cause)})" if str(cause) else ""
-    return (
-        f"{place.shown}: {where(place)} ended the connection during the login as {place.user}{why}"
-    )
-
-
 def _not_signed(place: Endpoint) -> HostError:
     return HostError(
         f"{place.shown}: ssh-agent did not sign the login in {keys.TOUCH_S:g} s; "
@@ -499,10 +492,8 @@ _LISTS = (
 def _nothing_in_common(place: Endpoint, connection: _Connection, error: IncompatiblePeer) -> str:
     for word, theirs, ours in _LISTS:
         if word in str(error):
-            host_algorithms = (
-                ", ".join(getattr(connection, "offered", {}).get(theirs, ())) or "none"
-            )
-            offers = excerpt(host_algorithms, OFFER_CHARACTERS)
+            names = getattr(connection, "offered", {}).get(theirs, ())
+            offers = excerpt(", ".join(names) or "none", OFFER_CHARACTERS)
             own_algorithms = ", ".join(getattr(connection.get_security_options(), ours))
             return (
                 f"{place.shown}: {where(place)} offers no {word} that netlab supports: it has "

@@ -114,12 +114,7 @@ class Program:
 
     def has_ended(self) -> bool:
         """Whether its last record has arrived; does not wait for the record. Raises as ``wait``."""
-        try:
-            self._wait_until(clock.monotonic())
-        except ProbeError as error:
-            if error.word != "no-answer":
-                raise
-        return self.result is not None
+        return self.ends_within(0.0)
 
     def abort(self) -> None:
         """End it at once, without a result."""
@@ -250,8 +245,6 @@ class Leftover:
     """When it was registered, by the host's clock."""
     network_id: int | None = None
     """The network namespace of the agent that registered it."""
-    tried_wall_ns: int | None = None
-    """When its command was last run, by the host's clock; ``None`` if it never was."""
     exit_code: int | None = None
     """Exit code of the last try; ``signal`` and ``killed`` are of the last try, too."""
     signal: int | None = None
@@ -369,7 +362,6 @@ def _leftover(record: Mapping[str, Any]) -> Leftover:
         deadline_s=record["deadline_ns"] / 1e9,
         written_wall_ns=record["written_wall_ns"],
         network_id=record.get("network_id"),
-        tried_wall_ns=record.get("tried_wall_ns"),
         exit_code=record.get("exit_code"),
         signal=record.get("signal"),
         killed=bool(record.get("killed")),

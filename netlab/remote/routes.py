@@ -63,7 +63,16 @@ def lock_host(
     never wait for each other. Two agents with one identity share one lock.
     """
     began_s = clock.monotonic()
-    while (holder := _refused_by(agent, owner)) is not None:
+    while True:
+        try:
+            agent.ask("lock", owner=str(owner))
+            return
+        except HostGone:
+            raise
+        except ProbeError as error:
+            if error.word != "locked":
+                raise HostError(f"{agent.host.name}: cannot be locked: {error}") from None
+            holder = error.detail  # empty if it is not reported
         enough_s = patience(agent, holder) if patience else 0.0
         if clock.monotonic() >= max(give_up_s, began_s + enough_s):
             raise LockedError(
@@ -71,19 +80,6 @@ def lock_host(
                 "wait for that run with --wait TIME"
             )
         clock.sleep(ASK_AGAIN_S)
-
-
-def _refused_by(agent: Agent, owner: LockOwner) -> str | None:
-    """Try to take the lock. Returns ``None`` on success, else the holder ("" if not reported)."""
-    try:
-        agent.ask("lock", owner=str(owner))
-    except HostGone:
-        raise
-    except ProbeError as error:
-        if error.word != "locked":
-            raise HostError(f"{agent.host.name}: cannot be locked: {error}") from None
-        return error.detail
-    return None
 
 
 PACKETS = {"TCP": 3, "UDP": 1}
@@ -175,9 +171,7 @@ def check_counters(
 
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """The device that has ``address``, according to ``addresses`` in the facts; ``None`` if none
-    has it.
-    """
+    """The device that has ``address``, by ``addresses`` in the facts; ``None`` if none has it."""
     for device, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return device

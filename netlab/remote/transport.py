@@ -136,7 +136,14 @@ class LocalProcess:
         )
         self._tail = Tail()
         self._reading = threading.Lock()
-        self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
+        stderr = self._child.stderr
+        assert stderr is not None  # noqa: S101
+
+        def drain_stderr() -> None:
+            while part := stderr.read(4096):
+                self._tail.add(part)
+
+        self._drain = threading.Thread(target=drain_stderr, daemon=True)
         self._drain.start()
 
     def write(self, data: bytes) -> None:
@@ -197,11 +204,6 @@ class LocalProcess:
         if self._child.stdout is not None and self._reading.acquire(timeout=1.0):
             self._child.stdout.close()
             self._reading.release()
-
-    def _drain_stderr(self) -> None:
-        assert self._child.stderr is not None  # noqa: S101
-        while part := self._child.stderr.read(4096):
-            self._tail.add(part)
 
 
 class Connections:

@@ -23,8 +23,7 @@ from netlab.results.arrow.run_parts import is_large
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error, read_inside, write_inside
-from netlab.store.reader import JOURNAL, StoredRun, holder_of, measures_here
-from netlab.store.status import status_of
+from netlab.store.reader import JOURNAL, StoredRun, holder_of, measures_here, status_of
 from netlab.trial.record import Status
 
 LOOKS_S = 0.5

@@ -73,28 +73,29 @@ class Plan:
 
 def plan_of(matrix: Matrix, cells: tuple[Cell, ...]) -> Plan:
     """The plan of a run folder: the cells of a matrix and how often each is measured."""
+    planned = []
+    for cell in cells:
+        fixed, repeats = matrix.until_of(cell) is None, matrix.repeats_of(cell)
+        own = fixed and (matrix.until is not None or repeats != matrix.repeats)
+        planned.append(
+            PlannedCell(
+                key=cell.key,
+                pairing=cell.pairing,
+                test=cell.test,
+                settings=dict(cell.settings),
+                repeats=repeats if own else None,
+            )
+        )
     return Plan(
         title=matrix.title,
         content=matrix.content,
         content_hash=matrix.content_hash,
         matrix_text=matrix.text,
         link=matrix.link,
-        cells=tuple(_planned(matrix, cell) for cell in cells),
+        cells=tuple(planned),
         repeats=matrix.repeats,
         until=matrix.until,
         target=matrix.target,
-    )
-
-
-def _planned(matrix: Matrix, cell: Cell) -> PlannedCell:
-    fixed, repeats = matrix.until_of(cell) is None, matrix.repeats_of(cell)
-    own = fixed and (matrix.until is not None or repeats != matrix.repeats)
-    return PlannedCell(
-        key=cell.key,
-        pairing=cell.pairing,
-        test=cell.test,
-        settings=dict(cell.settings),
-        repeats=repeats if own else None,
     )
 
 
@@ -128,7 +129,11 @@ def to_text(plan: Plan, created_at: str) -> str:
         "target": plan.target and asdict(plan.target),
     }
     header = {name: value for name, value in header.items() if value is not None}
-    cells = [_cell_data(cell) for cell in plan.cells]
+    cells = []
+    for cell in plan.cells:
+        own = {} if cell.repeats is None else {"repeats": cell.repeats}
+        data = {"key": cell.key, "pairing": cell.pairing, "test": cell.test, **own}
+        cells.append({**data, "settings": dict(cell.settings)})
     header["checksum"] = _checksum({**header, "cells": cells}, _canonical(cells))
     # One line per cell, because people read such files and compare them.
     head = json.dumps(header, indent=1, allow_nan=False)
@@ -174,7 +179,10 @@ def from_text(text: str, matrix_text: str, check: SettingsCheck | None = None) -
         known = _ReadCells(end, check, canonical, cells)
         _last_read = known if mark else _last_read
     # The checksum detects only accidents. A file from elsewhere may be wrong despite its checksum.
-    link, until, target = data.get("link"), data.get("until"), data.get("target")
+    link, until, path = data.get("link"), data.get("until"), None
+    if data.get("target"):
+        target = _typed(data, "target", dict)
+        path = LongPath(_positive(target, "rtt_s"), _positive(target, "rate_bit_per_s"))
     plan = Plan(
         title=_typed(data, "title", str),
         content=_typed(data, "content", dict),
@@ -184,7 +192,7 @@ def from_text(text: str, matrix_text: str, check: SettingsCheck | None = None) -
         cells=known.cells,
         repeats=_count(data, "repeats"),
         until=_until(_typed(data, "until", dict)) if until else None,
-        target=_target(_typed(data, "target", dict)) if target else None,
+        target=path,
         source=_typed(data, "source", str) if "source" in data else None,
     )
     trials = sum(map(plan.most_of, plan.cells))
@@ -241,10 +249,6 @@ def _until(data: object) -> StopRule:
     )
 
 
-def _target(data: object) -> LongPath:
-    return LongPath(_positive(data, "rtt_s"), _positive(data, "rate_bit_per_s"))
-
-
 def _link_data(link: Link) -> dict[str, Any]:
     data = {"rate_bit_per_s": link.rate_bit_per_s, "mtu_bytes": link.mtu_bytes, "vlan": link.vlan}
     return data | ({"hops": link.hops} if link.hops else {})
@@ -254,12 +258,6 @@ def _link(data: dict[str, Any]) -> Link:
     hops = _count(data, "hops", 0, 255) if "hops" in data else 0
     rate, mtu = _positive(data, "rate_bit_per_s"), _count(data, "mtu_bytes", 1, 1 << 20)
     return Link(rate, mtu, _typed(data, "vlan", bool), hops)
-
-
-def _cell_data(cell: PlannedCell) -> dict[str, Any]:
-    data = {"key": cell.key, "pairing": cell.pairing, "test": cell.test}
-    own = {} if cell.repeats is None else {"repeats": cell.repeats}
-    return {**data, **own, "settings": dict(cell.settings)}
 
 
 def _checksum(data: Mapping[str, Any], cells: str | None = None) -> str:
@@ -308,7 +306,8 @@ def differences(folder_value: object, new_value: object, path: str = "") -> Iter
     elif (
         isinstance(folder_value, list)
         and isinstance(new_value, list)
-        and _nested(folder_value, new_value)
+        # Lists of plain values are shown as a whole.
+        and any(isinstance(item, dict | list) for item in (*folder_value, *new_value))
     ):
         for index in range(max(len(folder_value), len(new_value))):
             old, new = (
@@ -318,11 +317,6 @@ def differences(folder_value: object, new_value: object, path: str = "") -> Iter
     elif folder_value != new_value or isinstance(folder_value, bool) != isinstance(new_value, bool):
         place = path or "the content"
         yield f"{place}: {_show(folder_value)} in the folder, {_show(new_value)} now"
-
-
-def _nested(folder_list: list[object], new_list: list[object]) -> bool:
-    """Whether to compare the items one by one: lists of plain values are shown as a whole."""
-    return any(isinstance(item, dict | list) for item in (*folder_list, *new_list))
 
 
 def _show(value: object) -> str:

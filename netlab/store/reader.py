@@ -1,28 +1,29 @@
-"""Reads a run folder: all intact records and notes, a list of the damage, and whose run it is.
+"""Reads a run folder: all intact records and notes, the damage, whose run it is, and its status.
 
-The records of a run with segments are read one by one from the journal, or all of them at once. A
-session is one execution of netlab that measures; a run that is resumed has several sessions.
+The records of a run with segments are read one by one from the journal, or all of them at once.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, overload
 
 from netlab.errors import StoreError, UsageError
-from netlab.experiment.matrix import CellProgress, progress_of
+from netlab.experiment.matrix import CellProgress, StealRule, StopRule, outline, progress_of
 from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, as_it_is, scan_journal
 from netlab.store.journal_reading import IN_VAIN, Gathered, JournalReading, holder
 from netlab.store.plan import Plan, PlannedCell, from_text, stated_facts_of
 from netlab.store.segments import SegmentChain, chain_of, index_of
-from netlab.trial.record import Record
+from netlab.trial.record import Record, Status
+from netlab.units import format_share, many
 
 __all__ = [
     "HEADER",
@@ -30,10 +31,12 @@ __all__ = [
     "JOURNAL",
     "LOCK",
     "MATRIX",
+    "Active",
     "Gathered",
     "Keep",
     "Note",
     "RunCheck",
+    "RunStatus",
     "StoredRun",
     "TrialKey",
     "gather",
@@ -43,8 +46,8 @@ __all__ = [
     "read",
     "read_cells",
     "read_plan",
+    "status_of",
 ]
-
 
 MOST_SINGLE = 1000
 """After so many single records all of them are read: that takes less time than many positions."""
@@ -182,7 +185,14 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = as_it_is) -> St
     records: Sequence[Record] = tuple(gathered.records)
     latest: Mapping[TrialKey, Record] = MappingProxyType(gathered.latest)
     if gathered.index is not None:
-        whole = WholeRun(gathered, partial(_gather_lines, path / JOURNAL, plan, check, keep))
+
+        def read_all() -> Gathered:
+            reading = JournalReading(path / JOURNAL, plan, check, keep)
+            with without_collector():
+                reading.take_lines(scan_journal(path / JOURNAL))
+            return reading.gathered
+
+        whole = WholeRun(gathered, read_all)
         records, latest = AllRecords(whole), LatestOfAll(whole)
     return StoredRun(
         path=path,
@@ -229,7 +239,13 @@ def read_cells(path: Path, keys: Collection[str], check: RunCheck | None = None)
 
 def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
     """The plan of a run folder, and when the folder was made; ``check`` and errors as ``read``."""
-    _refuse_no_run(path)
+    try:
+        os.lstat(path / HEADER)
+    except (FileNotFoundError, NotADirectoryError):
+        reason = f"it has no {HEADER}" if os.path.lexists(path) else "there is no such folder"
+        raise UsageError(f"{path}: not a run folder: {reason}") from None
+    except OSError as error:
+        raise disk_error(error, path, "read the folder") from None
     matrix = path / MATRIX
     matrix_text = ""
     if os.path.lexists(matrix):
@@ -243,16 +259,6 @@ def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
     return plan, created_at
-
-
-def _refuse_no_run(path: Path) -> None:
-    try:
-        os.lstat(path / HEADER)
-    except (FileNotFoundError, NotADirectoryError):
-        reason = f"it has no {HEADER}" if os.path.lexists(path) else "there is no such folder"
-        raise UsageError(f"{path}: not a run folder: {reason}") from None
-    except OSError as error:
-        raise disk_error(error, path, "read the folder") from None
 
 
 def gather(
@@ -275,14 +281,6 @@ def gather(
     gathered.damage += chain.remarks
     gathered.damage.sort(key=lambda place: place.line)
     return gathered
-
-
-def _gather_lines(journal: Path, plan: Plan, check: RunCheck | None, keep: Keep) -> Gathered:
-    """Gather all lines of a journal, whether or not it has segments."""
-    reading = JournalReading(journal, plan, check, keep)
-    with without_collector():
-        reading.take_lines(scan_journal(journal))
-    return reading.gathered
 
 
 def progress_in(plan: Plan, cell: PlannedCell, latest: Mapping[TrialKey, Record]) -> CellProgress:
@@ -317,10 +315,180 @@ def measures_here(stored: StoredRun) -> bool | None:
     if not descriptions or not isinstance(descriptions[-1], Mapping):
         return None
     own_id = machine_id()
-    return any(_is_here(host, own_id) for host in descriptions[-1].values())
+    hosts = [host for host in descriptions[-1].values() if isinstance(host, Mapping)]
+    return any(
+        host.get("local") is True or (own_id is not None and host.get("machine_id") == own_id)
+        for host in hosts
+    )
 
 
-def _is_here(host: Any, own_id: str | None) -> bool:
-    if not isinstance(host, Mapping):
-        return False
-    return host.get("local") is True or (own_id is not None and host.get("machine_id") == own_id)
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """A trial that was begun and has no record yet."""
+
+    cell: str
+    trial: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """The progress of a run. Counts are trials; ``total`` = ``done`` + ``remaining``."""
+
+    folder: Path
+    title: str
+    total: int
+    ok: int
+    impossible: int
+    failed: int
+    pending: int
+    """Number of pending trials, including those that are not measured yet."""
+    undecided: int
+    """Number of cells whose means are not precise yet. They may need more trials than ``total``
+    counts."""
+    not_tight: tuple[str, ...]
+    """Keys of the cells that had all their trials and still are not precise enough."""
+    until: StopRule | None
+    """The rule that ends a cell's trials when its mean is precise; ``None`` without such a rule."""
+    quiet: StealRule | None
+    """The rule by which the last session repeated disturbed trials (a hypervisor stole CPU time
+    from a host); ``None`` if the session had no such rule."""
+    disturbed: int
+    """Number of trials whose valid record was disturbed."""
+    disturbed_again: int
+    """Number of disturbed trials that a resumed run repeats."""
+    writer: str | None
+    """A description of the process that writes to the folder; ``None`` if there is none."""
+    active: tuple[Active, ...]
+    """The trials being measured; empty without a writer."""
+    last: Record | None
+    damage: tuple[Damage, ...]
+
+    @property
+    def done(self) -> int:
+        """Trials that a resumed run does not repeat."""
+        return self.ok + self.impossible
+
+    @property
+    def remaining(self) -> int:
+        """Trials that a resumed run measures: failed, pending, not measured yet."""
+        return self.total - self.done
+
+    def as_dict(self) -> dict[str, Any]:
+        """The status as plain data."""
+        last = self.last and {
+            "cell": self.last.cell,
+            "trial": self.last.trial,
+            "attempt": self.last.attempt,
+            "status": str(self.last.status),
+            "reason": self.last.reason,
+            "started_at": self.last.started_at,
+        }
+        return {
+            "folder": str(self.folder),
+            "title": self.title,
+            "total": self.total,
+            "done": self.done,
+            "remaining": self.remaining,
+            "ok": self.ok,
+            "impossible": self.impossible,
+            "failed": self.failed,
+            "pending": self.pending,
+            "undecided": self.undecided,
+            "not_tight": list(self.not_tight),
+            "disturbed": self.disturbed,
+            "disturbed_again": self.disturbed_again,
+            "running": self.writer is not None,
+            "writer": self.writer,
+            "active": [asdict(active) for active in self.active],
+            "last": last,
+            "damage": [{"line": place.line, "message": place.message} for place in self.damage],
+        }
+
+    def as_json(self) -> str:
+        """``as_dict`` as one JSON document."""
+        return json.dumps(self.as_dict(), indent=1)
+
+    def as_text(self) -> str:
+        """A few lines for people."""
+        lines = [
+            f"{self.folder}: {self.title}",
+            f"{self.done} of {many(self.total, 'trial')} done: {self.ok} ok, {self.impossible} "
+            f"impossible; {self.remaining} left: {self.failed} failed, {self.pending} pending",
+            f"running: {self.writer}" if self.writer else "not running",
+        ]
+        lines += [
+            f"measuring {active.cell}, trial {active.trial}, since {active.started_at}"
+            for active in self.active
+        ]
+        if self.undecided and self.until is not None:
+            cells = "1 cell is" if self.undecided == 1 else f"{self.undecided} cells are"
+            lines.append(
+                f"{cells} measured until within ± {format_share(self.until.within)}, "
+                f"up to {self.until.at_most} trials each"
+            )
+        if self.not_tight and self.until is not None:
+            keys = self.not_tight
+            cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
+            lines.append(
+                f"{cells} not within ± {format_share(self.until.within)} after "
+                f"{self.until.at_most} trials: look for the cause of the scatter, more trials do "
+                "not remove it"
+            )
+            lines += [f"  {key}" for key in keys[:_SHOWN]]
+            if len(keys) > _SHOWN:
+                lines.append(f"  and {len(keys) - _SHOWN} more")
+        if self.disturbed and self.quiet is not None:
+            again = f"{self.disturbed_again} to be repeated"
+            lines.append(f"{self.quiet.disturbed(self.disturbed)}: {again}")
+        if self.last is not None:
+            reason = f" ({self.last.reason})" if self.last.reason else ""
+            lines.append(f"last record: {self.last.cell}: {self.last.status}{reason}")
+        lines += [f"journal, {place}" for place in self.damage[:_SHOWN]]
+        if len(self.damage) > _SHOWN:
+            lines.append(f"and {many(len(self.damage) - _SHOWN, 'more damaged place')}")
+        return "\n".join(lines)
+
+
+def status_of(path: Path, check: RunCheck | None = None) -> RunStatus:
+    """The status of the run in ``path``; ``check`` and errors as ``read``."""
+    writer = holder_of(path)
+    plan, _ = read_plan(path, check)
+    gathered = gather(path, plan, check, outline)
+    courses = {cell.key: progress_in(plan, cell, gathered.latest) for cell in plan.cells}
+    counts = gathered.counts({key: course.trials for key, course in courses.items()})
+    # The last session's rule for disturbed trials; it may have none that can be read.
+    quiet = None
+    rules = [note.data.get("quiet") for note in gathered.notes if note.kind == SESSION]
+    match rules[-1] if rules else None:
+        case {"steal": float(steal), "tries": int(tries)}:
+            quiet = StealRule(steal=steal, tries=tries)
+    suspects = () if quiet is None else gathered.doubtful(quiet.steal)
+    records = (gathered.latest[trial] for trial in suspects)
+    disturbed = [record for record in records if quiet is not None and quiet.is_disturbed(record)]
+    # A line that a writer has not finished is not damaged.
+    damage = tuple(place for place in gathered.damage if not (place.torn and writer))
+    return RunStatus(
+        folder=path,
+        title=plan.title,
+        total=counts.total(),
+        ok=counts[Status.OK],
+        impossible=counts[Status.IMPOSSIBLE],
+        failed=counts[Status.FAILED],
+        pending=counts[Status.PENDING],
+        undecided=sum(not progress.ended for progress in courses.values()),
+        not_tight=tuple(key for key, progress in courses.items() if progress.precise is False),
+        until=plan.until,
+        quiet=quiet,
+        disturbed=len(disturbed),
+        disturbed_again=sum(quiet is not None and quiet.asks_again(r) for r in disturbed),
+        writer=writer,
+        active=tuple(
+            Active(cell, trial, at) for (cell, trial), at in gathered.unfinished.items() if writer
+        ),
+        last=gathered.last,
+        damage=damage,
+    )

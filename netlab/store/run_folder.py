@@ -1,16 +1,14 @@
 """A run folder that is open for writing, to create it or to resume its run; one writer at a time.
 
-A run folder holds ``run.json`` (the plan), ``matrix.yaml`` (the matrix as its author wrote it),
+It holds ``run.json`` (the plan), ``matrix.yaml`` (the matrix as its author wrote it),
 ``journal.jsonl`` (records and notes, see journal.py) and ``lock``. Reports are written there too.
-A cell is one combination of two hosts, test and settings. A trial is one repetition of a cell, and
-a record holds the result of one trial.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -112,9 +110,16 @@ class RunFolder:
         journal = None
         try:
             created = not is_run_folder(path)
-            if created:
-                _refuse_headless(path)
-            else:
+            if created and exists(path / JOURNAL):
+                # Records without a header: a new run would hide them.
+                lines, _ = read_journal(path / JOURNAL)
+                count = sum(line.data.get("kind") == "record" for line in lines)
+                if count:
+                    raise StoreError(
+                        f"{path}: {HEADER} is missing, and {JOURNAL} has {count} records; "
+                        f"restore {HEADER} from a copy or choose another folder"
+                    )
+            if not created:
                 _refuse_another(path, read_plan(path, check)[0], plan)
             journal = Journal.open(path / JOURNAL)
             if created:
@@ -302,24 +307,20 @@ def _check_folder(path: Path, neighbours: frozenset[str]) -> None:
         )
 
 
-def _refuse_headless(path: Path) -> None:
-    """Raise StoreError for a journal with records but no header: a new run would hide them."""
-    if exists(path / JOURNAL):
-        lines, _ = read_journal(path / JOURNAL)
-        count = sum(line.data.get("kind") == "record" for line in lines)
-        if count:
-            raise StoreError(
-                f"{path}: {HEADER} is missing, and {JOURNAL} has {count} records; "
-                f"restore {HEADER} from a copy or choose another folder"
-            )
-
-
 def _refuse_another(path: Path, folder_plan: Plan, new_plan: Plan) -> None:
     sentences = plan_differences(folder_plan, new_plan)
     if not sentences:
         return
     if folder_plan.source is not None or new_plan.source is not None:
-        contents = _contents(folder_plan, new_plan, sentences)
+        if folder_plan.source is None:
+            contents = "holds a measured run, not an import"
+        elif new_plan.source is None:
+            contents = f"holds an import of {folder_plan.source}, not a measured run"
+        else:
+            # A checksum of a table is replaced by words, because it means nothing to a reader.
+            readable = ["another table" if "sha256" in text else text for text in sentences]
+            words = "; ".join(readable[:_SHOWN_DIFFERENCES])
+            contents = f"holds another import, of {folder_plan.source}: {words}"
         raise UsageError(f"{path} {contents}; choose another folder with --into")
     more = len(sentences) - _SHOWN_DIFFERENCES
     excerpt = [*sentences[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
@@ -327,17 +328,4 @@ def _refuse_another(path: Path, folder_plan: Plan, new_plan: Plan) -> None:
         f"{path} holds a run of another matrix: {'; '.join(excerpt)}. "
         f"Choose another folder with --into, or continue the run that is there: "
         f"`netlab resume {path}`"
-    )
-
-
-def _contents(folder_plan: Plan, new_plan: Plan, differences: Sequence[str]) -> str:
-    """A phrase about the contents of a folder that has another plan, if either is an import."""
-    if folder_plan.source is None:
-        return "holds a measured run, not an import"
-    if new_plan.source is None:
-        return f"holds an import of {folder_plan.source}, not a measured run"
-    # A checksum of a table is replaced by words, because it means nothing to a reader.
-    readable = ["another table" if "sha256" in text else text for text in differences]
-    return (
-        f"holds another import, of {folder_plan.source}: {'; '.join(readable[:_SHOWN_DIFFERENCES])}"
     )

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from folders import PROBES
 
-from netlab.build import binaries, compiling
-from netlab.build.binaries import local_probe, probe_for
-from netlab.build.compiling import Sources, local_target, target_of
+from netlab.build import binaries
+from netlab.build.binaries import Sources, local_probe, local_target, probe_for, target_of
 from netlab.errors import NetlabError, UsageError
 
 MAKEFILE = """\
@@ -33,7 +32,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "Makefile").write_text(MAKEFILE)
     (folder / "src" / "netprobe.c").write_text("int main;\n")
     monkeypatch.setattr(binaries, "CHECKOUT", folder)
-    monkeypatch.setattr(compiling, "BUILD_S", None)  # a wait with an end would look again and again
+    monkeypatch.setattr(binaries, "BUILD_S", None)  # a wait with an end would look again and again
     return folder
 
 
@@ -124,14 +123,14 @@ def no_zig(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(compiling, "version_of", missing)
+    monkeypatch.setattr(binaries, "version_of", missing)
 
 
 @pytest.fixture
 def zig(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Sources whose Makefile copies them instead of calling a compiler."""
-    monkeypatch.setattr(compiling, "version_of", lambda _name: "0.1")
-    monkeypatch.setattr(compiling, "MINGW", "no-such-compiler")
+    monkeypatch.setattr(binaries, "version_of", lambda _name: "0.1")
+    monkeypatch.setattr(binaries, "MINGW", "no-such-compiler")
     (sources / "Makefile").write_text(
         "cross-%:\n\t@echo made >> count; mkdir -p $(BUILD)/cross/$*; "
         "cp src/netprobe.c $(BUILD)/cross/$*/netprobe$(if $(filter windows-%,$*),.exe)\n"
@@ -162,7 +161,7 @@ def test_another_version_of_the_compiler_builds_the_probe_again(
     zig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = probe_for("F", "x86_64")
-    monkeypatch.setattr(compiling, "version_of", lambda _name: "0.2")
+    monkeypatch.setattr(binaries, "version_of", lambda _name: "0.2")
     assert probe_for("F", "x86_64") != first
     assert builds(zig) == 2
 
@@ -211,7 +210,7 @@ def test_without_zig_mingw_builds_identical_windows_probes_in_two_different_fold
         shutil.copytree(binaries.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
         (copy.parent / "netlab").mkdir()
         shutil.copy(binaries.PACKAGE / "version.py", copy.parent / "netlab")
-        probes.append(compiling.build(Sources.of_checkout(copy), target_of("W", "x86_64")))
+        probes.append(binaries.build(Sources.of_checkout(copy), target_of("W", "x86_64")))
     exes = [probe.path.read_bytes() for probe in probes]
     assert exes[0] == exes[1]
     assert exes[0].startswith(b"MZ")
@@ -231,8 +230,8 @@ def test_the_same_source_builds_the_same_probe_in_each_folder(name: str, tmp_pat
     shutil.copytree(binaries.CHECKOUT, copy, ignore=shutil.ignore_patterns("build"))
     (tmp_path / "netlab").mkdir()
     shutil.copy(binaries.PACKAGE / "version.py", tmp_path / "netlab")
-    first = compiling.build(binaries.sources(), target).path.read_bytes()
-    again = compiling.build(Sources.of_checkout(copy), target)
+    first = binaries.build(binaries.sources(), target).path.read_bytes()
+    again = binaries.build(Sources.of_checkout(copy), target)
     assert again.seconds is not None
     assert again.path.read_bytes() == first
     assert str(tmp_path).encode() not in first

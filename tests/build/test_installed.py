@@ -11,7 +11,7 @@ from folders import MATRICES, PROBES, ROOT
 from installs import FIGURE, around, done, install
 from readme import commands
 
-from netlab.build.compiling import sources_of
+from netlab.build.binaries import sources_of
 from netlab.build.into_package import LAID
 
 pytestmark = [pytest.mark.lab, pytest.mark.needs("cc")]

@@ -14,7 +14,7 @@ from folders import PROBES, ROOT
 from installs import done, install
 
 from netlab.build import binaries
-from netlab.build.compiling import TARGETS, Sources
+from netlab.build.binaries import TARGETS, Sources
 
 NEEDED = ("netlab", "matrices", "Makefile", "pyproject.toml", "README.md", "LICENSE", ".ci", "docs")
 

@@ -13,8 +13,8 @@ from made_runs import made_plan, made_record, ticking
 
 from netlab.errors import UsageError
 from netlab.experiment.matrix import StopRule, outline
+from netlab.store.reader import status_of
 from netlab.store.run_folder import RunFolder
-from netlab.store.status import status_of
 from netlab.trial.record import Status
 
 FIXTURE = FIXTURES / "run-v1"

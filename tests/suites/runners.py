@@ -20,8 +20,8 @@ from folders import PROBES
 from needs import require
 from netprobe_agents import PATIENCE_S, Agent
 
-from netlab.build import binaries, compiling
-from netlab.build.compiling import Sources
+from netlab.build import binaries
+from netlab.build.binaries import Sources
 
 SOURCES = Sources.of_checkout(PROBES)
 WINE = next(
@@ -54,13 +54,13 @@ def make(*words: str) -> str:
 def built(target: str) -> Path:
     """The probe for a target, as a release carries it."""
     require("zig")
-    return compiling.build(SOURCES, binaries.targets_named([target])[0]).path
+    return binaries.build(SOURCES, binaries.targets_named([target])[0]).path
 
 
 def contract(target: str) -> Path:
     """The contract's test for a target, built as its probe is."""
     require("zig")
-    return compiling.build_contract(SOURCES, binaries.targets_named([target])[0]).path
+    return binaries.build_contract(SOURCES, binaries.targets_named([target])[0]).path
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,9 @@ def make_runner(request: pytest.FixtureRequest, name: str, folder: Path) -> Runn
     if name == "mingw":
         require("mingw")
         (target,) = binaries.targets_named(["windows-x86_64"])
-        mingw = compiling.compilers_for(target)[-1]
-        tests = compiling.build_contract(SOURCES, target, mingw).path
-        binary = compiling.build(SOURCES, target, compiler=mingw).path
+        mingw = binaries.compilers_for(target)[-1]
+        tests = binaries.build_contract(SOURCES, target, mingw).path
+        binary = binaries.build(SOURCES, target, compiler=mingw).path
     else:
         tests, binary = contract("windows-x86_64"), built("windows-x86_64")
     start: tuple[str, ...] = request.getfixturevalue("wine")

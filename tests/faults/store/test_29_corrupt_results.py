@@ -26,7 +26,7 @@ from netlab.results.export import export
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import decode, encode_line
 from netlab.store.plan import _checksum
-from netlab.store.status import status_of
+from netlab.store.reader import status_of
 
 __all__ = ["commands"]
 

@@ -15,8 +15,8 @@ from needs import require
 from netprobe_agents import PATIENCE_S
 from runners import SOURCES, Runner, make
 
-from netlab.build import compiling
-from netlab.build.compiling import TARGETS, Target
+from netlab.build import binaries
+from netlab.build.binaries import TARGETS, Target
 
 
 def system_of(binary: Path) -> str:
@@ -41,8 +41,8 @@ def system_of(binary: Path) -> str:
 def test_the_probe_links_for_each_target_without_a_warning(target: Target) -> None:
     require("zig")
     for build in (
-        compiling.build_contract(SOURCES, target),
-        compiling.build(SOURCES, target),
+        binaries.build_contract(SOURCES, target),
+        binaries.build(SOURCES, target),
     ):
         assert system_of(build.path) == target.name
         assert "warning" not in build.said

@@ -31,7 +31,7 @@ from netlab.report.text.findings import findings_json
 from netlab.results.arrow import run_parts as large_runs
 from netlab.results.arrow.segment_writer import compact
 from netlab.store.journal_reading import WriterLock
-from netlab.store.status import status_of
+from netlab.store.reader import status_of
 
 pytestmark = pytest.mark.needs("pyarrow")
 

@@ -16,9 +16,8 @@ from netlab.results.arrow.segment_writer import compact
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import encode_line
-from netlab.store.reader import StoredRun
+from netlab.store.reader import StoredRun, status_of
 from netlab.store.run_folder import RunFolder
-from netlab.store.status import status_of
 from netlab.trial.record import Status
 
 pytestmark = pytest.mark.needs("pyarrow")
