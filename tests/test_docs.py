@@ -13,7 +13,7 @@ import pytest
 from folders import ROOT
 
 from netlab.errors import HostError, IncompleteRun, LockedError, NetlabError, UsageError
-from netlab.findings.kinds.catalogue import Kind
+from netlab.findings.catalogue import Kind
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,9 @@ from benchmarks.cost.windows_life import ends, goes_on_after_its_lab_was_taken_d
 from benchmarks.stage import LAB_REPORT, Verdict, a_lab, finish, netlab, run_words, table
 from netlab import load
 from netlab.findings.analysis import Analysis
-from netlab.findings.evidence import samples
+from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Kind
-from netlab.findings.sample import StreamSample
-from netlab.findings.streams.limits import limit_of
+from netlab.findings.stream_limits import limit_of
 from netlab.lab import LabState
 
 RATE_BIT_PER_S = 100e6
@@ -173,7 +172,7 @@ def rates(pairing: str, size: int, below: Sequence[StreamSample]) -> str:
     if not cells:
         return f"{name}: at the ceiling"
     calls = statistics.median(sample.calls_per_s or 0.0 for sample in cells)
-    half_ns = statistics.median(sample.call_percentile_ns(0.5) or 0 for sample in cells)
+    half_ns = statistics.median(sample.send_call_median_ns or 0 for sample in cells)
     return f"{name}: {len(cells)} cells, {calls:,.0f} calls a second, {half_ns / 1e3:.1f} µs each"
 
 

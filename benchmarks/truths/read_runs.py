@@ -10,8 +10,7 @@ from benchmarks.truths.draw import wanted_from_json
 from benchmarks.truths.one_run import MOST_STOLEN, TRUTH
 from benchmarks.truths.score import Said, Truth
 from netlab.findings.analysis import load
-from netlab.findings.finding import Finding, Kind
-from netlab.findings.importance import leading_kinds
+from netlab.findings.finding import Finding, Kind, leading_kinds
 from netlab.report.text.findings import RunIndex, sentence
 
 RATE = "_bit_per_s"

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from netlab.findings.kinds.catalogue import Kind
+from netlab.findings.catalogue import Kind
 
 PAGE = Path(__file__).resolve().parent.parent / "findings.md"
 PRODUCED = runpy.run_path(str(Path(__file__).resolve().parent / "findings_produced.py"))

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from netlab.findings.analysis import load
-from netlab.findings.kinds.catalogue import Kind
+from netlab.findings.catalogue import Kind
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PRODUCED = Path(__file__).resolve().parent / "findings_produced.json"

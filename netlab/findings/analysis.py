@@ -1,7 +1,4 @@
-"""A run with its findings, and with the limits (bottlenecks) of its streams.
-
-A rule is a function that computes findings.
-"""
+"""A run with its findings, and with the limits (bottlenecks) of its streams."""
 
 from __future__ import annotations
 
@@ -16,15 +13,14 @@ from typing import Any
 from netlab.ethernet import Link
 from netlab.experiment.matrix import LongPath
 from netlab.experiment.variants import changed_facts
-from netlab.findings.evidence import samples
+from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.kinds.kind import FindingRule
+from netlab.findings.kind import FindingRule
+from netlab.findings.limits_by_trials import limits
+from netlab.findings.link_limits import OF_LINKS
 from netlab.findings.mesh import slow_in_mesh
-from netlab.findings.sample import StreamSample
 from netlab.findings.series import Series, series_of
-from netlab.findings.streams.by_trials import limits
-from netlab.findings.streams.link_limits import OF_LINKS
-from netlab.findings.trial_words import cells_mostly
+from netlab.findings.stream_limits import cells_mostly
 from netlab.results.run import Run, read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.plan import StatedFacts, stated_facts_of
@@ -77,7 +73,7 @@ def load_cells(path: Path, keys: Collection[str]) -> Analysis:
 
 def findings(run: Analysis) -> tuple[Finding, ...]:
     """All findings about a run: warnings first, otherwise in the order of the table of kinds
-    (kinds/catalogue.py).
+    (catalogue.py).
     """
     evidence = RunEvidence(run)
     computed = [

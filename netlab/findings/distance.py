@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from netlab.ethernet import Link, mss_of
 from netlab.experiment.matrix import LongPath
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.sample import StreamSample
-from netlab.findings.streams.path_limits import placed
-from netlab.findings.trial_words import trials_of
+from netlab.findings.stream_limits import trials_of
+from netlab.findings.stream_rules import placed
 from netlab.messages import Message, _, joined
 from netlab.trial.record import PREFIXES, Record, as_whole
 from netlab.units import format_bytes, format_rate

@@ -1,7 +1,6 @@
 """Findings: typed statements about a run, each with its evidence.
 
-kinds/catalogue.py lists all kinds of findings. Findings are computed from records only, and printed
-elsewhere. If the evidence is missing, there is no finding.
+catalogue.py lists their kinds. They are computed from records only; without evidence there is none.
 """
 
 from __future__ import annotations
@@ -9,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from netlab.findings.kinds.catalogue import Kind
-from netlab.findings.kinds.kind import Severity
-from netlab.messages import Message
+from netlab.findings.catalogue import Kind
+from netlab.findings.kind import Severity
+from netlab.messages import Message, counted
 from netlab.trial.record import Value
 
 __all__ = ["Conditions", "Finding", "Group", "Kind", "conditions_of", "finding"]
-
 
 Conditions = tuple[tuple[str, str | int | float | bool | None], ...]
 """Settings with their values; a list is text, so that conditions can be a key."""
@@ -99,3 +97,42 @@ def finding(
     return Finding(
         kind=kind, group=group, cells=cells, evidence=figures, words=words or {}, trials=trials
     )
+
+
+def in_trials(count: int, number: int) -> dict[str, str]:
+    """The word ``in_trials`` of a finding: a text such as "in 2 of 5 trials". Empty if there is
+    only one trial.
+    """
+    if number < 2:
+        return {}
+    return {
+        "in_trials": counted(
+            "in {those} of {number} trial", "in {those} of {number} trials", number, those=count
+        )
+    }
+
+
+def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+    """The kinds of findings that a report may state first, the smallest ``Kind.rank`` first.
+
+    The kinds of warnings about limits of streams stand together, at the smallest rank of any of
+    them. Among themselves they are ordered by cost, the highest first. The cost of a finding is the
+    median share of the wire ceiling (the highest payload rate of the link) that the limit cost,
+    times the number of trials that show the limit. The cost of a kind is the sum over its findings.
+    """
+    costs: dict[Kind, float] = {}
+    for finding in findings:
+        if finding.kind.leads:
+            cost = finding.evidence.get("costs_share", 0.0) * max(1, len(finding.trials))
+            costs[finding.kind] = costs.get(finding.kind, 0.0) + cost
+    first = min((kind.rank for kind in costs if _is_limit(kind)), default=0)
+    return tuple(
+        sorted(
+            costs,
+            key=lambda kind: (first, -costs[kind]) if _is_limit(kind) else (kind.rank, 0.0),
+        )
+    )
+
+
+def _is_limit(kind: Kind) -> bool:
+    return kind.limit is not None and kind.severity == "warning"

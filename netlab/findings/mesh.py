@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, named
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Conditions, Finding, Group, Kind, conditions_of, finding
-from netlab.findings.sample import StreamSample
-from netlab.findings.streams.limits import FILLED, FILLED_BOTH_WAYS
-from netlab.findings.trial_words import trials_of
+from netlab.findings.stream_limits import FILLED, FILLED_BOTH_WAYS, trials_of
 from netlab.messages import joined
 from netlab.stats import median
 from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay, host_effects, judge_mesh

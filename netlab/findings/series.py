@@ -1,9 +1,4 @@
-"""Series: cells that differ only in their socket buffer, with their results. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings; a trial is one
-execution of a cell. A flow is one direction of data in a test that sends both ways. The wire
-ceiling is the highest payload rate that the link's framing allows.
-"""
+"""Series: cells that differ only in their socket buffer, with their results."""
 
 from __future__ import annotations
 
@@ -14,8 +9,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
-from netlab.findings.evidence import ceiling_of
 from netlab.findings.finding import Group, conditions_of
+from netlab.findings.rates import ceiling_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import FLOWS, Record, Status, Value, as_number
 

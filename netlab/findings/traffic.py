@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from netlab.ethernet import (
@@ -23,9 +22,6 @@ from netlab.ethernet import (
     ip_version_of,
     packet_wire_bytes,
 )
-from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.sample import LINK_FULL, OtherTraffic, StreamSample
-from netlab.findings.trial_words import in_trials
 from netlab.messages import Message, _
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import FLOWS, Record, Status, as_number, as_whole, server_sends
@@ -36,6 +32,25 @@ _WAYS = {False: _("sending"), True: _("receiving")}
 def way(*, receiving: bool) -> Message:
     """``sending`` or ``receiving``."""
     return _WAYS[receiving]
+
+
+LINK_FULL = 0.98
+"""A link is full if all traffic in one direction of an interface is at least this share of the
+link's rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherTraffic:
+    """Traffic other than the test's own, in one direction of an interface of one of the hosts."""
+
+    host: str
+    receiving: bool
+    bit_per_s: float
+    """The rate in the bytes that the interface counts, from the Ethernet header to the end of the
+    packet."""
+    filled_share: float
+    """Share of the link that all traffic fills on the wire, including the test's own. The test's
+    own traffic is known only within bounds, so this share may exceed 1."""
 
 
 MOST_OPTIONS_BYTES = 40
@@ -514,48 +529,3 @@ def _wire_bytes(own: OwnBytes, link: Link) -> float:
         return 0.0
     ip_bytes = (own.payload + own.header) / own.frames - 14
     return own.frames * packet_wire_bytes(max(1, round(ip_bytes)), vlan=link.vlan)
-
-
-def filled_by_others(
-    samples: Iterable[StreamSample],
-) -> Mapping[tuple[str, int, str], OtherTraffic]:
-    """(cell, trial, flow) → the other traffic that filled the rest of the link. A cell is one
-    combination of settings, a flow one direction of data.
-    """
-    traffic_by_stream = {
-        (sample.cell, sample.trial, sample.flow): sample.filled_by_others for sample in samples
-    }
-    return {key: traffic for key, traffic in traffic_by_stream.items() if traffic is not None}
-
-
-def partial_traffic(
-    samples: Iterable[StreamSample], limited: Iterable[Finding]
-) -> Iterator[Finding]:
-    """One finding per host and direction: the number of affected trials, and the median rate.
-
-    Cells in which other traffic is the bottleneck, according to ``limited``, are left out.
-    """
-    filled_cells = {
-        cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells
-    }
-    of_host: dict[str, set[tuple[str, int]]] = {}
-    rates: dict[tuple[str, bool], dict[tuple[str, int], float]] = {}
-    for sample in samples:
-        trial = sample.cell, sample.trial
-        for end in sample.ends:
-            of_host.setdefault(end.host, set()).add(trial)
-        if sample.cell in filled_cells or sample.filled_by_others is not None:
-            continue
-        for traffic in sample.others:
-            rates.setdefault((traffic.host, traffic.receiving), {})[trial] = traffic.bit_per_s
-    for (host, receiving), trials in rates.items():
-        number = len(of_host.get(host, ()))
-        words = {"way": way(receiving=receiving), **in_trials(len(trials), number)}
-        yield finding(
-            Kind.OTHER_TRAFFIC_BESIDE,
-            Group(host=host),
-            tuple(dict.fromkeys(cell for cell, _trial in trials)),
-            {"other_bit_per_s": median(trials.values()), "trials": len(trials)},
-            words,
-            tuple(trials),
-        )

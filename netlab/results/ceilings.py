@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netlab.ethernet import (
     IpVersion,
     Link,
+    Protocol,
     above_tolerance,
     ceiling_bit_per_s,
     has_timestamps,
@@ -15,7 +16,7 @@ from netlab.ethernet import (
     mss_of,
 )
 from netlab.results.layout import Bin, TableColumn
-from netlab.trial.record import FlowValues, Record
+from netlab.trial.record import FlowValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,53 +44,64 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
     protocol cannot carry such a message. If neither the record nor the MSS shows whether TCP
     timestamps were used, the ceiling is a range: from TCP with timestamps to TCP without them.
     """
-    bins_of_column = tuple(bins)
     trials = [
-        (record, table_bin.flow) for table_bin in bins_of_column for record in table_bin.records
+        (record, record.flow(table_bin.flow)) for table_bin in bins for record in table_bin.records
     ]
     if link is None or not trials or any(record.same_host for record, _ in trials):
         return None
-    with_options = [
-        (record, flow) for record, flow in trials if record.flow(flow).tcp_timestamps is not None
-    ]
+    with_options = [(record, flow) for record, flow in trials if flow.tcp_timestamps is not None]
+    protocol: Protocol = "UDP" if column.protocol == "UDP" else "TCP"
     ceilings = [
         ceiling
-        for record, flow in (with_options or trials)
-        for ceiling in _ceilings(column, record, record.flow(flow), link)
+        for record, flow in with_options or trials
+        for highest in (True, False)
+        if (
+            ceiling := flow_ceiling(
+                protocol,
+                column.message_bytes,
+                flow,
+                link,
+                ip_version_of(record.settings),
+                mtu_bytes=link.mtu_bytes,
+                highest=highest,
+            )
+        )
+        is not None
     ]
     return Ceiling(max(ceilings), min(ceilings)) if ceilings else None
 
 
-def _ceilings(column: TableColumn, record: Record, flow: FlowValues, link: Link) -> list[float]:
-    ip_version = ip_version_of(record.settings)
-    flow_timestamps = flow.tcp_timestamps
+def flow_ceiling(
+    protocol: Protocol,
+    message_bytes: int,
+    flow: FlowValues,
+    link: Link,
+    ip_version: IpVersion,
+    *,
+    mtu_bytes: int,
+    highest: bool,
+) -> float | None:
+    """The ceiling of one flow, in payload bit/s; ``None`` if the protocol cannot carry such a
+    message.
+
+    If neither the record nor the MSS shows whether TCP timestamps were in use, the result is the
+    ceiling with timestamps, which is lower; with ``highest``, the ceiling without them. An
+    effective MSS counts if it was recorded and the MTU allows it.
+    """
+    mss_bytes, timestamps = flow.mss_bytes, flow.tcp_timestamps
     try:
-        if column.protocol == "UDP" or (
-            flow_timestamps is None
-            and has_timestamps(flow.mss_bytes, link.mtu_bytes, ip_version=ip_version)
-        ):
-            flow_timestamps = True
-        options = (True, False) if flow_timestamps is None else (flow_timestamps,)
-        return [
-            ceiling_bit_per_s(
-                link.rate_bit_per_s,
-                "UDP" if column.protocol == "UDP" else "TCP",
-                column.message_bytes,
-                link.mtu_bytes,
-                ip_version=ip_version,
-                timestamps=timestamps,
-                mss_bytes=_mss_bytes(flow, link, ip_version, timestamps),
-                vlan=link.vlan,
-            )
-            for timestamps in options
-        ]
+        if timestamps is None:
+            timestamps = not highest or has_timestamps(mss_bytes, mtu_bytes, ip_version=ip_version)
+        most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
+        return ceiling_bit_per_s(
+            link.rate_bit_per_s,
+            protocol,
+            message_bytes,
+            mtu_bytes,
+            ip_version=ip_version,
+            timestamps=timestamps,
+            mss_bytes=mss_bytes if mss_bytes is not None and mss_bytes <= most else None,
+            vlan=link.vlan,
+        )
     except ValueError:
-        return []
-
-
-def _mss_bytes(flow: FlowValues, link: Link, ip_version: IpVersion, timestamps: bool) -> int | None:
-    """The effective MSS, if it was recorded and the link's MTU allows it."""
-    if flow.mss_bytes is None:
         return None
-    most = mss_of(link.mtu_bytes, ip_version=ip_version, timestamps=timestamps)
-    return flow.mss_bytes if flow.mss_bytes <= most else None

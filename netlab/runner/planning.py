@@ -34,7 +34,7 @@ from netlab.experiment.hosts import (
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Round, Trial, rounds
 from netlab.experiment.variants import KNOWN, Variants, Words
-from netlab.findings.kinds.catalogue import expect_words
+from netlab.findings.catalogue import expect_words
 from netlab.kinds import RoundTrip, Setup, Stream
 from netlab.measurement.ends import address_of, is_common, lead_s
 from netlab.runner.options import Possible, chosen_of, possible_of

@@ -12,7 +12,7 @@ from dataclasses import replace
 from netlab.config.matrix_file import inventory_for, load_matrix
 from netlab.errors import HostError
 from netlab.experiment.matrix import expand
-from netlab.findings.kinds.catalogue import expect_words
+from netlab.findings.catalogue import expect_words
 from netlab.results.arrow.segment_writer import segments_made
 from netlab.results.value_types import RUN_CHECK
 from netlab.runner.due_trials import counts, work_of

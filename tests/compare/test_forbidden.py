@@ -13,9 +13,9 @@ from netlab.compare.check import NOT_LOOKED_FOR, Checked, FindingSentence, Findi
 from netlab.config.matrix_file import expectations_in, load_matrix
 from netlab.errors import ExpectationError, IncompleteRun, MatrixError
 from netlab.findings.analysis import Analysis
+from netlab.findings.catalogue import expect_words, words_of
 from netlab.findings.finding import Kind
-from netlab.findings.kinds.catalogue import expect_words, words_of
-from netlab.findings.kinds.old_names import OLD_NAMES
+from netlab.findings.kind import OLD_NAMES
 from netlab.report.text.findings import finding_sentences
 from netlab.results.run import Run
 from netlab.testing.live_run import RunUnderTest

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from folders import ROOT
 
-from netlab.findings.kinds.catalogue import Kind
+from netlab.findings.catalogue import Kind
 
 NOT_YET = frozenset(
     {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,13 @@ from hypothesis import strategies as st
 from made_histograms import of_values
 from made_reports import overview_text
 from made_runs import made_cell, made_plan, made_record
+from made_samples import changed, end_of, sample_of
 
 from netlab.findings.analysis import load, load_cells
-from netlab.findings.evidence import samples
+from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Kind
-from netlab.findings.sample import StreamEnd, StreamSample
-from netlab.findings.streams.by_trials import limits
-from netlab.findings.streams.limits import is_above, limit_of
+from netlab.findings.limits_by_trials import limits
+from netlab.findings.stream_limits import is_above, limit_of
 from netlab.report.sections import streams
 from netlab.report.tables.elements import Part
 from netlab.stats.histogram import Histogram
@@ -51,7 +50,7 @@ def sample(**changes: object) -> StreamSample:
     }
     of_sender = {"window_ns": SECOND_NS, "thread_ns": 400_000_000}
     of_sender = {name: changes.pop(name, default) for name, default in of_sender.items()}  # type: ignore[misc]
-    return StreamSample(**({"sender": StreamEnd(**of_sender)} | defaults | changes))  # type: ignore[arg-type]
+    return sample_of(**({"sender": end_of(**of_sender)} | defaults | changes))
 
 
 def test_send_calls_that_fill_the_window_without_waiting_for_room_are_the_limit() -> None:
@@ -76,15 +75,15 @@ def test_a_sender_thread_that_never_leaves_its_cpu_is_limited_by_its_cpu_and_not
 def test_a_sender_is_limited_by_its_cpu_if_each_kind_of_waiting_is_below_2_percent(
     thread_ns: int, delay_ns: int | None, bound: bool
 ) -> None:
-    end = StreamEnd(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
+    end = end_of(window_ns=SECOND_NS, thread_ns=thread_ns, run_queue_delay_ns=delay_ns)
     assert (limit_of(sample(sender=end)) is Kind.CPU_BOUND_SENDER) == bound
 
 
 def test_a_stream_at_the_wire_ceiling_is_limited_by_the_wire_even_with_a_busy_sender() -> None:
     full = sample(throughput_bit_per_s=0.99 * CEILING, thread_ns=SECOND_NS)
     assert limit_of(full) is Kind.WIRE_CEILING
-    assert limit_of(replace(full, throughput_bit_per_s=0.979 * CEILING)) is not Kind.WIRE_CEILING
-    two_way_sample = replace(full, throughput_bit_per_s=0.965 * CEILING, flow="to server")
+    assert limit_of(changed(full, throughput_bit_per_s=0.979 * CEILING)) is not Kind.WIRE_CEILING
+    two_way_sample = changed(full, throughput_bit_per_s=0.965 * CEILING, flow="to server")
     assert limit_of(two_way_sample) is Kind.WIRE_CEILING
 
 
@@ -112,7 +111,7 @@ def test_a_limit_by_send_calls_is_not_named_without_its_evidence(
     fields = {"throughput_bit_per_s": 41_000 * 512.0} | changes
     if changes.get("calls") is None and "calls" in changes:
         fields.pop("calls")
-        stream_sample = replace(sample(**fields), calls=None)
+        stream_sample = changed(sample(**fields), calls=None)
     else:
         stream_sample = sample(**fields)
     assert limit_of(stream_sample) is None, why
@@ -277,7 +276,7 @@ def test_old_records_without_waiting_times_show_no_limit_but_the_wire_ceiling(
     }
     only = sending_of(tmp_path / "run", values)
     assert limit_of(only) is Kind.WIRE_CEILING
-    assert limit_of(replace(only, throughput_bit_per_s=5e7)) is None
+    assert limit_of(changed(only, throughput_bit_per_s=5e7)) is None
 
 
 def test_chosen_cells_of_a_run_folder_are_read_alone_and_their_values_are_checked(
@@ -308,7 +307,7 @@ def test_findings_of_a_run_folder_are_sentences_only_if_it_is_read_with_their_wo
 
 def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") -> StreamSample:
     cell = made_cell(message_bytes=1500)
-    cell = replace(cell, settings={**cell.settings, "protocol": protocol})
+    cell = changed(cell, settings={**cell.settings, "protocol": protocol})
     plan = made_plan(cells=(cell,), repeats=1)
     with RunFolder.open_for_writing(folder, plan) as run:
         run.append(made_record(cell, values={"throughput_bit_per_s": 9e7, **values}))

@@ -16,7 +16,7 @@ from made_findings import BUFFERS, clean, of_kind
 
 from netlab.findings.analysis import load
 from netlab.findings.finding import Finding, finding
-from netlab.findings.kinds.kind import KINDS, Kind, note, warning
+from netlab.findings.kind import KINDS, Kind, note, warning
 from netlab.findings.series import Series
 from netlab.messages import Message, _
 from netlab.report import write_report

@@ -10,9 +10,8 @@ import pytest
 from made_findings import BUFFERS, KIB, LINK, cells_of, flat, joined, measured, of, run_of, stream
 
 from netlab.findings.analysis import Analysis
-from netlab.findings.buffers import buffers
+from netlab.findings.buffers import buffers, fragmented
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.fragments import fragmented
 from netlab.findings.series import series_of
 from netlab.trial.record import Value
 

@@ -11,7 +11,7 @@ from made_findings import BUFFERS, LINK, measured, run_of, stream
 
 from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis
-from netlab.findings.ceilings import above_any, falls, without_timestamps
+from netlab.findings.buffers import above_any, falls, without_timestamps
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.series import Series, series_of
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from made_findings import LINK, plan_of, run_of
 from made_histograms import of_values, to_pairs
+from made_samples import account_of, changed, end_of, losses_of, sample_of, shown
 
 from netlab.ethernet import Link
-from netlab.findings.evidence import samples
-from netlab.findings.framing import Framing
-from netlab.findings.sample import Losses, OwnDrops, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.derived import OwnDrops, StreamSample, samples
+from netlab.findings.rates import Framing
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record, Status, Value
@@ -76,7 +75,7 @@ SAID: Mapping[str, Value] = {
     "sender_tcp_end_pmtu": 1500,
     "sender_tcp_end_snd_mss": 1448,
 }
-SENDER = StreamEnd(
+SENDER = end_of(
     host="b",
     window_ns=10**10,
     thread_ns=11,
@@ -91,7 +90,7 @@ SENDER = StreamEnd(
     clock_ppm=19.5,
     clock_step_ns=-20,
 )
-RECEIVER = StreamEnd(
+RECEIVER = end_of(
     host="a",
     window_ns=10**10 + 1,
     thread_ns=21,
@@ -106,7 +105,7 @@ RECEIVER = StreamEnd(
     clock_ppm=29.0,
     clock_step_ns=30,
 )
-ACCOUNT = TcpAccount(
+ACCOUNT = account_of(
     busy_us=51,
     rwnd_limited_us=52,
     sndbuf_limited_us=53,
@@ -156,89 +155,97 @@ def test_every_value_of_a_udp_record_is_read_into_its_field_of_the_sample() -> N
     settings = bare(1400, duration_s=10.0, congestion="bbr", warm_up_s=2.0)
     # 1400 + 8 + 20 bytes go over a path of 1400 in two packets: 1376 + 8 bytes, and the rest.
     wire = (20 + 1376 + 38) + (20 + 32 + 38)
-    assert only(settings, SAID) == StreamSample(
-        cell="a cell",
-        pairing="WL",
-        protocol="UDP",
-        message_bytes=1400,
-        conditions=(
-            *(("congestion", "bbr"), ("duration_s", 10.0)),
-            *(("protocol", "UDP"), ("warm_up_s", 2.0)),
-        ),
-        throughput_bit_per_s=9e7,
-        ceiling_bit_per_s=near(1e8 * 1400 / wire),
-        highest_ceiling_bit_per_s=near(1e8 * 1400 / wire),
-        sender=SENDER,
-        receiver=RECEIVER,
-        calls=31,
-        call_times=CALLS,
-        room_looks=32,
-        room_share=0.33,
-        send_buffer_bytes=34,
-        queue_looks=35,
-        queue_full_share=0.36,
-        tcp=TcpAccount(),
-        drops=OwnDrops(between_s=0.5 + 2.0 + 10.0 + 0.25 + 1.0),
-        losses=Losses(sent=41, lost=42, receive_queue=43, local=44),
-        congestion="bbr",
-        congestion_asked=True,
-        packets_a_message=2,
-        path_mtu_bytes=1400,
-        link_mtu_bytes=1500,
-        framing=Framing(
-            payload_bytes=1400, packets=(1396, 52), vlan=False, link_rate_bit_per_s=1e8
-        ),
+    assert shown(only(settings, SAID)) == shown(
+        sample_of(
+            cell="a cell",
+            pairing="WL",
+            protocol="UDP",
+            message_bytes=1400,
+            conditions=(
+                *(("congestion", "bbr"), ("duration_s", 10.0)),
+                *(("protocol", "UDP"), ("warm_up_s", 2.0)),
+            ),
+            throughput_bit_per_s=9e7,
+            ceiling_bit_per_s=near(1e8 * 1400 / wire),
+            highest_ceiling_bit_per_s=near(1e8 * 1400 / wire),
+            sender=SENDER,
+            receiver=RECEIVER,
+            calls=31,
+            call_times=CALLS,
+            room_looks=32,
+            room_share=0.33,
+            send_buffer_bytes=34,
+            queue_looks=35,
+            queue_full_share=0.36,
+            tcp=account_of(),
+            drops=OwnDrops(between_s=0.5 + 2.0 + 10.0 + 0.25 + 1.0),
+            losses=losses_of(sent=41, lost=42, receive_queue=43, local=44),
+            congestion="bbr",
+            congestion_asked=True,
+            packets_a_message=2,
+            path_mtu_bytes=1400,
+            link_mtu_bytes=1500,
+            framing=Framing(
+                payload_bytes=1400, packets=(1396, 52), vlan=False, link_rate_bit_per_s=1e8
+            ),
+        )
     )
 
 
 def test_every_value_of_a_tcp_record_is_read_into_its_field_of_the_sample() -> None:
     sample = only(bare(64, "TCP", streams=3), SAID)
-    assert sample == StreamSample(
-        cell="a cell",
-        pairing="WL",
-        protocol="TCP",
-        message_bytes=64,
-        conditions=(("protocol", "TCP"), ("streams", 3)),
-        throughput_bit_per_s=9e7,
-        # Of what the options may leave: 12 bytes of timestamps, or none (IEEE 802.3, RFC 7323).
-        ceiling_bit_per_s=near(1e8 * 1448 / 1538),
-        highest_ceiling_bit_per_s=near(1e8 * 1460 / 1538),
-        streams=3,
-        sender=SENDER,
-        receiver=RECEIVER,
-        calls=31,
-        call_times=CALLS,
-        room_looks=32,
-        room_share=0.33,
-        send_buffer_bytes=34,
-        queue_looks=35,
-        queue_full_share=0.36,
-        tcp=ACCOUNT,
-        drops=OwnDrops(between_s=0.5 + 10.0 + 0.25 + 1.0),
-        losses=Losses(),
-        congestion="bbr",
-        congestion_asked=False,
-        packets_a_message=None,
-        path_mtu_bytes=1500,
-        link_mtu_bytes=1500,
-        framing=Framing(payload_bytes=1448, packets=(1500,), vlan=False, link_rate_bit_per_s=1e8),
+    assert shown(sample) == shown(
+        sample_of(
+            cell="a cell",
+            pairing="WL",
+            protocol="TCP",
+            message_bytes=64,
+            conditions=(("protocol", "TCP"), ("streams", 3)),
+            throughput_bit_per_s=9e7,
+            # Of what the options may leave: 12 bytes of timestamps, or none (IEEE 802.3, RFC 7323).
+            ceiling_bit_per_s=near(1e8 * 1448 / 1538),
+            highest_ceiling_bit_per_s=near(1e8 * 1460 / 1538),
+            streams=3,
+            sender=SENDER,
+            receiver=RECEIVER,
+            calls=31,
+            call_times=CALLS,
+            room_looks=32,
+            room_share=0.33,
+            send_buffer_bytes=34,
+            queue_looks=35,
+            queue_full_share=0.36,
+            tcp=ACCOUNT,
+            drops=OwnDrops(between_s=0.5 + 10.0 + 0.25 + 1.0),
+            losses=losses_of(),
+            congestion="bbr",
+            congestion_asked=False,
+            packets_a_message=None,
+            path_mtu_bytes=1500,
+            link_mtu_bytes=1500,
+            framing=Framing(
+                payload_bytes=1448, packets=(1500,), vlan=False, link_rate_bit_per_s=1e8
+            ),
+        )
     )
 
 
 def test_values_missing_in_a_record_are_unknown_in_the_sample() -> None:
     for protocol in ("UDP", "TCP"):
         sample = only(bare(1472, protocol), {"throughput_bit_per_s": 9e7}, link=None)
-        assert sample == StreamSample(
-            cell="a cell",
-            pairing="WL",
-            protocol=protocol,
-            message_bytes=1472,
-            conditions=(("protocol", protocol),),
-            throughput_bit_per_s=9e7,
-            ceiling_bit_per_s=None,
-            sender=StreamEnd(host="b"),
-            receiver=StreamEnd(host="a"),
-            drops=OwnDrops(between_s=1.0),
+        assert shown(sample) == shown(
+            sample_of(
+                cell="a cell",
+                pairing="WL",
+                protocol=protocol,
+                message_bytes=1472,
+                conditions=(("protocol", protocol),),
+                throughput_bit_per_s=9e7,
+                ceiling_bit_per_s=None,
+                sender=end_of(host="b"),
+                receiver=end_of(host="a"),
+                drops=OwnDrops(between_s=1.0),
+            )
         )
 
 
@@ -253,9 +260,9 @@ def test_record_values_of_a_wrong_type_are_unknown_in_the_sample(wrong: Any) -> 
         "busiest_core_share": 7.5 if numbers else None,
         "clock_ppm": 7.5 if numbers else None,
     }
-    assert sample.sender == StreamEnd(host="b", **only_shares)
-    assert sample.receiver == StreamEnd(host="a", **only_shares)
-    assert (sample.tcp, sample.congestion) == (TcpAccount(), None)
+    assert shown(sample.sender) == shown(end_of(host="b", **only_shares))
+    assert shown(sample.receiver) == shown(end_of(host="a", **only_shares))
+    assert (shown(sample.tcp), sample.congestion) == (shown(account_of()), None)
     assert (sample.calls, sample.call_times, sample.room_looks) == (None, None, None)
     assert (sample.send_buffer_bytes, sample.queue_looks) == (None, None)
     assert (sample.room_share, sample.queue_full_share) == ((7.5, 7.5) if numbers else (None, None))
@@ -338,17 +345,18 @@ def test_a_stream_both_ways_has_one_sample_per_direction_with_its_own_values() -
         "same_host": False,
     }
     upload, download = read(bare(direction="both"), values)
-    assert (upload.flow, upload.sender, upload.receiver) == ("to server", SENDER, RECEIVER)
+    ends = (shown(upload.sender), shown(upload.receiver))
+    assert (upload.flow, *ends) == ("to server", shown(SENDER), shown(RECEIVER))
     assert (upload.throughput_bit_per_s, download.throughput_bit_per_s) == (9e7, 8e7)
     assert (download.flow, download.sender.host, download.receiver.host) == ("to client", "a", "b")
-    assert download.sender == StreamEnd(host="a", thread_ns=99)
+    assert shown(download.sender) == shown(end_of(host="a", thread_ns=99))
 
 
 def test_unknown_hosts_of_a_record_have_no_name_in_the_sample() -> None:
     cell, trial_record = record(bare(), SAID)
     unknown: list[Any] = ["", None]
     for server in unknown:
-        nobody = replace(trial_record, server=server, client=server)
+        nobody = changed(trial_record, server=server, client=server)
         (sample,) = samples(run_of(plan_of([cell]), [nobody]))
         assert (sample.sender.host, sample.receiver.host) == ("", "")
 
@@ -360,7 +368,7 @@ def test_samples_are_read_only_from_ok_streams_with_a_throughput_and_a_message_s
     assert read({"protocol": "UDP", "message_bytes": "64"}, SAID) == ()
     cell, trial_record = record(bare(), SAID)
     for status in Status:
-        readings = samples(run_of(plan_of([cell]), [replace(trial_record, status=status)]))
+        readings = samples(run_of(plan_of([cell]), [changed(trial_record, status=status)]))
         assert len(readings) == (status is Status.OK)
     assert samples(run_of(plan_of([cell]), [])) == ()
 
@@ -372,7 +380,7 @@ def test_samples_come_in_the_order_of_the_plan_trial_by_trial() -> None:
         for trial in (2, 1)
         for cell in reversed(cells)
     ]
-    skipped = replace(cells[1], test="connect")
+    skipped = changed(cells[1], test="connect")
     plan = plan_of([cells[0], skipped, cells[2]], repeats=2)
     readings = samples(run_of(plan, records))
     assert [(sample.cell, sample.throughput_bit_per_s) for sample in readings] == [

@@ -10,9 +10,8 @@ import pytest
 from made_findings import LINK, plan_of, run_of
 
 from netlab.ethernet import Link
-from netlab.findings.evidence import ceiling_of, samples
-from netlab.findings.framing import Accounting, Framing
-from netlab.findings.sample import StreamSample
+from netlab.findings.derived import StreamSample, samples
+from netlab.findings.rates import Accounting, Framing, ceiling_of
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value

@@ -10,7 +10,7 @@ from made_findings import LINK
 
 from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.link_checks import hosts
+from netlab.findings.validity import hosts
 from netlab.trial.record import Value
 
 GOOD: Mapping[str, Value] = {

@@ -10,9 +10,9 @@ from made_findings import LINK, plan_of, run_of
 
 from netlab.ethernet import Link
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.link_checks import links
 from netlab.findings.runs import one_way
 from netlab.findings.series import Series, series_of
+from netlab.findings.validity import links
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
@@ -106,7 +106,7 @@ def test_a_slow_link_finding_compares_with_other_pairings_only_if_there_are_any(
 
 
 def test_a_slow_link_is_judged_by_the_highest_ceiling_that_tcp_options_may_leave() -> None:
-    (finding,) = suspected(point("LL", 1e6, values={"tcp_timestamps": None}))
+    (finding,) = suspected(point("LL", 1e6, values={"tcp_timestamps": True}))
     with_them = finding.evidence["ceiling_share"]
     unknown = point("LL", 1e6)
     unknown[1][0].values.pop("tcp_timestamps")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
+from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
-from netlab.findings.sample import Losses, StreamSample, TcpAccount
-from netlab.findings.streams.path_limits import (
+from netlab.findings.derived import StreamSample, TcpAccount
+from netlab.findings.stream_rules import (
     congested,
-    frames_per_s,
     host_drops,
     packet_bound,
     path_loss,
@@ -22,11 +20,11 @@ from netlab.findings.streams.path_limits import (
     window_limited,
 )
 
-SHORT = replace(IDLE, window_ns=199_999_999)
+SHORT = changed(IDLE, window_ns=199_999_999)
 
 
 def counts(**changes: Any) -> TcpAccount:
-    return replace(ACCOUNT, **changes)
+    return changed(ACCOUNT, **changes)
 
 
 # ---- TCP's account -------------------------------------------------------------------------------
@@ -100,8 +98,8 @@ def test_congestion_is_the_limit_of_busy_tcp_with_retransmissions(
 ) -> None:
     sample = tcp(tcp=counts(**({"retransmissions": 1} | changes)))
     assert congested(sample) is limited
-    assert congested(replace(sample, streams=2)) is False
-    assert congested(replace(sample, sender=SHORT)) is False
+    assert congested(changed(sample, streams=2)) is False
+    assert congested(changed(sample, sender=SHORT)) is False
 
 
 @pytest.mark.parametrize(
@@ -142,15 +140,17 @@ def test_tcp_kept_a_queue_filled_if_the_round_trip_doubled_and_16_frames_stood_i
 def test_loss_is_in_a_socket_that_dropped_half_of_it_and_on_the_path_without_socket_drops(
     sent_count: int | None, lost_count: int, drop_count: int | None, socket: bool, path: bool
 ) -> None:
-    sample = udp(losses=Losses(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0))
+    sample = udp(
+        losses=losses_of(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0)
+    )
     assert (receive_queue_drops(sample), path_loss(sample)) == (socket, path)
 
 
 def test_if_loss_occurs_in_two_places_the_place_with_more_drops_is_the_limit() -> None:
-    losses = Losses(sent=4_000, lost=1_000, receive_queue=300, local=0)
-    sample = udp(losses=losses, drops=replace(NONE_DROPPED, receiver_backlog=250))
+    losses = losses_of(sent=4_000, lost=1_000, receive_queue=300, local=0)
+    sample = udp(losses=losses, drops=changed(NONE_DROPPED, receiver_backlog=250))
     assert (receive_queue_drops(sample), host_drops(sample)) == (True, False)
-    sample = replace(sample, drops=replace(NONE_DROPPED, receiver_backlog=350))
+    sample = changed(sample, drops=changed(NONE_DROPPED, receiver_backlog=350))
     assert (receive_queue_drops(sample), host_drops(sample)) == (False, True)
 
 
@@ -168,9 +168,9 @@ def test_if_loss_occurs_in_two_places_the_place_with_more_drops_is_the_limit() -
 def test_the_queue_of_the_sender_is_the_limit_if_more_than_5_percent_of_messages_dropped(
     sent_count: int | None, local: int | None, limited: bool
 ) -> None:
-    sample = udp(losses=Losses(sent=sent_count, lost=0, receive_queue=0, local=local))
+    sample = udp(losses=losses_of(sent=sent_count, lost=0, receive_queue=0, local=local))
     assert sender_queue_drops(sample) is limited
-    assert sender_queue_drops(replace(sample, protocol="TCP")) is False
+    assert sender_queue_drops(changed(sample, protocol="TCP")) is False
 
 
 # ---- frames a second -----------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def bound(*samples: StreamSample) -> set[str]:
 
 
 def test_frames_per_second_are_throughput_divided_by_message_size() -> None:
-    assert frames_per_s(udp(message_bytes=125, throughput_bit_per_s=5_000_000.0)) == 5_000
+    assert udp(message_bytes=125, throughput_bit_per_s=5_000_000.0).frames_per_s == 5_000
 
 
 def test_three_message_sizes_with_frame_rates_within_5_percent_show_a_packet_rate() -> None:
@@ -206,7 +206,7 @@ def test_three_message_sizes_with_frame_rates_within_5_percent_show_a_packet_rat
 def test_cells_of_another_tool_show_a_packet_rate_only_with_much_loss(
     lost: int | None, presence: bool
 ) -> None:
-    losses = Losses(sent=4_000, lost=lost)
+    losses = losses_of(sent=4_000, lost=lost)
     alike = [frames(size, 4_000, engine="iperf3", losses=losses) for size in (100, 200, 400)]
     assert bool(packet_bound(alike)) is presence
 
@@ -253,7 +253,7 @@ def test_only_sizes_below_95_percent_of_the_wire_ceiling_count_for_a_packet_rate
     at = frames(475, 4_000, ceiling_bit_per_s=1.6e7)
     assert at.ceiling_share == 0.95
     assert bound(*around, at) == set()
-    assert bound(*around, replace(at, ceiling_bit_per_s=1.6001e7)) == {"200", "475", "800"}
+    assert bound(*around, changed(at, ceiling_bit_per_s=1.6001e7)) == {"200", "475", "800"}
 
 
 def test_a_message_size_with_another_frame_rate_is_not_limited_by_the_packet_rate() -> None:

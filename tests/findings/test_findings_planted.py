@@ -15,7 +15,7 @@ from made_findings import BUFFERS, KIB, LINK, clean, kinds_of, measured, of_kind
 
 from netlab.findings.analysis import Analysis, findings
 from netlab.findings.finding import Kind
-from netlab.findings.link_checks import hosts
+from netlab.findings.validity import hosts
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.report.text.summary import leading
 from netlab.store.reader import Note

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from made_histograms import of_values
-from made_samples import IDLE, tcp, udp
+from made_samples import IDLE, changed, losses_of, tcp, udp
 
-from netlab.findings.sample import Losses, StreamEnd
-from netlab.findings.streams.host_limits import (
+from netlab.findings.derived import StreamEnd
+from netlab.findings.stream_rules import (
     core_saturated,
     loses,
     sender_in_calls,
@@ -24,7 +23,7 @@ LEAST_WINDOW_NS = 200 * MS
 
 
 def end(**changes: Any) -> StreamEnd:
-    return replace(IDLE, **changes)
+    return changed(IDLE, **changes)
 
 
 # ---- the sender's only thread -------------------------------------------------------------------
@@ -63,7 +62,7 @@ BUSY = end(thread_ns=985 * MS)
         ({}, True),
         ({"streams": 2}, False),
         ({"offered_bit_per_s": 9e7}, False),
-        ({"sender": replace(BUSY, window_ns=LEAST_WINDOW_NS - 1, thread_ns=199 * MS)}, False),
+        ({"sender": changed(BUSY, window_ns=LEAST_WINDOW_NS - 1, thread_ns=199 * MS)}, False),
         ({"sent": 4_000, "lost": 200}, True),
         ({"sent": 4_000, "lost": 201}, False),
         ({"calls": None}, False),
@@ -240,7 +239,7 @@ def test_sending_at_98_percent_of_the_ceiling_or_of_the_offered_rate_counts_as_e
     )
     assert sample.sent_bit_per_s == 9_800_000
     assert sent_enough(sample) is enough
-    assert sent_enough(replace(sample, calls=None)) is False
+    assert sent_enough(changed(sample, calls=None)) is False
 
 
 @pytest.mark.parametrize(
@@ -256,9 +255,9 @@ def test_sending_at_98_percent_of_the_ceiling_or_of_the_offered_rate_counts_as_e
 def test_any_loss_is_a_limit_if_the_sender_sent_enough_and_otherwise_only_loss_above_5_percent(
     sent_count: int, lost_count: int | None, limit: bool
 ) -> None:
-    sample = udp(sent=sent_count, losses=Losses(sent=sent_count, lost=lost_count))
+    sample = udp(sent=sent_count, losses=losses_of(sent=sent_count, lost=lost_count))
     assert loses(sample) is limit
-    assert loses(replace(sample, protocol="TCP")) is False
+    assert loses(changed(sample, protocol="TCP")) is False
 
 
 @pytest.mark.parametrize(
@@ -268,7 +267,7 @@ def test_any_loss_is_a_limit_if_the_sender_sent_enough_and_otherwise_only_loss_a
 def test_the_share_lost_in_the_receive_queue_is_relative_to_all_loss(
     drop_count: int | None, lost_count: int, share: float | None
 ) -> None:
-    sample = udp(losses=Losses(sent=100, lost=lost_count, receive_queue=drop_count))
+    sample = udp(losses=losses_of(sent=100, lost=lost_count, receive_queue=drop_count))
     assert share_lost_in_receive_queue(sample) == share
-    unknown = replace(sample, losses=Losses(sent=100, receive_queue=3))
+    unknown = changed(sample, losses=losses_of(sent=100, receive_queue=3))
     assert share_lost_in_receive_queue(unknown) is None

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import CEILING, IDLE, tcp, udp
+from made_samples import CEILING, IDLE, changed, tcp, udp
 
+from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.sample import StreamEnd, StreamSample
-from netlab.findings.streams.limits import is_above
+from netlab.findings.stream_limits import is_above
 from netlab.findings.validity import doubts, has_smaller_mtu, power_saving
 
 MS = 1_000_000
 
 
 def end(host: str = "b", **changes: Any) -> StreamEnd:
-    return replace(IDLE, host=host, **changes)
+    return changed(IDLE, host=host, **changes)
 
 
 def only(*samples: StreamSample) -> Finding:
@@ -29,7 +28,7 @@ def only(*samples: StreamSample) -> Finding:
 def test_an_imported_figure_exactly_0_2_percent_above_the_ceiling_is_not_reported() -> None:
     sample = udp(throughput_bit_per_s=1002.0, highest_ceiling_bit_per_s=1000.0, imported=True)
     assert is_above(sample) is False
-    assert is_above(replace(sample, throughput_bit_per_s=1002.001)) is True
+    assert is_above(changed(sample, throughput_bit_per_s=1002.001)) is True
 
 
 def test_a_figure_above_the_ceiling_is_reported_with_both_figures() -> None:
@@ -260,7 +259,7 @@ def test_validity_findings_come_in_a_fixed_order_of_kinds() -> None:
         congestion="bbr",
         sender=end(**wrong),
     )
-    cubic_sample = replace(sample, congestion="cubic")
+    cubic_sample = changed(sample, congestion="cubic")
     findings = doubts([sample, cubic_sample], [{"host": "b", "facts": {"governor": "powersave"}}])
     assert [finding.kind for finding in findings] == [
         Kind.ABOVE_WIRE_RATE,

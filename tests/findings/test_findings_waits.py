@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, changed, losses_of, tcp, udp
 
-from netlab.findings.sample import Losses, StreamEnd, StreamSample
-from netlab.findings.streams.host_limits import (
+from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.stream_rules import (
     costs,
     receiver_behind,
     receiver_costs,
@@ -26,7 +25,7 @@ LEAST_WINDOW_NS = 200 * MS
 
 
 def end(**changes: Any) -> StreamEnd:
-    return replace(IDLE, **changes)
+    return changed(IDLE, **changes)
 
 
 # ---- one end -------------------------------------------------------------------------------------
@@ -137,7 +136,7 @@ def test_the_cost_of_overlapping_cpu_waits_is_the_longest_wait_and_not_the_sum()
         run_queue_delay_ns=200 * MS, steal_share=0.2, quota_periods=10, throttled_periods=2
     )
     assert costs(halved, waiting_end) is False
-    assert costs(halved, replace(waiting_end, steal_share=0.26)) is True
+    assert costs(halved, changed(waiting_end, steal_share=0.26)) is True
 
 
 @pytest.mark.parametrize(("share", "half"), [(0.5, True), (0.49, False), (0.0, False)])
@@ -149,7 +148,7 @@ def test_without_a_known_ceiling_a_cpu_wait_must_fill_half_of_the_window(
 
 
 def test_the_waits_of_a_receiver_cost_nothing_if_trials_without_waits_were_hardly_faster() -> None:
-    unknown = replace(ACCOUNT, rwnd_limited_us=None)
+    unknown = changed(ACCOUNT, rwnd_limited_us=None)
     waiting_end = end(run_queue_delay_ns=300 * MS)
     halved = tcp(throughput_bit_per_s=CEILING / 2, tcp=unknown, receiver=waiting_end)
     assert receiver_costs(halved) is True
@@ -180,14 +179,14 @@ def test_a_receiver_falls_behind_if_most_of_at_least_eight_samples_find_its_queu
 
 
 def in_socket(sent_count: int, lost_count: int, drop_count: int | None) -> dict[str, Any]:
-    losses = Losses(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0)
+    losses = losses_of(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0)
     return {"sent": sent_count, "lost": lost_count, "losses": losses}
 
 
 def closed(limited_us: int, waits: int) -> StreamSample:
     """TCP at half of its ceiling, with its receiver's window closed for so long."""
     fields = {
-        "tcp": replace(ACCOUNT, rwnd_limited_us=limited_us),
+        "tcp": changed(ACCOUNT, rwnd_limited_us=limited_us),
         "receiver": end(run_queue_delay_ns=waits),
     }
     return tcp(throughput_bit_per_s=CEILING / 2, **fields)
@@ -201,8 +200,8 @@ def closed(limited_us: int, waits: int) -> StreamSample:
         (closed(500_000, waits=249 * MS), False),
         (closed(500_000, waits=250 * MS), True),
         (closed(499_999, waits=250 * MS), False),
-        (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=499_999)), False),
-        (tcp(tcp=replace(ACCOUNT, rwnd_limited_us=None)), False),
+        (tcp(tcp=changed(ACCOUNT, rwnd_limited_us=499_999)), False),
+        (tcp(tcp=changed(ACCOUNT, rwnd_limited_us=None)), False),
         (udp(**in_socket(8_200, 4_200, 2_100)), True),
         (udp(**in_socket(8_200, 4_200, 2_099)), False),
         (udp(**in_socket(8_200, 4_200, None)), False),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import CEILING, IDLE, SECOND_NS, tcp, udp
+from made_samples import CEILING, IDLE, SECOND_NS, changed, tcp, udp
 
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.streams.limits import is_above
+from netlab.findings.stream_limits import is_above
 from netlab.findings.validity import doubts
 from netlab.report.text.findings import statement
 
@@ -73,7 +72,7 @@ def test_one_odd_trial_of_three_gives_no_validity_finding() -> None:
 
 
 def of_sender(host: str, congestion: str | None, **changes: Any) -> Any:
-    sender = replace(IDLE, host=host)
+    sender = changed(IDLE, host=host)
     return tcp(cell=host, sender=sender, congestion=congestion, **changes)
 
 
@@ -95,7 +94,7 @@ def test_different_congestion_controls_give_no_finding_if_one_is_requested_or_un
 
 
 def test_a_clock_set_during_one_trial_of_three_is_reported() -> None:
-    steps = replace(IDLE, host="b", clock_step_ns=-3_600_000_000_000)
+    steps = changed(IDLE, host="b", clock_step_ns=-3_600_000_000_000)
     finding = only(doubts([udp(), udp(), udp(receiver=steps)]))
     assert (finding.kind, finding.group.host) == (Kind.CLOCK_STEP, "b")
     assert "-3600.0 s" in statement(finding)
@@ -105,28 +104,28 @@ def test_a_clock_set_during_one_trial_of_three_is_reported() -> None:
 def test_a_clock_that_runs_off_by_more_than_100_ppm_is_reported(
     ppm: float | None, off: bool
 ) -> None:
-    findings = doubts([udp(sender=replace(IDLE, clock_ppm=ppm, host="b"))] * 2)
+    findings = doubts([udp(sender=changed(IDLE, clock_ppm=ppm, host="b"))] * 2)
     assert [finding.kind for finding in findings] == ([Kind.CLOCK_RATE] if off else [])
     if off:
         assert "-101 ppm" in statement(findings[0])
 
 
 def test_a_clock_that_is_off_in_only_half_of_the_trials_is_not_reported() -> None:
-    late = udp(sender=replace(IDLE, clock_ppm=900.0, host="b"))
-    right = udp(sender=replace(IDLE, clock_ppm=1.0, host="b"))
+    late = udp(sender=changed(IDLE, clock_ppm=900.0, host="b"))
+    right = udp(sender=changed(IDLE, clock_ppm=1.0, host="b"))
     assert doubts([late, right]) == ()
 
 
 def test_other_load_that_is_not_the_limit_is_reported_as_a_note() -> None:
-    waits = replace(IDLE, host="b", run_queue_delay_ns=80_000_000)
+    waits = changed(IDLE, host="b", run_queue_delay_ns=80_000_000)
     full = udp(throughput_bit_per_s=0.99 * CEILING, sender=waits)
     finding = only(doubts([full]))
     assert (finding.kind, finding.severity, finding.group.host) == (Kind.OTHER_LOAD, "note", "b")
     assert finding.evidence["run_queue_share"] == pytest.approx(0.08)
     assert "at worst, the test waited for a CPU 8 % of the time" in statement(finding)
-    throttled = replace(waits, quota_periods=10, throttled_periods=8)
-    assert doubts([replace(full, sender=throttled)]) == (), "its quota kept it waiting"
-    limited = udp(sender=replace(waits, thread_ns=SECOND_NS - 80_000_000))
+    throttled = changed(waits, quota_periods=10, throttled_periods=8)
+    assert doubts([changed(full, sender=throttled)]) == (), "its quota kept it waiting"
+    limited = udp(sender=changed(waits, thread_ns=SECOND_NS - 80_000_000))
     assert doubts([limited]) == (), "said as its limit"
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import permutations
 
-from made_samples import IDLE, tcp, udp
+from made_samples import IDLE, changed, tcp, udp
 
-from netlab.findings.sample import StreamEnd, StreamSample
+from netlab.findings.derived import StreamEnd, StreamSample
 
 CEILINGS = {"TCP": 94.148e6, "UDP": 95.709e6}
 HOSTS = tuple(f"linux-{letter}" for letter in "abcdefgh")
@@ -71,4 +71,4 @@ class MadeMesh:
 
 
 def _end(host: str) -> StreamEnd:
-    return replace(IDLE, host=host)
+    return changed(IDLE, host=host)

@@ -13,7 +13,7 @@ from made_readings import result
 
 from netlab.ethernet import Link, frames_per_s
 from netlab.findings.analysis import Analysis
-from netlab.findings.searches.sample import RateSample
+from netlab.findings.search_limits import RateSample
 from netlab.kinds.throughput_search.rate_search import (
     VERDICTS,
     NextRate,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.findings.finding import Kind
-from netlab.findings.kinds.kind import Templates
+from netlab.findings.kind import Templates
 from netlab.messages import Message
 from netlab.report.language import wording_in
 from netlab.report.text.findings import _COUNTED, _FORMS, filled, value_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from netlab.ethernet import Link
-from netlab.findings.sample import LINK_FULL
+from netlab.findings.traffic import LINK_FULL
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.elements import AnswerLine
 from netlab.report.text.phrases import (

@@ -12,10 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name
-from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.sample import StreamSample
-from netlab.findings.streams.host_limits import DELIVERED
-from netlab.findings.trial_words import in_trials
+from netlab.findings.derived import StreamSample
+from netlab.findings.finding import Finding, Group, Kind, in_trials
+from netlab.findings.stream_rules import DELIVERED
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.charts import in_panels
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine

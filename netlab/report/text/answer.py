@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import median
 
 from netlab.findings.analysis import Analysis, load
-from netlab.findings.importance import leading_kinds
-from netlab.findings.round_trips.trips import TripTrial
-from netlab.findings.sample import StreamSample
+from netlab.findings.derived import StreamSample
+from netlab.findings.finding import leading_kinds
+from netlab.findings.round_trips import TripTrial
 from netlab.report.text.findings import in_english
 from netlab.report.text.phrases import percentile_words, rise_words, share_words
 from netlab.results.load_timeline import LoadTimeline, timeline_of

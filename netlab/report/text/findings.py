@@ -13,11 +13,11 @@ from functools import cached_property
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
+from netlab.findings.catalogue import expect_words, words_of
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.kinds.catalogue import expect_words, words_of
-from netlab.findings.kinds.kind import Templates
+from netlab.findings.kind import Templates
 from netlab.findings.series import AXIS
-from netlab.findings.streams.host_limits import STARVED
+from netlab.findings.stream_rules import STARVED
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.text.phrases import spanned, throughput
 from netlab.results.labels import setting

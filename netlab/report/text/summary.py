@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from netlab.findings.finding import Finding, Kind
-from netlab.findings.importance import leading_kinds
+from netlab.findings.finding import Finding, Kind, leading_kinds
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import Part, Table, TableCell, TableLine
 from netlab.report.text.findings import RunIndex, of_what, outlier_briefly, sentence, statement, why

@@ -8,13 +8,7 @@ from functools import partial
 
 import pytest
 
-from netlab.findings.distance import (
-    UNKNOWN,
-    BuffersInEffect,
-    InFlight,
-    by_receiver,
-    by_sender,
-)
+from netlab.findings.distance import UNKNOWN, BuffersInEffect, InFlight, by_receiver, by_sender
 
 auto = partial(BuffersInEffect, auto_tuning=True)
 fixed = partial(BuffersInEffect, auto_tuning=False)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from made_samples import ACCOUNT, CEILING, NONE_DROPPED, tcp, udp
+from made_samples import ACCOUNT, CEILING, NONE_DROPPED, account_of, changed, losses_of, tcp, udp
 
 from netlab.findings.distance import PathLoss, is_gentle, path_loss
-from netlab.findings.sample import Losses, TcpAccount
 
 
 def test_the_loss_of_a_direction_is_that_of_all_streams_with_known_counts() -> None:
-    again = replace(ACCOUNT, retransmissions=3)
+    again = changed(ACCOUNT, retransmissions=3)
     gentle = 0.5 * CEILING
     segments = {("known", 1, ""): 5_000, ("four", 1, ""): 70, ("no count", 1, ""): 70}
     samples = [
         tcp(cell="four", streams=4, tcp=again),
-        tcp(cell="no count", tcp=TcpAccount()),
+        tcp(cell="no count", tcp=account_of()),
         tcp(cell="no segments", tcp=again),
-        udp(losses=Losses(sent=None, lost=70)),
-        udp(losses=Losses(sent=70, lost=None)),
+        udp(losses=losses_of(sent=None, lost=70)),
+        udp(losses=losses_of(sent=70, lost=None)),
         udp(sent=70, lost=7, packets_a_message=2),
         tcp(cell="known", tcp=again),
         udp(sent=1_000, lost=7),
@@ -29,7 +26,7 @@ def test_the_loss_of_a_direction_is_that_of_all_streams_with_known_counts() -> N
             sent=8_000,
             lost=8,
             offered_bit_per_s=gentle,
-            drops=replace(NONE_DROPPED, receiver_backlog=8),
+            drops=changed(NONE_DROPPED, receiver_backlog=8),
         ),
     ]
     # The first six are left out. The last one lost its messages in the receiving host.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from made_samples import ACCOUNT, tcp, udp
+from made_samples import ACCOUNT, changed, end_of, tcp, udp
 
 from netlab.ethernet import Link
 from netlab.experiment.matrix import LongPath
+from netlab.findings.derived import StreamSample
 from netlab.findings.distance import (
     FORMULAS,
     BuffersInEffect,
@@ -21,9 +21,8 @@ from netlab.findings.distance import (
     one_ways,
 )
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.sample import StreamEnd, StreamSample
 
-ALPHA, BETA = StreamEnd(host="alpha"), StreamEnd(host="beta")
+ALPHA, BETA = end_of(host="alpha"), end_of(host="beta")
 TARGET = LongPath(0.1, 8e7)
 """It needs 1,000,000 bytes in flight; in packets of 1000 bytes, one loss in 3,000,000."""
 
@@ -70,7 +69,7 @@ def counted(begin: int | None, end: int | None, mss: int | None = 1000) -> dict[
 
 def test_the_streams_of_a_direction_have_its_loss_and_their_smallest_buffers() -> None:
     def of(cell: str, window: int | None, full: float, retransmitted: int, **more: Any) -> Any:
-        account = replace(ACCOUNT, window_bytes=window, retransmissions=retransmitted)
+        account = changed(ACCOUNT, window_bytes=window, retransmissions=retransmitted)
         return stream(90, cell=cell, queue_full_share=full, tcp=account, **more)
 
     there = [
@@ -129,7 +128,7 @@ def test_a_failed_target_has_all_limits_in_order_with_hosts_and_figures() -> Non
         **way,
         "cell": "c",
         "send_buffer_bytes": 200_000,
-        "tcp": replace(ACCOUNT, window_bytes=300_000),
+        "tcp": changed(ACCOUNT, window_bytes=300_000),
     }
     values = {"receiver_receive_buffer_bytes": 400_000}
     lossy = udp(cell="u", sent=10_000, lost=1_000, offered_bit_per_s=1e7, **way)
@@ -193,7 +192,7 @@ def test_an_undecided_target_has_the_doubts_about_each_host_and_only_known_figur
         "receive_buffer_allows_at_least_bit_per_s": 24e6,
         "send_buffer_allows_at_least_bit_per_s": 0.0,
     }
-    sample = stream(90, tcp=replace(ACCOUNT, window_bytes=300_000))
+    sample = stream(90, tcp=changed(ACCOUNT, window_bytes=300_000))
     sizes = {"receiver_receive_buffer_bytes": 100_000, "sender_send_buffer_bytes": 100_000}
     for facts, by_buffers, doubts in (
         (
@@ -234,7 +233,7 @@ def test_a_target_passes_if_buffers_link_and_throughput_allow_exactly_what_it_ne
         "beta": {"tcp_rmem": "4096 1000 1000000"},
     }
     enough = counted(0, 3_000_000)
-    exact = replace(ACCOUNT, window_bytes=1_000_000)
+    exact = changed(ACCOUNT, window_bytes=1_000_000)
     (found,) = judged((stream(78.4, 8e7, tcp=exact), enough), facts=facts)
     assert found.kind is Kind.TARGET_PASSES and not {"bounds", "doubts"} & found.words.keys()
     # The link is the limit: the stream reached 98 % of its ceiling.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from made_findings import measured
-from made_samples import udp
+from made_samples import end_of, udp
 
 from netlab.findings.buffers import _means
-from netlab.findings.framing import STEP_ABOVE, Accounting, Framing, step_of
-from netlab.findings.link_checks import _interfaces
-from netlab.findings.sample import OtherTraffic, StreamEnd
+from netlab.findings.rates import STEP_ABOVE, Accounting, Framing, step_of
 from netlab.findings.series import series_of
+from netlab.findings.traffic import OtherTraffic
+from netlab.findings.validity import _interfaces
 
 # ---- frames --------------------------------------------------------------------------------------
 
@@ -58,9 +58,7 @@ def test_other_traffic_in_the_direction_of_the_data_leaves_its_sender_or_reaches
         ("to", True, True),
     ]:
         traffic = OtherTraffic(host=host, receiving=receiving, bit_per_s=1e7, filled_share=0.5)
-        sample = udp(
-            sender=StreamEnd(host="from"), receiver=StreamEnd(host="to"), others=(traffic,)
-        )
+        sample = udp(sender=end_of(host="from"), receiver=end_of(host="to"), others=(traffic,))
         assert sample.reported_others == (traffic if along else None)
 
 

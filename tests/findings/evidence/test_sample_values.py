@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from made_findings import LINK, plan_of, run_of
 from made_interfaces import cell_of_wire, drawn_wire, record_of_wire
+from made_samples import account_of, losses_of, shown
 
 from netlab.ethernet import Link
-from netlab.findings.evidence import ceiling_of, framing_of, samples
-from netlab.findings.framing import Framing
-from netlab.findings.sample import Losses, OwnDrops, StreamSample, TcpAccount
+from netlab.findings.derived import OwnDrops, StreamSample, samples
+from netlab.findings.rates import Framing, ceiling_of, framing_of
 from netlab.imports.common.csv_table import record_of
 from netlab.results.tcp_series import TcpSeries
 from netlab.store.plan import PlannedCell
@@ -85,7 +85,7 @@ def test_a_sample_has_the_time_in_which_a_quota_made_each_end_wait() -> None:
 
 def test_a_sample_has_the_smoothed_round_trip_at_the_end_of_its_window() -> None:
     trips = {"sender_tcp_begin_rtt_us": 64, "sender_tcp_end_rtt_us": 65}
-    assert only(bare(), trips).tcp == TcpAccount(rtt_us=65)
+    assert shown(only(bare(), trips).tcp) == shown(account_of(rtt_us=65))
 
 
 # ---- stops ---------------------------------------------------------------------------------------
@@ -137,16 +137,18 @@ def test_a_sample_over_udp_has_no_series_of_tcp() -> None:
 def test_losses_of_the_other_way_over_tcp_are_the_segments_retransmitted_there() -> None:
     resent = {"sender_tcp_begin_total_retrans": 5, "sender_tcp_end_total_retrans": 12}
     upload, download = both(bare(), {}, resent)
-    assert upload.losses == Losses(other_way=7)
-    assert download.losses == Losses(other_way=None)
-    assert only(bare(), resent).losses == Losses(other_way=0)
+    assert shown(upload.losses) == shown(losses_of(other_way=7))
+    assert shown(download.losses) == shown(losses_of(other_way=None))
+    assert shown(only(bare(), resent).losses) == shown(losses_of(other_way=0))
 
 
 def test_losses_of_the_other_way_over_udp_are_the_messages_lost_there() -> None:
     upload, download = both(bare("UDP"), {"lost_messages": 3}, {"lost_messages": 8})
-    assert upload.losses == Losses(lost=3, other_way=8)
-    assert download.losses == Losses(lost=8, other_way=3)
-    assert only(bare("UDP"), {"lost_messages": 3}).losses == Losses(lost=3, other_way=0)
+    assert shown(upload.losses) == shown(losses_of(lost=3, other_way=8))
+    assert shown(download.losses) == shown(losses_of(lost=8, other_way=3))
+    assert shown(only(bare("UDP"), {"lost_messages": 3}).losses) == shown(
+        losses_of(lost=3, other_way=0)
+    )
 
 
 def test_the_drops_of_a_sample_are_those_of_the_host_that_sends_and_of_the_one_that_receives() -> (

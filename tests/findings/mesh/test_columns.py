@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from made_meshes import HOSTS, MadeMesh
-from made_samples import IDLE, tcp
+from made_samples import IDLE, changed, tcp
 
 from netlab.findings.finding import Conditions
 from netlab.findings.mesh import MeshKey, _key, columns_of, ends_of
@@ -17,12 +15,12 @@ def test_streams_without_a_host_within_one_host_or_paced_are_in_no_column() -> N
     samples = MadeMesh(THREE, scatter=0, letters=True).samples()
     first = samples[0]
     left_out = [
-        replace(first, sender=replace(IDLE, host="")),
-        replace(first, receiver=replace(IDLE, host="")),
-        replace(first, receiver=first.sender),
-        replace(first, same_host=True),
-        replace(first, offered_bit_per_s=1e7),
-        replace(first, imported=True),
+        changed(first, sender=changed(IDLE, host="")),
+        changed(first, receiver=changed(IDLE, host="")),
+        changed(first, receiver=first.sender),
+        changed(first, same_host=True),
+        changed(first, offered_bit_per_s=1e7),
+        changed(first, imported=True),
     ]
     (column,) = columns_of([*left_out, *samples])
     (expected,) = columns_of(samples)
@@ -44,5 +42,5 @@ def test_the_server_sends_to_the_client_in_that_direction_and_if_the_settings_sa
     both, back = (("direction", "both"),), (("direction", "server-sends"),)
     sample = tcp(pairing=f"{A}+{B}", flow="to client", conditions=both)
     assert ends_of(sample) == (A, B)
-    assert ends_of(replace(sample, flow="to server")) == (B, A)
-    assert ends_of(replace(sample, flow="", conditions=back)) == (A, B)
+    assert ends_of(changed(sample, flow="to server")) == (B, A)
+    assert ends_of(changed(sample, flow="", conditions=back)) == (A, B)

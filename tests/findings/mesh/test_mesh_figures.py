@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pytest
 from made_meshes import CEILINGS, HOSTS, MadeMesh
+from made_samples import changed
 
 from netlab.ethernet import Link
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.mesh import _as_link, _is_alike, columns_of, slow_in_mesh
-from netlab.findings.sample import StreamSample
 from netlab.stats.mesh import MeshVerdict, MeshWay
 
 LINK = Link(1e8, 1500)
@@ -26,7 +26,7 @@ def column(
     """Two equal trials of each pair of three hosts."""
     mesh = MadeMesh(THREE, pairs=shares, every=every, scatter=0, trials=2, protocols=(protocol,))
     return tuple(
-        replace(sample, cell=f"{sample.cell}-{size}", message_bytes=size)
+        changed(sample, cell=f"{sample.cell}-{size}", message_bytes=size)
         for sample in mesh.samples()
     )
 
@@ -113,7 +113,7 @@ def test_a_slow_mesh_has_the_figures_of_its_fastest_column_and_the_cells_of_all(
     assert result.cells == cells_of(*ways, size=1000) + cells_of(*ways)
     assert result.trials == twice(result.cells)
     unknown = [
-        replace(sample, ceiling_bit_per_s=None) if sample.sender.host == A else sample
+        changed(sample, ceiling_bit_per_s=None) if sample.sender.host == A else sample
         for sample in samples
     ]
     assert slow_in_mesh(unknown, (), LINK) == ()
@@ -134,7 +134,7 @@ def test_a_mesh_that_reaches_98_percent_of_the_ceiling_is_not_slow() -> None:
 
 def test_a_mesh_that_sends_both_ways_at_once_and_reaches_96_percent_is_not_slow() -> None:
     for share, kinds in ((0.95, [Kind.MESH_LIMIT_MESH]), (0.965, [])):
-        samples = [replace(sample, flow="to server") for sample in column({}, every=share)]
+        samples = [changed(sample, flow="to server") for sample in column({}, every=share)]
         assert [entry.kind for entry in slow_in_mesh(samples, (), LINK)] == kinds
 
 
@@ -159,7 +159,7 @@ def test_pairs_are_alike_if_their_scatter_is_at_most_their_distance_from_the_cei
 def test_a_host_has_a_slow_link_unless_it_reaches_over_5_percent_more_in_another_column() -> None:
     def is_link(highest: float) -> bool:
         samples = [
-            replace(sample, ceiling_bit_per_s=1.0, throughput_bit_per_s=highest)
+            changed(sample, ceiling_bit_per_s=1.0, throughput_bit_per_s=highest)
             for sample in column({})
         ]
         return bool(_as_link(C, 0.2, columns_of(samples), LINK))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import permutations
 from random import Random
 
@@ -13,12 +12,13 @@ from draws import chance, drawn
 from made_findings import plan_of, run_of
 from made_meshes import HOSTS, MadeMesh
 from made_runs import made_record
+from made_samples import changed
 
 from netlab.ethernet import Link
 from netlab.findings.analysis import RunEvidence
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.mesh import slow_in_mesh
-from netlab.findings.sample import StreamSample
 from netlab.report.text.findings import statement
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
@@ -112,7 +112,7 @@ def test_a_slow_host_limited_by_its_cpu_is_reported_without_a_slow_link() -> Non
     starved = finding(Kind.CPU_WAIT_RECEIVER_PROGRAMS, Group(), cells)
     (result,) = findings_of(mesh, [starved])
     assert statement(result).endswith("limited by other programs on the receiver’s CPU")
-    (part,) = findings_of(mesh, [replace(starved, cells=cells[1:])])
+    (part,) = findings_of(mesh, [changed(starved, cells=cells[1:])])
     assert "limited" not in statement(part)
 
 
@@ -134,7 +134,7 @@ def test_two_hosts_have_no_mesh_finding() -> None:
 def test_mesh_findings_leave_out_imports_paced_streams_and_loopback() -> None:
     samples = MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
     for change in ({"imported": True}, {"offered_bit_per_s": 1e7}, {"same_host": True}):
-        variants: list[StreamSample] = [replace(sample, **change) for sample in samples]
+        variants: list[StreamSample] = [changed(sample, **change) for sample in samples]
         assert slow_in_mesh(variants, (), LINK) == ()
 
 
@@ -151,7 +151,7 @@ def test_mesh_findings_follow_the_direction_if_the_server_sends() -> None:
     for sample in mesh.samples():
         server, client = sample.pairing.split("+")
         back = tuple({**dict(sample.conditions), "direction": "server-sends"}.items())
-        mirror_samples.append(replace(sample, pairing=f"{client}+{server}", conditions=back))
+        mirror_samples.append(changed(sample, pairing=f"{client}+{server}", conditions=back))
     (result,) = slow_in_mesh(mirror_samples, (), LINK)
     assert "sends at most" in statement(result)
     assert result.group.host == "linux-a"
@@ -159,7 +159,7 @@ def test_mesh_findings_follow_the_direction_if_the_server_sends() -> None:
 
 def test_without_a_stated_link_mesh_findings_compare_throughput() -> None:
     samples = [
-        replace(sample, ceiling_bit_per_s=None)
+        changed(sample, ceiling_bit_per_s=None)
         for sample in MadeMesh(THREE, sends={"linux-c": 0.2}, receives={"linux-c": 0.2}).samples()
     ]
     (result,) = slow_in_mesh(samples, (), None)
@@ -196,7 +196,7 @@ def drawn_mesh(rng: Random, strength: float) -> tuple[MadeMesh, Names]:
         "none": ({}, set()),
     }
     fields, expected_names = causes[rng.choice(list(causes))]
-    return replace(mesh, **fields), frozenset(expected_names)  # type: ignore[arg-type]
+    return changed(mesh, **fields), frozenset(expected_names)
 
 
 def named(findings: Sequence[Finding]) -> Names:
@@ -256,7 +256,7 @@ def test_a_slow_direction_explained_by_a_slow_host_has_no_second_finding() -> No
                 "tcp_timestamps": True,
             }
             record = made_record(cell, trial, values=values)
-            records.append(replace(record, server=server, client=client))
+            records.append(changed(record, server=server, client=client))
     run = run_of(plan_of(cells, repeats=3), records)
     kinds = {str(entry.kind) for entry in run.findings}
     assert "mesh-limit/host" in kinds

@@ -9,13 +9,7 @@ from made_findings import plan_of, run_of
 from made_runs import LL, made_record
 
 from netlab.findings.finding import Group
-from netlab.findings.over_time import (
-    BlockTable,
-    _complete,
-    lasted_s,
-    tables,
-    within_blocks,
-)
+from netlab.findings.over_time import BlockTable, _complete, lasted_s, tables, within_blocks
 from netlab.findings.series import Point, Series
 from netlab.trial.record import Record, Value
 

@@ -13,9 +13,8 @@ from made_findings import plan_of, run_of
 from made_runs import made_cell, made_record
 
 from netlab.findings.analysis import Analysis
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.over_time import dips
-from netlab.findings.trial_words import in_trials
 from netlab.report.text.findings import statement
 from netlab.stats.trends import periodic_dips
 from netlab.trial.record import Record, Status, Value

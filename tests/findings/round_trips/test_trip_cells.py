@@ -12,11 +12,9 @@ from made_readings import failure, of_round_trips, plan_of, planned, result
 
 from netlab.ethernet import Link
 from netlab.findings.finding import Kind
-from netlab.findings.round_trips.parts import below_floor, waited
-from netlab.findings.round_trips.shape import first_packet_lost, outliers, two_groups
-from netlab.findings.round_trips.trips import trip_cells
-from netlab.findings.round_trips.variants import variants
+from netlab.findings.round_trips import below_floor, trip_cells, waited
 from netlab.findings.series import Series, series_of
+from netlab.findings.trip_shapes import first_packet_lost, outliers, two_groups, variants
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
 

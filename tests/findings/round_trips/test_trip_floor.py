@@ -9,11 +9,9 @@ from made_findings import run_of
 from made_readings import of_round_trips, plan_of, planned, result
 
 from netlab.ethernet import Link
-from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.round_trips.parts import below_floor, floor_ns, is_below
-from netlab.findings.round_trips.trips import TripTrial
+from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.round_trips import TripTrial, below_floor, floor_ns, is_below
 from netlab.findings.series import series_of
-from netlab.findings.trial_words import in_trials
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
 

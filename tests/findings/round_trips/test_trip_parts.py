@@ -9,10 +9,9 @@ from made_findings import run_of
 from made_readings import plan_of, planned, result
 
 from netlab.ethernet import Link
+from netlab.findings.derived import WINDOW_NS
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.round_trips.parts import TICK_NS, made_of, parts_ns
-from netlab.findings.round_trips.trips import TripCell, TripTrial
-from netlab.findings.sample import WINDOW_NS
+from netlab.findings.round_trips import TICK_NS, TripCell, TripTrial, made_of, parts_ns
 from netlab.findings.series import series_of
 from netlab.trial.record import Value
 

@@ -8,8 +8,7 @@ import pytest
 from made_readings import planned, result
 
 from netlab.findings.finding import Group
-from netlab.findings.round_trips.parts import Waiting, _explains, waiting, waiting_of
-from netlab.findings.round_trips.trips import TripCell, TripTrial
+from netlab.findings.round_trips import TripCell, TripTrial, Waiting, _explains, waiting, waiting_of
 
 MS = 1_000_000
 TRIPS = 10_000

@@ -11,16 +11,10 @@ from made_histograms import of_values, to_pairs
 from made_readings import plan_of, planned, result
 from made_trips import found, said, timed, trips_run
 
-from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.round_trips.shape import (
-    LostFirst,
-    _near,
-    first_packet_lost,
-    first_packets,
-)
-from netlab.findings.round_trips.trips import TripCell, TripTrial
+from netlab.findings.finding import Group, Kind, finding, in_trials
+from netlab.findings.round_trips import TripCell, TripTrial
 from netlab.findings.series import series_of
-from netlab.findings.trial_words import in_trials
+from netlab.findings.trip_shapes import LostFirst, _near, first_packet_lost, first_packets
 from netlab.trial.record import Value
 
 KIND = "first-packet-lost"

@@ -13,8 +13,7 @@ from made_trips import LINK, found, said, timed, trip_cell, trips_run
 
 from netlab.ethernet import Link, packets, transfer_floor_bytes, transfer_wire_bytes
 from netlab.findings.analysis import load
-from netlab.findings.round_trips.parts import below_floor, floor_ns
-from netlab.findings.round_trips.trips import trip_cells
+from netlab.findings.round_trips import below_floor, floor_ns, trip_cells
 from netlab.findings.series import series_of
 
 KIND = "below-floor"

@@ -14,10 +14,9 @@ from made_readings import plan_of, result
 from made_trips import found, said, timed, trip_cell, trips_run
 
 from netlab.findings.analysis import load
-from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.round_trips.shape import outliers
+from netlab.findings.finding import Group, Kind, finding, in_trials
 from netlab.findings.series import series_of
-from netlab.findings.trial_words import in_trials
+from netlab.findings.trip_shapes import outliers
 from netlab.trial.record import Value
 
 RNG = random.Random(21)  # noqa: S311  (no secret)

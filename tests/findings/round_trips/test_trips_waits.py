@@ -11,8 +11,7 @@ from made_readings import result
 from made_trips import found, said, trip_cell, trips_run
 
 from netlab.findings.finding import Group
-from netlab.findings.round_trips.parts import waiting_of
-from netlab.findings.round_trips.trips import TripCell, TripTrial
+from netlab.findings.round_trips import TripCell, TripTrial, waiting_of
 from netlab.trial.record import Value
 
 KIND = "trip-waited-for-cpu"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from made_searches import one_trial
 
-from netlab.findings.searches.limits import OneRate, one_bit_rate, one_frame_rate
-from netlab.findings.searches.sample import SizeSample
+from netlab.findings.search_limits import OneRate, SizeSample, one_bit_rate, one_frame_rate
 
 _Bounds = tuple[int, float | None, float | None, float | None]
 """Frame size, highest rate that passed, lowest rate that failed, rate of the line."""

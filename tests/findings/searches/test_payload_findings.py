@@ -15,13 +15,7 @@ from made_searches import seeded
 from netlab.ethernet import MAX_DATAGRAM_BYTES, Link, ceiling_bit_per_s
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.searches.payloads import (
-    WayFound,
-    byte_more,
-    group_of_payload,
-    payloads,
-    way_of,
-)
+from netlab.findings.search_more import WayFound, byte_more, group_of_payload, payloads, way_of
 from netlab.measurement.payload_search import sizes_around
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.trial.record import Value

@@ -12,10 +12,9 @@ from made_searches import cell_of, one_trial
 
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.searches.beyond import beyond, doubts
-from netlab.findings.searches.limits import of_sizes, rates_of, search_limits
-from netlab.findings.searches.sample import SizeGroup, sample_of
-from netlab.findings.streams.host_limits import SATURATED
+from netlab.findings.search_limits import SizeGroup, of_searches, rates_of, sample_of, search_limits
+from netlab.findings.search_more import beyond, doubts
+from netlab.findings.stream_rules import SATURATED
 from netlab.trial.record import Status, Value
 
 LL = Group("LL")
@@ -48,7 +47,7 @@ def tries(*verdicts: int, **more: list[int]) -> dict[str, Value]:
     return {**columns, "trial_queue_ns": none, **{f"trial_{name}": more[name] for name in more}}
 
 
-def test_a_search_that_our_own_hosts_ended_names_both_hosts_and_the_limit() -> None:
+def test_a_search_that_our_own_hosts_ended_names_the_limit() -> None:
     record = replace(
         result(cell_of(64), 2, {}),
         status=Status.FAILED,
@@ -60,7 +59,6 @@ def test_a_search_that_our_own_hosts_ended_names_both_hosts_and_the_limit() -> N
     assert sample.key == (CELL[64], 2)
     assert (sample.frame_bytes, sample.ways) == (64, 1)
     assert (sample.limit, sample.found) == ("receiver-bound", False)
-    assert sample.names == {"client": record.client, "server": record.server}
 
 
 def test_one_bit_rate_has_its_figures_and_every_way_to_count_bytes_that_agrees() -> None:
@@ -286,7 +284,8 @@ def test_frame_sizes_are_told_as_a_range_if_three_neighbours_or_all_upwards_show
 ) -> None:
     trials = {size: one_trial(size) for size in SIZES}
     group = SizeGroup(group=LL, sizes=tuple((trial,) for trial in trials.values()))
-    assert of_sizes(group.where(trials[size] for size in sizes), group) == {"sizes": text}
+    shown = group.where(trials[size] for size in sizes)
+    assert of_searches(Kind.SEARCH_LIMIT_NONE, group, shown, {}).words == {"sizes": text}
 
 
 def test_found_rates_are_told_only_if_each_rate_and_its_share_of_the_line_is_known() -> None:

@@ -14,7 +14,7 @@ from made_searches import SIZES, Truth, cell_of, run_of_searches, searched, seed
 from netlab.ethernet import frames_per_s
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.searches.sample import groups_of
+from netlab.findings.search_limits import groups_of
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.trial.record import Value
 

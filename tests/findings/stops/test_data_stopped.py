@@ -12,7 +12,7 @@ from made_streams import LINK, stream, stream_values
 
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.stops import group_of
+from netlab.findings.over_time import group_of
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
 from netlab.store.run_folder import RunFolder

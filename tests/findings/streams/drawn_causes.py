@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from made_samples import ACCOUNT, IDLE, SECOND_NS, tcp, udp
+from made_samples import ACCOUNT, IDLE, SECOND_NS, changed, losses_of, tcp, udp
 
 from netlab.ethernet import fragments
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.framing import Accounting, Framing
-from netlab.findings.sample import Losses, StreamSample
-from netlab.findings.streams.link_limits import ON_WIRE
+from netlab.findings.link_limits import ON_WIRE
+from netlab.findings.rates import Accounting, Framing
 
 STATED = 1e8
 TIMESTAMPS = (1500,)
@@ -56,7 +56,7 @@ def stream(protocol: str, size: int, trial: int, throughput: float, **changes: A
         "packets_a_message": len(frames.packets) if protocol == "UDP" else None,
     }
     if protocol == "UDP":
-        defaults["losses"] = Losses(
+        defaults["losses"] = losses_of(
             sent=round(sent_count), lost=lost_count, receive_queue=0, local=0
         )
         return udp(**(defaults | changes))
@@ -68,8 +68,8 @@ def waiting(random: Random, most: float) -> dict[str, Any]:
     wire anyway."""
     delays = [round(SECOND_NS * random.uniform(0, most)) for _ in range(2)]
     return {
-        "sender": replace(IDLE, host="b", run_queue_delay_ns=delays[0]),
-        "receiver": replace(IDLE, host="a", run_queue_delay_ns=delays[1]),
+        "sender": changed(IDLE, host="b", run_queue_delay_ns=delays[0]),
+        "receiver": changed(IDLE, host="a", run_queue_delay_ns=delays[1]),
     }
 
 
@@ -133,10 +133,10 @@ def starved(end: str) -> Drawn:
         for trial in range(1, trials + 1):
             w = random.uniform(0.1, 0.6) if trial <= number else random.uniform(0, 0.04)
             share = (1 - w if trial <= number else 1.0) * random.uniform(0.985, 1.0)
-            waits = replace(IDLE, host=end, run_queue_delay_ns=round(w * SECOND_NS))
+            waits = changed(IDLE, host=end, run_queue_delay_ns=round(w * SECOND_NS))
             account = ACCOUNT
             if end == "receiver":
-                account = replace(ACCOUNT, rwnd_limited_us=round(w * random.uniform(0.7, 1) * 1e6))
+                account = changed(ACCOUNT, rwnd_limited_us=round(w * random.uniform(0.7, 1) * 1e6))
             rate = share * STATED * framing("TCP", 1448).ceiling_share
             samples.append(stream("TCP", 1448, trial, rate, tcp=account, **{end: waits}))
         random.shuffle(samples)
@@ -158,7 +158,7 @@ def random_loss(random: Random) -> DrawnRun:
             samples.append(stream("UDP", size, trial, rate, lost_share=loss_share))
     for trial in range(1, 4):
         rate = random.uniform(0.01, 0.3) * STATED
-        account = replace(ACCOUNT, retransmissions=round(p * rate / 12_000), rtt_us=300)
+        account = changed(ACCOUNT, retransmissions=round(p * rate / 12_000), rtt_us=300)
         samples.append(stream("TCP", 1448, trial, rate, tcp=account))
     return DrawnRun("random loss", tuple(samples), frozenset({Kind.LOSS_LIMIT_PATH}), 0)
 
@@ -168,7 +168,7 @@ def short_queue(random: Random) -> DrawnRun:
     samples = []
     for trial in range(1, 6):
         rate = level * random.uniform(0.97, 1.0) * STATED * 0.9415
-        account = replace(ACCOUNT, retransmissions=random.randint(50, 500), rtt_us=900)
+        account = changed(ACCOUNT, retransmissions=random.randint(50, 500), rtt_us=900)
         samples.append(stream("TCP", 1448, trial, rate, tcp=account, **waiting(random, 0.04)))
     return DrawnRun("short queue", tuple(samples), frozenset(), 0)
 
@@ -200,7 +200,7 @@ def evenly(cause: str, right: Kind | None, evidence: Callable[[float], dict[str,
     def drawn(random: Random) -> DrawnRun:
         lacks = random.uniform(0.05, 0.5)
         samples = [
-            replace(sample, **evidence(random.uniform(0.97, 1.0) * lacks))
+            changed(sample, **evidence(random.uniform(0.97, 1.0) * lacks))
             for sample in at_rate(random, 1 - lacks, Accounting.WIRE, columns(random))
         ]
         kinds = frozenset() if right is None else frozenset({right})
@@ -213,7 +213,7 @@ def shared_slower_link(random: Random) -> DrawnRun:
     """Others and the stream together do not fill the stated link."""
     limit, others_share = random.uniform(0.5, 0.9), random.uniform(0.05, 0.4)
     samples = [
-        replace(sample, likely_others_share=others_share * random.uniform(0.999, 1.0))
+        changed(sample, likely_others_share=others_share * random.uniform(0.999, 1.0))
         for sample in at_rate(
             random, limit - others_share * ON_WIRE, Accounting.WIRE, columns(random)
         )
@@ -224,17 +224,17 @@ def shared_slower_link(random: Random) -> DrawnRun:
 
 def robbed(share: float) -> dict[str, Any]:
     ready = round(share * SECOND_NS)
-    stream_end = replace(
+    stream_end = changed(
         IDLE, steal_share=share, run_queue_delay_ns=ready, thread_ns=SECOND_NS - ready
     )
-    return {"sender": replace(stream_end, host="b"), "receiver": replace(stream_end, host="a")}
+    return {"sender": changed(stream_end, host="b"), "receiver": changed(stream_end, host="a")}
 
 
 def stated_too_low(random: Random) -> DrawnRun:
     """Another rule reports it: there is no limit to name."""
     above = random.uniform(1.03, 3.0)
     samples = [
-        replace(sample, throughput_bit_per_s=above * sample.throughput_bit_per_s)
+        changed(sample, throughput_bit_per_s=above * sample.throughput_bit_per_s)
         for sample in at_rate(random, 1.0, Accounting.WIRE, columns(random))
     ]
     return DrawnRun("stated too low", tuple(samples), frozenset(), 0)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
 
 import draws
 import pytest
-from made_samples import CEILING, tcp, udp
+from made_samples import CEILING, changed, tcp, udp
 
-from netlab.findings.ceilings import WAYS, above_ceiling
+from netlab.findings.buffers import WAYS, above_ceiling
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.sample import StreamSample
 from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.tool import remarks_of
 from netlab.measurement.tools import NETPERF, TOOLS
@@ -95,20 +94,20 @@ def test_a_netprobe_cell_of_any_size_and_protocol_confirms_the_rate_of_its_link_
     assert only([above, probe]).kind is Kind.ABOVE_WIRE_TOOL
     of_tcp = tcp(cell="t", throughput_bit_per_s=0.99 * CEILING)
     assert only([above, of_tcp]).kind is Kind.ABOVE_WIRE_TOOL
-    other_hosts = replace(probe, sender=replace(probe.sender, host="z"))
-    other_network = replace(probe, conditions=(("network", "second"),))
-    other_interface = replace(probe, conditions=(("interface", "eth7"),))
+    other_hosts = changed(probe, sender=changed(probe.sender, host="z"))
+    other_network = changed(probe, conditions=(("network", "second"),))
+    other_interface = changed(probe, conditions=(("interface", "eth7"),))
     for other in (other_hosts, other_network, other_interface):
         assert only([above, other]).kind is Kind.ABOVE_WIRE_EITHER
-    turned = replace(
+    turned = changed(
         probe,
-        sender=replace(probe.sender, host="y"),
-        receiver=replace(probe.receiver, host="x"),
+        sender=changed(probe.sender, host="y"),
+        receiver=changed(probe.receiver, host="x"),
     )
-    forth = replace(
+    forth = changed(
         above,
-        sender=replace(above.sender, host="x"),
-        receiver=replace(above.receiver, host="y"),
+        sender=changed(above.sender, host="x"),
+        receiver=changed(above.receiver, host="y"),
     )
     assert only([forth, turned]).kind is Kind.ABOVE_WIRE_TOOL
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import ACCOUNT, CEILING, IDLE, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, changed, tcp, udp
 
+from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.sample import StreamEnd, StreamSample
-from netlab.findings.streams.by_trials import limits
-from netlab.findings.streams.host_limits import (
+from netlab.findings.limits_by_trials import limits
+from netlab.findings.stream_rules import (
     costs,
     loses_most,
     receiver_held_up,
@@ -27,7 +26,7 @@ SIXTY = tcp(ceiling_bit_per_s=1e8, throughput_bit_per_s=6e7)
 def waiting(waited: float, on_cpu: float | None = 0.0) -> StreamEnd:
     """An end that waited for a CPU for this share of its second, and was on one for that share."""
     thread_ns = None if on_cpu is None else round(on_cpu * 1e9)
-    return replace(IDLE, thread_ns=thread_ns, run_queue_delay_ns=round(waited * 1e9))
+    return changed(IDLE, thread_ns=thread_ns, run_queue_delay_ns=round(waited * 1e9))
 
 
 def test_a_wait_costs_throughput_from_half_of_what_is_missing_to_the_ceiling_or_other_trials() -> (
@@ -37,12 +36,12 @@ def test_a_wait_costs_throughput_from_half_of_what_is_missing_to_the_ceiling_or_
     assert not costs(SIXTY, waiting(0.15))
     assert costs(SIXTY, waiting(0.15), 8e7)
     assert not costs(SIXTY, waiting(0.12), 8e7)
-    assert costs(replace(SIXTY, throughput_bit_per_s=9.8e7), waiting(0.15), 1e8), "2 % faster"
-    assert not costs(replace(SIXTY, throughput_bit_per_s=9.81e7), waiting(0.15), 1e8)
+    assert costs(changed(SIXTY, throughput_bit_per_s=9.8e7), waiting(0.15), 1e8), "2 % faster"
+    assert not costs(changed(SIXTY, throughput_bit_per_s=9.81e7), waiting(0.15), 1e8)
 
 
 def test_a_stream_without_throughput_lacks_everything_even_if_other_trials_had_none() -> None:
-    silent = replace(SIXTY, throughput_bit_per_s=0.0)
+    silent = changed(SIXTY, throughput_bit_per_s=0.0)
     assert costs(silent, waiting(0.5), 0.0)
     assert not costs(silent, waiting(0.49), 0.0)
 
@@ -50,7 +49,7 @@ def test_a_stream_without_throughput_lacks_everything_even_if_other_trials_had_n
 def test_an_end_that_is_on_a_cpu_or_waits_for_one_lacks_it_unless_other_trials_were_as_fast() -> (
     None
 ):
-    forty = replace(SIXTY, throughput_bit_per_s=4e7)
+    forty = changed(SIXTY, throughput_bit_per_s=4e7)
     assert takes(forty, waiting(0.1, 0.85)), "95 % together"
     assert not takes(forty, waiting(0.1, 0.84))
     assert not takes(forty, waiting(0.1, 0.85), 4e7)
@@ -60,8 +59,8 @@ def test_an_end_that_is_on_a_cpu_or_waits_for_one_lacks_it_unless_other_trials_w
 
 def test_a_shut_receiver_is_a_limit_if_waits_and_closed_time_are_half_of_what_is_missing() -> None:
     def is_shut(shut_us: int, waited: float, best: float | None = None, **changes: Any) -> bool:
-        account = replace(ACCOUNT, rwnd_limited_us=shut_us)
-        sample = replace(SIXTY, tcp=account, receiver=waiting(waited), **changes)
+        account = changed(ACCOUNT, rwnd_limited_us=shut_us)
+        sample = changed(SIXTY, tcp=account, receiver=waiting(waited), **changes)
         return receiver_shut(sample, best)
 
     assert is_shut(200_000, 0.2)
@@ -75,8 +74,8 @@ def test_a_shut_receiver_is_a_limit_if_waits_and_closed_time_are_half_of_what_is
 def test_a_receiver_with_a_closed_window_was_held_up_if_its_waits_explain_the_slower_trial() -> (
     None
 ):
-    sample = replace(
-        SIXTY, tcp=replace(ACCOUNT, rwnd_limited_us=500_000), receiver=waiting(0.15, 0.3)
+    sample = changed(
+        SIXTY, tcp=changed(ACCOUNT, rwnd_limited_us=500_000), receiver=waiting(0.15, 0.3)
     )
     assert receiver_held_up(sample, 8e7)
     assert not receiver_held_up(sample)
@@ -104,9 +103,9 @@ def test_loss_is_most_of_what_is_missing_from_a_fifth_of_all_or_half_of_the_gap(
 
 def starved(trial: int, waited_ms: int, bit_per_s: float, cell: str = "a") -> StreamSample:
     """A trial whose receiver waited for a CPU while its receive queue was full."""
-    receiver = replace(IDLE, run_queue_delay_ns=waited_ms * 1_000_000)
+    receiver = changed(IDLE, run_queue_delay_ns=waited_ms * 1_000_000)
     sample = tcp(receiver=receiver, queue_full_share=0.9, throughput_bit_per_s=bit_per_s)
-    return replace(sample, cell=cell, trial=trial)
+    return changed(sample, cell=cell, trial=trial)
 
 
 def are_told(ranks: list[int], step_ms: int = 20) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.importance import leading_kinds
+from netlab.findings.finding import Finding, Group, Kind, finding, leading_kinds
 
 
 def limit(kind: Kind, costs: float, trials: int = 3) -> Finding:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import IDLE, NONE_DROPPED, tcp, udp
+from made_samples import IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
+from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.sample import Losses, StreamEnd, StreamSample
-from netlab.findings.streams.limits import _by_shares, _never_idle, _of, lost_to_stops
-from netlab.findings.streams.parts import cost_of, largest_beside_others, parts_of, wait_for_cpu
-from netlab.findings.streams.path_limits import (
-    _doubt,
-    is_shared,
-    receive_queue_drops,
-    unplaced_loss,
+from netlab.findings.stream_limits import (
+    _by_shares,
+    _never_idle,
+    _of,
+    cost_of,
+    largest_beside_others,
+    lost_to_stops,
+    parts_of,
+    wait_for_cpu,
 )
+from netlab.findings.stream_rules import _doubt, is_shared, receive_queue_drops, unplaced_loss
 
 
 def waiting(waited: float, on_cpu: float = 0.0) -> StreamEnd:
     """An end that waited for a CPU for this share of its second."""
     waited_ns, on_cpu_ns = round(waited * 1e9), round(on_cpu * 1e9)
-    return replace(IDLE, run_queue_delay_ns=waited_ns, thread_ns=on_cpu_ns)
+    return changed(IDLE, run_queue_delay_ns=waited_ns, thread_ns=on_cpu_ns)
 
 
 def half(others: float = 0.0, **changes: Any) -> StreamSample:
@@ -37,7 +39,7 @@ def half(others: float = 0.0, **changes: Any) -> StreamSample:
 
 
 def test_the_part_of_two_ends_that_wait_for_one_reason_is_the_longer_wait() -> None:
-    robbed = [replace(IDLE, steal_share=share) for share in (0.3, 0.2)]
+    robbed = [changed(IDLE, steal_share=share) for share in (0.3, 0.2)]
     expected = {Kind.CPU_WAIT_STEAL: 0.3}
     assert parts_of(half(sender=robbed[0], receiver=robbed[1])) == expected
     assert parts_of(half(sender=robbed[1], receiver=robbed[0])) == expected
@@ -96,7 +98,7 @@ def test_the_longest_wait_limits_tcp_if_its_stops_cost_as_much_as_what_limits_it
     sender, receiver = map(waiting, waited)
     sample = half(plateau_bit_per_s=plateau, sender=sender, receiver=receiver)
     assert wait_for_cpu(sample) is kind
-    assert wait_for_cpu(replace(sample, ceiling_bit_per_s=None)) is None
+    assert wait_for_cpu(changed(sample, ceiling_bit_per_s=None)) is None
 
 
 def test_a_rule_without_other_trials_judges_the_sample_that_it_is_given() -> None:
@@ -107,11 +109,11 @@ def test_a_rule_without_other_trials_judges_the_sample_that_it_is_given() -> Non
 
 def test_waits_of_a_sender_that_is_never_idle_are_compared_with_other_trials() -> None:
     """A quarter is missing to 80 Mbit/s, two fifths to the ceiling."""
-    sender = replace(waiting(0.15, 0.8), spins=True)
+    sender = changed(waiting(0.15, 0.8), spins=True)
     sample = tcp(ceiling_bit_per_s=1e8, throughput_bit_per_s=6e7, sender=sender)
     assert _never_idle(sample, 8e7)
     assert not _never_idle(sample, None)
-    assert not _never_idle(replace(sample, sender=waiting(0.15, 0.7)), 8e7)
+    assert not _never_idle(changed(sample, sender=waiting(0.15, 0.7)), 8e7)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_waits_of_a_sender_that_is_never_idle_are_compared_with_other_trials() -
 def test_half_of_what_is_missing_is_a_wait_unless_tcp_has_a_plateau_or_others_may_use_as_much(
     changes: dict[str, Any], best: float | None, kind: Kind
 ) -> None:
-    sample = replace(half(sender=waiting(0.25)), **changes)
+    sample = changed(half(sender=waiting(0.25)), **changes)
     assert _by_shares(sample, best).kind is kind
 
 
@@ -156,15 +158,15 @@ def losing(**changes: Any) -> StreamSample:
 def test_a_receiving_socket_that_dropped_half_of_the_lost_messages_is_a_cause_beside_others() -> (
     None
 ):
-    losses = Losses(sent=4_000, lost=1_000, receive_queue=500, local=0)
-    drops = replace(NONE_DROPPED, receiver_backlog=600)
+    losses = losses_of(sent=4_000, lost=1_000, receive_queue=500, local=0)
+    drops = changed(NONE_DROPPED, receiver_backlog=600)
     assert receive_queue_drops(losing(losses=losses, drops=drops))
-    fewer = replace(losses, receive_queue=499)
+    fewer = changed(losses, receive_queue=499)
     assert not receive_queue_drops(losing(losses=fewer, drops=drops))
 
 
 def test_loss_is_of_an_unknown_place_if_it_is_the_limit_and_a_counter_is_missing() -> None:
-    unknown = replace(NONE_DROPPED, receiver_backlog=None)
+    unknown = changed(NONE_DROPPED, receiver_backlog=None)
     assert unplaced_loss(losing(drops=unknown))
     assert not unplaced_loss(losing()), "the path lost the messages"
     assert not unplaced_loss(udp(lost=1, drops=unknown)), "one of 4,000 messages"
@@ -172,8 +174,8 @@ def test_loss_is_of_an_unknown_place_if_it_is_the_limit_and_a_counter_is_missing
 
 def test_dropped_frames_may_be_of_the_other_direction_or_of_protocols_without_a_handler() -> None:
     def doubt(place: str, other_way: int | None, packets: int | None, backlog: int = 90) -> int:
-        drops = replace(NONE_DROPPED, receiver_backlog=backlog, between_s=3.0)
-        losses = Losses(sent=4_000, lost=1_000, receive_queue=0, local=0, other_way=other_way)
+        drops = changed(NONE_DROPPED, receiver_backlog=backlog, between_s=3.0)
+        losses = losses_of(sent=4_000, lost=1_000, receive_queue=0, local=0, other_way=other_way)
         return _doubt(place, udp(losses=losses, drops=drops, packets_a_message=packets))
 
     assert doubt("backlog", 4, 3) == 12

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from drawn_causes import framing, stream
 from made_findings import KIB, measured, of_kind
 from made_findings import stream as asked_stream
-from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
+from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
 from netlab.findings.analysis import findings
 from netlab.findings.finding import Kind
-from netlab.findings.framing import Accounting, step_of
-from netlab.findings.sample import Losses
-from netlab.findings.streams.by_trials import limits
-from netlab.findings.streams.limits import limit_of
+from netlab.findings.limits_by_trials import limits
+from netlab.findings.rates import Accounting, step_of
+from netlab.findings.stream_limits import limit_of
 from netlab.report.sections import streams
 from netlab.report.text.findings import RunIndex, sentence, statement
 
 CEILING = 94.148e6
-WAITS = replace(IDLE, run_queue_delay_ns=370_000_000)
-SHUT = replace(ACCOUNT, rwnd_limited_us=350_000)
+WAITS = changed(IDLE, run_queue_delay_ns=370_000_000)
+SHUT = changed(ACCOUNT, rwnd_limited_us=350_000)
 
 
 def trials(*throughputs: float, **last: Any) -> list[Any]:
@@ -50,8 +48,8 @@ def test_one_starved_trial_of_three_has_its_own_finding() -> None:
 
 
 def test_a_trial_only_slightly_below_the_wire_ceiling_has_no_warning() -> None:
-    slow = replace(WAITS, run_queue_delay_ns=60_000_000)
-    shut = replace(ACCOUNT, rwnd_limited_us=60_000)
+    slow = changed(WAITS, run_queue_delay_ns=60_000_000)
+    shut = changed(ACCOUNT, rwnd_limited_us=60_000)
     limit_findings = limits(trials(0.99, 0.99, 0.95, receiver=slow, tcp=shut))
     assert [finding.kind for finding in limit_findings] == [Kind.WIRE_CEILING]
     assert limit_findings[0].words["in_trials"] == "in 2 of 3 trials"
@@ -59,7 +57,7 @@ def test_a_trial_only_slightly_below_the_wire_ceiling_has_no_warning() -> None:
 
 def test_a_trial_that_fills_a_slower_link_is_not_reported_as_starved() -> None:
     """As at the stated wire: whatever it waited for, it could not be faster."""
-    late = replace(IDLE, thread_ns=770_000_000, run_queue_delay_ns=230_000_000)
+    late = changed(IDLE, thread_ns=770_000_000, run_queue_delay_ns=230_000_000)
     limit_findings = limits(trials(0.9, 0.9, 0.9, 0.885, sender=late))
     assert [(finding.kind, len(finding.trials)) for finding in limit_findings] == [
         (Kind.RATE_LIMIT_EITHER, 4)
@@ -92,7 +90,7 @@ def test_cpu_waits_are_no_limit_if_six_trials_show_no_cost_of_waiting() -> None:
         return [
             stream(
                 *("TCP", 1448, at + 1, (0.7 + slope * at / 50) * CEILING),
-                sender=replace(IDLE, run_queue_delay_ns=(160 + 25 * at) * 1_000_000),
+                sender=changed(IDLE, run_queue_delay_ns=(160 + 25 * at) * 1_000_000),
             )
             for at in range(6)
         ]
@@ -131,10 +129,10 @@ def test_a_stream_at_the_rate_of_a_slower_standard_link_has_one_finding_with_thi
 
 def test_equal_link_limits_in_both_directions_are_one_finding() -> None:
     first_way = [
-        stream("TCP", 1448, n, 0.5 * CEILING, sender=replace(IDLE, host="b")) for n in (1, 2, 3)
+        stream("TCP", 1448, n, 0.5 * CEILING, sender=changed(IDLE, host="b")) for n in (1, 2, 3)
     ]
     second_way = [
-        replace(sample, cell="back", sender=sample.receiver, receiver=sample.sender)
+        changed(sample, cell="back", sender=sample.receiver, receiver=sample.sender)
         for sample in first_way
     ]
     (finding,) = limits(first_way)
@@ -146,7 +144,7 @@ def test_equal_link_limits_in_both_directions_are_one_finding() -> None:
     assert statement(joint_finding).startswith(
         "a limit of 50 Mbit/s on the wire (a link or a shaper) both ways: "
     )
-    slower = [replace(sample, throughput_bit_per_s=0.4 * CEILING) for sample in second_way]
+    slower = [changed(sample, throughput_bit_per_s=0.4 * CEILING) for sample in second_way]
     assert len(limits([*first_way, *slower])) == 2
 
 
@@ -163,7 +161,7 @@ def test_equal_link_limits_in_both_directions_are_one_finding() -> None:
 def test_no_slower_link_is_reported_for_both_ways_paced_loopback_or_imported_streams(
     changes: dict[str, Any],
 ) -> None:
-    limit_findings = limits([replace(sample, **changes) for sample in trials(0.5, 0.5, 0.5)])
+    limit_findings = limits([changed(sample, **changes) for sample in trials(0.5, 0.5, 0.5)])
     assert not {finding.kind for finding in limit_findings} & {
         Kind.RATE_LIMIT_EITHER,
         Kind.RATE_LIMIT_LINK,
@@ -173,7 +171,7 @@ def test_no_slower_link_is_reported_for_both_ways_paced_loopback_or_imported_str
 def test_streams_that_share_a_slower_link_have_findings_about_the_link_and_the_other_traffic() -> (
     None
 ):
-    samples = [replace(sample, likely_others_share=0.2) for sample in trials(0.5, 0.5, 0.5)]
+    samples = [changed(sample, likely_others_share=0.2) for sample in trials(0.5, 0.5, 0.5)]
     assert [finding.kind for finding in limits(samples)] == [
         Kind.RATE_LIMIT_EITHER,
         Kind.OTHER_TRAFFIC,
@@ -182,17 +180,17 @@ def test_streams_that_share_a_slower_link_have_findings_about_the_link_and_the_o
 
 def test_a_faster_cell_in_the_same_direction_refutes_a_slower_link() -> None:
     samples = trials(0.5, 0.5, 0.5)
-    faster = replace(samples[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
+    faster = changed(samples[0], cell="other", throughput_bit_per_s=0.52 * CEILING)
     assert Kind.RATE_LIMIT_EITHER in {finding.kind for finding in limits(samples)}
     assert Kind.RATE_LIMIT_EITHER not in {finding.kind for finding in limits([*samples, faster])}
-    paced = replace(faster, offered_bit_per_s=0.52 * CEILING)
+    paced = changed(faster, offered_bit_per_s=0.52 * CEILING)
     assert Kind.RATE_LIMIT_EITHER not in {finding.kind for finding in limits([*samples, paced])}
 
 
 def test_retransmissions_with_a_standing_queue_are_a_link_limit_and_not_congestion() -> None:
     for rtt_us, kind in ((8_000, Kind.RATE_LIMIT_EITHER), (400, Kind.CONGESTION)):
-        again = replace(ACCOUNT, retransmissions=5, rtt_us=rtt_us)
-        samples = [replace(sample, tcp=again) for sample in trials(0.5, 0.5, 0.5)]
+        again = changed(ACCOUNT, retransmissions=5, rtt_us=rtt_us)
+        samples = [changed(sample, tcp=again) for sample in trials(0.5, 0.5, 0.5)]
         assert {finding.kind for finding in limits(samples)} == {kind}
 
 
@@ -207,26 +205,26 @@ def test_the_counted_bytes_of_a_message_depend_on_the_way_of_accounting() -> Non
 LOSSY = {
     "sent": 8_200,
     "lost": 4_200,
-    "losses": Losses(sent=8_200, lost=4_200, receive_queue=0, local=0),
+    "losses": losses_of(sent=8_200, lost=4_200, receive_queue=0, local=0),
 }
 
 
 def test_path_loss_is_the_limit_only_if_the_backlog_of_both_hosts_was_read() -> None:
     assert limit_of(udp(**LOSSY)) is Kind.LOSS_LIMIT_PATH
-    unread = replace(NONE_DROPPED, sender_backlog=None)
+    unread = changed(NONE_DROPPED, sender_backlog=None)
     assert limit_of(udp(**LOSSY, drops=unread)) is Kind.LOSS_LIMIT_UNKNOWN
 
 
 def test_host_drops_are_the_limit_only_if_the_loss_of_the_other_direction_is_known() -> None:
-    drops = replace(NONE_DROPPED, receiver_interface=4_200)
-    losses = Losses(sent=8_200, lost=4_200, receive_queue=0, local=0)
+    drops = changed(NONE_DROPPED, receiver_interface=4_200)
+    losses = losses_of(sent=8_200, lost=4_200, receive_queue=0, local=0)
     fields = {"sent": 8_200, "lost": 4_200, "drops": drops}
     for other_way, kind in ((0, Kind.LOSS_LIMIT_HOST), (None, Kind.LOSS_LIMIT_UNKNOWN)):
-        sample = udp(**fields, losses=replace(losses, other_way=other_way))
+        sample = udp(**fields, losses=changed(losses, other_way=other_way))
         assert limit_of(sample) is kind
 
 
 def test_a_tcp_stream_with_an_unknown_receive_queue_has_no_slower_link_finding() -> None:
-    unknown = [replace(sample, queue_full_share=None) for sample in trials(0.5, 0.5, 0.5)]
+    unknown = [changed(sample, queue_full_share=None) for sample in trials(0.5, 0.5, 0.5)]
     assert limits(unknown) == ()
     assert limit_of(tcp(queue_full_share=None)) is None

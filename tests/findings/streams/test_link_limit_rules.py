@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from drawn_causes import stream
-from made_samples import ACCOUNT, IDLE, tcp, udp
+from made_samples import ACCOUNT, IDLE, changed, losses_of, tcp, udp
 
+from netlab.findings import link_limits as module
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.framing import Accounting, Framing
-from netlab.findings.sample import Losses, StreamSample
-from netlab.findings.streams import link_limits as module
-from netlab.findings.streams.limits import JudgedStream
-from netlab.findings.streams.link_limits import (
+from netlab.findings.link_limits import (
     RateFit,
     Stopped,
     _alike,
@@ -30,8 +27,10 @@ from netlab.findings.streams.link_limits import (
     _StoppedWay,
     link_limits,
 )
+from netlab.findings.rates import Accounting, Framing
+from netlab.findings.stream_limits import JudgedStream
 
-ENDS = {"sender": replace(IDLE, host="b"), "receiver": replace(IDLE, host="a")}
+ENDS = {"sender": changed(IDLE, host="b"), "receiver": changed(IDLE, host="a")}
 Fit = tuple[Kind, Accounting, RateFit]
 
 
@@ -58,11 +57,11 @@ def way_of(*samples: StreamSample, rate: float = 5e7, **changes: Any) -> _Stoppe
         None,
         len(samples),
     )
-    return replace(way, **changes)
+    return changed(way, **changes)
 
 
 def lossy(lost: int | None, size: int = 1472, sent: int = 100) -> StreamSample:
-    return udp(message_bytes=size, losses=Losses(sent=sent, lost=lost, receive_queue=0, local=0))
+    return udp(message_bytes=size, losses=losses_of(sent=sent, lost=lost, receive_queue=0, local=0))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def test_the_stated_rate_is_that_of_the_streams_framing_and_0_if_it_is_not_known
 def test_a_hypervisor_slows_a_stream_if_it_took_over_2_percent_and_half_of_what_is_missing(
     stolen: float, throughput: float, *, robbed: bool
 ) -> None:
-    receiver = replace(IDLE, steal_share=stolen)
+    receiver = changed(IDLE, steal_share=stolen)
     sample = tcp(ceiling_bit_per_s=8e7, throughput_bit_per_s=throughput, receiver=receiver)
     assert _is_robbed(sample) is robbed
 
@@ -108,7 +107,7 @@ def test_loss_is_of_a_rate_if_another_stream_at_it_lost_at_most_a_tenth(
 ) -> None:
     fit = fit_of(lossy(lost), kind=Kind.LOSS_LIMIT_PATH)
     other = Stopped(1, lossy(lost_of_other), Kind.NOT_DETERMINED)
-    assert _is_of_rate(replace(fit, members=(*fit.members, other))) is is_of_rate
+    assert _is_of_rate(changed(fit, members=(*fit.members, other))) is is_of_rate
 
 
 @pytest.mark.parametrize(
@@ -132,16 +131,16 @@ def test_the_resent_share_of_tcp_is_of_its_segments_and_1_if_it_is_not_known() -
     frames = Framing(payload_bytes=1448, packets=(1500,), vlan=False, link_rate_bit_per_s=1e9)
 
     def share(segments: float, **changes: Any) -> float:
-        account = replace(ACCOUNT, retransmissions=1)
+        account = changed(ACCOUNT, retransmissions=1)
         fields: dict[str, Any] = {"framing": frames, "tcp": account}
         return _resent_share(tcp(throughput_bit_per_s=segments * 8 * 1448, **(fields | changes)))
 
     assert share(100) == pytest.approx(0.01)
     assert share(1.5) == pytest.approx(2 / 3)
     assert share(0.5) == 1.0
-    assert share(100, sender=replace(IDLE, window_ns=None)) == 1.0
+    assert share(100, sender=changed(IDLE, window_ns=None)) == 1.0
     assert share(100, framing=None) == 1.0
-    assert share(100, tcp=replace(ACCOUNT, retransmissions=None)) == 1.0
+    assert share(100, tcp=changed(ACCOUNT, retransmissions=None)) == 1.0
     assert _resent_share(lossy(None)) == 1.0
 
 
@@ -150,7 +149,7 @@ def test_two_directions_are_one_finding_if_their_rates_differ_by_at_most_1_perce
     near, far = way_of(tcp(), rate=99.0), way_of(tcp(), rate=98.9)
     assert [*_alike([first, near])] == [(first, near)]
     assert [*_alike([first, far])] == [(first,), (far,)]
-    other = replace(near, accounting=Accounting.FRAME)
+    other = changed(near, accounting=Accounting.FRAME)
     assert [*_alike([first, other])] == [(first,), (other,)]
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from drawn_causes import framing, stream
-from made_samples import ACCOUNT, IDLE
+from made_samples import ACCOUNT, IDLE, changed, losses_of
 
+from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.framing import Accounting
-from netlab.findings.sample import Losses, StreamEnd, StreamSample
-from netlab.findings.streams.limits import JudgedStream
-from netlab.findings.streams.link_limits import LinkLimit, RateFit, Stopped, fitted, link_limits
+from netlab.findings.link_limits import LinkLimit, RateFit, Stopped, fitted, link_limits
+from netlab.findings.rates import Accounting
+from netlab.findings.stream_limits import JudgedStream
 
 PACKET = {128: 156, 512: 540, 1472: 1500}
 """Message size over UDP → its IP packet; a frame takes 38 bytes more on the wire."""
 
-ENDS = {"sender": replace(IDLE, host="b"), "receiver": replace(IDLE, host="a")}
+ENDS = {"sender": changed(IDLE, host="b"), "receiver": changed(IDLE, host="a")}
 
 
 def unexplained(samples: Sequence[StreamSample]) -> tuple[LinkLimit, ...]:
@@ -79,7 +78,7 @@ def test_both_directions_beside_other_traffic_are_one_finding_with_the_rate_of_a
         on_wire(trial, (70e6 - others) / (8 * 1538), likely_others_share=0.2) for trial in (1, 2, 3)
     ]
     back = [
-        replace(
+        changed(
             on_wire(trial, (69.65e6 - others) / (8 * 1538), likely_others_share=0.2),
             cell="back",
             sender=ENDS["receiver"],
@@ -112,8 +111,8 @@ def test_both_directions_beside_other_traffic_are_one_finding_with_the_rate_of_a
 
 
 def test_a_finding_about_two_protocols_between_hosts_without_names_states_neither() -> None:
-    samples = [on_wire(trial, 5_000, sender=replace(IDLE, host="")) for trial in (1, 2)]
-    of_udp = stream("UDP", 1472, 1, 8.0 * 1472 * 5_000, sender=replace(IDLE, host=""))
+    samples = [on_wire(trial, 5_000, sender=changed(IDLE, host="")) for trial in (1, 2)]
+    of_udp = stream("UDP", 1472, 1, 8.0 * 1472 * 5_000, sender=changed(IDLE, host=""))
     (limit,) = unexplained([*samples, of_udp])
     assert (limit.finding.group, limit.finding.words) == (Group("LL"), {})
 
@@ -148,27 +147,27 @@ def test_equal_waits_that_explain_a_common_rate_refute_a_slower_link(
     waits_ms: Sequence[int], plateau: dict[str, Any], judged: dict[str, Any], found: bool
 ) -> None:
     """At 6,000 of a link's 8,000 segments a second; the first stream may differ."""
-    link = replace(framing("TCP", 1448), link_rate_bit_per_s=8.0 * 1538 * 8_000)
+    link = changed(framing("TCP", 1448), link_rate_bit_per_s=8.0 * 1538 * 8_000)
     streams = []
     for trial, wait_ms in enumerate(waits_ms, 1):
-        waiting = replace(IDLE, host="b", run_queue_delay_ns=wait_ms * 1_000_000)
+        waiting = changed(IDLE, host="b", run_queue_delay_ns=wait_ms * 1_000_000)
         sample = on_wire(trial, 6_000, framing=link, sender=waiting)
         streams.append(JudgedStream(sample, Kind.CPU_WAIT_SENDER_PROGRAMS, by_shares=True))
-    streams[0] = replace(streams[0], sample=replace(streams[0].sample, **plateau), **judged)
+    streams[0] = changed(streams[0], sample=changed(streams[0].sample, **plateau), **judged)
     assert bool(link_limits(streams)) is found
 
 
 def of_udp(trial: int, lost: int | None, sent: int = 5_000) -> StreamSample:
-    losses = Losses(sent=sent, lost=lost, receive_queue=0, local=0)
+    losses = losses_of(sent=sent, lost=lost, receive_queue=0, local=0)
     return stream("UDP", 1472, trial, 8.0 * 1472 * 5_000, losses=losses, **ENDS)
 
 
 @pytest.mark.parametrize(
     ("other", "found"),
     [
-        (on_wire(4, 5_000, tcp=replace(ACCOUNT, retransmissions=100)), True),
-        (on_wire(4, 5_000, tcp=replace(ACCOUNT, retransmissions=101)), False),
-        (on_wire(4, 5_000, tcp=replace(ACCOUNT, retransmissions=None)), False),
+        (on_wire(4, 5_000, tcp=changed(ACCOUNT, retransmissions=100)), True),
+        (on_wire(4, 5_000, tcp=changed(ACCOUNT, retransmissions=101)), False),
+        (on_wire(4, 5_000, tcp=changed(ACCOUNT, retransmissions=None)), False),
         (of_udp(4, 100), True),
         (of_udp(4, 101), False),
         (of_udp(4, None), False),
@@ -193,7 +192,7 @@ def test_loss_of_a_fifth_is_of_a_slower_link_if_another_stream_lost_at_most_a_te
 def test_one_of_three_trials_may_be_1_percent_below_the_rate_if_its_wait_is_twice_the_difference(
     segments_per_s: float, wait_ns: int, found: bool
 ) -> None:
-    waiting: StreamEnd = replace(IDLE, host="b", run_queue_delay_ns=wait_ns)
+    waiting: StreamEnd = changed(IDLE, host="b", run_queue_delay_ns=wait_ns)
     samples = [on_wire(1, 6_400), on_wire(2, 6_400), on_wire(3, segments_per_s, sender=waiting)]
     streams = [Stopped(place, sample, None) for place, sample in enumerate(samples)]
     assert (fitted(streams, streams, Accounting.WIRE) is not None) is found
@@ -205,5 +204,5 @@ def test_an_accounting_stands_out_if_the_spread_on_the_wire_is_three_times_as_la
         members=(), rate_bit_per_s=1e7, ceilings=3, columns=3, spread=0.25, other_spreads=others
     )
     assert fit.stands_out(Accounting.PACKET)
-    assert not replace(fit, spread=0.26).stands_out(Accounting.PACKET)
+    assert not changed(fit, spread=0.26).stands_out(Accounting.PACKET)
     assert not fit.stands_out(Accounting.WIRE)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import ACCOUNT, IDLE, NONE_DROPPED, tcp, udp
+from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
+from netlab.findings.derived import OwnDrops, StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.sample import Losses, OwnDrops, StreamSample
-from netlab.findings.streams.path_limits import lost, placed
+from netlab.findings.stream_rules import lost, placed
 from netlab.report.text.findings import statement
 
-ENDS = {"sender": replace(IDLE, host="a"), "receiver": replace(IDLE, host="b")}
+ENDS = {"sender": changed(IDLE, host="a"), "receiver": changed(IDLE, host="b")}
 
 
 def lossy(socket: int | None = 0, **changes: Any) -> StreamSample:
@@ -23,7 +22,7 @@ def lossy(socket: int | None = 0, **changes: Any) -> StreamSample:
     defaults: dict[str, Any] = {"sent": 4_000, "lost": 1_000, "receive_queue": socket, "local": 0}
     return udp(
         **ENDS
-        | {"losses": Losses(**defaults | losses), "drops": replace(NONE_DROPPED, **counters)}
+        | {"losses": losses_of(**defaults | losses), "drops": changed(NONE_DROPPED, **counters)}
         | changes
     )
 
@@ -99,8 +98,8 @@ def test_a_finding_of_loss_on_the_path_mentions_few_frames_dropped_by_hosts() ->
     assert "lost on the path" in statement(finding)
     few_frames = "and the 7 frames that they dropped may belong to other protocols"
     assert few_frames in statement(finding)
-    few = replace(NONE_DROPPED, sender_interface=7, between_s=10.0)
-    again = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40), drops=few)
+    few = changed(NONE_DROPPED, sender_interface=7, between_s=10.0)
+    again = tcp(**ENDS, tcp=changed(ACCOUNT, retransmissions=40), drops=few)
     assert few_frames in statement(next(lost([again])))
 
 
@@ -112,22 +111,22 @@ def test_streams_without_loss_and_imports_have_no_place_of_loss() -> None:
 
 
 def test_tcp_retransmissions_are_a_note_with_the_place_of_the_loss() -> None:
-    clean = tcp(**ENDS, tcp=replace(ACCOUNT, retransmissions=40))
+    clean = tcp(**ENDS, tcp=changed(ACCOUNT, retransmissions=40))
     (finding,) = lost([clean])
     assert (finding.kind, finding.severity) == (Kind.SENT_AGAIN, "note")
     assert statement(finding).startswith("40 segments sent again, lost on the path: both hosts")
-    (finding,) = lost([replace(clean, drops=replace(NONE_DROPPED, sender_queue=20))])
+    (finding,) = lost([changed(clean, drops=changed(NONE_DROPPED, sender_queue=20))])
     expected_text = (
         "40 segments sent again: a dropped 20 frames in the queue in front of its interface"
     )
     assert statement(finding) == expected_text
-    for unknown in (OwnDrops(), replace(NONE_DROPPED, receiver_interface=1)):
-        (finding,) = lost([replace(clean, drops=unknown)])
+    for unknown in (OwnDrops(), changed(NONE_DROPPED, receiver_interface=1)):
+        (finding,) = lost([changed(clean, drops=unknown)])
         assert statement(finding) == ("40 segments sent again; the place of the loss is unknown")
 
 
 def test_each_place_of_loss_has_one_finding_with_the_sums_of_its_trials() -> None:
-    trials = [lossy(600), lossy(700), lossy(), udp(), replace(lossy(800), cell="b")]
+    trials = [lossy(600), lossy(700), lossy(), udp(), changed(lossy(800), cell="b")]
     socket, path = lost(trials)
     assert (socket.kind, socket.cells) == (Kind.LOSS_SOCKET, ("a", "b"))
     assert socket.evidence == {
@@ -145,7 +144,7 @@ def test_each_place_of_loss_has_one_finding_with_the_sums_of_its_trials() -> Non
 
 
 def test_messages_refused_by_the_queue_of_the_sender_are_reported_as_never_sent() -> None:
-    sample = udp(**ENDS, losses=Losses(sent=4_000, lost=0, receive_queue=0, local=70))
+    sample = udp(**ENDS, losses=losses_of(sent=4_000, lost=0, receive_queue=0, local=70))
     (finding,) = lost([sample])
     assert (finding.kind, finding.words["at_host"]) == (Kind.LOSS_UNSENT, "a")
     assert statement(finding).startswith("70 messages were never sent")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_samples import IDLE, tcp, udp
+from made_samples import IDLE, changed, tcp, udp
 
-from netlab.findings.framing import Accounting, Framing
-from netlab.findings.sample import StreamSample
-from netlab.findings.streams.link_limits import RateFit, Stopped, _ceilings, _of_cells, fitted
+from netlab.findings.derived import StreamSample
+from netlab.findings.link_limits import RateFit, Stopped, _ceilings, _of_cells, fitted
+from netlab.findings.rates import Accounting, Framing
 
 WIRE_BYTES = 1538
 """A packet of 1500 bytes, with everything around it on the wire."""
@@ -26,8 +25,8 @@ def at(units: int, cell: str = "a", waited: float = 0.0, **changes: Any) -> Stre
     frames = Framing(
         payload_bytes=payload_bytes, packets=(1500,), vlan=False, link_rate_bit_per_s=1e8
     )
-    sender = replace(IDLE, run_queue_delay_ns=round(waited * 1e9))
-    receiver = replace(IDLE, run_queue_delay_ns=0)
+    sender = changed(IDLE, run_queue_delay_ns=round(waited * 1e9))
+    receiver = changed(IDLE, run_queue_delay_ns=0)
     fields: dict[str, Any] = {
         "cell": cell,
         "message_bytes": payload_bytes,
@@ -157,12 +156,12 @@ def test_wire_ceilings_count_as_different_from_5_percent_apart() -> None:
         """The ceilings of payloads in packets that take 1600 bytes on the wire."""
         samples = [at(200, payload_bytes=payload) for payload in payloads]
         frames = [
-            replace(sample.framing, packets=(1562,))
+            changed(sample.framing, packets=(1562,))
             for sample in samples
             if sample.framing is not None
         ]
         return _ceilings(
-            Stopped(0, replace(sample, framing=framing), None)
+            Stopped(0, changed(sample, framing=framing), None)
             for sample, framing in zip(samples, frames, strict=True)
         )
 

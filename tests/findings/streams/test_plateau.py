@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from random import Random
 
 import pytest
 from drawn_causes import stream
 from draws import seeds
-from made_samples import IDLE
+from made_samples import IDLE, changed
 
+from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.sample import StreamEnd, StreamSample
-from netlab.findings.streams.by_trials import limits
-from netlab.findings.streams.plateau import (
-    flowing_bit_per_s,
-    plateau_bit_per_s,
-    plateau_gap_share,
-    stood_for_cpu,
-)
+from netlab.findings.limits_by_trials import limits
+from netlab.findings.rates import plateau_bit_per_s
+from netlab.findings.stream_limits import stood_for_cpu
 from netlab.results.tcp_series import TcpSeries
 
 CEILING = 94.148e6
@@ -69,13 +64,13 @@ def test_the_rate_of_a_plateau_is_computed_over_steps_of_15_ms() -> None:
 
 
 def waiting(share: float, host: str = "b") -> StreamEnd:
-    return replace(IDLE, host=host, run_queue_delay_ns=round(share * 1e9))
+    return changed(IDLE, host=host, run_queue_delay_ns=round(share * 1e9))
 
 
 def trials(plateau: float, throughputs: Iterable[float], **more: StreamEnd) -> list[StreamSample]:
     """TCP at these shares of its ceiling, with this plateau."""
     return [
-        replace(
+        changed(
             stream("TCP", 1448, number, share * CEILING, **more),
             plateau_bit_per_s=plateau * CEILING,
         )
@@ -85,15 +80,15 @@ def trials(plateau: float, throughputs: Iterable[float], **more: StreamEnd) -> l
 
 def test_the_gap_to_the_plateau_is_the_share_of_time_without_data() -> None:
     (sample,) = trials(0.9, [0.72], receiver=waiting(0.15))
-    assert plateau_gap_share(sample) == pytest.approx(0.2)
-    assert flowing_bit_per_s(sample) == pytest.approx(0.9 * CEILING)
+    assert sample.plateau_gap_share == pytest.approx(0.2)
+    assert sample.flowing_bit_per_s == pytest.approx(0.9 * CEILING)
     assert stood_for_cpu(sample)
-    assert not stood_for_cpu(replace(sample, receiver=waiting(0.05)))
-    quarter = replace(sample, throughput_bit_per_s=6e7, plateau_bit_per_s=8e7)
-    assert stood_for_cpu(replace(quarter, receiver=waiting(0.125)))
+    assert not stood_for_cpu(changed(sample, receiver=waiting(0.05)))
+    quarter = changed(sample, throughput_bit_per_s=6e7, plateau_bit_per_s=8e7)
+    assert stood_for_cpu(changed(quarter, receiver=waiting(0.125)))
     (steady,) = trials(0.9, [0.89], receiver=waiting(0.15))
-    assert (plateau_gap_share(steady), stood_for_cpu(steady)) == (0.0, False)
-    assert flowing_bit_per_s(steady) == steady.throughput_bit_per_s
+    assert (steady.plateau_gap_share, stood_for_cpu(steady)) == (0.0, False)
+    assert steady.flowing_bit_per_s == steady.throughput_bit_per_s
 
 
 @pytest.mark.parametrize(
@@ -137,17 +132,17 @@ def test_a_cpu_wait_no_longer_than_in_trials_at_the_wire_ceiling_is_no_limit() -
     """With another peer and the same messages."""
     slow = trials(1.0, [0.92], receiver=waiting(0.1))
     full = [
-        replace(sample, cell="other") for sample in trials(1.0, [0.999], receiver=waiting(0.15))
+        changed(sample, cell="other") for sample in trials(1.0, [0.999], receiver=waiting(0.15))
     ]
     assert {finding.kind for finding in limits(slow)} == {Kind.CPU_WAIT_RECEIVER_PROGRAMS}
     assert Kind.CPU_WAIT_RECEIVER_PROGRAMS not in {
         finding.kind for finding in limits([*slow, *full])
     }
-    little = [replace(sample, receiver=waiting(0.05)) for sample in full]
+    little = [changed(sample, receiver=waiting(0.05)) for sample in full]
     assert Kind.CPU_WAIT_RECEIVER_PROGRAMS in {finding.kind for finding in limits([*slow, *little])}
-    unknown = [replace(sample, queue_full_share=None) for sample in slow]
+    unknown = [changed(sample, queue_full_share=None) for sample in slow]
     assert {finding.kind for finding in limits([*unknown, *full])} == {Kind.WIRE_CEILING}
-    smaller = [replace(sample, message_bytes=512) for sample in full]
+    smaller = [changed(sample, message_bytes=512) for sample in full]
     assert Kind.CPU_WAIT_RECEIVER_PROGRAMS in {
         finding.kind for finding in limits([*slow, *smaller])
     }

@@ -3,66 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_samples import ACCOUNT, CEILING, IDLE, NONE_DROPPED, SECOND_NS, tcp, udp
+from made_samples import (
+    ACCOUNT,
+    CEILING,
+    IDLE,
+    NONE_DROPPED,
+    SECOND_NS,
+    account_of,
+    changed,
+    end_of,
+    losses_of,
+    shown,
+    tcp,
+    udp,
+)
 
+from netlab.findings.derived import Losses, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.finding import Kind
-from netlab.findings.framing import Framing
-from netlab.findings.sample import Losses, OtherTraffic, StreamEnd, StreamSample, TcpAccount
-from netlab.findings.streams.by_trials import limits
-from netlab.findings.streams.figures import evidence
-from netlab.findings.streams.limits import limit_of
-from netlab.findings.streams.link_limits import OF_LINKS
+from netlab.findings.limits_by_trials import limits
+from netlab.findings.link_limits import OF_LINKS
+from netlab.findings.rates import Framing
+from netlab.findings.stream_limits import evidence, limit_of
+from netlab.findings.traffic import OtherTraffic
 from netlab.report.text.findings import CALLED, shown_by, statement
 
-WINDOW = replace(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
-LOST_IN_SOCKET = Losses(sent=8_200, lost=4_200, receive_queue=4_200, local=0)
+WINDOW = changed(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
+LOST_IN_SOCKET = losses_of(sent=8_200, lost=4_200, receive_queue=4_200, local=0)
 FILLED = OtherTraffic(host="a", receiving=True, bit_per_s=3e7, filled_share=0.99)
 PLANTED: Mapping[Kind, StreamSample] = {
     Kind.WIRE_CEILING: udp(sent=8_120),
     Kind.PACING: udp(offered_bit_per_s=4_000 * 1472 * 8.0),
     Kind.CPU_WAIT_RECEIVER_QUOTA: tcp(
-        receiver=replace(IDLE, quota_periods=10, throttled_periods=8), queue_full_share=0.9
+        receiver=changed(IDLE, quota_periods=10, throttled_periods=8), queue_full_share=0.9
     ),
-    Kind.CPU_WAIT_SENDER_QUOTA: udp(sender=replace(IDLE, quota_periods=10, throttled_periods=8)),
-    Kind.CPU_WAIT_STEAL: udp(sent=7_500, sender=replace(IDLE, steal_share=0.06)),
+    Kind.CPU_WAIT_SENDER_QUOTA: udp(sender=changed(IDLE, quota_periods=10, throttled_periods=8)),
+    Kind.CPU_WAIT_STEAL: udp(sent=7_500, sender=changed(IDLE, steal_share=0.06)),
     Kind.CPU_WAIT_RECEIVER_PROGRAMS: tcp(
-        receiver=replace(IDLE, run_queue_delay_ns=500_000_000), queue_full_share=0.9
+        receiver=changed(IDLE, run_queue_delay_ns=500_000_000), queue_full_share=0.9
     ),
     Kind.BUFFER_LIMIT_RECEIVER: tcp(tcp=WINDOW),
     Kind.CPU_WAIT_SENDER_PROGRAMS: udp(
-        sender=replace(IDLE, thread_ns=500_000_000, run_queue_delay_ns=490_000_000)
+        sender=changed(IDLE, thread_ns=500_000_000, run_queue_delay_ns=490_000_000)
     ),
-    Kind.CPU_BOUND_SENDER: udp(sender=replace(IDLE, thread_ns=985_000_000)),
+    Kind.CPU_BOUND_SENDER: udp(sender=changed(IDLE, thread_ns=985_000_000)),
     Kind.CPU_BOUND_RECEIVER: tcp(queue_full_share=0.7, receive_calls=900, empty_receives=9),
-    Kind.BUFFER_LIMIT_SENDER: tcp(tcp=replace(ACCOUNT, sndbuf_limited_us=600_000)),
+    Kind.BUFFER_LIMIT_SENDER: tcp(tcp=changed(ACCOUNT, sndbuf_limited_us=600_000)),
     Kind.LOSS_LIMIT_SOCKET: udp(sent=8_200, lost=4_200, losses=LOST_IN_SOCKET),
     Kind.LOSS_LIMIT_SENDER_QUEUE: udp(
-        losses=Losses(sent=4_000, lost=0, receive_queue=0, local=400)
+        losses=losses_of(sent=4_000, lost=0, receive_queue=0, local=400)
     ),
     Kind.SATURATED_CORE: udp(
         message_bytes=64,
         calls=20_000,
         throughput_bit_per_s=20_000 * 64 * 8.0,
-        receiver=replace(IDLE, busiest_core_share=0.99),
+        receiver=changed(IDLE, busiest_core_share=0.99),
     ),
-    Kind.CONGESTION: tcp(tcp=replace(ACCOUNT, retransmissions=3)),
+    Kind.CONGESTION: tcp(tcp=changed(ACCOUNT, retransmissions=3)),
     Kind.LOSS_LIMIT_PATH: udp(
-        sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=0)
+        sent=8_200, lost=4_200, losses=changed(LOST_IN_SOCKET, receive_queue=0)
     ),
     Kind.LOSS_LIMIT_HOST: udp(
         sent=8_200,
         lost=4_200,
-        losses=replace(LOST_IN_SOCKET, receive_queue=0),
-        drops=replace(NONE_DROPPED, receiver_interface=4_200),
+        losses=changed(LOST_IN_SOCKET, receive_queue=0),
+        drops=changed(NONE_DROPPED, receiver_interface=4_200),
     ),
     Kind.LOSS_LIMIT_UNKNOWN: udp(
-        sent=8_200, lost=4_200, losses=replace(LOST_IN_SOCKET, receive_queue=10)
+        sent=8_200, lost=4_200, losses=changed(LOST_IN_SOCKET, receive_queue=10)
     ),
     Kind.OTHER_TRAFFIC: udp(sent=5_600, others=(FILLED,)),
     Kind.NOT_DETERMINED: udp(),
@@ -90,48 +102,48 @@ def test_the_planted_limits_and_the_limits_tested_elsewhere_cover_every_kind() -
 LACKING = [
     (
         Kind.CPU_WAIT_RECEIVER_QUOTA,
-        {"receiver": replace(IDLE, quota_periods=None, throttled_periods=8)},
+        {"receiver": changed(IDLE, quota_periods=None, throttled_periods=8)},
     ),
     (
         Kind.CPU_WAIT_SENDER_QUOTA,
-        {"sender": replace(IDLE, quota_periods=10, throttled_periods=None)},
+        {"sender": changed(IDLE, quota_periods=10, throttled_periods=None)},
     ),
-    (Kind.CPU_WAIT_STEAL, {"sender": replace(IDLE, steal_share=None)}),
-    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, {"receiver": replace(IDLE, run_queue_delay_ns=None)}),
-    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, rwnd_limited_us=None)}),
-    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, window_bytes=None)}),
-    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, min_rtt_us=None)}),
-    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": replace(WINDOW, min_rtt_us=1_000)}),
+    (Kind.CPU_WAIT_STEAL, {"sender": changed(IDLE, steal_share=None)}),
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, {"receiver": changed(IDLE, run_queue_delay_ns=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": changed(WINDOW, rwnd_limited_us=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": changed(WINDOW, window_bytes=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": changed(WINDOW, min_rtt_us=None)}),
+    (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": changed(WINDOW, min_rtt_us=1_000)}),
     (Kind.BUFFER_LIMIT_RECEIVER, {"queue_full_share": 0.9}),
     (Kind.BUFFER_LIMIT_RECEIVER, {"streams": 2}),
-    (Kind.CPU_WAIT_SENDER_PROGRAMS, {"sender": replace(IDLE, run_queue_delay_ns=None)}),
-    (Kind.CPU_BOUND_SENDER, {"sender": replace(IDLE, thread_ns=None)}),
+    (Kind.CPU_WAIT_SENDER_PROGRAMS, {"sender": changed(IDLE, run_queue_delay_ns=None)}),
+    (Kind.CPU_BOUND_SENDER, {"sender": changed(IDLE, thread_ns=None)}),
     (Kind.CPU_BOUND_SENDER, {"offered_bit_per_s": 9e7}),
     (Kind.CPU_BOUND_RECEIVER, {"queue_full_share": None}),
     (Kind.CPU_BOUND_RECEIVER, {"queue_looks": 7}),
     (Kind.CPU_BOUND_RECEIVER, {"queue_full_share": 0.5}),
-    (Kind.BUFFER_LIMIT_SENDER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=None)}),
-    (Kind.BUFFER_LIMIT_SENDER, {"tcp": replace(ACCOUNT, sndbuf_limited_us=499_000)}),
-    (Kind.LOSS_LIMIT_SOCKET, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
-    (Kind.LOSS_LIMIT_SOCKET, {"losses": replace(LOST_IN_SOCKET, lost=None)}),
-    (Kind.LOSS_LIMIT_SENDER_QUEUE, {"losses": Losses(sent=4_000, lost=0, receive_queue=0)}),
-    (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=None)}),
-    (Kind.SATURATED_CORE, {"receiver": replace(IDLE, busiest_core_share=0.96)}),
-    (Kind.SATURATED_CORE, {"sender": replace(IDLE, spins=True)}),
+    (Kind.BUFFER_LIMIT_SENDER, {"tcp": changed(ACCOUNT, sndbuf_limited_us=None)}),
+    (Kind.BUFFER_LIMIT_SENDER, {"tcp": changed(ACCOUNT, sndbuf_limited_us=499_000)}),
+    (Kind.LOSS_LIMIT_SOCKET, {"losses": changed(LOST_IN_SOCKET, receive_queue=None)}),
+    (Kind.LOSS_LIMIT_SOCKET, {"losses": changed(LOST_IN_SOCKET, lost=None)}),
+    (Kind.LOSS_LIMIT_SENDER_QUEUE, {"losses": losses_of(sent=4_000, lost=0, receive_queue=0)}),
+    (Kind.SATURATED_CORE, {"receiver": changed(IDLE, busiest_core_share=None)}),
+    (Kind.SATURATED_CORE, {"receiver": changed(IDLE, busiest_core_share=0.96)}),
+    (Kind.SATURATED_CORE, {"sender": changed(IDLE, spins=True)}),
     (Kind.SATURATED_CORE, {"message_bytes": 1472, "calls": 9_000}),
-    (Kind.SATURATED_CORE, {"sender": replace(IDLE, run_queue_delay_ns=60_000_000)}),
-    (Kind.SATURATED_CORE, {"sender": replace(IDLE, spins=True, cpu=0)}),
-    (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=None)}),
-    (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, rwnd_limited_us=None)}),
-    (Kind.CONGESTION, {"tcp": replace(ACCOUNT, retransmissions=3, busy_us=400_000)}),
-    (Kind.LOSS_LIMIT_PATH, {"losses": replace(LOST_IN_SOCKET, receive_queue=None)}),
-    (Kind.LOSS_LIMIT_PATH, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
-    (Kind.LOSS_LIMIT_PATH, {"drops": replace(NONE_DROPPED, sender_interface=None)}),
-    (Kind.LOSS_LIMIT_PATH, {"drops": replace(NONE_DROPPED, receiver_backlog=1)}),
-    (Kind.LOSS_LIMIT_HOST, {"drops": replace(NONE_DROPPED, receiver_interface=2_099)}),
-    (Kind.LOSS_LIMIT_UNKNOWN, {"losses": replace(LOST_IN_SOCKET, sent=None)}),
+    (Kind.SATURATED_CORE, {"sender": changed(IDLE, run_queue_delay_ns=60_000_000)}),
+    (Kind.SATURATED_CORE, {"sender": changed(IDLE, spins=True, cpu=0)}),
+    (Kind.CONGESTION, {"tcp": changed(ACCOUNT, retransmissions=None)}),
+    (Kind.CONGESTION, {"tcp": changed(ACCOUNT, retransmissions=3, rwnd_limited_us=None)}),
+    (Kind.CONGESTION, {"tcp": changed(ACCOUNT, retransmissions=3, busy_us=400_000)}),
+    (Kind.LOSS_LIMIT_PATH, {"losses": changed(LOST_IN_SOCKET, receive_queue=None)}),
+    (Kind.LOSS_LIMIT_PATH, {"losses": changed(LOST_IN_SOCKET, sent=None)}),
+    (Kind.LOSS_LIMIT_PATH, {"drops": changed(NONE_DROPPED, sender_interface=None)}),
+    (Kind.LOSS_LIMIT_PATH, {"drops": changed(NONE_DROPPED, receiver_backlog=1)}),
+    (Kind.LOSS_LIMIT_HOST, {"drops": changed(NONE_DROPPED, receiver_interface=2_099)}),
+    (Kind.LOSS_LIMIT_UNKNOWN, {"losses": changed(LOST_IN_SOCKET, sent=None)}),
     (Kind.NOT_DETERMINED, {"queue_full_share": None}),
-    (Kind.NOT_DETERMINED, {"sender": replace(IDLE, thread_ns=None)}),
+    (Kind.NOT_DETERMINED, {"sender": changed(IDLE, thread_ns=None)}),
     (Kind.NOT_DETERMINED, {"ceiling_bit_per_s": None}),
     (Kind.NOT_DETERMINED, {"streams": 2}),
     (Kind.NOT_DETERMINED, {"imported": True}),
@@ -143,12 +155,12 @@ BELOW = [kind for kind in PLANTED if kind not in (Kind.WIRE_CEILING, Kind.PACING
 
 @pytest.mark.parametrize(("kind", "changes"), LACKING)
 def test_a_limit_without_its_evidence_is_not_named(kind: Kind, changes: dict[str, Any]) -> None:
-    assert limit_of(replace(PLANTED[kind], **changes)) is not kind
+    assert limit_of(changed(PLANTED[kind], **changes)) is not kind
 
 
 @pytest.mark.parametrize("kind", BELOW)
 def test_a_stream_at_the_wire_ceiling_has_no_other_limit(kind: Kind) -> None:
-    full = replace(PLANTED[kind], throughput_bit_per_s=0.98 * CEILING)
+    full = changed(PLANTED[kind], throughput_bit_per_s=0.98 * CEILING)
     assert limit_of(full) is Kind.WIRE_CEILING
 
 
@@ -160,15 +172,15 @@ def test_a_window_of_100_ms_shows_only_limits_by_loss_drops_or_other_traffic(kin
     )
     sample = PLANTED[kind]
     ends: dict[str, Any] = {
-        name: replace(end, window_ns=100_000_000)
+        name: changed(end, window_ns=100_000_000)
         for name, end in (("sender", sample.sender), ("receiver", sample.receiver))
     }
-    assert limit_of(replace(sample, **ends)) is (kind if kind in of_path else None)
+    assert limit_of(changed(sample, **ends)) is (kind if kind in of_path else None)
 
 
 def test_a_starved_receiver_is_named_instead_of_its_closed_receive_window() -> None:
-    starved = replace(IDLE, run_queue_delay_ns=400_000_000)
-    closed_sample = tcp(tcp=replace(WINDOW, min_rtt_us=200), receiver=starved)
+    starved = changed(IDLE, run_queue_delay_ns=400_000_000)
+    closed_sample = tcp(tcp=changed(WINDOW, min_rtt_us=200), receiver=starved)
     assert limit_of(closed_sample) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
     late_sample = tcp(tcp=WINDOW, receiver=starved, queue_full_share=0.9)
     assert limit_of(late_sample) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
@@ -176,31 +188,31 @@ def test_a_starved_receiver_is_named_instead_of_its_closed_receive_window() -> N
 
 
 def test_a_receiver_that_waits_for_a_cpu_but_keeps_up_is_not_the_limit() -> None:
-    waits = replace(IDLE, run_queue_delay_ns=80_000_000)
-    hurries = replace(waits, thread_ns=900_000_000)
+    waits = changed(IDLE, run_queue_delay_ns=80_000_000)
+    hurries = changed(waits, thread_ns=900_000_000)
     assert limit_of(tcp(receiver=hurries, queue_full_share=0.4)) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
-    on_cpu = replace(IDLE, thread_ns=980_000_000)
+    on_cpu = changed(IDLE, thread_ns=980_000_000)
     assert limit_of(udp(sender=on_cpu, receiver=waits)) is Kind.CPU_BOUND_SENDER
 
 
 def test_a_starved_sender_is_named_despite_a_little_steal() -> None:
-    halved = replace(IDLE, thread_ns=470_000_000, run_queue_delay_ns=500_000_000)
+    halved = changed(IDLE, thread_ns=470_000_000, run_queue_delay_ns=500_000_000)
     for steal_share, kind in ((0.1, Kind.CPU_WAIT_SENDER_PROGRAMS), (0.2, Kind.CPU_WAIT_STEAL)):
-        assert limit_of(udp(sender=replace(halved, steal_share=steal_share))) is kind
+        assert limit_of(udp(sender=changed(halved, steal_share=steal_share))) is kind
 
 
 def test_a_cpu_wait_is_the_limit_only_if_its_cost_matches_the_missing_throughput() -> None:
-    waits = replace(IDLE, run_queue_delay_ns=80_000_000)
+    waits = changed(IDLE, run_queue_delay_ns=80_000_000)
     assert limit_of(udp(sender=waits)) is Kind.NOT_DETERMINED
     assert limit_of(udp(sent=7_000, sender=waits)) is Kind.CPU_WAIT_SENDER_PROGRAMS
-    stolen = replace(IDLE, steal_share=0.06)
+    stolen = changed(IDLE, steal_share=0.06)
     assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
 
 
 def test_a_cpu_wait_of_a_tcp_receiver_is_the_limit_only_if_its_window_was_closed() -> None:
-    waits = replace(IDLE, run_queue_delay_ns=80_000_000)
-    throttled = replace(IDLE, quota_periods=100, throttled_periods=10)
-    shut = replace(ACCOUNT, rwnd_limited_us=80_000)
+    waits = changed(IDLE, run_queue_delay_ns=80_000_000)
+    throttled = changed(IDLE, quota_periods=100, throttled_periods=10)
+    shut = changed(ACCOUNT, rwnd_limited_us=80_000)
     for kind, end in (
         (Kind.CPU_WAIT_RECEIVER_PROGRAMS, waits),
         (Kind.CPU_WAIT_RECEIVER_QUOTA, throttled),
@@ -209,12 +221,12 @@ def test_a_cpu_wait_of_a_tcp_receiver_is_the_limit_only_if_its_window_was_closed
         assert limit_of(tcp(sent=7_000, receiver=end)) is Kind.NOT_DETERMINED
         assert limit_of(udp(sent=7_000, receiver=end)) is Kind.NOT_DETERMINED
         assert limit_of(tcp(receiver=end, tcp=shut)) is Kind.NOT_DETERMINED
-    unknown = replace(ACCOUNT, rwnd_limited_us=None)
+    unknown = changed(ACCOUNT, rwnd_limited_us=None)
     assert limit_of(tcp(sent=7_000, receiver=waits, tcp=unknown)) is Kind.CPU_WAIT_RECEIVER_PROGRAMS
 
 
 def test_a_busy_receiver_whose_calls_nearly_always_find_data_is_limited_by_its_cpu() -> None:
-    busy = replace(IDLE, thread_ns=900_000_000)
+    busy = changed(IDLE, thread_ns=900_000_000)
     polls = {"receive_calls": 1_000, "empty_receives": 50, "receiver": busy}
     assert limit_of(tcp(**polls)) is Kind.CPU_BOUND_RECEIVER
     assert limit_of(tcp(**{**polls, "empty_receives": 51})) is Kind.NOT_DETERMINED
@@ -230,12 +242,12 @@ def test_a_small_loss_is_the_limit_only_if_enough_was_sent() -> None:
         return udp(
             sent=sent_count,
             lost=lost_count,
-            losses=Losses(sent=sent_count, lost=lost_count, receive_queue=0, local=0),
+            losses=losses_of(sent=sent_count, lost=lost_count, receive_queue=0, local=0),
         )
 
     assert limit_of(lossy(8_120)) is Kind.LOSS_LIMIT_PATH
     assert limit_of(lossy(6_000)) is Kind.NOT_DETERMINED
-    paced = replace(lossy(6_000), offered_bit_per_s=6_000 * 1472 * 8.0)
+    paced = changed(lossy(6_000), offered_bit_per_s=6_000 * 1472 * 8.0)
     assert limit_of(paced) is Kind.LOSS_LIMIT_PATH
 
 
@@ -245,7 +257,7 @@ def test_probable_other_traffic_is_stated_in_bit_per_s_and_as_part_of_the_filled
     names = ("other_bit_per_s", "link_filled_share")
     figures = evidence(Kind.OTHER_TRAFFIC, [half])
     assert [figures[name] for name in names] == pytest.approx([3e7, 0.8])
-    unknown = evidence(Kind.OTHER_TRAFFIC, [replace(half, framing=None, ceiling_bit_per_s=None)])
+    unknown = evidence(Kind.OTHER_TRAFFIC, [changed(half, framing=None, ceiling_bit_per_s=None)])
     assert [unknown[name] for name in names] == [None, None]
 
 
@@ -259,7 +271,7 @@ def at_rate(frames_per_s: float, sizes: tuple[int, ...], **changes: Any) -> list
             message_bytes=size,
             throughput_bit_per_s=frames_per_s * size * 8,
             calls=round(frames_per_s),
-            losses=Losses(sent=4_000, lost=0, receive_queue=0, local=0),
+            losses=losses_of(sent=4_000, lost=0, receive_queue=0, local=0),
             **changes,
         )
         for size in sizes
@@ -295,7 +307,7 @@ def test_a_packet_rate_limit_with_incomplete_evidence_is_not_named(
 
 
 def test_a_sender_limited_by_its_cpu_is_named_instead_of_a_packet_rate() -> None:
-    busy = replace(IDLE, thread_ns=985_000_000)
+    busy = changed(IDLE, thread_ns=985_000_000)
     assert {finding.kind for finding in limits(at_rate(4_000, (64, 128, 256), sender=busy))} == {
         Kind.CPU_BOUND_SENDER
     }
@@ -313,7 +325,7 @@ counts = st.none() | st.integers(0, 10_000)
 @given(
     share=st.floats(0.0, 1.1),
     end=st.builds(
-        StreamEnd,
+        end_of,
         window_ns=st.none() | st.integers(0, SECOND_NS),
         thread_ns=st.none() | st.integers(0, SECOND_NS),
         run_queue_delay_ns=st.none() | st.integers(0, SECOND_NS),
@@ -324,10 +336,10 @@ counts = st.none() | st.integers(0, 10_000)
         busiest_core_share=shares,
     ),
     account=st.builds(
-        TcpAccount,
-        **{field.name: st.none() | st.integers(0, 1_000_000) for field in fields(TcpAccount)},
+        account_of,
+        **{name: st.none() | st.integers(0, 1_000_000) for name in shown(account_of())},
     ),
-    losses=st.builds(Losses, **{field.name: counts for field in fields(Losses)}),
+    losses=st.builds(losses_of, **dict.fromkeys(shown(losses_of()), counts)),
     full=shares,
     protocol=st.sampled_from(["TCP", "UDP"]),
 )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 from statistics import median
 from typing import Any
 
 import draws
 import pytest
-from made_samples import ACCOUNT, IDLE, tcp
+from made_samples import ACCOUNT, IDLE, changed, tcp
 from made_tcp_series import MadePath, chance, flow
 
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.sample import StreamSample
 from netlab.findings.tcp_series import (
     STANDING_US,
     StandingQueue,
@@ -35,7 +34,7 @@ def sample_of(
         rate = series.delivered_bytes[-1] * 8e6 / (series.time_us[-1] - series.time_us[0])
     defaults = {
         "throughput_bit_per_s": rate or 40e6,
-        "tcp": replace(ACCOUNT, min_rtt_us=None if base_us is None else int(base_us)),
+        "tcp": changed(ACCOUNT, min_rtt_us=None if base_us is None else int(base_us)),
         "tcp_series": series,
     }
     return tcp(**(defaults | changes))
@@ -76,23 +75,23 @@ def test_a_round_trip_time_that_varies_independently_of_the_window_is_no_queue(s
     more data in flight than the delay needs.
     """
     draw = chance(seed)
-    quiet = flow(replace(PATH, room=1_000), draw)
+    quiet = flow(changed(PATH, room=1_000), draw)
     waves = [round(rtt + draw.choice((0, 8_000, 40_000)) + 6_000) for rtt in quiet.rtt_us]
     wide = [4 * cwnd for cwnd in quiet.cwnd_bytes]
-    varied = replace(quiet, rtt_us=waves, cwnd_bytes=wide)
+    varied = changed(quiet, rtt_us=waves, cwnd_bytes=wide)
     assert queue_bytes(sample_of(varied, PATH.base_us)) is None
 
 
 def test_a_window_too_small_for_the_round_trip_gives_no_queue_finding() -> None:
-    narrow = flow(replace(PATH, window=30_000), chance(1))
+    narrow = flow(changed(PATH, window=30_000), chance(1))
     assert queue_of(sample_of(narrow, PATH.base_us)) is None
     # The data in flight would exceed the window, so the round trip is not that of the data.
-    longer = replace(narrow, rtt_us=[60_000] * len(narrow.rtt_us))
+    longer = changed(narrow, rtt_us=[60_000] * len(narrow.rtt_us))
     assert queue_of(sample_of(longer, PATH.base_us)) is None
 
 
 def test_a_queue_of_constant_length_is_reported_without_an_overflow() -> None:
-    steady = flow(replace(PATH, window=130_000), chance(1))
+    steady = flow(changed(PATH, window=130_000), chance(1))
     queue = queue_of(sample_of(steady, PATH.base_us))
     assert queue is not None
     assert queue.queue_bytes == pytest.approx(80_000, rel=0.1)
@@ -110,12 +109,12 @@ SERIES = flow(PATH, chance(7))
         {"same_host": True},
         {"offered_bit_per_s": 30e6},
         {"imported": True},
-        {"sender": replace(IDLE, steal_share=0.2)},
-        {"receiver": replace(IDLE, steal_share=0.2)},
+        {"sender": changed(IDLE, steal_share=0.2)},
+        {"receiver": changed(IDLE, steal_share=0.2)},
         {"tcp_series": None},
-        {"tcp_series": replace(SERIES, cwnd_bytes=())},
-        {"tcp_series": replace(SERIES, rtt_us=())},
-        {"tcp_series": replace(SERIES, delivered_bytes=()), "streams": 2},
+        {"tcp_series": changed(SERIES, cwnd_bytes=())},
+        {"tcp_series": changed(SERIES, rtt_us=())},
+        {"tcp_series": changed(SERIES, delivered_bytes=()), "streams": 2},
         {"tcp_series": flow(PATH, chance(7), 450_000)},
     ],
 )
@@ -128,9 +127,9 @@ def test_a_stream_without_the_needed_tcp_series_has_no_queue_finding(
 
 def test_without_delivered_bytes_the_queue_is_computed_from_the_throughput() -> None:
     """Windows, which has no shortest round trip of the window either; FreeBSD has none at all."""
-    bare = replace(SERIES, delivered_bytes=(), retransmissions=(), rtt_us=(10_000, *SERIES.rtt_us))
-    bare = replace(bare, time_us=(0, *(time + 1 for time in SERIES.time_us)))
-    bare = replace(bare, cwnd_bytes=(MOST, *SERIES.cwnd_bytes))
+    bare = changed(SERIES, delivered_bytes=(), retransmissions=(), rtt_us=(10_000, *SERIES.rtt_us))
+    bare = changed(bare, time_us=(0, *(time + 1 for time in SERIES.time_us)))
+    bare = changed(bare, cwnd_bytes=(MOST, *SERIES.cwnd_bytes))
     queue = queue_of(sample_of(bare, None, throughput_bit_per_s=40e6))
     assert queue is not None and not queue.overflowed
     assert queue.queue_bytes == pytest.approx(100_000, rel=0.1)
@@ -140,8 +139,8 @@ MOST = max(SERIES.cwnd_bytes)
 
 
 def test_a_queue_finding_counts_its_trials_and_reports_the_longest_queue() -> None:
-    short = flow(replace(PATH, room=1_000), chance(3))
-    longer = flow(replace(PATH, room=150_000), chance(3))
+    short = flow(changed(PATH, room=1_000), chance(3))
+    longer = flow(changed(PATH, room=150_000), chance(3))
     trials = [
         sample_of(series, PATH.base_us, trial=number)
         for number, series in enumerate((SERIES, short, longer), start=1)
@@ -183,7 +182,7 @@ def at_thresholds(
         rtt_us=rtt_us or round_trips(),
         delivered_bytes=[] if delivered_bytes is None else linear(delivered_bytes),
     )
-    stolen = {"sender": replace(IDLE, steal_share=0.05), "throughput_bit_per_s": 8e6}
+    stolen = {"sender": changed(IDLE, steal_share=0.05), "throughput_bit_per_s": 8e6}
     return sample_of(series, 22_000, **(stolen | changes))
 
 
@@ -234,7 +233,7 @@ def test_a_round_trip_with_a_correlation_of_exactly_one_half_follows_the_window(
         rtt_us=[30_000, 20_000, 40_000] * 17,
     )
     assert queue_bytes(sample_of(series, throughput_bit_per_s=8e6)) == 20_000
-    apart = replace(series, cwnd_bytes=[40_000, 21_000, 29_000] * 17)  # r = 80 / sqrt(182 x 200)
+    apart = changed(series, cwnd_bytes=[40_000, 21_000, 29_000] * 17)  # r = 80 / sqrt(182 x 200)
     assert queue_bytes(sample_of(apart, throughput_bit_per_s=8e6)) is None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
 import draws
 import pytest
-from made_samples import tcp
+from made_samples import changed, tcp
 from made_tcp_series import MSS, STEP_US, MadePath, flow
 
 from netlab.findings.finding import Kind
@@ -99,8 +98,8 @@ def test_a_gap_in_the_tcp_series_gives_no_recovery() -> None:
         {"tcp_series": None},
         {"streams": 2},
         {"tcp_series": series_of([10.0] * 150, {100})},
-        {"tcp_series": replace(series_of(dented(), {300}), retransmissions=())},
-        {"tcp_series": replace(series_of(dented(), {300}), delivered_bytes=())},
+        {"tcp_series": changed(series_of(dented(), {300}), retransmissions=())},
+        {"tcp_series": changed(series_of(dented(), {300}), delivered_bytes=())},
     ],
 )
 def test_a_stream_without_a_complete_tcp_series_has_no_share_of_recovery(
@@ -145,7 +144,7 @@ def test_rare_losses_on_a_long_path_are_reported_unless_a_queue_compensates_the_
         findings = list(recoveries([tcp(tcp_series=series)]))
         cases += 0.07 < slow < 0.35
         reports += bool(findings) and 0.07 < slow < 0.35
-        queued = flow(replace(path, window=1.6 * path.window), draw)
+        queued = flow(changed(path, window=1.6 * path.window), draw)
         quick = slow_share(queued, rate) == 0
         made_up_for += quick and queued.retransmissions[-1] > 0
         wrong += quick and bool(list(recoveries([tcp(tcp_series=queued)])))
@@ -231,10 +230,10 @@ def test_recoveries_are_counted_in_spans_of_100_ms_or_of_three_round_trips() -> 
     rates[90:94] = [5.0] * 4
     series = spans_of(rates, {90}, [50 * MS] * 180)
     assert recoveries_of(series) == (Recovery(from_us=4_530 * MS, length_us=200 * MS),)
-    slower = replace(series, rtt_us=[50 * MS] * 181)
+    slower = changed(series, rtt_us=[50 * MS] * 181)
     assert recoveries_of(slower) == (Recovery(from_us=4_530 * MS, length_us=300 * MS),)
     for missing in ("retransmissions", "delivered_bytes"):
-        assert recoveries_of(replace(series, **{missing: ()})) == ()
+        assert recoveries_of(changed(series, **{missing: ()})) == ()
 
 
 def test_a_span_of_twice_the_needed_length_counts_in_a_recovery() -> None:

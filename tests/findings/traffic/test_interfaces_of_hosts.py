@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netlab.ethernet import Link
 from netlab.findings.finding import Kind
-from netlab.findings.link_checks import hosts
+from netlab.findings.validity import hosts
 
 LINK = Link(1e8, 1500)
 GOOD = {

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from draws import seeds
 from made_findings import plan_of, run_of
 from made_interfaces import FAMILY, Wire, cell_of_wire, drawn_wire, record_of_wire
-from made_samples import udp
+from made_samples import changed, udp
 
 from netlab.ethernet import Link
 from netlab.findings.analysis import findings
-from netlab.findings.evidence import samples
+from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.sample import OtherTraffic, StreamSample
-from netlab.findings.streams.limits import limit_of
-from netlab.findings.traffic import filled_by_others, others_of, partial_traffic
+from netlab.findings.stream_limits import limit_of
+from netlab.findings.stream_rules import partial_traffic
+from netlab.findings.traffic import OtherTraffic, others_of
 from netlab.report.text.findings import statement
 from netlab.trial.record import Record, Status
 
@@ -44,7 +43,7 @@ def test_other_traffic_is_reported_with_its_host_direction_and_rate(
     number, drawn_seeds = 0, seeds(120, 1500)
     for seed in drawn_seeds:
         wire = drawn_wire(seed, tells_segments=True, step_s=0.02)
-        wire = replace(wire, share=min(wire.share, 0.6))
+        wire = changed(wire, share=min(wire.share, 0.6))
         if wire.lost_share and wire.message > 1200:
             continue  # how many frames of a lost message came is not known
         if wire.link.rate_bit_per_s < 1e8 or wire.window_s < 2:
@@ -52,7 +51,7 @@ def test_other_traffic_is_reported_with_its_host_direction_and_rate(
         rate = 0.3 * wire.link.rate_bit_per_s
         number += 1
         other_traffic = others_of(
-            record_of_wire(replace(wire, others={place: rate}), seed), wire.link
+            record_of_wire(changed(wire, others={place: rate}), seed), wire.link
         )
         if (*place,) not in {(traffic.host, traffic.receiving) for traffic in other_traffic}:
             missed.append((seed, wire))
@@ -67,7 +66,7 @@ def test_other_traffic_is_reported_with_its_host_direction_and_rate(
 
 
 def sample(wire: Wire, seed: int = 1, **changes: Any) -> StreamSample:
-    record = replace(record_of_wire(wire, seed), **changes)
+    record = changed(record_of_wire(wire, seed), **changes)
     (stream_sample,) = samples(run_of(plan_of([cell_of_wire(record)], wire.link), [record]))
     return stream_sample
 
@@ -77,8 +76,8 @@ PLAIN = drawn_wire(
     timestamps=True, segments_together=1, with_fcs=False, with_tag=False, padded=False,
     step_s=0.02, resent_share=0.0, lost_share=0.0, tells_segments=True, streams=1,
 )  # fmt: skip
-FULL = replace(PLAIN, others={("linux-b", True): 30.3e6})
-ROOM = replace(PLAIN, share=0.4, others={("linux-b", True): 30e6})
+FULL = changed(PLAIN, others={("linux-b", True): 30.3e6})
+ROOM = changed(PLAIN, share=0.4, others={("linux-b", True): 30e6})
 
 
 def test_other_traffic_is_the_limit_only_if_the_link_is_full() -> None:
@@ -89,11 +88,10 @@ def test_other_traffic_is_the_limit_only_if_the_link_is_full() -> None:
     assert limit_of(room) is not Kind.OTHER_TRAFFIC
     assert room.filled_by_others is None
     assert room.others
-    assert filled_by_others([full, replace(room, trial=2)]) == {("c", 1, ""): full.filled_by_others}
 
 
 def found_in(wire: Wire, **changes: Any) -> list[Finding]:
-    record = replace(record_of_wire(wire, 1), **changes)
+    record = changed(record_of_wire(wire, 1), **changes)
     run = run_of(plan_of([cell_of_wire(record)], wire.link), [record])
     return [
         finding
@@ -134,7 +132,7 @@ def test_only_successful_streams_of_a_set_time_between_two_hosts_show_other_traf
     changes: dict[str, Any],
 ) -> None:
     assert others_of(record_of_wire(FULL, 1), LINK)
-    assert others_of(replace(record_of_wire(FULL, 1), **changes), LINK) == ()
+    assert others_of(changed(record_of_wire(FULL, 1), **changes), LINK) == ()
     assert others_of(record_of_wire(FULL, 1), None) == ()
 
 
@@ -149,13 +147,13 @@ NEEDED = (
 def test_a_record_without_a_needed_counter_shows_no_other_traffic(name: str) -> None:
     record = record_of_wire(FULL, 1)
     values = {key: value for key, value in record.values.items() if key != name}
-    assert others_of(replace(record, values=values), LINK) == ()
+    assert others_of(changed(record, values=values), LINK) == ()
 
 
 def test_a_seldom_updated_interface_counter_shows_no_other_traffic_in_a_short_window() -> None:
     record = record_of_wire(FULL, 1)
     seldom = {**record.values, "receiver_interface_counter_step_ns": 4_000_000_000}
-    assert others_of(replace(record, values=seldom), LINK) == ()
+    assert others_of(changed(record, values=seldom), LINK) == ()
 
 
 def test_the_own_data_of_a_stream_in_both_directions_is_not_other_traffic() -> None:
@@ -168,7 +166,7 @@ def both_ways(wire: Wire) -> Record:
     """Two streams, one per direction: every interface carries the data of one and the
     acknowledgements of the other."""
     server_record = record_of_wire(wire, 1)
-    client_record = record_of_wire(replace(wire, others={}), 2)
+    client_record = record_of_wire(changed(wire, others={}), 2)
     values: dict[str, Any] = {"same_host": False}
     ways = (
         ("to_server_", server_record, "to_client_", client_record),
@@ -184,7 +182,7 @@ def both_ways(wire: Wire) -> Record:
                     name = f"interface_window_{way}_{unit}"
                     total = record.values[f"{end}_{name}"] + reverse.values[f"{opposite}_{name}"]  # type: ignore[operator]
                     values[f"{prefix}{end}_{name}"] = total
-    return replace(
+    return changed(
         server_record, values=values, settings={**server_record.settings, "direction": "both"}
     )
 
@@ -206,15 +204,15 @@ def filtered(wire: Wire, seed: int, length: float = 0.0) -> Record:
     for unit, more in grown.items():
         name = f"receiver_interface_window_received_{unit}"
         values[name] = int(str(values[name])) + more
-    return replace(record, values=values)
+    return changed(record, values=values)
 
 
 def test_packets_of_the_stream_that_a_filter_drops_are_not_other_traffic() -> None:
     cases, report_count, drawn_seeds = [], 0, seeds(300, 1500)
     for seed in drawn_seeds:
         wire = drawn_wire(seed, protocol="UDP", version=4, with_fcs=False, with_tag=False)
-        wire = replace(wire, lost_share=0.3, streams=1, segments_together=1, padded=False)
-        wire = replace(wire, share=min(wire.share, 0.6))  # a full link loses as much by itself
+        wire = changed(wire, lost_share=0.3, streams=1, segments_together=1, padded=False)
+        wire = changed(wire, share=min(wire.share, 0.6))  # a full link loses as much by itself
         if wire.message > 1200 or record_of_wire(wire, seed).values["receiver_queue_drops"]:
             continue
         if others_of(filtered(wire, seed), wire.link):
@@ -226,7 +224,7 @@ def test_packets_of_the_stream_that_a_filter_drops_are_not_other_traffic() -> No
 
 def test_the_likely_share_of_other_traffic_counts_only_the_direction_of_the_stream() -> None:
     for place in PLACES:
-        share = sample(replace(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
+        share = sample(changed(PLAIN, share=0.5, others={place: 30e6})).likely_others_share
         against = place in [("linux-a", True), ("linux-b", False)]
         assert share == pytest.approx(0.0 if against else 0.3, abs=0.01), place
 
@@ -236,8 +234,8 @@ def test_the_likely_share_of_other_traffic_counts_only_the_direction_of_the_stre
 
 def sample_with(cell: str, trial: int, *other_traffic: OtherTraffic) -> StreamSample:
     stream = udp(cell=cell, trial=trial, others=other_traffic)
-    ends = replace(stream.sender, host="linux-a"), replace(stream.receiver, host="linux-b")
-    return replace(stream, sender=ends[0], receiver=ends[1])
+    ends = changed(stream.sender, host="linux-a"), changed(stream.receiver, host="linux-b")
+    return changed(stream, sender=ends[0], receiver=ends[1])
 
 
 def other(bit_per_s: float = 3e7, filled_share: float = 0.7, host: str = "linux-b") -> OtherTraffic:
@@ -282,13 +280,13 @@ def test_other_traffic_that_is_the_bottleneck_is_not_reported_twice() -> None:
 def test_other_traffic_of_a_stream_is_that_sent_at_its_sender_or_received_at_its_receiver() -> None:
     stream = sample_with("a", 1)
     along = [other(host="linux-a"), other(host="linux-b")]
-    against = [replace(each, receiving=not each.receiving, bit_per_s=9e7) for each in along]
-    reported = [replace(stream, others=(*against, each)).reported_others for each in along]
+    against = [changed(each, receiving=not each.receiving, bit_per_s=9e7) for each in along]
+    reported = [changed(stream, others=(*against, each)).reported_others for each in along]
     assert reported == along
-    assert replace(stream, others=(*against,)).reported_others is None
+    assert changed(stream, others=(*against,)).reported_others is None
 
 
 def test_loss_in_the_receiving_socket_is_not_attributed_to_other_traffic() -> None:
-    losses = replace(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
-    stream_sample = replace(sample_with("a", 1, other(filled_share=0.99)), losses=losses)
+    losses = changed(udp().losses, sent=8_200, lost=4_200, receive_queue=4_200)
+    stream_sample = changed(sample_with("a", 1, other(filled_share=0.99)), losses=losses)
     assert limit_of(stream_sample) is Kind.LOSS_LIMIT_SOCKET

@@ -39,7 +39,7 @@ def of_hosts(plan_content: dict[str, Any]) -> tuple[Finding, ...]:
     read = (*FACTS, "none could be read")
     notes = [Note("facts", "", {"host": "nas", "facts": facts}, 1) for facts in read]
     run = run_of(plan_of((), LINK, content=plan_content), [RECORD], notes)
-    return RunEvidence(run).shown_by("link_checks:hosts")
+    return RunEvidence(run).shown_by("validity:hosts")
 
 
 def test_host_facts_that_variants_change_are_not_reported_as_changed() -> None:

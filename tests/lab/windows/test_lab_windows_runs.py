@@ -21,9 +21,9 @@ from labs import first_on_the_cpus, needs_a_lab, standing
 import netlab
 from netlab import lab
 from netlab.findings.analysis import findings
-from netlab.findings.evidence import samples
+from netlab.findings.derived import samples
 from netlab.findings.finding import Kind
-from netlab.findings.streams.limits import limit_of
+from netlab.findings.stream_limits import limit_of
 from netlab.lab import programs
 from netlab.lab.plan import LabOptions
 from netlab.store.journal import read_journal
@@ -185,7 +185,7 @@ def test_the_send_call_of_a_windows_client_is_named_as_the_limit_of_small_messag
         assert trial.throughput_bit_per_s < 0.25 * 100e6 * 1448 / 1538
         assert trial.room_share == 1.0, "they wait for no queue"
         assert trial.call_times is not None and trial.call_times.count > 20
-        one_call_ns = trial.call_percentile_ns(0.5)
+        one_call_ns = trial.send_call_median_ns
         assert one_call_ns is not None and trial.calls_per_s is not None
         time_in_calls.append(trial.calls_per_s * one_call_ns / 1e9)
     assert 0.5 < statistics.median(time_in_calls) < 1.1, time_in_calls

@@ -1,42 +1,24 @@
-"""The table of kinds of findings, each with its texts.
+"""The table of kinds of findings, each with its texts; two more files have its first rows.
 
 Rules run in the order of the rows that name them, and findings of one severity keep that order.
 """
 
-from netlab.findings.kinds import (
-    distance,
-    limits,
-    links,
-    mesh,
-    over_time,
-    round_trips,
-    searches,
-    tcp_series,
-    traffic,
-    under_load,
+from netlab.findings import kinds_of_streams, kinds_of_tests
+from netlab.findings.kind import (
+    BOTTLENECK,
+    DOUBTFUL,
+    LOST,
+    RUN,
+    Kind,
+    expect_words,
+    note,
+    value,
+    warning,
+    words_of,
 )
-from netlab.findings.kinds.kind import Kind, expect_words, note, value, warning, words_of
 from netlab.messages import _
 
-__all__ = [
-    "Kind",
-    "distance",
-    "expect_words",
-    "limits",
-    "links",
-    "mesh",
-    "missing",
-    "over_time",
-    "round_trips",
-    "searches",
-    "tcp_series",
-    "traffic",
-    "under_load",
-    "words_of",
-]
-
-RUN = "About a run"
-DOUBTFUL = "What makes a stream's figure doubtful"
+__all__ = ["Kind", "expect_words", "kinds_of_streams", "kinds_of_tests", "words_of"]
 
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
@@ -44,7 +26,7 @@ DOUBTFUL = "What makes a stream's figure doubtful"
 warning(
     "facts-changed",
     _("its system or its settings changed during the run: {facts} and {more_facts} more"),
-    _("its system or its settings changed during the run: {facts}"), rule="link_checks:hosts",
+    _("its system or its settings changed during the run: {facts}"), rule="validity:hosts",
     rank=6,
     advice=_("the trials before and after the change were measured on a host in different states: "
         "measure again"),
@@ -103,7 +85,7 @@ warning(
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at "
                 "the trial reached {attempts}"),
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
-            rule="stops:stopped", rank=1,
+            rule="over_time:stopped", rank=1,
             advice=_("the figure includes a time without data: remove the cause, then measure "
                 "again")),
         "earlier": value(
@@ -118,10 +100,10 @@ warning(
         "one-stream": value(
             _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other "
                 "streams had data"),
-            rule="stops:silent_streams", severity="note", rank=77,
+            rule="over_time:silent_streams", severity="note", rank=77,
             advice=_("check how the streams share the path, and whether the path loses packets"))})
 warning(
-    "host-delay", rule="stops:delayed_trials", section=DOUBTFUL,
+    "host-delay", rule="over_time:delayed_trials", section=DOUBTFUL,
     condition="`process`: the process of the probe at one end did not run during at least 3 % of "
         "the window: the sum of the delays of at least 20 ms of a timer that wakes it every 20 ms. "
         "This and the CPU time of its busiest thread are at most 110 % of the window; else the "
@@ -244,7 +226,7 @@ note(
         _("at the wire’s limit, within {margin} of the wire ceiling, {in_cells}"),
         _("at the wire’s limit, within {margin} of the wire ceiling")),
     rule=lambda reported_limits: reported_limits,
-    section="The bottleneck of a stream",
+    section=BOTTLENECK,
     condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and is "
         "not above the ceiling as `above-wire/rate` defines it. If this holds for every trial of "
         "every cell, the sentence says \"in every cell\". Otherwise the sentence has the number of "
@@ -252,7 +234,7 @@ note(
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning(
-    "above-wire", rule="ceilings:above_any", figures=("highest_ceiling_bit_per_s",),
+    "above-wire", rule="buffers:above_any", figures=("highest_ceiling_bit_per_s",),
     section=DOUBTFUL,
     condition="in more than half of a cell's trials throughput is above the wire ceiling, by more "
         "than 0.1 % (0.2 % in imported tables) plus its uncertainty (with `coarse`: the largest "
@@ -292,7 +274,7 @@ note(
     "unexplained-fall",
     _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
         "nothing recorded explains it"),
-    rule="ceilings:falls", rank=62,
+    rule="buffers:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
     section=RUN, condition="at least 4 cells of a column are *full*: they reach 98 % of the wire "
         "ceiling (96 % with data both ways). At least 3 further cells of the column have larger "
@@ -304,7 +286,7 @@ note(
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
-    rule="ceilings:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
+    rule="buffers:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
     section=RUN, condition="the options of TCP are not recorded. Two wire ceilings are compared: "
         "with timestamps, and without timestamps. Throughput is above the ceiling with timestamps "
         "in more than half of the cells of a column. Throughput is above the ceiling without "
@@ -341,7 +323,7 @@ note(
     "fragmented",
     _("each message is sent as {fragments} fragments at an MTU of {mtu_bytes} bytes; messages "
         "of up to {largest_whole_message_bytes} bytes fit one frame"),
-    rule="fragments:fragmented", rank=75,
+    rule="buffers:fragmented", rank=75,
     advice=_("one lost fragment loses the whole message: use the next smaller size that fits "
         "one frame"),
     section=RUN, condition="a UDP message does not fit into one frame of the path. The finding has "
@@ -355,7 +337,79 @@ note(
     section=RUN, condition="every cell with streams has one trial, so no statistical test can show "
         "whether two pairings differ. Not stated if there are more than six pairings, or if "
         "pairings are named by host names instead of letters")
-# fmt: on
-
-# Imported last, because these rows come last in the table: the order of rules and findings.
-from netlab.findings.kinds import missing  # noqa: E402
+warning(
+    "loss", rule="stream_rules:lost", rank=56, section=LOST,
+    condition="messages were lost. `socket`, `backlog` (softnet), `interface`, `queue`: the drops "
+        "that both hosts counted there are at least half of the loss, and more than in any other "
+        "place. Drops that may belong to the other direction, or to a protocol without a handler, "
+        "do not count; of the receiver's backlog and interface only the larger number does. "
+        "`unsent`: the send calls reported that the interface or its queue refused messages. "
+        "`path`: two machines, all their counters are known and grew by less than half of the "
+        "loss, at interfaces only, by at most two frames per second (STP, LLDP); all messages were "
+        "reassembled, and the probable other traffic is less than half of the loss (else the "
+        "receiver may have dropped our frames behind its interface). `unknown`: none of these",
+    values={
+        "socket": value(
+            _("{lost_messages} of {sent_messages} messages lost: the receiving socket of "
+                "{at_host} had no room for {dropped_frames}"),
+            advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit")),
+        "backlog": value(
+            _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs "
+                "had no room for {those_frames}"),
+            advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog")),
+        "interface": value(
+            _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} "
+                "dropped {those_frames}"),
+            advice=_("check the interface's rings and driver, and the MTU at both ends of its "
+                "cable")),
+        "queue": value(
+            _("{lost_messages} of {sent_messages} messages lost: the queue in front of "
+                "{at_host}’s interface dropped {those_frames}"),
+            advice=_("lengthen that queue, or offer a lower rate")),
+        "unsent": value(
+            _("{never_sent}: the interface of {at_host}, or the queue in front of it, refused to "
+                "take more"), rank=57,
+            advice=_("lengthen the queue of the sender's interface, or offer a lower rate")),
+        "path": value(
+            _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all "
+                "their drops, and {those_few}"),
+            _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all "
+                "their drops, and there were none"),
+            advice=_("check the path for a slower link, a short queue or errors")),
+        "unknown": value(
+            _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
+                "{at_host}’s own drops are known"),
+            _("{lost_messages} of {sent_messages} messages lost at an unknown place: the two "
+                "hosts dropped only {those_frames}"),
+            _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
+            _("messages lost at an unknown place"), rank=58, leads=False,
+            advice=_("watch both hosts with their systems' own tools while you measure again"))})
+note(
+    "sent-again",
+    _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
+    _("{segments} sent again, lost {place}: both hosts count all their drops, and {few_here}"),
+    _("{segments} sent again, lost {place}: both hosts count all their drops, and there were "
+        "none"),
+    _("{segments} sent again; the place of the loss is unknown"),
+    rank=78, leads=False,
+    advice=_("TCP needs a few losses to find the rate of the path; many cost throughput"),
+    section=LOST, condition="TCP sent segments again; the place is found as for `loss`")
+warning(
+    "no-result", section=RUN,
+    condition="some trials of cells failed, or cells have no result at all; with the reason",
+    values={
+        "trials": value(
+            _("{counted_trials} failed (messages of {of_bytes}): {why}"),
+            _("{counted_trials} failed: {why}"), rule="runs:missing", rank=8,
+            advice=_("run the matrix again: failed trials are repeated")),
+        "cells": value(
+            _("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
+            _("{cells} of {all_cells} have no result: {why}"), severity="note", rank=73,
+            advice=_("blank cells are not part of any mean"))})
+note(
+    "fewer-cells", _("its mean includes {counted_cells}, but the means next to it include "
+    "{most_cells}"),
+    rule="runs:fewer_cells", rank=74,
+    advice=_("compare the means of those cells that both columns have"),
+    section=RUN, condition="the mean of a column includes fewer cells than the mean of another "
+        "column with the same test, protocol, direction and buffer sizes")

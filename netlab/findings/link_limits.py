@@ -1,4 +1,11 @@
-"""Links that are slower than stated: one rate that several streams have in common."""
+"""Plateau: the rate of TCP while its data flow, without the times in which the data stood still.
+
+A link, a shaper or other traffic limits TCP to one rate all the time. An end without a CPU stops
+TCP for some hundredths of a second; between these stops TCP uses all that the path carries. The
+series of tcp_info, sampled every 10 ms, shows which of the two is the case. No I/O.
+
+Links that are slower than stated: one rate that several streams have in common.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.framing import Accounting, step_of
-from netlab.findings.sample import StreamSample
-from netlab.findings.streams.host_limits import COSTS, WAITED
-from netlab.findings.streams.limits import FILLED, JudgedStream, is_above, lost_to_stops
-from netlab.findings.streams.path_limits import stood_in_queue
-from netlab.findings.streams.plateau import flowing_bit_per_s, plateau_gap_share, stood_for_cpu
-from netlab.findings.trial_words import trials_of
+from netlab.findings.rates import Accounting, step_of
+from netlab.findings.stream_limits import (
+    FILLED,
+    JudgedStream,
+    is_above,
+    lost_to_stops,
+    stood_for_cpu,
+    trials_of,
+)
+from netlab.findings.stream_rules import COSTS, WAITED, stood_in_queue
 from netlab.messages import Message, _
 
 SAME = 0.005
@@ -61,7 +72,7 @@ class Stopped:
         framing = self.sample.framing
         if framing is None:
             return 0.0
-        own = framing.rate_bit_per_s(flowing_bit_per_s(self.sample), accounting)
+        own = framing.rate_bit_per_s(self.sample.flowing_bit_per_s, accounting)
         others_rate = self.sample.likely_others_share * framing.link_rate_bit_per_s
         return own + (ON_WIRE * others_rate if self.is_shared else 0.0)
 
@@ -345,7 +356,7 @@ def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
     throughput.
 
     Equal waits would also give all streams one rate. If a stream has a TCP plateau (its rate while
-    data flow, plateau.py), waits can be distinguished from a slower link.
+    data flow), waits can be distinguished from a slower link.
     """
     missing_share = 1 - fit.rate_bit_per_s / stated_bit_per_s
     waits = [member.sample.longest_wait_share for member in fit.members]
@@ -401,7 +412,7 @@ def _stood_for_else(sample: StreamSample) -> bool:
 
     In this case the cause of the stops, not the link, lowered the throughput.
     """
-    return plateau_gap_share(sample) > TCP_BELOW and not stood_for_cpu(sample)
+    return sample.plateau_gap_share > TCP_BELOW and not stood_for_cpu(sample)
 
 
 def _is_robbed(sample: StreamSample) -> bool:

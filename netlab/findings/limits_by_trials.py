@@ -7,15 +7,20 @@ from dataclasses import replace
 from itertools import combinations
 from statistics import median
 
+from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Conditions, Finding, Group, Kind, finding
-from netlab.findings.sample import StreamEnd, StreamSample
-from netlab.findings.streams.figures import evidence, words
-from netlab.findings.streams.host_limits import WAITED
-from netlab.findings.streams.limits import JudgedStream, is_all_known, judged
-from netlab.findings.streams.link_limits import link_limits
-from netlab.findings.streams.parts import with_steady_others
-from netlab.findings.streams.path_limits import packet_bound
-from netlab.findings.trial_words import trial_count_words, trials_of
+from netlab.findings.link_limits import link_limits
+from netlab.findings.stream_limits import (
+    JudgedStream,
+    evidence,
+    is_all_known,
+    judged,
+    trial_count_words,
+    trials_of,
+    with_steady_others,
+    words,
+)
+from netlab.findings.stream_rules import WAITED, packet_bound
 
 SLOWER = 0.95
 """A minority of a cell's trials gets a warning of its own only if its throughput is at most this

@@ -2,12 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from netlab.findings.kinds.old_names import OLD_NAMES
 from netlab.messages import Message
+
+RUN, DOUBTFUL = "About a run", "What makes a stream's figure doubtful"
+BOTTLENECK, LOST = "The bottleneck of a stream", "Where messages were lost"
+TCP_OVER_TIME, OVER_TIME = "TCP over time", "Over time"
+UNDER_LOAD, ROUND_TRIPS = "Latency under load", "Round trips and connections"
+RATES = "Searches for the highest rate (RFC 2544)"
+PAYLOADS = "Searches for the largest payload"
+MESH, AT_A_DISTANCE = "Hosts against hosts", "What it would do at a distance"
+"""The headings of docs/findings.md."""
+
+OLD_NAMES: Mapping[str, str] = {
+    "link-speed": "interface/speed",
+    "link-mtu": "interface/mtu",
+    "duplex": "interface/duplex",
+    "path-mtu": "mtu-mismatch/stream",
+    "black-hole": "mtu-mismatch/black-hole",
+    "path-mtu-smaller": "mtu-mismatch/reported",
+    "data-stopped": "interruption/final",
+    "measured-again": "interruption/earlier",
+    "stream-silent": "interruption/one-stream",
+    "process-stalled": "host-delay/process",
+    "cpus-taken": "host-delay/hypervisor",
+    "messages-left-out": "off-rate/less",
+    "messages-late": "off-rate/more",
+    "clock-step": "clock/step",
+    "clock-rate": "clock/rate",
+    "outlier": "deviation/cell",
+    "step": "deviation/step",
+    "stray-trial": "deviation/trial",
+    "above-ceiling": "above-wire/rate",
+    "above-ceiling-by-tool": "above-wire/tool",
+    "above-ceiling-or-tool": "above-wire/either",
+    "buffer-capped": "socket-buffer/capped",
+    "same-buffer": "socket-buffer/same",
+    "buffer-no-effect": "socket-buffer/no-effect",
+    "buffer-doubled": "socket-buffer/doubled",
+    "search-buffer-capped": "socket-buffer/search-capped",
+    "target-fails": "target/fails",
+    "target-passes": "target/passes",
+    "target-cannot-tell": "target/undecided",
+    "sender-cpu": "cpu-bound/sender",
+    "receiver-cpu": "cpu-bound/receiver",
+    "sender-cpu-quota": "cpu-wait/sender-quota",
+    "sender-starved": "cpu-wait/sender-programs",
+    "receiver-cpu-quota": "cpu-wait/receiver-quota",
+    "receiver-starved": "cpu-wait/receiver-programs",
+    "stolen-cpu": "cpu-wait/steal",
+    "sender-queue-drops": "loss-limit/sender-queue",
+    "receive-queue-drops": "loss-limit/socket",
+    "host-drops": "loss-limit/host",
+    "path-loss": "loss-limit/path",
+    "unplaced-loss": "loss-limit/unknown",
+    "sender-buffer": "buffer-limit/sender",
+    "receiver-window": "buffer-limit/receiver",
+    "slower-link": "rate-limit/link",
+    "shaper": "rate-limit/shaper",
+    "link-or-shaper": "rate-limit/either",
+    "slow-host": "mesh-limit/host",
+    "slow-pair": "mesh-limit/pair",
+    "slow-mesh": "mesh-limit/mesh",
+    "lost-in-socket": "loss/socket",
+    "lost-in-backlog": "loss/backlog",
+    "lost-at-interface": "loss/interface",
+    "lost-in-queue": "loss/queue",
+    "dropped-unsent": "loss/unsent",
+    "lost-on-path": "loss/path",
+    "loss-not-placed": "loss/unknown",
+    "failed-trials": "no-result/trials",
+    "missing-cells": "no-result/cells",
+    "drift": "trend/proved",
+    "consistent-with-drift": "trend/possible",
+    "periodic-dips": "dips/unexplained",
+    "congestion-dips": "dips/congestion",
+    "variants": "comparison/differs",
+    "no-difference": "comparison/inconclusive",
+    "search-frame-rate": "search-limit/frame-rate",
+    "search-line-rate": "search-limit/line-rate",
+    "search-policer": "search-limit/bit-rate",
+    "search-device": "search-limit/device",
+    "search-queue": "search-limit/queue",
+    "search-generator-bound": "search-limit/sender",
+    "search-receiver-bound": "search-limit/receiver",
+    "search-no-rate": "search-limit/none",
+    "search-not-monotone": "search-doubt/not-monotone",
+    "search-outrun": "search-doubt/outrun",
+    "search-paused": "search-doubt/paused",
+    "search-overload": "frame-loss/overload",
+    "search-loss": "frame-loss/steady",
+    "search-loss-own": "frame-loss/own-hosts",
+    "search-burst": "back-to-back/device",
+    "search-burst-own": "back-to-back/own-hosts",
+    "load-below-path": "queue-under-load/not-full",
+    "standing-queue": "queue-under-load/standing",
+    "no-standing-queue": "queue-under-load/none",
+}
+"""Old name → name and value of today."""
 
 Severity = Literal["note", "warning"]
 Templates = tuple[Message, ...]
@@ -70,8 +165,8 @@ class Kind(str, metaclass=_OfTable):
     shown: Templates = ()
     """The figures behind a limit, as texts."""
     figures: tuple[str, ...] = ()
-    """Names of the figures (streams/figures.py) that show such a finding, besides the throughput
-    and its ceiling."""
+    """Names of the figures (``FIGURES`` of stream_limits.py) that show such a finding, besides the
+    throughput and its ceiling."""
     of_host: bool = False
     """Whether a host is the limit, so that the throughput shows nothing about the link."""
     explains: bool = True

@@ -1,0 +1,428 @@
+"""Rows of the table of kinds: a target at a distance, limits of streams, links, mesh, trends."""
+
+from netlab.findings.kind import (
+    AT_A_DISTANCE,
+    BOTTLENECK,
+    MESH,
+    OVER_TIME,
+    RUN,
+    note,
+    value,
+    warning,
+)
+from netlab.messages import _
+
+# This is a table: each row has as few lines as possible, so it is not formatted.
+# fmt: off
+
+note(
+    "target", rule="distance:at_a_distance", section=AT_A_DISTANCE,
+    condition="`fails`: one of five limits is below the `target`. A socket buffer, or the largest "
+        "that auto-tuning may choose (tcp_rmem, tcp_wmem): at most all of it is in flight per "
+        "round trip, of a Linux send buffer 63 % without `tso` and `gso`. A receive window without "
+        "window scaling: 65,535 bytes (RFC 7323, section 2). Loss, in UDP streams with an offered "
+        "rate of at most 90 % of the wire ceiling, by the sequential test of RFC 8337 (section "
+        "7.2): one packet in 3 x window² or four times as many, 5 % for either error. The wire "
+        "ceiling. The measured throughput, below 98 % of the target. `passes`: both buffers allow "
+        "enough even by the lower bounds (on Linux half of a receive buffer, 40 % of a send "
+        "buffer), a stream reached 98 % of the target, and the loss is low enough, in these UDP "
+        "streams or in all streams with segments sent again. `undecided`: the records show neither",
+    values={
+        "fails": value(
+            _("{target_bit_per_s} over TCP at {target_rtt_ns} fails: {bounds}"),
+            severity="warning", rank=60,
+            advice=_("the tightest limit is listed first: enlarge that buffer or auto-tuning’s "
+                "limit (tcp_rmem, tcp_wmem), remove the cause of the loss, or lower the target")),
+        "passes": value(
+            _("{target_bit_per_s} over TCP at {target_rtt_ns} passes: {receiver} and {sender} "
+                "allow windows of at least {needed_window_bytes}, and the loss of {lost_packets} "
+                "of {packets} packets is within RFC 8337’s limit of one in {run_length_packets}"),
+            rank=64, advice=_("nothing in the records contradicts this")),
+        "undecided": value(
+            _("{target_bit_per_s} over TCP at {target_rtt_ns} is undecided: {doubts}"), rank=65,
+            advice=_("send for longer, or with larger socket buffers, so that the records "
+                "decide"))})
+warning(
+    "cpu-bound", of_host=True, section=BOTTLENECK,
+    condition="`sender`: the one, unpaced stream kept its sending thread on a CPU for at least 95 "
+        "% of the window; it waited for a CPU for less than 2 %, and for anything else for less "
+        "than 2 % (4 % together if the first is not recorded). Over UDP, at least 95 % of the sent "
+        "data arrived, and the sender sent less than 98 % of the wire ceiling. `receiver`: its "
+        "queue was at least 80 % full in more than half of the samples (at least 8); or at least "
+        "95 % of the receive calls that did not wait found data, and its thread was on a CPU for "
+        "at least 80 % of the window",
+    values={
+        "sender": value(
+            _("its thread ran {thread_share} of the time, {calls_per_s} calls a second"),
+            _("its thread ran {thread_share} of the time"), limit=_("the sender’s CPU"),
+            figures=("thread_share", "sender_run_queue_share", "calls_per_s"),
+            advice=_("the sender limits the figure: use larger messages, more streams or a faster "
+                "CPU")),
+        "receiver": value(
+            _("its receive queue was full in {queue_full_share} of the samples, {useful_share} of "
+                "its receive calls found data"),
+            _("its receive queue was full in {queue_full_share} of the samples"),
+            _("{useful_share} of its receive calls found data"), limit=_("the receiver’s CPU"),
+            figures=("queue_full_share", "useful_share", "receiver_thread_share"),
+            advice=_("the receiver limits the figure: use larger messages, more streams or a "
+                "faster CPU"))})
+warning(
+    "sender-call-rate",
+    _("{calls_per_s} calls a second, median {send_call_median_ns} (90th percentile "
+        "{uneven_p90})"),
+    _("{calls_per_s} calls a second, each takes {send_call_median_ns}"),
+    limit=_("the sender’s call rate"),
+    figures=(*("calls_per_s", "send_call_median_ns", "send_call_p90_ns", "in_calls_share"),
+        *("in_ordinary_calls_share", "send_room_share", "thread_share")), of_host=True,
+    advice=_("the sender's system limits the figure: use larger messages or more streams"),
+    section=BOTTLENECK,
+    condition="the stream is not paced. The send calls take at least 80 % of the window, and at "
+        "least half of it without the longest 2 % of the calls. The send buffer holds at least "
+        "eight messages; at least nine of ten samples (of at least eight) had room for the next "
+        "one. Over UDP also as for `cpu-bound/sender`")
+warning(
+    "cpu-wait", of_host=True, section=BOTTLENECK,
+    condition="an end waited for a CPU for more than 5 % of the window, and that cost throughput. "
+        "`quota`: a quota throttled the end in more than 5 % of its periods (`nr_throttled` of "
+        "Linux control groups). `programs`: a thread was ready to run but had no CPU for more than "
+        "5 % of the window. `steal`: a hypervisor gave more than 5 % of the host's CPU time to "
+        "other machines, and a thread waited for at most three times this share (a longer wait is "
+        "due to other programs). Costs at the sender: its thread was on a CPU or waited for one "
+        "for at least 95 % of the window, or the share of time without a CPU is at least half of "
+        "the missing throughput. Costs at the receiver: its thread was never idle in this way; or "
+        "its queue was full (`cpu-bound/receiver`); or its socket dropped at least half of the "
+        "lost messages, or its window was closed for at least half of the time, and the wait is "
+        "large enough. If no other rule holds, a wait of at least half of the missing throughput "
+        "is enough, over TCP with a closed window or a full queue of that share, where recorded "
+        "(see also \"More about waits for a CPU\" below this table)",
+    values={
+        "sender-quota": value(
+            _("throttled in {sender_throttled_share} of the quota’s periods"),
+            limit=_("the sender’s CPU quota"), figures=("sender_throttled_share", "thread_share"),
+            advice=_("raise the sender's CPU quota, or measure outside its container")),
+        "sender-programs": value(
+            _("its thread was ready to run but had no CPU {sender_run_queue_share} of the time"),
+            limit=_("other programs on the sender’s CPU"),
+            figures=("sender_run_queue_share", "thread_share"),
+            advice=_("stop the other programs on the sender's CPU, or give the test its own CPU")),
+        "receiver-quota": value(
+            _("throttled in {receiver_throttled_share} of the quota’s periods"),
+            limit=_("the receiver’s CPU quota"),
+            figures=("receiver_throttled_share", "receiver_thread_share"),
+            advice=_("raise the receiver's CPU quota, or measure outside its container")),
+        "receiver-programs": value(
+            _("its thread was ready to run but had no CPU {receiver_run_queue_share} of the time"),
+            limit=_("other programs on the receiver’s CPU"),
+            figures=("receiver_run_queue_share", "receiver_thread_share"),
+            advice=_("stop the other programs on the receiver's CPU, or give the test its own "
+                "CPU")),
+        "steal": value(
+            _("{most_stolen} of the CPUs’ time"), limit=_("CPU time given to other machines"),
+            figures=("sender_steal_share", "receiver_steal_share"),
+            advice=_("the hypervisor gave the CPU to other machines: measure on a dedicated "
+                "machine, or let `quiet` in the matrix repeat such trials"))})
+warning(
+    "buffer-limit", section=BOTTLENECK,
+    condition="for at least half of the window the one TCP stream waited for room in its send "
+        "buffer (`sender`) or for the receive window (`receiver`). The receive window is a limit "
+        "only if one window per shortest round trip is at most 1.25 times the throughput, and the "
+        "receive queue was full in at most half of the samples",
+    values={
+        "sender": value(
+            _("TCP waited {sndbuf_limited_share} of the time for room in a send buffer of "
+                "{send_buffer_bytes}"),
+            _("TCP waited {sndbuf_limited_share} of the time for room in its send buffer"),
+            limit=_("the sender’s buffer"),
+            figures=("sndbuf_limited_share", "send_buffer_bytes", "min_rtt_us"),
+            advice=_("the socket limits the figure: enlarge the sender's buffer")),
+        "receiver": value(
+            _("TCP waited for this window {rwnd_limited_share} of the time; {window_bytes} per "
+                "round trip of {min_rtt_us} allow {window_limit_bit_per_s}"),
+            limit=_("the receiver’s window"), of_host=True,
+            figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
+            advice=_("the socket limits the figure: enlarge the receiver's buffer"))})
+warning(
+    "loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
+    figures=("lost_share", "lost_messages", "receive_queue_drops"),
+    condition="*loss is the limit* over UDP if messages were lost and the sender sent at least 98 "
+        "% of the offered rate (or of the wire ceiling, if that is lower), or if more than 5 % "
+        "were lost. `socket`: the receiving socket had no room for at least half of the lost "
+        "messages, or `loss/socket` gives the place. Elsewhere the loss must also be *large "
+        "enough*: the sender sent these 98 %, or the share lost is at least half of the missing "
+        "throughput, or at least 20 %. The place is that of `loss`: `host` (backlog, interface or "
+        "queue), `path` or `unknown`. `sender-queue`: the sender's own system dropped more than 5 "
+        "% of the messages",
+    values={
+        "sender-queue": value(
+            _("dropped: {local_drops}"), limit=_("drops in the sender’s queue"),
+            figures=("local_drops",),
+            advice=_("lengthen the queue of the sender's interface, or offer a lower rate")),
+        "socket": value(
+            _("{lost_share} lost, {lost_in_socket} of that in the socket"),
+            limit=_("drops in the receiver’s queue"),
+            advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit")),
+        "host": value(
+            limit=_("drops at a host’s interface or backlog"), of_host=True,
+            figures=("lost_share", "lost_messages"),
+            advice=_("check the rings, queues, MTU and interrupts of the host that dropped the "
+                "messages")),
+        "path": value(
+            limit=_("loss on the path"),
+            advice=_("check the path for a slower link, a short queue or errors")),
+        "unknown": value(
+            limit=_("loss at an unknown place"),
+            advice=_("not all drops of the two hosts are known: watch them with the systems' own "
+                "tools"))})
+warning(
+    "saturated-core", _("it was busy {busiest_core} of the time"), limit=_("one saturated core"),
+    figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
+    advice=_("spread interrupts and threads over more CPUs, or pin them to different CPUs"),
+    section=BOTTLENECK,
+    condition="one core was busy for at least 97 % of the window, but not because of a thread of "
+        "the test, and no thread of the test waited for a CPU for more than 5 %. At least 10,000 "
+        "messages were sent, or full frames arrived, per second; fewer cannot keep a core busy")
+note(
+    "congestion",
+    _("{resent_segments} sent again; the congestion window limited TCP {cwnd_limited_share} of "
+        "the time"),
+    rank=70, limit=_("congestion control"),
+    figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
+    advice=_("check the path for a slower link or a short queue"),
+    section=BOTTLENECK,
+    condition="the one TCP stream sent segments again, and for at least half of the window neither "
+        "the receive window nor the send buffer held it back (by TCP_INFO). Not stated if the "
+        "probable other traffic is at least half of the missing throughput")
+note(
+    "packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
+    limit=_("packets a second"), figures=("frames_per_s",), of_host=True,
+    advice=_("the forwarding device or the receiver handles this many packets a second, "
+        "whatever their size"),
+    section=BOTTLENECK,
+    condition="UDP without pacing, with at least three neighbouring message sizes that fit one "
+        "frame, the largest at least four times the smallest: the same number of frames arrives "
+        "per second, within 5 %, and each throughput is below 95 % of its wire ceiling. It "
+        "replaces `loss-limit/path`, `loss-limit/unknown`, `not-determined` and limits without a "
+        "recorded effect; other waits for a CPU only if more than half of these trials have none. "
+        "Trials of another tool (`engine`) count only if they lost more than 5 %")
+note(
+    "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
+    figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),
+    section=BOTTLENECK, condition="throughput is at least 98 % of the offered rate")
+note(
+    "not-determined",
+    says=(
+        _("its limit, at {of_ceiling} of the wire ceiling, cannot be determined from the "
+            "records"),
+        _("its limit cannot be determined from the records")),
+    leads=False, limit=_("not determined"), explains=False,
+    advice=_("the records do not show the limit"),
+    section=BOTTLENECK,
+    condition="the records have all evidence that the rules of this table need, and no rule holds. "
+        "If evidence is missing, there is no finding")
+warning(
+    "link-far-below", _("as much as a link of {step_rate_bit_per_s} carries"),
+    _("{ceiling_share} of what the link of {link_rate_bit_per_s} carries"),
+    says=(
+        _("at most {throughput_bit_per_s}, {direction}: as much as a link of "
+            "{step_rate_bit_per_s} carries, but the matrix states {link_rate_bit_per_s}"),
+        _("at most {throughput_bit_per_s}, as much as a link of {step_rate_bit_per_s} carries: "
+            "{ceiling_share} of what the stated link of {link_rate_bit_per_s} carries, while "
+            "other pairings reach {others_ceiling_share}"),
+        _("at most {throughput_bit_per_s}, as much as a link of {step_rate_bit_per_s} carries, "
+            "but the matrix states {link_rate_bit_per_s}"),
+        _("at most {throughput_bit_per_s}, {ceiling_share} of what the link of "
+            "{link_rate_bit_per_s} carries, while other pairings reach {others_ceiling_share}: "
+            "suspect a host, the cable or its duplex mode, not the settings that the matrix "
+            "varies"),
+        _("at most {throughput_bit_per_s}, {ceiling_share} of what the link of "
+            "{link_rate_bit_per_s} carries: suspect a host, the cable or its duplex mode, not the "
+            "settings that the matrix varies")),
+    rule="validity:links", rank=2, limit=_("a slower link"), section=RUN,
+    advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
+        "link"),
+    condition="a *lower link rate* is one that links negotiate (10, 100, 1000, 2500, 5000, 10,000 "
+        "Mbit/s and higher; IEEE 802.3), at most 90 % of the stated rate. A cell *has* it if its "
+        "throughput is between 2 % below and 0.5 % above the wire ceiling of such a link. Stated "
+        "in three cases: the best unpaced cell of a pairing reaches at most 11 % of the stated "
+        "link's ceiling; or that cell has a lower link rate, and so have at least three cells "
+        "(two, if their ceilings differ); or the rate that `rate-limit` finds is a lower link "
+        "rate. The first two need an unpaced cell with messages of at least 700 bytes, and do not "
+        "count if a limit of a host explains the best cell or `mesh-limit` names it")
+warning(
+    "rate-limit", rank=2, section=BOTTLENECK,
+    condition="one rate limits the streams of one direction of a pairing (those described below "
+        "this table). The medians for each protocol and message size differ by at most 0.5 %; TCP "
+        "may be up to 3 % below UDP. No cell is more than 0.5 % above the rate, and no trial more "
+        "than 2 %; at most a third of the streams are below it without a known reason. `link`: the "
+        "rate is one in bytes on the wire, over at least three wire ceilings that differ by at "
+        "least 5 %, and the medians differ at least three times as much in bytes of frames or IP "
+        "packets. `shaper`: the other way round. `either`: the records do not show which bytes "
+        "count; at least three trials have one share of the wire ceiling within 0.5 % (one may be "
+        "1 % lower if its time without a CPU explains it twice), and with fewer than three "
+        "ceilings no stream is below it without a known reason. Not stated with data both ways",
+    values={
+        "link": value(
+            _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link"),
+            says=(
+                _("a link of {rate_limit_bit_per_s} {direction}, but the matrix states "
+                    "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} "
+                    "combinations of protocol and message size, reach this rate on the wire and "
+                    "no more"),
+                _("a link of {rate_limit_bit_per_s}, but the matrix states "
+                    "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} "
+                    "combinations of protocol and message size, reach this rate on the wire and "
+                    "no more")),
+            advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of "
+                "the link")),
+        "shaper": value(
+            _("{rate_limit_bit_per_s} in bytes of {counted}"), limit=_("a shaper or policer"),
+            says=(
+                _("a shaper or policer limits the rate {direction} to {rate_limit_bit_per_s}, "
+                    "counted in {counted}: {trials} of {of_trials} trials, with {columns} "
+                    "combinations of protocol and message size, reach this rate and no more"),
+                _("a shaper or policer limits the rate to {rate_limit_bit_per_s}, counted in "
+                    "{counted}: {trials} of {of_trials} trials, with {columns} combinations of "
+                    "protocol and message size, reach this rate and no more")),
+            advice=_("look for a rate limit on the path: in a switch, a router or a host's "
+                "queue")),
+        "either": value(
+            _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link or a shaper"),
+            says=(
+                _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) "
+                    "{direction}: {trials} of {of_trials} trials, {with_others}, reach "
+                    "{ceiling_share} of what the link of {link_rate_bit_per_s} carries, and no "
+                    "more"),
+                _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) "
+                    "{direction}: {trials} of {of_trials} trials reach {ceiling_share} of what "
+                    "the link of {link_rate_bit_per_s} carries, and no more"),
+                _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper): {trials} "
+                    "of {of_trials} trials reach {ceiling_share} of what the link of "
+                    "{link_rate_bit_per_s} carries, and no more")),
+            advice=_("check the speed of the links at both ends and the stated rate, and look for "
+                "a rate limit on the path"))})
+warning(
+    "mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
+    condition="among at least three hosts, in streams with the same settings, the *figure* of a "
+        "pair is the median share of the wire ceiling of its trials; the *margin* is the larger of "
+        "2 % (5 % if no pair was repeated) and 3 pooled deviations within pairs, more with few "
+        "trials (Student's t) or many pairs (Bonferroni's bound). `host`: with each peer the host "
+        "is below the fastest pair by more than the margin, as sender or as receiver, and at least "
+        "two of these peers reach the fastest pair's figure with another host. Two peers only: "
+        "*consistent with*. `pair`: slower by more than the margin than the fastest pair of its "
+        "sender and of its receiver, unless each of its trials has a limit that is not on the "
+        "path. `mesh`: all pairs differ by at most the margin, which is not larger than the "
+        "distance of the fastest pair from the ceiling; all stay below 98 % of it (96 % both "
+        "ways), and fewer than half of the trials have a limit that is not on the path",
+    values={
+        "host": value(
+            _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach "
+                "{others_bit_per_s}: limited by {limits}"),
+            _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; "
+                "other hosts reach {others_bit_per_s}: consistent with a link of "
+                "{as_link_rate_bit_per_s} at that host, but the matrix states "
+                "{link_rate_bit_per_s}"),
+            _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach "
+                "{others_bit_per_s}: this fits a link of {as_link_rate_bit_per_s} at that host, "
+                "but the matrix states {link_rate_bit_per_s}"),
+            _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; "
+                "other hosts reach {others_bit_per_s}: consistent with a slow host"),
+            _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach "
+                "{others_bit_per_s}"),
+            _("sends at most {sends_at_most_bit_per_s} to every peer; receives "
+                "{receives_bit_per_s}; other hosts reach {others_bit_per_s}: limited by {limits}"),
+            _("sends at most {sends_at_most_bit_per_s} to every peer ({one_peer} and "
+                "{other_peer}); receives {receives_bit_per_s}: consistent with a slow sender"),
+            _("sends at most {sends_at_most_bit_per_s} to every peer; receives "
+                "{receives_bit_per_s}"),
+            _("sends at most {sends_at_most_bit_per_s} to every peer; other hosts reach "
+                "{others_bit_per_s}"),
+            _("receives at most {receives_at_most_bit_per_s} from every peer; sends "
+                "{sends_bit_per_s}; other hosts reach {others_bit_per_s}: limited by {limits}"),
+            _("receives at most {receives_at_most_bit_per_s} from every peer ({one_peer} and "
+                "{other_peer}); sends {sends_bit_per_s}: consistent with a slow receiver"),
+            _("receives at most {receives_at_most_bit_per_s} from every peer; sends "
+                "{sends_bit_per_s}"),
+            _("receives at most {receives_at_most_bit_per_s} from every peer; other hosts reach "
+                "{others_bit_per_s}"), rank=2,
+            advice=_("check what only this host has: its cable and port, its driver, its CPU")),
+        "pair": value(
+            _("between {one} and {other} at most {throughput_bit_per_s}, both ways, but each of "
+                "them reaches {expected_bit_per_s} with other hosts"),
+            _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
+                "{expected_bit_per_s} with other hosts"), says_of_what=True,
+            advice=_("check what only these two share: the link between their switches, a route, a "
+                "filter")),
+        "mesh": value(
+            _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
+                "{link_rate_bit_per_s} carries: no host stands out"),
+            advice=_("check what all of them share, such as the switch, and the stated rate of the "
+                "link"))})
+note(
+    "far-host",
+    _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
+    rule="mesh:far_hosts", rank=67, section=MESH,
+    condition="there are at least four hosts, and each was measured with at least three others. "
+        "Median polish of the median round trips gives the time that each host adds to its round "
+        "trips (Tukey, Exploratory Data Analysis, 1977). The *typical* round trip is that between "
+        "two hosts that add the median time. One host adds more than the median time. The "
+        "difference exceeds each of three values: 10 % of the typical round trip, 3 x 1.4826 times "
+        "the median of the absolute residuals of the polish, and 3 pooled deviations within pairs",
+    advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))
+warning(
+    "trend", section=OVER_TIME,
+    condition="the *figure of a block* is the median over its trials of the logarithm of "
+        "throughput or mean round trip, minus the cell's mean of it. `proved`: over at least 6 "
+        "blocks it rises or falls by the test of Mann and Kendall (p under 0.01, exact up to 60 "
+        "blocks; tau of at least 0.6; Kendall, Rank Correlation Methods, 1970), by more than 1 % "
+        "over the run (Theil-Sen). `possible`: over 3 to 5 blocks and at least 5 cells it only "
+        "rises or only falls, by more than 1 %, at least a quarter of it after the second block, "
+        "and Kendall's seasonal test has p under 0.01 (season: the cell; Hirsch, Slack and Smith, "
+        "Water Resources Research 18, 1982). Trials outside their block, paced streams and "
+        "imported figures are left out",
+    values={
+        "proved": value(
+            _("{what}: {change_share} from the first to the last of {blocks} blocks, over "
+                "{lasted_s}, as the median of {counted_cells}; chance alone gives such a change in "
+                "one of {one_of} runs"),
+            _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median "
+                "of {counted_cells}; chance alone gives such a change in one of {one_of} runs"),
+            rule="over_time:drifts", rank=12,
+            advice=_("conditions changed during the run: find what changed (heat, other load), and "
+                "compare cells only within a block")),
+        "possible": value(
+            _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median "
+                "of {counted_cells}: consistent with drift, but {blocks} blocks are too few to "
+                "prove it"), severity="note", rank=74,
+            advice=_("repeat the cells at least 6 times to distinguish drift from chance"))})
+note(
+    "first-trial-slower",
+    _("{what} of the first trials: {change_share} compared with the later ones, slower in "
+        "{slower_cells} of {counted_cells} (n = {blocks} trials each)"),
+    rule="over_time:first_trials", rank=74, section=OVER_TIME,
+    condition="there are at least 3 trials per cell. Each trial has a *difference* from the median "
+        "of the later trials of its cell (all trials except the first). In significantly more than "
+        "half of the cells, the first trial is slower than this median (exact sign test, p under "
+        "0.01). In the first block, the median of the differences over all cells is more than 2 %, "
+        "and more than 3 times as large as in any later block",
+    advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
+warning(
+    "dips", rule="over_time:dips", section=OVER_TIME,
+    condition="in more than half of a cell's trials, the throughput has a period by the "
+        "autocorrelation of at least 40 intervals (Box and Jenkins, Time Series Analysis, 1970), "
+        "between 3 intervals and a quarter of the window. The median dip is deeper than 5 % of the "
+        "median rate, and than 3 times the largest receive call. `congestion`: TCP sent segments "
+        "again in each of these trials",
+    values={
+        "unexplained": value(
+            _("{in_trials}: the rate dips by {depth_share} once every {period_ns}"),
+            _("the rate dips by {depth_share} once every {period_ns}"), rank=13,
+            advice=_("look for something with this period: a timer, a CPU quota, a scan, other "
+                "traffic")),
+        "congestion": value(
+            _("{in_trials}: the rate dips by {depth_share} once every {period_ns}, and TCP sent "
+                "{resent_segments} again: this is TCP’s congestion control"),
+            _("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
+                "{resent_segments} again: this is TCP’s congestion control"),
+            severity="note", rank=74,
+            advice=_("TCP probes the rate of the path this way: check the queue before the "
+                "slowest link"))})

@@ -1,0 +1,207 @@
+"""Rates of streams: the bytes that a bottleneck counts, the wire ceiling, the plateau of TCP."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from statistics import fmean
+from typing import Any
+
+from netlab.ethernet import (
+    FCS_BYTES,
+    HEADER_BYTES,
+    MIN_FRAME_BYTES,
+    TAG_BYTES,
+    Link,
+    Protocol,
+    fragments,
+    ip_version_of,
+    mss_of,
+    packet_wire_bytes,
+)
+from netlab.results.ceilings import flow_ceiling
+from netlab.results.tcp_series import TcpSeries
+from netlab.trial.record import FlowValues
+
+
+class Accounting(Enum):
+    """The bytes that a bottleneck counts for each IP packet."""
+
+    WIRE = "wire"
+    """The frame with preamble and gap (all its byte times on the wire), as on a link."""
+    FRAME = "frame"
+    """The frame from its header to the FCS, at least 64 bytes, as in a policer of a switch."""
+    HEADED = "headed"
+    """The Ethernet header and the packet, without FCS and padding, as in Linux's tbf and htb."""
+    PACKET = "packet"
+    """The IP packet, as in a policer of a router."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framing:
+    """The framing of one message over UDP, or of one full TCP segment, on the link that the matrix
+    describes.
+    """
+
+    payload_bytes: int
+    packets: tuple[int, ...]
+    """Sizes of the message's IP packets, headers included."""
+    vlan: bool
+    link_rate_bit_per_s: float
+
+    def counted_bytes(self, accounting: Accounting) -> int:
+        """The bytes that a bottleneck with this accounting counts for the message."""
+        tag = TAG_BYTES if self.vlan else 0
+        if accounting is Accounting.WIRE:
+            return sum(packet_wire_bytes(size, vlan=self.vlan) for size in self.packets)
+        if accounting is Accounting.PACKET:
+            return sum(self.packets)
+        headed = [size + HEADER_BYTES + tag for size in self.packets]
+        if accounting is Accounting.HEADED:
+            return sum(headed)
+        return sum(max(size + FCS_BYTES, MIN_FRAME_BYTES) for size in headed)
+
+    def rate_bit_per_s(self, throughput_bit_per_s: float, accounting: Accounting) -> float:
+        """The rate that a bottleneck with this accounting counts for a payload throughput, in
+        bit/s.
+        """
+        return throughput_bit_per_s * self.counted_bytes(accounting) / self.payload_bytes
+
+    @property
+    def ceiling_share(self) -> float:
+        """The wire ceiling (highest payload rate) of such messages as a share of the link's rate, 0
+        to 1.
+        """
+        return self.payload_bytes / self.counted_bytes(Accounting.WIRE)
+
+
+STEPS_BIT_PER_S = tuple(
+    mbit * 1e6
+    for mbit in (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000)
+)
+"""Rates that links negotiate (IEEE 802.3)."""
+
+STEP_BELOW, STEP_ABOVE = 0.02, 0.005
+"""Shares by which a measured rate may be below, and above, a rate that links negotiate."""
+
+UNLIKE_STATED = 0.9
+"""A rate counts as lower than the stated rate if it is at most this share of the stated rate."""
+
+
+def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
+    """The rate of ``STEPS_BIT_PER_S`` that a measured rate on the wire matches.
+
+    Only rates that are lower than the stated rate (``UNLIKE_STATED``) are compared. ``None`` if
+    none of them matches.
+    """
+    return next(
+        (
+            step
+            for step in STEPS_BIT_PER_S
+            if step <= UNLIKE_STATED * stated_bit_per_s
+            and (1 - STEP_BELOW) * step <= rate_bit_per_s <= (1 + STEP_ABOVE) * step
+        ),
+        None,
+    )
+
+
+def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
+    """The rate of a paced stream in bit/s; ``None`` if the stream is sent as fast as possible."""
+    rate, messages = settings.get("rate_bit_per_s"), settings.get("message_rate_per_s")
+    if isinstance(rate, int | float):
+        return float(rate)
+    return 8.0 * message_bytes * messages if isinstance(messages, int | float) else None
+
+
+def flow_mtu_bytes(flow: FlowValues, link: Link) -> int:
+    """The smaller one of the path's known MTU and the link's MTU."""
+    path = flow.whole("sender_path_mtu_bytes")
+    return link.mtu_bytes if path is None else min(path, link.mtu_bytes)
+
+
+def ceiling_of(
+    settings: Mapping[str, Any],
+    values: Mapping[str, Any],
+    prefix: str,
+    link: Link | None,
+    *,
+    highest: bool = False,
+) -> float | None:
+    """The wire ceiling of one flow in payload bit/s, as ``flow_ceiling``; ``None`` if the link is
+    not known or not used. Over UDP, a known path MTU counts instead of the link's MTU if it is
+    smaller.
+    """
+    size, flow = settings.get("message_bytes"), FlowValues(values, prefix)
+    if link is None or values.get("same_host") is True or not isinstance(size, int):
+        return None
+    protocol: Protocol = "UDP" if settings.get("protocol") == "UDP" else "TCP"
+    mtu_bytes = flow_mtu_bytes(flow, link) if protocol == "UDP" else link.mtu_bytes
+    return flow_ceiling(
+        protocol, size, flow, link, ip_version_of(settings), mtu_bytes=mtu_bytes, highest=highest
+    )
+
+
+def framing_of(
+    settings: Mapping[str, Any], values: Mapping[str, Any], prefix: str, link: Link | None
+) -> Framing | None:
+    """The framing of one UDP message, or of one full TCP segment, on the link, as ``ceiling_of``
+    assumes it; ``None`` if the ceiling is not known.
+    """
+    size = settings.get("message_bytes")
+    ceiling = ceiling_of(settings, values, prefix, link)
+    if link is None or ceiling is None or not isinstance(size, int):
+        return None
+    fields, version = FlowValues(values, prefix), ip_version_of(settings)
+    if settings.get("protocol") == "UDP":
+        packets = fragments(size, mtu_bytes=flow_mtu_bytes(fields, link), ip_version=version)
+    else:
+        timestamps = values.get(prefix + "tcp_timestamps") is not False
+        largest_mss = mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
+        mss_bytes = fields.mss_bytes
+        size = largest_mss if mss_bytes is None or mss_bytes > largest_mss else mss_bytes
+        packets = (size + link.mtu_bytes - largest_mss,)
+    rate = link.rate_bit_per_s
+    return Framing(payload_bytes=size, packets=packets, vlan=link.vlan, link_rate_bit_per_s=rate)
+
+
+STEP_US = 15_000
+"""Minimum length of a step, the time between two samples over which a rate is computed:
+acknowledgements arrive in bursts."""
+
+STEPS = 10
+"""Minimum number of steps in a series."""
+
+FLAT = 0.02
+"""Share by which the rates of a plateau may differ."""
+
+MANY = 0.25
+"""Minimum share of the steps that are at the plateau."""
+
+
+def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
+    """The most frequent rate of the steps, in bit/s; at least a quarter of them must have it.
+
+    ``None`` if no rate is that frequent, or if too few steps are known.
+    """
+    rates = sorted(_rates(series)) if series is not None else []
+    if len(rates) < STEPS:
+        return None
+    spans = (
+        (bisect_right(rates, (1 + FLAT) * low) - first, first)
+        for first, low in enumerate(rates)
+        if low > 0
+    )
+    number, first = max(spans, default=(0, 0))
+    return fmean(rates[first : first + number]) if number >= MANY * len(rates) else None
+
+
+def _rates(series: TcpSeries) -> Iterator[float]:
+    """The rate of each step in bit/s."""
+    points = zip(series.time_us, series.delivered_bytes, strict=False)
+    start = next(points, None)
+    for point in points:
+        if start is not None and point[0] - start[0] >= STEP_US:
+            yield 8e6 * (point[1] - start[1]) / (point[0] - start[0])
+            start = point

@@ -1,1 +1,0 @@
-"""Findings about the times of round trips and connections."""

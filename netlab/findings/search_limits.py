@@ -1,0 +1,642 @@
+"""Searches for the highest rate: their trials, and the limits that all frame sizes show together.
+
+A trial is a whole search; within it, frames are sent at one rate after the other: each is a try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
+
+from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
+from netlab.findings.finding import Finding, Group, Kind, conditions_of, finding, in_trials
+from netlab.findings.stream_rules import SATURATED
+from netlab.kinds.throughput_search.rate_search import VERDICTS
+from netlab.messages import Message, _, joined
+from netlab.trial.host_counters import HOSTS, PLACES
+from netlab.trial.record import NUMBER, Record, Recorded, Status, as_number
+from netlab.units import format_share
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+if TYPE_CHECKING:
+    from netlab.results.run import Run
+
+NO_RATE = "no-rate"
+"""Limit of a search in which even the lowest rate of the grid failed."""
+
+OWN_LIMITS = ("generator-bound", "receiver-bound")
+"""Limits of a search that our own hosts (sender and receiver) cause."""
+
+
+_WHOLE = 0.95
+"""Minimum share of the full duration for a try to count as full. A try has a whole number of
+frames, so its duration may differ a little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """The tries of one search, or of its frame loss test, in order: one element of each list per
+    try.
+    """
+
+    line_share: Sequence[float] = ()
+    duration_s: Sequence[float] = ()
+    sent: Sequence[float] = ()
+    received: Sequence[float] = ()
+    queue_ns: Sequence[float] = ()
+    """How much longer the frames took to leave the device than to enter it."""
+    verdicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RateSample:
+    """Figures derived from one trial of a search for the highest rate; ``None``: not known."""
+
+    record: Record
+
+    line_per_s = Recorded(NUMBER, "line_frames_per_s")
+    """Frames/s that the line carries."""
+    line_bit_per_s = Recorded(NUMBER, "line_rate_bit_per_s")
+    per_s = Recorded(NUMBER, "frames_per_s")
+    """The highest rate that passed, in frames/s per direction."""
+    upper_per_s = Recorded(NUMBER, "upper_frames_per_s")
+    """The lowest rate above ``per_s`` that failed."""
+    core_share = Recorded(NUMBER, "limit_core_share")
+    """Load of the busiest core of the limiting host, in the tries that failed."""
+
+    @property
+    def measured(self) -> Record:
+        """The measured values."""
+        return self.record
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Key of the cell, and number of the trial."""
+        return self.record.key
+
+    @property
+    def frame_bytes(self) -> int:
+        """With header and FCS."""
+        return int(str(self.record.settings["frame_bytes"]))
+
+    @property
+    def ways(self) -> int:
+        """Number of directions in which frames were sent at once."""
+        return len(self.record.flows)
+
+    @cached_property
+    def limit(self) -> str:
+        """What ended the search, as recorded; ``NO_RATE`` if no rate passed. Empty: not known."""
+        if self.record.status is not Status.OK:
+            return own_limit(self.record)
+        limit = self.record.text("limit") or ""
+        return NO_RATE if limit == "device" and not self.found else limit
+
+    @property
+    def found(self) -> bool:
+        """Whether a rate was found."""
+        return self.per_s is not None
+
+    @property
+    def limit_host(self) -> str:
+        """Key of the limiting host; empty: not known."""
+        return self.record.text("limit_host") or ""
+
+    @property
+    def one_machine(self) -> bool:
+        """Whether some of the hosts are one machine: each CPU load is that of the whole machine."""
+        return self.record.flag("one_machine") is True
+
+    @property
+    def step_share(self) -> float | None:
+        """Step between the tried rates, as a share of the line rate."""
+        return as_number(self.record.settings.get("resolution"))
+
+    @property
+    def full_s(self) -> float | None:
+        """Duration of a full try, in seconds."""
+        return as_number(self.record.settings.get("duration_s"))
+
+    @property
+    def link_paced(self) -> bool:
+        """False: the sender was faster than the stated line rate."""
+        return self.record.flag("link_paced") is not False
+
+    @cached_property
+    def tries(self) -> Tries:
+        """The tries of the search."""
+        return _tries(self.record, "trial_")
+
+    @cached_property
+    def losses(self) -> Tries:
+        """The tries of its frame loss test."""
+        return _tries(self.record, "loss_")
+
+    @cached_property
+    def dropped(self) -> Mapping[tuple[str, str], Sequence[float]]:
+        """(key of a host, place) → frames dropped there in each of the tries; absent if none."""
+        drops = {
+            (key, place): self.record.series(f"trial_{key}_{place}_dropped_frames")
+            for key in HOSTS
+            for place in PLACES
+        }
+        return {counter: frames for counter, frames in drops.items() if frames}
+
+    @cached_property
+    def line_share(self) -> float | None:
+        """The found rate as a share of the line rate."""
+        return None if self.per_s is None or not self.line_per_s else self.per_s / self.line_per_s
+
+    @property
+    def jumps(self) -> bool:
+        """Whether a rate above the found one passed in a full try, or a lower rate failed.
+
+        The higher rate must differ by more than 1.5 steps, the lower one by more than half a step:
+        less is scatter at the limit.
+        """
+        found_share, step, tries = self.line_share, self.step_share, self.tries
+        if (
+            self.record.flag("monotone") is not False
+            or found_share is None
+            or step is None
+            or self.full_s is None
+        ):
+            return False
+        least_s = _WHOLE * self.full_s
+        return any(
+            (verdict == "passed" and tried_share > found_share + 1.5 * step and length_s >= least_s)
+            or (verdict in ("lost", "absorbed") and tried_share < found_share - 0.5 * step)
+            for tried_share, length_s, verdict in zip(
+                tries.line_share, tries.duration_s, tries.verdicts, strict=True
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeSample:
+    """Some of the trials of one cell (one frame size), for example those with the same limit."""
+
+    frame_bytes: int
+    trials: tuple[RateSample, ...]
+    of_trials: int
+    """Number of all trials of the cell that ended."""
+
+    @property
+    def cell(self) -> str:
+        """Key of the cell."""
+        return self.trials[0].record.cell
+
+    @cached_property
+    def per_s(self) -> float | None:
+        """Median of the found rates; ``None`` if a trial has none."""
+        return _middle(trial.per_s for trial in self.trials)
+
+    @cached_property
+    def upper_per_s(self) -> float | None:
+        """Median of the lowest rates that failed."""
+        return _middle(trial.upper_per_s for trial in self.trials)
+
+    @cached_property
+    def line_per_s(self) -> float | None:
+        """Frames/s that the line carries."""
+        return _middle(trial.line_per_s for trial in self.trials)
+
+    @cached_property
+    def line_share(self) -> float | None:
+        """Median of the found rates as shares of the line rate."""
+        return _middle(trial.line_share for trial in self.trials)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeGroup:
+    """Searches that differ only in their frame size, the smallest first."""
+
+    group: Group
+    sizes: tuple[tuple[RateSample, ...], ...]
+    """For each size, the trials that ended."""
+
+    def showing(self, *limits: str) -> tuple[SizeSample, ...]:
+        """The sizes that have trials with one of these limits, each with these trials only."""
+        return self.where([trial for size in self.sizes for trial in size if trial.limit in limits])
+
+    def where(self, trials: Iterable[RateSample]) -> tuple[SizeSample, ...]:
+        """The sizes that have some of the given trials, each with these trials only."""
+        keys = {trial.key for trial in trials}
+        return tuple(
+            SizeSample(frame_bytes=size[0].frame_bytes, trials=matches, of_trials=len(size))
+            for size in self.sizes
+            if (matches := tuple(trial for trial in size if trial.key in keys))
+        )
+
+
+def groups_of(run: Run) -> tuple[SizeGroup, ...]:
+    """All searches of a run, in the plan's order, except those within one host."""
+    cells = [cell for cell in run.plan.cells if cell.test == "throughput_search"]
+    varying = [
+        name
+        for name in dict.fromkeys(name for cell in cells for name in cell.settings)
+        if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in cells}) > 1
+    ]
+    by_group: dict[Group, dict[int, list[RateSample]]] = {}
+    for cell, _trial, record in run.stored.trials():
+        sample = None if record is None else sample_of(record)
+        if cell.test != "throughput_search" or sample is None:
+            continue
+        settings = conditions_of(cell.settings, varying)
+        by_size = by_group.setdefault(Group(cell.pairing, conditions=settings), {})
+        by_size.setdefault(sample.frame_bytes, []).append(sample)
+    return tuple(
+        SizeGroup(
+            group=group, sizes=tuple(tuple(samples) for _, samples in sorted(by_size.items()))
+        )
+        for group, by_size in by_group.items()
+    )
+
+
+_IN_GROUP = frozenset({"frame_bytes", "protocol"})
+
+
+def sample_of(record: Record) -> RateSample | None:
+    """The sample of a trial; ``None`` if it shows nothing about the hosts or the path."""
+    if not isinstance(record.settings.get("frame_bytes"), int) or record.same_host:
+        return None
+    failed = record.status is not Status.OK
+    if failed and (record.reason != "tester-bound" or not own_limit(record)):
+        return None
+    return RateSample(record)
+
+
+def own_limit(record: Record) -> str:
+    """The limit of our own hosts that a search without a result names; empty if it names none."""
+    return next((word for word in OWN_LIMITS if word in (record.detail or "")), "")
+
+
+def _tries(record: Record, prefix: str) -> Tries:
+    """The tries of a search; empty if the lengths of the lists differ or a verdict is unknown."""
+    names = ("line_share", "duration_s", "sent_frames", "received_frames", "queue_ns", "verdict")
+    lists = share, duration_s, sent, received, queue_ns, verdicts = [
+        record.series(prefix + name) for name in names
+    ]
+    words = tuple(VERDICTS[int(verdict)] for verdict in verdicts if 0 <= verdict < len(VERDICTS))
+    if any(len(numbers) != len(words) for numbers in lists):
+        return Tries()
+    return Tries(share, duration_s, sent, received, queue_ns, words)
+
+
+def _middle(values: Iterable[float | None]) -> float | None:
+    figures: Sequence[float | None] = tuple(values)
+    numbers = [figure for figure in figures if figure is not None]
+    return median(numbers) if numbers and len(numbers) == len(figures) else None
+
+
+def of_searches(
+    kind: Kind,
+    group: SizeGroup,
+    size_samples: Sequence[SizeSample],
+    figures: Mapping[str, float | None],
+    words: Mapping[str, str] | None = None,
+) -> Finding:
+    """A finding about some sizes of a group, with the trials that show it.
+
+    Its word ``sizes`` is the frame sizes as a text. If a size has several trials, the text has the
+    number of trials that show the finding.
+    """
+    trials = tuple(trial.key for size in size_samples for trial in size.trials)
+    of_trials = sum(size.of_trials for size in size_samples)
+    sizes = _sizes(size_samples, group)
+    if of_trials > len(size_samples) and (counted := in_trials(len(trials), of_trials)):
+        sizes = _("{sizes} ({trials})", sizes=sizes, trials=counted["in_trials"])
+    present = {name: word for name, word in (words or {}).items() if word}
+    cells = tuple(size.cell for size in size_samples)
+    return finding(kind, group.group, cells, figures, {"sizes": sizes, **present}, trials)
+
+
+def rates_of(size_samples: Sequence[SizeSample]) -> Message | None:
+    """The found rates as a text, such as ``7,440/s at 64 bytes (5 %), …``, with shares of the line
+    rate; ``None`` if a rate is not known.
+    """
+    parts = [
+        _(
+            "{rate}/s at {size} bytes ({share})",
+            rate=f"{size.per_s:,.0f}",
+            size=size.frame_bytes,
+            share=format_share(round(size.line_share, 4)),
+        )
+        for size in size_samples
+        if size.per_s is not None and size.line_share is not None
+    ]
+    return joined(", ", parts) if len(parts) == len(size_samples) else None
+
+
+def _sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> Message:
+    all_sizes = [size[0].frame_bytes for size in group.sizes]
+    sizes = [sample.frame_bytes for sample in size_samples]
+    if len(sizes) == 1:
+        return _("at {size} bytes", size=sizes[0])
+    if sizes == all_sizes:
+        return _("at every frame size")
+    first = all_sizes.index(sizes[0])
+    if all_sizes[first : first + len(sizes)] != sizes or len(sizes) < 3:
+        if all_sizes[first:] == sizes:
+            return _("from {size} bytes upwards", size=sizes[0])
+        listed = [str(size) for size in sizes]
+        return _("at {some} and {last} bytes", some=joined(", ", listed[:-1]), last=listed[-1])
+    if first + len(sizes) == len(all_sizes):
+        return _("from {size} bytes upwards", size=sizes[0])
+    return _("from {first} to {last} bytes", first=sizes[0], last=sizes[-1])
+
+
+SIZES, SPAN = 3, 4
+"""Minimum number of frame sizes that share a rate, and minimum ratio of the largest size to the
+smallest."""
+
+BELOW = 0.95
+"""Each rate must be below this share of the line rate."""
+
+SAME = 0.01
+"""Maximum gap between the bounds of two sizes, as a share, that the scatter of trials explains."""
+
+CLOSE_FRAMES, CLOSE_BITS = 0.10, 0.05
+"""Maximum distance between two close bounds of a size, as a share of the rate: for a rate in
+frames/s, and for a rate in bit/s. At least three sizes must have close bounds, because any rates
+would agree with a coarser grid. If the sizes span a factor of four, rates by different ways to
+count bits differ by at least 4 %."""
+
+ACCOUNTS: Mapping[str, int] = {
+    "wire": PREAMBLE_BYTES + GAP_BYTES,
+    "frames": 0,
+    "frames-without-fcs": -FCS_BYTES,
+    "packets": -FCS_BYTES - HEADER_BYTES,
+}
+"""Way to count the bytes of a frame → its bytes beyond the frame size (with header and FCS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneRate:
+    """A rate that several frame sizes share."""
+
+    sizes: tuple[SizeSample, ...]
+    per_s: float
+    """Frames/s or bit/s: the highest rate that passed at a size with close bounds."""
+    accounts: tuple[str, ...] = ()
+    """For bits: every way to count bytes by which the sizes have one rate."""
+
+
+def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
+    """The longest run of neighbouring sizes with one frame rate; ``None`` if there is none."""
+
+    def frame_rate(run: tuple[SizeSample, ...]) -> OneRate | None:
+        per_s = _common(run, lambda frame_bytes: 1.0, CLOSE_FRAMES)
+        return None if per_s is None else OneRate(run, per_s)
+
+    return _longest_run(sizes, frame_rate)
+
+
+def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
+    """The longest run of neighbouring sizes with one bit rate; ``None`` if there is none."""
+
+    def bits_with(more_bytes: int) -> Callable[[int], float]:
+        return lambda frame_bytes: 8.0 * (frame_bytes + more_bytes)
+
+    def bit_rate(run: tuple[SizeSample, ...]) -> OneRate | None:
+        rates = {
+            account: rate
+            for account, more_bytes in ACCOUNTS.items()
+            if (rate := _common(run, bits_with(more_bytes), CLOSE_BITS)) is not None
+        }
+        return OneRate(run, next(iter(rates.values())), tuple(rates)) if rates else None
+
+    return _longest_run(sizes, bit_rate)
+
+
+def _longest_run(
+    sizes: Sequence[SizeSample], rate_of: Callable[[tuple[SizeSample, ...]], OneRate | None]
+) -> OneRate | None:
+    runs = [
+        rate
+        for start in range(len(sizes))
+        for end in range(start + SIZES, len(sizes) + 1)
+        if sizes[end - 1].frame_bytes >= SPAN * sizes[start].frame_bytes
+        and (rate := rate_of(tuple(sizes[start:end]))) is not None
+    ]
+    return max(runs, key=lambda rate: len(rate.sizes), default=None)
+
+
+def _common(
+    sizes: tuple[SizeSample, ...], weight: Callable[[int], float], close: float
+) -> float | None:
+    """The rate that is between the bounds of every size; ``None`` if there is none.
+
+    Each frame counts with the weight of its size: 1 for frames/s, its bits for bit/s. The sizes
+    with close bounds must show the rate by themselves; the other sizes must not contradict it.
+    """
+    bounds: dict[int, tuple[float, float]] = {}
+    near: list[int] = []
+    for size in sizes:
+        low, high, line = size.per_s, size.upper_per_s, size.line_per_s
+        if not low or high is None or not line or low >= BELOW * line:
+            return None
+        frame_weight = weight(size.frame_bytes)
+        bounds[size.frame_bytes] = frame_weight * low, frame_weight * high
+        near += [size.frame_bytes] if high <= (1 + close) * low else []
+    if len(near) < SIZES or near[-1] < SPAN * near[0]:
+        return None
+    most_passed = max(low for low, _ in bounds.values())
+    least_failed = min(high for _, high in bounds.values())
+    if most_passed > (1 + SAME) * least_failed:
+        return None
+    return max(bounds[frame_bytes][0] for frame_bytes in near)
+
+
+IDLE = 0.9
+"""If the load of a device's busiest core is below this share, no core is the bottleneck."""
+
+_ACCOUNTED = {
+    "wire": _("on the wire"),
+    "frames": _("in frames with FCS"),
+    "frames-without-fcs": _("in frames without FCS"),
+    "packets": _("in IP packets"),
+}
+"""Way to count bits → its text."""
+
+_BECAUSE = {
+    "generator-bound": _("our own sender could not send even the lowest requested rate"),
+    "receiver-bound": _("our own receiver lost frames at every rate tried"),
+    NO_RATE: _("even at the lowest rate tried, frames were lost or a queue grew"),
+}
+
+_PLACES = {
+    "socket": _("in its socket"),
+    "softnet": _("in its CPUs’ backlog"),
+    "interface": _("at its interface"),
+    "queue": _("in its queue"),
+}
+
+
+def search_limits(run: Run) -> Iterator[Finding]:
+    """The limits of the searches, judged over all frame sizes."""
+    for group in () if run.plan.source is not None else groups_of(run):
+        yield from _of_device(group)
+        yield from _line_rate(group)
+        yield from _own_hosts(group)
+        for limit, because in _BECAUSE.items():
+            sizes = group.where(
+                trial for size in group.showing(limit) for trial in size.trials if not trial.found
+            )
+            if sizes:
+                yield _finding_of(Kind.SEARCH_LIMIT_NONE, group, sizes, {}, {"because": because})
+
+
+def _of_device(group: SizeGroup) -> Iterator[Finding]:
+    rest = group.showing("device")
+    one = one_frame_rate(rest)
+    if one is not None:
+        figures = {"found_frames_per_s": one.per_s, **_figures(one.sizes)}
+        words = _core_words(one.sizes)
+        yield _finding_of(Kind.SEARCH_LIMIT_FRAME_RATE, group, one.sizes, figures, words)
+        rest = tuple(size for size in rest if size not in one.sizes)
+    one = one_bit_rate(rest)
+    if one is not None:
+        figures = {"policed_bit_per_s": one.per_s, **_figures(one.sizes)}
+        first, *alternatives = (_ACCOUNTED[account] for account in one.accounts)
+        accounted: Message = first
+        for alternative in alternatives:
+            accounted = _("{some} or {more}", some=accounted, more=alternative)
+        words = {"accounted": accounted}
+        yield _finding_of(Kind.SEARCH_LIMIT_BIT_RATE, group, one.sizes, figures, words)
+        rest = tuple(size for size in rest if size not in one.sizes)
+    by_cpu = tuple(size for size in rest if _busy_core(size.trials))
+    for sizes in (by_cpu, tuple(size for size in rest if size not in by_cpu)):
+        if sizes:
+            words = _core_words(sizes)
+            yield _finding_of(Kind.SEARCH_LIMIT_DEVICE, group, sizes, _figures(sizes), words)
+    # Sizes at which the device lost no frames at the next higher rate, but delayed them.
+    trials = [
+        trial for size in group.showing("device") for trial in size.trials if _absorbed_ns(trial)
+    ]
+    if trials:
+        queue = {"queue_ns": median(_absorbed_ns(trial) for trial in trials)}
+        yield _finding_of(Kind.SEARCH_LIMIT_QUEUE, group, group.where(trials), queue)
+
+
+def _absorbed_ns(sample: RateSample) -> float:
+    """Additional delay of frames at the rate that failed; 0 if frames were lost at that rate."""
+    if not sample.upper_per_s or not sample.line_per_s:
+        return 0.0
+    share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
+    outcomes = [
+        (verdict, queue_ns)
+        for tried_share, verdict, queue_ns in zip(
+            tries.line_share, tries.verdicts, tries.queue_ns, strict=True
+        )
+        if abs(tried_share - share) < _SAME_SHARE
+    ]
+    if any(verdict == "lost" for verdict, _ in outcomes):
+        return 0.0
+    return max((queue_ns for verdict, queue_ns in outcomes if verdict == "absorbed"), default=0.0)
+
+
+_SAME_SHARE = 1e-6
+"""Maximum difference between two equal shares of the line rate: a step is at least 0.01 %."""
+
+
+def _line_rate(group: SizeGroup) -> Iterator[Finding]:
+    trials = [trial for size in group.showing("line rate") for trial in size.trials]
+    size_samples = group.where(trial for trial in trials if trial.link_paced)
+    if size_samples:
+        line = {"link_rate_bit_per_s": size_samples[0].trials[0].line_bit_per_s}
+        yield _finding_of(Kind.SEARCH_LIMIT_LINE_RATE, group, size_samples, line)
+
+
+def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
+    for limit, kind in (
+        ("generator-bound", Kind.SEARCH_LIMIT_SENDER),
+        ("receiver-bound", Kind.SEARCH_LIMIT_RECEIVER),
+    ):
+        of_limit = [trial for size in group.showing(limit) for trial in size.trials if trial.found]
+        size_samples = group.where(of_limit)
+        if size_samples:
+            words = {"place": _place_of(of_limit)} if limit == "receiver-bound" else {}
+            yield _finding_of(
+                kind,
+                group,
+                size_samples,
+                _figures(size_samples),
+                {**words, "at_host": _hosts(of_limit)},
+            )
+
+
+def _hosts(trials: Sequence[RateSample]) -> Message | str:
+    """Names of the limiting hosts; empty if the name of any of them is not known."""
+    names = dict.fromkeys(trial.limit_host for trial in trials)
+    return "" if "" in names else joined(", ", names)
+
+
+def _place_of(trials: Sequence[RateSample]) -> Message | str:
+    """Text for the place where our receivers dropped the most frames; empty if not known."""
+    counts: dict[str, float] = {}
+    for trial in trials:
+        bad = [
+            number
+            for number, verdict in enumerate(trial.tries.verdicts)
+            if verdict == "tester-loss"
+        ]
+        for (key, place), frames in trial.dropped.items():
+            if key in ("client", "server") and len(frames) == len(trial.tries.verdicts):
+                counts[place] = counts.get(place, 0) + sum(frames[number] for number in bad)
+    most = max(counts, key=lambda place: counts[place], default="")
+    return _PLACES[most] if most and counts[most] > 0 else ""
+
+
+def _busy_core(trials: Sequence[RateSample]) -> bool:
+    """Whether a core of the device is known to be saturated.
+
+    False if hosts share a machine: the busiest core may be the core of our sender, which is always
+    busy to hold its rate.
+    """
+    core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
+    separate = not any(trial.one_machine for trial in trials)
+    return separate and len(core_shares) == len(trials) and median(core_shares) >= SATURATED
+
+
+def _core_words(size_samples: Sequence[SizeSample]) -> dict[str, str]:
+    """``device``: the device's name if a core was saturated with every size. ``idle_device``: its
+    name if no core was busy in any trial.
+    """
+    trials = [trial for size in size_samples for trial in size.trials]
+    if all(_busy_core(size.trials) for size in size_samples):
+        return {"device": _hosts(trials)}
+    core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
+    apart = len(core_shares) == len(trials) and not any(trial.one_machine for trial in trials)
+    return {"idle_device": _hosts(trials)} if apart and max(core_shares) < IDLE else {}
+
+
+def _figures(size_samples: Sequence[SizeSample]) -> dict[str, float | None]:
+    """Lowest and highest found rate, and the median load of the limiting host's busiest core."""
+    rates = [size.per_s for size in size_samples]
+    known_rates = [rate for rate in rates if rate is not None]
+    cores = [trial.core_share for size in size_samples for trial in size.trials]
+    known_cores = [share for share in cores if share is not None]
+    all_known = len(known_cores) == len(cores) and bool(cores)
+    return {
+        "least_found_frames_per_s": min(known_rates) if len(known_rates) == len(rates) else None,
+        "most_found_frames_per_s": max(known_rates) if len(known_rates) == len(rates) else None,
+        "busiest_core_share": median(known_cores) if all_known else None,
+    }
+
+
+def _finding_of(
+    kind: Kind,
+    group: SizeGroup,
+    size_samples: tuple[SizeSample, ...],
+    figures: Mapping[str, float | None],
+    words: Mapping[str, str] | None = None,
+) -> Finding:
+    rates = rates_of(size_samples)
+    all_words = {**(words or {}), **({"rates": rates} if rates else {})}
+    return of_searches(kind, group, size_samples, figures, all_words)

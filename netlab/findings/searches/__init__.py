@@ -1,1 +1,0 @@
-"""Findings about searches for the highest rate and for the largest payload."""

@@ -1,0 +1,460 @@
+"""The limit (bottleneck) of one stream: the order of the rules, their evidence, parts of limits.
+
+``_RULES`` is the order; the conditions are in stream_rules.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from statistics import median
+
+from netlab.ethernet import above_tolerance
+from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.stream_rules import (
+    COSTS,
+    congested,
+    core_saturated,
+    costs,
+    crowded_out,
+    host_drops,
+    is_shared,
+    path_loss,
+    receive_queue_drops,
+    receiver_costs,
+    receiver_on_cpu,
+    receiver_shut,
+    robbed,
+    send_buffer_limited,
+    sender_in_calls,
+    sender_on_cpu,
+    sender_queue_drops,
+    starved,
+    takes,
+    throttled,
+    unplaced_loss,
+    wants_cpu,
+    window_limited,
+)
+from netlab.findings.stream_rules import receiver_held_up as held_up
+from netlab.findings.traffic import way
+from netlab.messages import _
+
+LEAST_OTHERS = 0.03
+"""Minimum share of the link that others probably used, to be a part of the missing throughput."""
+
+CERTAIN = 2
+"""The share of others must be at least this many times ``others_doubt_share``, the part of this
+share that may be our own traffic."""
+
+MOSTLY = 0.75
+"""Minimum share of the missing throughput that all parts together must explain."""
+
+_QUOTAS = (Kind.CPU_WAIT_SENDER_QUOTA, Kind.CPU_WAIT_RECEIVER_QUOTA)
+_STARVED = (Kind.CPU_WAIT_SENDER_PROGRAMS, Kind.CPU_WAIT_RECEIVER_PROGRAMS)
+
+STEADY_TRIALS, STEADY = 3, 0.2
+"""Minimum number of trials in which others probably used the same share of the link, and maximum
+difference of these shares, as a share of their median. Late counters would cause a different error
+in each trial, so equal shares are not such an error."""
+
+Parts = dict[Kind, float]
+"""Kind of limit → share of the ceiling that it may have cost."""
+
+
+def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, ...]:
+    """Returns the samples. If the trials of one direction of a pairing (server and client) agree on
+    the share of others, their ``others_doubt_share`` is set to 0.
+    """
+    streams = tuple(samples)
+    ways: dict[tuple[str, str, str], list[float]] = {}
+    for sample in streams:
+        ways.setdefault(_way(sample), []).append(sample.likely_others_share)
+    steady = {way for way, shares in ways.items() if _is_steady(shares)}
+    return tuple(
+        sample.but(others_doubt_share=0.0) if _way(sample) in steady else sample
+        for sample in streams
+    )
+
+
+def _way(sample: StreamSample) -> tuple[str, str, str]:
+    return sample.pairing, sample.sender.host, sample.receiver.host
+
+
+def _is_steady(shares: Sequence[float]) -> bool:
+    return (
+        len(shares) >= STEADY_TRIALS
+        and min(shares) >= LEAST_OTHERS
+        and max(shares) - min(shares) <= STEADY * median(shares)
+    )
+
+
+def parts_of(sample: StreamSample) -> Parts:
+    """The parts: each end's waits for a CPU as a share of the time, and the traffic of others as a
+    share of the link.
+    """
+    parts: Parts = {}
+    for number, end in enumerate(sample.ends):
+        for kind in _waits(end, number):
+            parts[kind] = max(parts.get(kind, 0.0), end.waited_share)
+    others_share, doubt = sample.likely_others_share, sample.others_doubt_share
+    if others_share >= LEAST_OTHERS and others_share >= CERTAIN * doubt:
+        parts[Kind.OTHER_TRAFFIC] = others_share
+    return parts
+
+
+def largest_beside_others(sample: StreamSample) -> Kind | None:
+    """The kind of the largest part, if others used the link and all parts together explain enough
+    (``MOSTLY``) of the missing throughput.
+
+    If the traffic of others alone explains enough, it is chosen even if a wait is larger. A wait
+    may cost nothing, but the stream cannot use the part of a link that others use. ``None`` if
+    others did not use the link, or if the parts are too small.
+    """
+    parts, enough = parts_of(sample), MOSTLY * sample.missing_share
+    others_share = parts.get(Kind.OTHER_TRAFFIC)
+    if others_share is None or sum(parts.values()) < enough:
+        return None
+    return (
+        Kind.OTHER_TRAFFIC if others_share >= enough else max(parts, key=lambda kind: parts[kind])
+    )
+
+
+def stood_for_cpu(sample: StreamSample) -> bool:
+    """Whether data stood still, and an end had no CPU for at least half of that time."""
+    gap_share = sample.plateau_gap_share
+    return gap_share > 0 and sample.longest_wait_share >= COSTS * gap_share
+
+
+def wait_for_cpu(sample: StreamSample) -> Kind | None:
+    """The kind of the longest wait for a CPU, if waits cost TCP at least as much throughput as
+    whatever limits its plateau (its rate while data flow).
+
+    ``None`` if waits cost less, if TCP has no plateau, or if no end waited.
+    """
+    plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
+    if plateau is None or not ceiling or not stood_for_cpu(sample):
+        return None
+    plateau_gap_share = (plateau - sample.throughput_bit_per_s) / ceiling
+    waits = {
+        kind: end.waited_share
+        for number, end in enumerate(sample.ends)
+        for kind in _waits(end, number)
+    }
+    if not waits or plateau_gap_share < 1 - plateau / ceiling:
+        return None
+    return max(waits, key=lambda kind: waits[kind])
+
+
+def cost_of(kind: Kind, sample: StreamSample) -> float:
+    """The throughput that a limit of that kind cost the stream, as a share of its ceiling.
+
+    The cost is the part of that kind (``parts_of``), or all of the missing throughput if there is
+    no such part. It is never more than the missing throughput.
+    """
+    missing_share = sample.missing_share
+    return min(missing_share, parts_of(sample).get(kind, missing_share))
+
+
+def _waits(end: StreamEnd, number: int) -> Iterator[Kind]:
+    if throttled(end):
+        yield _QUOTAS[number]
+    elif robbed(end):
+        yield Kind.CPU_WAIT_STEAL
+    elif starved(end):
+        yield _STARVED[number]
+
+
+FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
+"""Minimum share of the wire ceiling at which the wire is the limit. The second value applies if
+data flow both ways: then the ceiling is an upper bound, since acknowledgements take room."""
+
+OFFERED = 0.98
+"""Minimum share of the offered rate at which this rate is the limit."""
+
+_Rule = Callable[[StreamSample, float | None], bool]
+"""Whether a limit holds for a stream. The second argument is the median throughput, in bit/s, of
+those trials of its cell in which no end waited for a CPU (``None``: not known)."""
+
+
+def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
+    """A rule that does not use other trials."""
+    return lambda sample, best: rule(sample)
+
+
+_RULES: Sequence[tuple[Kind, _Rule]] = (
+    # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
+    # its window and drops messages; a sender without a CPU makes fewer calls.
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
+    (
+        Kind.CPU_WAIT_SENDER_QUOTA,
+        lambda it, best: throttled(it.sender) and takes(it, it.sender, best),
+    ),
+    (Kind.CPU_WAIT_STEAL, lambda it, best: robbed(it.receiver) and held_up(it, best)),
+    (Kind.CPU_WAIT_STEAL, lambda it, best: robbed(it.sender) and wants_cpu(it.sender)),
+    (Kind.BUFFER_LIMIT_RECEIVER, _of(window_limited)),  # too small for this round trip
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, lambda it, best: starved(it.receiver) and held_up(it, best)),
+    (Kind.CPU_WAIT_SENDER_PROGRAMS, lambda it, best: starved(it.sender) and _never_idle(it, best)),
+    # Before the call rate: a thread that is always on its CPU may be inside its send calls.
+    (Kind.CPU_BOUND_SENDER, _of(sender_on_cpu)),
+    (Kind.CPU_BOUND_RECEIVER, _of(receiver_on_cpu)),
+    (Kind.SENDER_CALL_RATE, _of(sender_in_calls)),
+    # If others fill the link, no room is left on it, whatever TCP waits for.
+    (Kind.OTHER_TRAFFIC, _of(crowded_out)),
+    (Kind.BUFFER_LIMIT_SENDER, _of(send_buffer_limited)),
+    (Kind.LOSS_LIMIT_SOCKET, _of(receive_queue_drops)),
+    (Kind.LOSS_LIMIT_HOST, _of(host_drops)),
+    (Kind.LOSS_LIMIT_SENDER_QUEUE, _of(sender_queue_drops)),
+    (Kind.SATURATED_CORE, _of(core_saturated)),
+    # The path is the limit only if no host is.
+    (Kind.CONGESTION, _of(congested)),
+    (Kind.LOSS_LIMIT_PATH, _of(path_loss)),
+    (Kind.LOSS_LIMIT_UNKNOWN, _of(unplaced_loss)),
+    (
+        Kind.CPU_WAIT_RECEIVER_QUOTA,
+        lambda it, best: throttled(it.receiver) and receiver_shut(it, best),
+    ),
+    (
+        Kind.CPU_WAIT_RECEIVER_PROGRAMS,
+        lambda it, best: starved(it.receiver) and receiver_shut(it, best),
+    ),
+)
+"""The first rule that holds gives the limit."""
+
+
+def _never_idle(sample: StreamSample, best: float | None) -> bool:
+    return wants_cpu(sample.sender) and takes(sample, sample.sender, best)
+
+
+_BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
+    (
+        Kind.CPU_WAIT_RECEIVER_QUOTA,
+        lambda it, best: throttled(it.receiver) and receiver_costs(it, best),
+    ),
+    (
+        Kind.CPU_WAIT_STEAL,
+        lambda it, best: any(robbed(end) and costs(it, end, best) for end in it.ends),
+    ),
+    (
+        Kind.CPU_WAIT_RECEIVER_PROGRAMS,
+        lambda it, best: starved(it.receiver) and receiver_costs(it, best),
+    ),
+    (
+        Kind.CPU_WAIT_SENDER_PROGRAMS,
+        lambda it, best: starved(it.sender) and costs(it, it.sender, best),
+    ),
+)
+"""Waits whose effect is not recorded. Such a wait must explain at least half of the missing
+throughput. A limit that several trials together show replaces such a wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedStream:
+    """One stream, and its limit according to its own record."""
+
+    sample: StreamSample
+    kind: Kind | None
+    """``None`` if too little is recorded, even for "not determined"."""
+    by_shares: bool = False
+    """Whether the limit was found by shares only: the waits for a CPU, or the traffic of others,
+    are large enough to explain the missing throughput, but their effect is not recorded."""
+
+
+def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
+    """The bottleneck of a stream.
+
+    ``best_bit_per_s`` is the median throughput of those trials of its cell in which no end waited
+    for a CPU; ``None`` if it is not known.
+    """
+    if fills_the_wire(sample):
+        # A stream above the computed ceiling shows that the computed ceiling is wrong.
+        return JudgedStream(sample, None if is_above(sample) else Kind.WIRE_CEILING)
+    comparable = sample.same_host or sample.ceiling_bit_per_s
+    if sample.imported or not comparable or lost_to_stops(sample):
+        return JudgedStream(sample, None)
+    offered_rate = sample.offered_bit_per_s
+    if offered_rate is not None and sample.throughput_bit_per_s >= OFFERED * offered_rate:
+        return JudgedStream(sample, Kind.PACING)
+    waited = wait_for_cpu(sample)
+    if waited is not None:
+        return JudgedStream(sample, waited)
+    for kind, rule in _RULES:
+        if rule(sample, best_bit_per_s):
+            return JudgedStream(sample, kind)
+    return _by_shares(sample, best_bit_per_s)
+
+
+def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStream:
+    """The limit if no rule of ``_RULES`` holds: a wait for a CPU, or other traffic, that explains
+    enough of the missing throughput.
+    """
+    largest = largest_beside_others(sample)
+    if largest is not None:
+        return JudgedStream(sample, largest, by_shares=True)
+    # If TCP has a plateau (its rate while data flow), the cost of its waits is known, and
+    # ``wait_for_cpu`` has judged it.
+    rules = () if is_shared(sample) or sample.plateau_bit_per_s is not None else _BY_WAITS
+    for kind, rule in rules:
+        if rule(sample, best_bit_per_s):
+            return JudgedStream(sample, kind, by_shares=True)
+    return JudgedStream(sample, Kind.NOT_DETERMINED if is_all_known(sample) else None)
+
+
+def limit_of(sample: StreamSample) -> Kind | None:
+    """A stream's bottleneck by its own record alone; ``None`` if too little is recorded."""
+    return judged(sample).kind
+
+
+def fills_the_wire(sample: StreamSample) -> bool:
+    """Whether a stream fills the wire."""
+    share = sample.ceiling_share
+    if share is None or sample.same_host:
+        return False
+    return share >= (FILLED_BOTH_WAYS if sample.flow else FILLED)
+
+
+def lost_to_stops(sample: StreamSample) -> bool:
+    """Whether the share of the window in which data stopped is at least half of the share of the
+    ceiling that is missing.
+
+    Another finding reports the stops. Values of TCP, a CPU or a counter in such a window do not
+    show a limit.
+    """
+    stopped_share = sample.stopped_share
+    return stopped_share > 0 and stopped_share >= COSTS * sample.missing_share
+
+
+def is_above(sample: StreamSample) -> bool:
+    """Whether a stream's throughput is above the wire ceiling by more than errors of the clocks and
+    long receive calls can explain.
+    """
+    ceiling = sample.highest_ceiling_bit_per_s
+    if ceiling is None or sample.same_host:
+        return False
+    margin = above_tolerance(imported=sample.imported) + sample.resolution_share
+    return sample.throughput_bit_per_s > (1 + margin) * ceiling
+
+
+def is_all_known(sample: StreamSample) -> bool:
+    """Whether a stream's record has all values that the rules need."""
+    ends: Sequence[float | None] = (
+        sample.sender.thread_share,
+        sample.sender.run_queue_share,
+        sample.receiver.run_queue_share,
+        sample.queue_full_share,
+    )
+    if sample.protocol == "TCP":
+        counters_known = None not in (sample.cwnd_limited_share, sample.tcp.retransmissions)
+    else:
+        losses = sample.losses
+        counters_known = sample.lost_share is not None and None not in (
+            losses.receive_queue,
+            losses.local,
+        )
+    both_judged = sample.sender.judged and sample.receiver.judged
+    has_wire = sample.ceiling_bit_per_s is not None and not sample.same_host
+    return has_wire and both_judged and counters_known and sample.streams == 1 and None not in ends
+
+
+FIGURES: Mapping[str, str] = {
+    "send_room_share": "room_share",
+    "thread_share": "sender.thread_share",
+    "receiver_thread_share": "receiver.thread_share",
+    **{
+        f"{end}_{name}": f"{end}.{name}"
+        for end in ("sender", "receiver")
+        for name in ("run_queue_share", "throttled_share", "steal_share", "busiest_core_share")
+    },
+    "retransmissions": "tcp.retransmissions",
+    "window_bytes": "tcp.window_bytes",
+    "min_rtt_us": "tcp.min_rtt_us",
+    "lost_messages": "losses.lost",
+    "receive_queue_drops": "losses.receive_queue",
+    "local_drops": "losses.local",
+}
+"""Figure in a part of a sample → its place; the sample has the others under their own names."""
+
+_ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
+
+
+def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
+    """Medians over the trials; ``None`` for a figure that is missing in some trial."""
+    samples = tuple(trials)
+    medians: dict[str, float | None] = {}
+    for name in (*_ALWAYS, *kind.figures):
+        values = [attrgetter(FIGURES.get(name, name))(sample) for sample in samples]
+        known_values = [value for value in values if value is not None]
+        medians[name] = (
+            median(known_values) if known_values and len(known_values) == len(values) else None
+        )
+    if kind.limit is not None and kind.severity == "warning" and samples:
+        medians["costs_share"] = median(cost_of(kind, sample) for sample in samples)
+    return medians
+
+
+def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
+    """Evidence that is not a number, if it is the same in all of these trials."""
+    if kind is not Kind.OTHER_TRAFFIC:
+        return {}
+    traffic_of_trials = [sample.reported_others for sample in trials]
+    places = {
+        (traffic.host, traffic.receiving) for traffic in traffic_of_trials if traffic is not None
+    }
+    if len(places) != 1 or None in traffic_of_trials:
+        return {}
+    ((host, receiving),) = places
+    return {"at_host": host, "way": way(receiving=receiving)}
+
+
+def findings_of(
+    samples: Iterable[StreamSample], kind_of: Callable[[StreamSample], Kind | None]
+) -> Iterator[Finding]:
+    """One finding per group and kind, over the cells where more than half of the trials show it."""
+    groups: dict[Group, dict[str, list[StreamSample]]] = {}
+    for sample in samples:
+        groups.setdefault(sample.group, {}).setdefault(sample.cell, []).append(sample)
+    for group, cells in groups.items():
+        cells_of_kind: dict[Kind, dict[str, list[StreamSample]]] = {}
+        for cell, trials in cells.items():
+            kinds = [kind_of(trial) for trial in trials]
+            main = max(kinds, key=kinds.count)
+            if main is not None and 2 * kinds.count(main) > len(kinds):
+                showing = [trial for trial, kind in zip(trials, kinds, strict=True) if kind is main]
+                cells_of_kind.setdefault(main, {})[cell] = showing
+        for kind, shown_cells in cells_of_kind.items():
+            trials = [trial for showing in shown_cells.values() for trial in showing]
+            yield finding(
+                kind, group, tuple(shown_cells), evidence(kind, trials), trials=trials_of(trials)
+            )
+
+
+def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
+    """(cell, trial) of each sample, once."""
+    return tuple(dict.fromkeys((sample.cell, sample.trial) for sample in samples))
+
+
+def trial_count_words(
+    samples: Sequence[StreamSample], all_samples: Sequence[StreamSample]
+) -> dict[str, str]:
+    """The word ``in_trials`` of a finding: a text with the number of the cells' trials that are in
+    ``samples``. Empty if all of them are.
+    """
+    if len(samples) == len(all_samples):
+        return {}
+    if len(samples) == 1 and len({sample.cell for sample in all_samples}) == 1:
+        (only,) = samples
+        word = _("in trial {trial} of {trials}", trial=only.trial, trials=len(all_samples))
+        return {"in_trials": word}
+    return in_trials(len(samples), len(all_samples))
+
+
+def cells_mostly(findings: Iterable[Finding], samples: Iterable[StreamSample]) -> frozenset[str]:
+    """The cells of which more than half of the trials belong to one of the findings."""
+    finding_trials = {trial for finding in findings for trial in finding.trials}
+    all_trials = {(sample.cell, sample.trial) for sample in samples}
+    of_cells = Counter(cell for cell, _trial in all_trials)
+    shown_trials = Counter(cell for cell, trial in finding_trials if (cell, trial) in all_trials)
+    return frozenset(cell for cell, number in shown_trials.items() if 2 * number > of_cells[cell])

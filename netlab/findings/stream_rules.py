@@ -1,0 +1,697 @@
+"""The conditions of each limit that the hosts of a stream, its path, or lost messages cause.
+
+A condition judges one stream below the wire ceiling; without a value that it needs it is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.finding import Conditions, Finding, Group, Kind, finding, in_trials
+from netlab.findings.traffic import way
+from netlab.messages import Message, _
+
+ON_CPU = 0.95
+"""Minimum share of the window that a CPU-bound thread is on a CPU."""
+
+WAITED = 0.02
+"""Maximum share of the window that a CPU-bound thread waits for its CPU; also the maximum share
+that it waits for anything else."""
+
+STARVED = 0.05
+"""Share above which each of these is a limit: time ready to run without a CPU, CPU time given to
+other machines, periods of a quota with throttling."""
+
+OTHERS_WAIT = 3
+"""The hypervisor counts as the cause of a thread's wait for its CPU if the wait is at most this
+many times the steal share of all CPUs: the steal of two or three CPUs may all have hit the thread's
+CPU. A thread that waited longer waited for other programs."""
+
+SATURATED = 0.97
+"""Minimum share of the window that a saturated core is busy."""
+
+WORK_PER_S, FRAME_BYTES = 10_000, 1500
+"""Minimum number of messages, or of full frames, per second that can saturate a core: 100 µs
+each."""
+
+CLOSED = 0.5
+"""Minimum share of the measured time in which TCP's receive window held TCP back."""
+
+LOST_MUCH = 0.2
+"""With at least this share of lost messages, loss limits throughput, even if much more throughput
+is missing."""
+
+COVERED = 0.5
+"""Minimum share of the lost messages that counted drops must cover to explain the loss."""
+
+COSTS = 0.5
+"""A wait for a CPU is a limit if it cost at least this share of the gap between throughput and the
+ceiling."""
+
+QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
+"""Minimum number of samples of a receive queue, and the share of samples with a full queue above
+which the queue counts as mostly full."""
+
+USEFUL, HURRIES = 0.95, 0.8
+"""A receiver that never waits has at least the first share of receive calls that found data, and is
+on a CPU for at least the second share of the window. The second condition is needed because a
+receiver that sleeps long also finds data in its calls."""
+
+IN_CALLS = 0.8
+"""Minimum share of the window inside send calls, for the calls to be the limit."""
+
+IN_ORDINARY_CALLS = 0.5
+"""Minimum share of the window inside send calls, without the longest ones."""
+
+ROOM = 0.9
+"""Minimum share of the samples that show room in the socket for the next message: with room, send
+calls do not wait for the queue."""
+
+LOOKS = 8
+"""Minimum number of samples of the room in the socket."""
+
+OF_BUFFER = 8
+"""Minimum number of messages that fit in the send buffer: with fewer, each call may wait for the
+queue."""
+
+DELIVERED = 0.95
+"""Minimum share of the sent data that must arrive for the sender to be the limit."""
+
+SENT_ENOUGH = 0.98
+"""A sender that sends this share of the ceiling, or of the offered rate, is not the limit."""
+
+
+def throttled(end: StreamEnd) -> bool:
+    """Whether the end's CPU quota made it wait."""
+    return end.judged and (end.throttled_share or 0) > STARVED
+
+
+def starved(end: StreamEnd) -> bool:
+    """Whether the end was ready to run while other programs had the CPU."""
+    return end.judged and (end.run_queue_share or 0) > STARVED
+
+
+def robbed(end: StreamEnd) -> bool:
+    """Whether the hypervisor gave the end's CPUs to other machines, which explains its waits."""
+    steal, waited = end.steal_share or 0, end.run_queue_share or 0
+    return end.judged and steal > STARVED and waited <= OTHERS_WAIT * steal
+
+
+def wants_cpu(end: StreamEnd) -> bool:
+    """Whether the end was on a CPU, or ready to run, nearly all the time: it waited for nothing
+    else.
+    """
+    return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
+
+
+def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
+    """Whether the end's share of time without a CPU is at least half of the missing throughput.
+
+    The missing throughput is the difference to the ceiling or to the offered rate, whichever is
+    lower. ``best_bit_per_s`` is the median throughput of the trials with the same settings that did
+    not wait (``None``: not known). If this median is lower still, the missing throughput is the
+    difference to the median. If those trials were hardly faster, the waits cost nothing.
+    """
+    if _as_fast_as(sample, best_bit_per_s):
+        return False
+    return end.waited_share >= COSTS * _missing(sample, best_bit_per_s)
+
+
+def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
+    """Whether the time without a CPU explains the missing throughput.
+
+    It does if its share of the window is large enough (``costs``), or if the end was waiting for a
+    CPU whenever it was not on one.
+    """
+    if _as_fast_as(sample, best_bit_per_s):
+        return False
+    busy = (end.thread_share or 0) + end.waited_share >= ON_CPU
+    return (busy and not end.spins) or costs(sample, end, best_bit_per_s)
+
+
+def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
+    """Whether the trials without waits were hardly faster than this stream."""
+    return best_bit_per_s is not None and (
+        sample.throughput_bit_per_s > (1 - WAITED) * best_bit_per_s
+    )
+
+
+def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
+    """Missing throughput, as a share of the possible throughput; 1 if that is not known."""
+    throughput = sample.throughput_bit_per_s
+    targets = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
+    target = min((rate for rate in targets if rate), default=None)
+    missing_share = 1.0 if target is None else 1 - throughput / target
+    if best_bit_per_s is None or best_bit_per_s <= throughput:
+        return missing_share
+    return min(missing_share, 1 - throughput / best_bit_per_s)
+
+
+def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """Whether the receiver fell behind, so that a lack of CPU time there costs throughput.
+
+    While the receive queue has room, the receiver's waits for a CPU cost nothing.
+    """
+    is_closed = (sample.rwnd_limited_share or 0) >= CLOSED
+    drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
+    never_idle = not sample.receiver.spins and wants_cpu(sample.receiver)
+    # Messages that the receiving socket dropped are missing, whatever the wire could carry.
+    costly = drops or takes(sample, sample.receiver, best_bit_per_s)
+    return never_idle or receiver_behind(sample) or ((is_closed or drops) and costly)
+
+
+def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """Whether two shares of time are each at least half of the missing throughput: the receiver's
+    waits for a CPU, and the time in which its receive window was closed or its queue was full.
+    """
+    shut = _shut_share(sample)
+    return (
+        shut is not None
+        and shut >= COSTS * _missing(sample, best_bit_per_s)
+        and costs(sample, sample.receiver, best_bit_per_s)
+    )
+
+
+def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
+    """Whether the receiver's waits are at least half of the missing throughput, and the record does
+    not show whether its receive window was closed.
+
+    False for UDP: over UDP, a late receiver loses messages instead.
+    """
+    unknown = sample.protocol == "TCP" and _shut_share(sample) is None
+    return unknown and costs(sample, sample.receiver, best_bit_per_s)
+
+
+def _shut_share(sample: StreamSample) -> float | None:
+    """Share of the window in which TCP could not give the receiver data; ``None``: not known."""
+    shut = sample.rwnd_limited_share
+    if sample.protocol != "TCP" or shut is None or sample.streams > 1:
+        return None
+    return max(shut, sample.queue_full_share or 0)
+
+
+def sender_on_cpu(sample: StreamSample) -> bool:
+    """Whether the sender's only thread was on a CPU all the time: it waited for nothing."""
+    end = sample.sender
+    share, queue_share = end.thread_share, end.run_queue_share
+    if not _may_be_the_senders(sample) or sample.streams != 1 or share is None or share < ON_CPU:
+        return False
+    if queue_share is None:  # then the rest of the window contains both kinds of waits
+        return 1 - share < 2 * WAITED
+    return queue_share < WAITED and 1 - share - queue_share < WAITED
+
+
+def receiver_behind(sample: StreamSample) -> bool:
+    """Whether the receive queue was full most of the time: the receiver did not keep up."""
+    full = sample.queue_full_share
+    return (
+        sample.receiver.judged
+        and (sample.queue_looks or 0) >= QUEUE_LOOKS
+        and full is not None
+        and full > QUEUE_FULL
+    )
+
+
+def receiver_on_cpu(sample: StreamSample) -> bool:
+    """Whether the receiver did not keep up.
+
+    Its queue was full, or nearly every receive call found data and its thread was on a CPU for
+    most of the window.
+    """
+    useful, on_cpu = sample.useful_share, sample.receiver.thread_share
+    never_idle = useful is not None and useful >= USEFUL and (on_cpu or 0) >= HURRIES
+    return receiver_behind(sample) or (sample.receiver.judged and never_idle)
+
+
+def core_saturated(sample: StreamSample) -> bool:
+    """Whether one core was saturated, but not by one of our own threads.
+
+    Other programs are excluded too: if they saturate a core, our threads wait. Few frames cannot
+    saturate a core.
+    """
+    ends = sample.ends
+    frames_per_s = sample.throughput_bit_per_s / (8 * FRAME_BYTES)
+    enough = max(sample.calls_per_s or 0, frames_per_s) >= WORK_PER_S
+    return (
+        enough
+        and not any(map(starved, ends))
+        and any(
+            end.judged
+            and end.busiest_core is not None
+            and (end.busiest_core_share or 0) >= SATURATED
+            # Both ends: two hosts of a lab may share their cores.
+            and not any(
+                (occupant.spins or (occupant.thread_share or 0) >= ON_CPU)
+                and occupant.cpu in (None, end.busiest_core)
+                for occupant in ends
+            )
+            for end in ends
+        )
+    )
+
+
+def sender_in_calls(sample: StreamSample) -> bool:
+    """Whether the sender spends the window in send calls, and these do not wait for the queue.
+
+    The duration of the calls proves nothing: a call that waits for room in a full buffer may always
+    take as long as a message is on the wire. So the room in the socket is sampled. This works for
+    small messages only: a call may wait in the middle of a large message.
+    """
+    buffer_bytes = sample.send_buffer_bytes
+    if (
+        not _may_be_the_senders(sample)
+        or buffer_bytes is None
+        or OF_BUFFER * sample.message_bytes > buffer_bytes
+        or (sample.room_looks or 0) < LOOKS
+        or (sample.room_share or 0) < ROOM
+    ):
+        return False
+    inside, ordinary = sample.in_calls_share, sample.in_ordinary_calls_share
+    return (
+        inside is not None
+        and ordinary is not None
+        and inside >= IN_CALLS
+        and ordinary >= IN_ORDINARY_CALLS
+    )
+
+
+def _may_be_the_senders(sample: StreamSample) -> bool:
+    """Whether the sender may be the limit. It must have sent as fast as it could. Over UDP, it must
+    also have sent less than the wire carries, and its messages must have arrived.
+
+    TCP loses nothing, so these two conditions are not checked for TCP.
+    """
+    if sample.paced or not sample.sender.judged:
+        return False
+    delivered = sample.delivered_share
+    return sample.protocol == "TCP" or (
+        delivered is not None and delivered >= DELIVERED and not sent_enough(sample)
+    )
+
+
+def sent_enough(sample: StreamSample) -> bool:
+    """Whether a sender over UDP sent what the wire carries, or the whole offered rate."""
+    sent_rate, ceiling, offered_rate = (
+        sample.sent_bit_per_s,
+        sample.ceiling_bit_per_s,
+        sample.offered_bit_per_s,
+    )
+    target = min((rate for rate in (ceiling, offered_rate) if rate), default=None)
+    return sent_rate is not None and target is not None and sent_rate >= SENT_ENOUGH * target
+
+
+def loses(sample: StreamSample) -> bool:
+    """Whether loss is the limit: any loss, if the sender sent enough; otherwise more than 5 %."""
+    share = sample.lost_share
+    if sample.protocol != "UDP" or share is None:
+        return False
+    return share > (0 if sent_enough(sample) else 1 - DELIVERED)
+
+
+def loses_most(sample: StreamSample) -> bool:
+    """Whether loss is the limit, and large enough: at least half of the throughput that is missing
+    to the ceiling, or a fifth of all messages, or any loss if the sender sent enough.
+    """
+    share = sample.lost_share or 0
+    most = share >= min(LOST_MUCH, COSTS * _missing(sample, None))
+    return loses(sample) and (most or sent_enough(sample))
+
+
+def share_lost_in_receive_queue(sample: StreamSample) -> float | None:
+    """Share of the lost messages for which the receiving socket had no room."""
+    drops, lost_messages = sample.losses.receive_queue, sample.losses.lost
+    return None if drops is None or not lost_messages else drops / lost_messages
+
+
+_PLACES: Mapping[str, tuple[Kind, str]] = {
+    "socket": (Kind.LOSS_SOCKET, "receiver"),
+    "backlog": (Kind.LOSS_BACKLOG, "receiver"),
+    "receiver_interface": (Kind.LOSS_INTERFACE, "receiver"),
+    "sender_interface": (Kind.LOSS_INTERFACE, "sender"),
+    "sender_queue": (Kind.LOSS_QUEUE, "sender"),
+}
+"""Place of a drop → the kind of finding, and the end to whose host the place belongs. If two places
+counted equally many frames, the finding names the place that comes first here."""
+
+UNHANDLED_PER_S = 2
+"""Foreign frames per second that Linux may count as dropped by an interface: frames of protocols
+without a handler, such as a switch's own (STP, LLDP)."""
+
+_IN_HOSTS: Mapping[Kind, Message] = {
+    Kind.LOSS_BACKLOG: _("in the backlog of its CPUs"),
+    Kind.LOSS_INTERFACE: _("at its interface"),
+    Kind.LOSS_QUEUE: _("in the queue in front of its interface"),
+}
+_IN_WORDS: Mapping[Kind, Message] = {**_IN_HOSTS, Kind.LOSS_PATH: _("on the path")}
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLoss:
+    """The place of one stream's loss."""
+
+    kind: Kind
+    host: str
+    """The host of that place; if the place is unknown, the host that does not count all drops."""
+    lost: int
+    """Lost messages; over TCP, retransmitted segments."""
+    dropped: int
+    """Frames dropped there; if the place is unknown, all that both hosts dropped."""
+
+
+def placed(sample: StreamSample) -> PlacedLoss | None:
+    """Where a stream lost messages (over TCP: segments); ``None`` if it lost none."""
+    losses = lost_of(sample)
+    if not losses or sample.imported:
+        return None
+    counts = _counts(sample)
+    certain = {
+        place: max(0, count - _doubt(place, sample)) for place, count in counts.items() if count
+    }
+    # The interface may also count a frame for which the backlog had no room, so only the larger one
+    # of the two counts is used.
+    earlier_drops = max(certain.get("backlog", 0), certain.get("receiver_interface", 0))
+    other_drops = sum(
+        certain.get(place, 0) for place in ("socket", "sender_interface", "sender_queue")
+    )
+    if earlier_drops + other_drops >= COVERED * losses:
+        place = max(_PLACES, key=lambda name: certain.get(name, 0))
+        kind, end = _PLACES[place]
+        host = sample.receiver.host if end == "receiver" else sample.sender.host
+        return PlacedLoss(kind, host, losses, certain[place])
+    drops = sum(count or 0 for count in counts.values())
+    ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
+    unknown = next((place for place, count in counts.items() if count is None), None)
+    # Frames that cannot be distinguished from foreign ones may include a few lost messages. If the
+    # receiver's interface received extra frames, these may be ours: the host lost them afterwards.
+    may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
+    whole = (
+        sample.packets_a_message == 1 or sample.protocol == "TCP" or sample.drops.reassembly == 0
+    )
+    clean = ours == 0 and drops < COVERED * losses and whole and not may_be_ours
+    all_read = unknown is None and sample.drops.sender_backlog is not None
+    if clean and all_read and not sample.same_host:
+        return PlacedLoss(Kind.LOSS_PATH, "", losses, drops)
+    host = "" if all_read else sample.sender.host
+    if unknown is not None:
+        host = sample.receiver.host if _PLACES[unknown][1] == "receiver" else sample.sender.host
+    return PlacedLoss(Kind.LOSS_UNKNOWN, host, losses, drops)
+
+
+def lost_of(sample: StreamSample) -> int | None:
+    """Messages that never arrived; over TCP, retransmitted segments."""
+    return sample.losses.lost if sample.protocol == "UDP" else sample.tcp.retransmissions
+
+
+def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+    """One finding per group, kind and host, over all trials with loss in that place; and one for
+    the messages that the sender's own queue refused.
+    """
+    groups: dict[tuple[Kind, Group, str], list[tuple[StreamSample, PlacedLoss]]] = {}
+    for sample in samples:
+        found, refused = [placed(sample)], sample.losses.local
+        if sample.protocol == "UDP" and refused and not sample.imported:
+            # The send calls reported an error, and nothing was sent.
+            found.append(PlacedLoss(Kind.LOSS_UNSENT, sample.sender.host, refused, refused))
+        for loss in filter(None, found):
+            groups.setdefault((loss.kind, sample.group, loss.host), []).append((sample, loss))
+    for (kind, group, host), losses_there in groups.items():
+        cells = tuple(dict.fromkeys(sample.cell for sample, _loss in losses_there))
+        figures: dict[str, float | None] = {"trials": len(losses_there)}
+        lost_there = sum(loss.lost for _sample, loss in losses_there)
+        drops = sum(loss.dropped for _sample, loss in losses_there)
+        if group.protocol == "TCP":
+            words: dict[str, str] = {"place": _IN_WORDS[kind]} if kind in _IN_WORDS else {}
+            if kind in _IN_HOSTS:
+                words["at_host"] = host
+            if kind in _IN_WORDS:
+                figures["dropped_here"] = drops or None
+            yield finding(
+                Kind.SENT_AGAIN, group, cells, figures | {"sent_again": lost_there}, words
+            )
+            continue
+        sent_counts = [sample.losses.sent or 0 for sample, _loss in losses_there]
+        figures |= {
+            "lost_messages": lost_there,
+            "sent_messages": sum(sent_counts) if all(sent_counts) else None,
+        }
+        figures["dropped_frames"] = drops or None
+        yield finding(kind, group, cells, figures, {"at_host": host} if host else {})
+
+
+def _counts(sample: StreamSample) -> dict[str, int | None]:
+    """Place → frames dropped there; ``None``: not known. Over TCP, no socket drops anything."""
+    drops, losses = sample.drops, sample.losses
+    queue = drops.sender_queue
+    if queue is not None and sample.protocol == "UDP":
+        # Messages whose drop the send calls reported were never sent, so they are not lost.
+        queue = None if losses.local is None else max(0, queue - losses.local)
+    return {
+        "socket": losses.receive_queue if sample.protocol == "UDP" else 0,
+        "backlog": drops.receiver_backlog,
+        "receiver_interface": drops.receiver_interface,
+        "sender_interface": drops.sender_interface,
+        "sender_queue": queue,
+    }
+
+
+def _doubt(place: str, sample: StreamSample) -> int:
+    """How many of the frames dropped in a place may be of the other direction, or of other
+    protocols: all of them if the loss of the other direction is not known.
+    """
+    if place == "socket":
+        return 0
+    other_way = sample.losses.other_way
+    if other_way is None:
+        return _counts(sample)[place] or 0
+    return other_way * (sample.packets_a_message or 1) + _unhandled(place, sample)
+
+
+def _unhandled(place: str, sample: StreamSample) -> int:
+    """How many of the dropped frames may belong to protocols without a handler."""
+    counted_as_drops = place in ("receiver_interface", "sender_interface")
+    return int(UNHANDLED_PER_S * sample.drops.between_s) if counted_as_drops else 0
+
+
+LIMITED = 0.5
+"""Minimum share of the measured time in which the send buffer, or the congestion window, held TCP
+back."""
+
+WINDOW_FITS = 1.25
+"""The receive window is a limit if one window per round trip is at most this many times the
+throughput."""
+
+STANDING_FRAMES, STANDING_RTT = 16, 2
+"""Two minimums for a standing queue: the number of full frames in it, computed from the growth of
+the round trip, and the ratio of the round trip to the shortest one. With such a queue,
+retransmissions cost TCP no throughput."""
+
+SAME_RATE, SIZES, SPAN = 0.05, 3, 4
+"""Frame rates are the same if they differ by at most ``SAME_RATE`` (a share), over at least
+``SIZES`` message sizes, of which the largest is at least ``SPAN`` times the smallest."""
+
+BELOW = 0.95
+"""Streams with equal frame rates count only below this share of their wire ceiling."""
+
+
+# ---- TCP's account -------------------------------------------------------------------------------
+
+
+def window_limited(sample: StreamSample) -> bool:
+    """Whether the receive window held TCP back, and is too small for this round trip.
+
+    A receiver that reads too slowly also closes its window: then the window is not the cause.
+    """
+    limit = sample.window_limit_bit_per_s
+    return (
+        _one_stream(sample)
+        and (sample.rwnd_limited_share or 0) >= CLOSED
+        and limit is not None
+        and limit <= WINDOW_FITS * sample.throughput_bit_per_s
+        and not receiver_behind(sample)
+    )
+
+
+def send_buffer_limited(sample: StreamSample) -> bool:
+    """Whether the send buffer held TCP back: all data that it can hold was in flight."""
+    share = sample.sndbuf_limited_share
+    return _one_stream(sample) and (share or 0) >= LIMITED
+
+
+def congested(sample: StreamSample) -> bool:
+    """Whether the congestion window held TCP back, and segments were retransmitted.
+
+    False if other traffic probably used at least half of the missing throughput (``is_shared``).
+    """
+    return (
+        _one_stream(sample)
+        and not is_shared(sample)
+        and (sample.cwnd_limited_share or 0) >= LIMITED
+        and (sample.tcp.retransmissions or 0) > 0
+    )
+
+
+def stood_in_queue(sample: StreamSample) -> bool:
+    """Whether TCP kept a queue filled all the time: the link behind it was never idle."""
+    rtt_us, least_us = sample.tcp.rtt_us, sample.tcp.min_rtt_us
+    if rtt_us is None or least_us is None or rtt_us < STANDING_RTT * least_us:
+        return False
+    standing_bytes = (rtt_us - least_us) / 1e6 * sample.throughput_bit_per_s / 8
+    return standing_bytes >= STANDING_FRAMES * FRAME_BYTES
+
+
+def _one_stream(sample: StreamSample) -> bool:
+    """Whether TCP's account (the times and counters of tcp_info) covers all data: it is recorded
+    for the first stream only.
+    """
+    return sample.streams == 1 and sample.sender.judged
+
+
+# ---- other traffic ------------------------------------------------------------------------------
+
+
+def is_shared(sample: StreamSample) -> bool:
+    """Whether other traffic probably used at least half of the missing throughput."""
+    others_share = sample.likely_others_share
+    return others_share > 0 and others_share >= COSTS * sample.missing_share
+
+
+def crowded_out(sample: StreamSample) -> bool:
+    """Whether the stream filled the link together with other traffic, and drops at the hosts are
+    not the limit.
+    """
+    return sample.filled_by_others is not None and not (
+        receive_queue_drops(sample) or host_drops(sample)
+    )
+
+
+# ---- what was lost -------------------------------------------------------------------------------
+
+
+def receive_queue_drops(sample: StreamSample) -> bool:
+    """Whether loss is the limit, and the receiving socket had no room for most lost messages.
+
+    If the hosts dropped most of the lost messages in several places, the socket must have dropped
+    more than any other place.
+    """
+    share = share_lost_in_receive_queue(sample)
+    most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOSS_SOCKET
+    return loses(sample) and most
+
+
+def host_drops(sample: StreamSample) -> bool:
+    """Whether loss is the limit, and one of the two hosts dropped most of it outside a socket."""
+    return loses_most(sample) and _place(sample) in _IN_HOSTS
+
+
+def path_loss(sample: StreamSample) -> bool:
+    """Whether loss is the limit, and the hosts' counters show that the path lost the messages."""
+    return loses_most(sample) and _place(sample) is Kind.LOSS_PATH
+
+
+def unplaced_loss(sample: StreamSample) -> bool:
+    """Whether loss is the limit, and the hosts' counters do not show its place."""
+    return loses_most(sample) and _place(sample) is Kind.LOSS_UNKNOWN
+
+
+def _place(sample: StreamSample) -> Kind | None:
+    loss = placed(sample)
+    return None if loss is None else loss.kind
+
+
+def sender_queue_drops(sample: StreamSample) -> bool:
+    """Whether the sender's own system dropped messages that it should have sent."""
+    local, sent_messages = sample.losses.local, sample.losses.sent
+    return (
+        sample.protocol == "UDP"
+        and local is not None
+        and sent_messages is not None
+        and local > (1 - DELIVERED) * (sent_messages + local)
+    )
+
+
+# ---- frames a second -----------------------------------------------------------------------------
+
+
+def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
+    """(cell, flow) of the streams whose frame rate equals the frame rate of streams with other
+    message sizes. A cell is one combination of settings, a flow one direction of data.
+
+    Only UDP streams with messages of one frame count. Longer messages give frames of one size, and
+    TCP cuts its own segments, so a limit in bit/s would look the same.
+    """
+    alike: dict[tuple[str, str, Conditions], dict[int, list[StreamSample]]] = {}
+    for sample in samples:
+        if _shows_frames(sample):
+            key = (sample.pairing, sample.flow, sample.conditions)
+            alike.setdefault(key, {}).setdefault(sample.message_bytes, []).append(sample)
+    bound: set[tuple[str, str]] = set()
+    for sizes in alike.values():
+        for size in _same_rate(sizes):
+            bound |= {(sample.cell, sample.flow) for sample in sizes[size]}
+    return frozenset(bound)
+
+
+def _shows_frames(sample: StreamSample) -> bool:
+    share = sample.ceiling_share
+    # Nothing is recorded about the send calls of another tool. If nearly all that it sent arrived,
+    # its sender may be what limits the frames.
+    if sample.engine and (sample.lost_share or 0.0) <= 1 - DELIVERED:
+        return False
+    return (
+        sample.packets_a_message == 1
+        and not sample.imported
+        and not sample.same_host
+        and not sample.paced
+        and share is not None
+        and share < BELOW
+    )
+
+
+def _same_rate(sizes: dict[int, list[StreamSample]]) -> Sequence[int]:
+    """The longest run of neighbouring sizes that share a rate; empty if there is none."""
+    order = sorted(sizes)
+    rates = [median(sample.frames_per_s for sample in sizes[size]) for size in order]
+    runs = [
+        order[start:end]
+        for start in range(len(order))
+        for end in range(start + SIZES, len(order) + 1)
+        if order[end - 1] >= SPAN * order[start]
+        and max(rates[start:end]) <= (1 + SAME_RATE) * min(rates[start:end])
+    ]
+    return max(runs, key=len, default=[])
+
+
+def partial_traffic(
+    samples: Iterable[StreamSample], limited: Iterable[Finding]
+) -> Iterator[Finding]:
+    """One finding per host and direction: the number of affected trials, and the median rate.
+
+    Cells in which other traffic is the bottleneck, according to ``limited``, are left out.
+    """
+    filled_cells = {
+        cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells
+    }
+    of_host: dict[str, set[tuple[str, int]]] = {}
+    rates: dict[tuple[str, bool], dict[tuple[str, int], float]] = {}
+    for sample in samples:
+        trial = sample.cell, sample.trial
+        for end in sample.ends:
+            of_host.setdefault(end.host, set()).add(trial)
+        if sample.cell in filled_cells or sample.filled_by_others is not None:
+            continue
+        for traffic in sample.others:
+            rates.setdefault((traffic.host, traffic.receiving), {})[trial] = traffic.bit_per_s
+    for (host, receiving), trials in rates.items():
+        number = len(of_host.get(host, ()))
+        words = {"way": way(receiving=receiving), **in_trials(len(trials), number)}
+        yield finding(
+            Kind.OTHER_TRAFFIC_BESIDE,
+            Group(host=host),
+            tuple(dict.fromkeys(cell for cell, _trial in trials)),
+            {"other_bit_per_s": median(trials.values()), "trials": len(trials)},
+            words,
+            tuple(trials),
+        )

@@ -1,1 +1,0 @@
-"""The bottleneck of each stream, as its records show it."""
